@@ -1,0 +1,1 @@
+"""TODO: written by the part that owns it."""

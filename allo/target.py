@@ -1,0 +1,123 @@
+"""What a back end must offer, and where ``Schedule.build`` finds it.
+
+A target registers by name and is imported only when asked for. A user's own
+package adds one with the entry point group ``allo.targets``, or with
+:func:`register_target`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.metadata
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from allo.dialects.diagnostics import UnsupportedTargetError
+
+
+@dataclass(frozen=True, slots=True)
+class BuildRequest:
+    """What a back end is given: everything it may know of the user's program.
+
+    Attributes:
+        module_text: the core IR as text, source locations included. A back end
+            parses it in a context of its own, so a build never changes the schedule.
+        top: name of the top function.
+        mode: step to run (``"csim"``, ``"csyn"`` …), or None for text or the default.
+        project: folder to write, or None.
+        configs: target options (device, frequency …).
+        wrap_io: HLS: wrap the top function's arrays in load and store functions.
+        ext_libs: external C++ modules the kernels call.
+        options: further keyword arguments of ``build`` for this target.
+    """
+
+    module_text: str
+    top: str
+    target: str
+    mode: str | None = None
+    project: str | None = None
+    configs: dict[str, Any] = field(default_factory=dict)
+    wrap_io: bool = True
+    ext_libs: tuple[Any, ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Executable(Protocol):
+    """What ``build`` returns when the result can be called on NumPy arrays."""
+
+    top_func_name: str
+
+    def __call__(self, *args: Any) -> Any: ...
+
+
+@runtime_checkable
+class Report(Protocol):
+    """Figures about a built design: JSON first, then a table, then HTML."""
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    def table(self) -> str: ...
+
+    def html(self) -> str: ...
+
+
+Builder = Callable[[BuildRequest], Any]
+
+_BUILT_IN: dict[str, str] = {
+    "llvm": "allo.backend.cpu:build",
+    "cpu": "allo.backend.cpu:build",
+    "simulator": "allo.backend.cpu:build_simulator",
+    "vhls": "allo.backend.hls:build",
+    "vivado_hls": "allo.backend.hls:build",
+    "vitis_hls": "allo.backend.hls:build",
+    "verilog": "allo.backend.rtl:build",
+    "rtl": "allo.backend.rtl:build",
+    "systemverilog": "allo.backend.rtl:build_text",
+}
+_REGISTERED: dict[str, str | Builder] = dict(_BUILT_IN)
+
+
+def register_target(name: str, builder: str | Builder) -> None:
+    """Make ``s.build(target=name)`` call ``builder``, a function or ``"module:function"``."""
+    _REGISTERED[name] = builder
+
+
+def target_names() -> list[str]:
+    """Every name ``build`` accepts, entry points of installed packages included."""
+    plugins = importlib.metadata.entry_points(group="allo.targets").names
+    return sorted({*_REGISTERED, *plugins})
+
+
+def find_target(name: str) -> Builder:
+    """The builder registered under ``name``, imported now.
+
+    Raises:
+        UnsupportedTargetError: when no target has this name.
+    """
+    found: str | Builder | None = _REGISTERED.get(name)
+    if found is None:
+        found = _from_entry_point(name)
+    if found is None:
+        raise _unknown(name)
+    if isinstance(found, str):
+        module, function = found.split(":")
+        return getattr(importlib.import_module(module), function)
+    return found
+
+
+def _from_entry_point(name: str) -> Builder | None:
+    for point in importlib.metadata.entry_points(group="allo.targets", name=name):
+        return point.load()
+    return None
+
+
+def _unknown(name: str) -> UnsupportedTargetError:
+    names = target_names()
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    return UnsupportedTargetError(
+        f"Target {name} is not supported.", help=f"{hint}known targets: {', '.join(names)}."
+    )

@@ -1,0 +1,56 @@
+"""The one import of CIRCT, and the two things asked of it: parse and export.
+
+CIRCT's bindings carry their own copy of MLIR; the two copies meet only as text.
+The wheel has assertions on, so invalid text may abort Python: feed it only what
+the RTL compiler wrote.
+"""
+
+from __future__ import annotations
+
+import io
+
+import pycde.circt as circt
+from pycde.circt import ir
+from pycde.circt.passmanager import PassManager
+
+__all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes"]
+
+# Order matters; see the recipe in the toolchain notes.
+VERILOG_PASSES = (
+    "hw.module(lower-seq-fifo,lower-seq-hlmem)",
+    "lower-seq-firmem",
+    "hw.module(lower-seq-shiftreg)",
+    "lower-seq-to-sv{disable-reg-randomization}",
+    "hw-memory-sim{disable-mem-randomization disable-reg-randomization}",
+    "hw.module(lower-verif-to-sv,lower-hw-to-sv)",
+    "canonicalize",
+    "cse",
+    "hw.module(prettify-verilog)",
+)
+LOWERING_OPTIONS = "disallowLocalVariables,locationInfoStyle=wrapInAtSquareBracket"
+
+
+def parse_hw(text: str) -> ir.Module:
+    """Parse a design in hw, comb and seq in a fresh context of its own."""
+    context = ir.Context()
+    circt.register_dialects(context)
+    with context, ir.Location.unknown():
+        return ir.Module.parse(text)
+
+
+def run_hw_passes(module: ir.Module, passes: tuple[str, ...]) -> None:
+    """Run CIRCT passes over a module, in place."""
+    with module.context:
+        PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+
+
+def export_verilog(text: str) -> str:
+    """SystemVerilog of a design given in hw, comb and seq."""
+    module = parse_hw(text)
+    with module.context:
+        module.operation.attributes["circt.loweringOptions"] = ir.StringAttr.get(LOWERING_OPTIONS)
+    run_hw_passes(module, VERILOG_PASSES)
+    out = io.StringIO()
+    with module.context:
+        circt.export_verilog(module, out)
+    return out.getvalue()

@@ -1,0 +1,52 @@
+"""The one import of MLIR.
+
+Everything in Allo that touches MLIR imports it from here, so that another
+provider of the upstream bindings can be put in place of the wheel.
+"""
+
+from torch_mlir import ir, rewrite
+from torch_mlir.dialects import affine, arith, cf, func, llvm, math, memref, scf
+from torch_mlir.execution_engine import ExecutionEngine
+from torch_mlir.passmanager import PassManager
+
+__all__ = [
+    "ExecutionEngine",
+    "PassManager",
+    "affine",
+    "arith",
+    "cf",
+    "func",
+    "ir",
+    "llvm",
+    "make_context",
+    "math",
+    "memref",
+    "rewrite",
+    "run_passes",
+    "scf",
+]
+
+
+def make_context() -> ir.Context:
+    """A fresh MLIR context that accepts the operations of the ``allo`` dialect.
+
+    ``allo`` operations are unregistered operations whose rules
+    ``allo.dialects.verify`` holds; they print in the generic form.
+    """
+    context = ir.Context()
+    context.allow_unregistered_dialects = True
+    return context
+
+
+def run_passes(module: ir.Module, pipeline: str, *, verify: bool = True) -> None:
+    """Run an upstream pass pipeline, for example ``"builtin.module(cse)"``, in place.
+
+    Python handles to operations taken before the call may dangle after it.
+
+    Raises:
+        ir.MLIRError: when the pipeline does not parse or a pass fails.
+    """
+    with module.context:
+        manager = PassManager.parse(pipeline)
+        manager.enable_verifier(verify)
+        manager.run(module.operation)

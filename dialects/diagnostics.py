@@ -1,0 +1,185 @@
+"""Errors that teach: a named exception, the place in the user's Python, a caret, a remedy.
+
+Every error a user can cause is an :class:`AlloError`. Its text is::
+
+    gemm.py:12:9: TypeMismatchError: cannot add a Struct to int32.
+       12 |     x: int32 = p + 1
+          |                ^^^^^
+    help: read a field of the struct first, for example p["x"] + 1.
+"""
+
+from __future__ import annotations
+
+import linecache
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A range of a source file: lines count from 1, columns from 1, the end column is exclusive."""
+
+    file: str
+    line: int
+    col: int = 1
+    end_line: int | None = None
+    end_col: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col}"
+
+    def excerpt(self) -> str:
+        """The source line with a caret under the range, or ``""`` where the file cannot be read."""
+        text = linecache.getline(self.file, self.line).rstrip("\n")
+        if not text:
+            return ""
+        end = self.end_col if self.end_line in (None, self.line) else len(text) + 1
+        width = max(1, (end or self.col + 1) - self.col)
+        number = f"{self.line:5d}"
+        blank = " " * len(number)
+        lead = "".join("\t" if c == "\t" else " " for c in text[: self.col - 1])
+        return f"{number} | {text}\n{blank} | {lead}{'^' * width}"
+
+
+class AlloError(Exception):
+    """The root of every error Allo raises about a user's program, schedule, data or tools.
+
+    Args:
+        message: one full sentence that says what is wrong.
+        place: where in the user's Python, if known.
+        help: what to do about it, as a sentence.
+        notes: further lines; a pair gives the line a place of its own.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        place: SourcePlace | None = None,
+        *,
+        help: str | None = None,
+        notes: tuple[str | tuple[str, SourcePlace], ...] = (),
+    ) -> None:
+        self.message = message
+        self.place = place
+        self.help = help
+        self.notes = notes
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        head = f"{self.place}: " if self.place else ""
+        lines = [f"{head}{self.message}"]
+        if self.place and (excerpt := self.place.excerpt()):
+            lines.append(excerpt)
+        for note in self.notes:
+            lines += _render_note(note)
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)
+
+
+def _render_note(note: str | tuple[str, SourcePlace]) -> list[str]:
+    if isinstance(note, str):
+        return [f"note: {note}"]
+    text, place = note
+    excerpt = place.excerpt()
+    return [f"note: {place}: {text}", *([excerpt] if excerpt else [])]
+
+
+# --- language -----------------------------------------------------------------
+
+
+class FrontendError(AlloError, SystemExit):
+    """The kernel's source cannot become core IR.
+
+    It is also a ``SystemExit`` because published programs catch that.
+    """
+
+    def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
+        AlloError.__init__(self, message, place, **kw)
+        self.code = 1
+
+
+class UnsupportedSyntaxError(FrontendError):
+    """A Python construct that has no meaning in a kernel."""
+
+
+class UnknownNameError(FrontendError):
+    """A name that is neither local, global, captured nor built in."""
+
+
+class TypeMismatchError(FrontendError):
+    """Operand, argument or result types that no rule joins."""
+
+
+class ShapeMismatchError(FrontendError):
+    """Array shapes that do not agree."""
+
+
+class DTypeError(AlloError):
+    """A data type that cannot be formed or converted."""
+
+
+class DTypeWarning(UserWarning):
+    """A conversion at the Python boundary that may surprise."""
+
+
+class CompileTimeError(FrontendError):
+    """A value that must be known at compile time is not, or its evaluation failed."""
+
+
+# --- schedule -----------------------------------------------------------------
+
+
+class ScheduleError(AlloError):
+    """A schedule primitive cannot be applied; the module is unchanged."""
+
+
+class UnknownHandleError(ScheduleError, AttributeError):
+    """A loop, band, buffer or function handle that names nothing."""
+
+
+class IllegalTransformError(ScheduleError):
+    """The transformation would break a dependence; the message names it."""
+
+
+class PartitionError(ScheduleError):
+    """A partition that is invalid or conflicts with an earlier one."""
+
+
+# --- building and running ---------------------------------------------------------
+
+
+class BuildError(AlloError):
+    """A back end cannot build the module."""
+
+
+class UnsupportedTargetError(BuildError, NotImplementedError):
+    """No target of this name is registered."""
+
+
+class UnsupportedOpError(BuildError):
+    """A back end does not support an operation of the module."""
+
+
+class BoundaryError(AlloError, TypeError):
+    """An argument at the Python boundary has the wrong count, shape, type or layout."""
+
+
+class ToolMissingError(BuildError):
+    """An external program that a step needs is not installed."""
+
+
+class ToolFailedError(BuildError):
+    """An external program failed or ran past its time limit; its last lines are in the notes."""
+
+
+class SimulationError(AlloError):
+    """A simulation did not end as it should."""
+
+
+class DeadlockError(SimulationError):
+    """Processes of a dataflow region wait for each other; every one is listed."""
+
+
+class VerificationError(AlloError):
+    """The core IR breaks a rule of its stage: a fault of Allo, not of the user."""
