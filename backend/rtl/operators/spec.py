@@ -1,0 +1,61 @@
+"""What the scheduler and the datapath need to know of an operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Estimated cost of one operator on the device's family."""
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: int = 0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.lut + other.lut, self.ff + other.ff, self.dsp + other.dsp, self.bram + other.bram
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """One way to compute an operation.
+
+    Values are bit vectors: floats are their bits (``i32``), ``index`` is 32 bits.
+
+    Attributes:
+        name: kind of operator for reports: ``"fadd_f32"``, ``"add_i33"``.
+        latency: cycles from operands to result; 0 means combinational.
+        delay_ns: combinational delay; of a unit with latency, the longest of its input
+            and output stages.
+        resources: cost of one.
+        shareable: whether several operations may use one unit in turn.
+        initiation_interval: cycles between two operand sets of a unit (1 = fully pipelined).
+        emit: combinational operators: ``emit(operands, fresh)`` gives (lines of comb text, name of the
+            result value). ``operands`` are SSA names such as ``%a``; ``fresh()`` makes a new one.
+        module: units: name of its hw module. Ports, in order:
+            ``in %clk: !seq.clock, in %ce: i1, in %a: iN (, in %b: iN …), out r: iM``.
+            It has no reset and no valid: the result of the operands present at an enabled clock
+            edge is at ``r`` after ``latency`` enabled edges. ``ce`` low freezes it whole.
+        operand_widths: bits of each operand.
+        result_width: bits of the result.
+    """
+
+    name: str
+    latency: int
+    delay_ns: float
+    resources: Resources
+    shareable: bool
+    operand_widths: tuple[int, ...]
+    result_width: int
+    initiation_interval: int = 1
+    emit: Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]] | None = None
+    module: str = ""
+    unit_text: Callable[[str], str] | None = field(default=None, repr=False)
+    """Units: ``unit_text("rtl")`` or ``unit_text("native")`` is the text of ``hw.module private @<module>``
+    (and of what it instantiates). ``native`` has one native operation (``arith.bitcast``, ``arith.addf`` …,
+    NaN made canonical) and a shift register of the same latency, for CIRCT's arc simulator."""
