@@ -74,7 +74,10 @@ def load_weights(path: Path) -> QuantizedWeights:
         raise WeightFileError(f"The weight file {path} has no valid 'config' entry.", help=_REMEDY)
     config = GPTConfig(*(int(v) for v in header))
     expected = expected_arrays(config)
-    missing, extra = sorted(expected.keys() - arrays.keys()), sorted(arrays.keys() - expected.keys())
+    missing, extra = (
+        sorted(expected.keys() - arrays.keys()),
+        sorted(arrays.keys() - expected.keys()),
+    )
     if missing or extra:
         raise WeightFileError(
             f"The weight file {path} does not hold the arrays of its configuration: "
