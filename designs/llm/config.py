@@ -39,7 +39,7 @@ class GPTConfig:
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Every parameter of the float model and its shape; weights are (outputs, inputs)."""
-        d, ffn = self.d, self.ffn
+        d = self.d
         shapes: dict[str, tuple[int, ...]] = {
             "token": (self.vocab, d),
             "position": (self.context, d),

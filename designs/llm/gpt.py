@@ -47,9 +47,7 @@ def _norm_back(dy: np.ndarray, saved, grads: Params, name: str) -> np.ndarray:
     grads[name + ".g"] = (dy * hat).sum(axes)
     grads[name + ".b"] = dy.sum(axes)
     dhat = dy * g
-    return rstd * (
-        dhat - dhat.mean(-1, keepdims=True) - hat * (dhat * hat).mean(-1, keepdims=True)
-    )
+    return rstd * (dhat - dhat.mean(-1, keepdims=True) - hat * (dhat * hat).mean(-1, keepdims=True))
 
 
 def gelu(x: np.ndarray) -> np.ndarray:

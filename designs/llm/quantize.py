@@ -106,7 +106,9 @@ def main() -> None:
     save_weights(args.out, weights)
     tokens = held_out_tokens()
     before, after = perplexity(params, config, tokens), quantized_perplexity(weights, tokens)
-    print(f"held-out perplexity: float32 {before:.4f}, W8A8 {after:.4f} ({after / before - 1:+.2%})")
+    print(
+        f"held-out perplexity: float32 {before:.4f}, W8A8 {after:.4f} ({after / before - 1:+.2%})"
+    )
     print(f"wrote {args.out} ({args.out.stat().st_size} bytes)")
 
 

@@ -74,7 +74,7 @@ def main() -> None:
     config = GPTConfig()
     params = train(config, args.steps, args.batch, args.rate, args.seed)
     args.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(args.out, **{k: v for k, v in params.items()})
+    np.savez_compressed(args.out, **params)  # type: ignore[arg-type]
     print(f"held-out perplexity {perplexity(params, config, held_out_tokens()):.4f}")
     print(f"wrote {args.out} ({args.out.stat().st_size} bytes)")
 

@@ -74,7 +74,10 @@ def load_weights(path: Path) -> QuantizedWeights:
         raise WeightFileError(f"The weight file {path} has no valid 'config' entry.", help=_REMEDY)
     config = GPTConfig(*(int(v) for v in header))
     expected = expected_arrays(config)
-    missing, extra = sorted(expected.keys() - arrays.keys()), sorted(arrays.keys() - expected.keys())
+    missing, extra = (
+        sorted(expected.keys() - arrays.keys()),
+        sorted(arrays.keys() - expected.keys()),
+    )
     if missing or extra:
         raise WeightFileError(
             f"The weight file {path} does not hold the arrays of its configuration: "
@@ -99,7 +102,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise WeightFileError(f"There is no weight file {path}.", help=_REMEDY)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError) as error:
         raise WeightFileError(
