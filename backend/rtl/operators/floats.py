@@ -1,0 +1,3 @@
+"""Floating-point operators, drawn by :mod:`allo.backend.rtl.float`."""
+
+OPERATORS = {}
