@@ -58,9 +58,7 @@ class _Write:
 class DriverEmitter:
     """Emits the driver of one design for one engine."""
 
-    def __init__(
-        self, design: HardwareDesign, ports: PortMap, evaluation: Evaluation
-    ) -> None:
+    def __init__(self, design: HardwareDesign, ports: PortMap, evaluation: Evaluation) -> None:
         self._design = design
         self._ports = ports
         self._evaluation = evaluation
@@ -70,17 +68,13 @@ class DriverEmitter:
         # Writes that are switched off go to a slot of their own.
         self._context.add("scratch", 8)
         for scalar in (*design.scalars_in, *design.scalars_out):
-            self._context.add(
-                f"scalar {scalar.name}", -(-word_bytes(scalar.width) // 8)
-            )
+            self._context.add(f"scalar {scalar.name}", -(-word_bytes(scalar.width) // 8))
         for array in design.arrays:
             self._context.add(f"array {array.name}")
             slots = -(-word_bytes(array.width) // 8)
             for port in array.ports:
                 if port.reads and array.read_latency > 1:
-                    self._context.add(
-                        f"pipe {port.prefix}", slots * (array.read_latency - 1)
-                    )
+                    self._context.add(f"pipe {port.prefix}", slots * (array.read_latency - 1))
 
     def emit(self) -> DriverText:
         functions = (self._reset(), self._start(), self._step())
@@ -94,9 +88,7 @@ class DriverEmitter:
         self._base = f.load_pointer(f.offset("%ctx", self._context.offset("base")))
         if not self._evaluation.symbol:
             self._eval = f.load_pointer(f.offset("%ctx", self._context.offset("eval")))
-            self._handle = f.load_pointer(
-                f.offset("%ctx", self._context.offset("handle"))
-            )
+            self._handle = f.load_pointer(f.offset("%ctx", self._context.offset("handle")))
         return f
 
     def _evaluate(self, f: FunctionText) -> None:
@@ -200,12 +192,8 @@ class DriverEmitter:
 
         f.block("stop")
         status = f.select(done, f.constant(DONE, 64), f.constant(RUNNING, 64), 64)
-        status = f.select(
-            faulty, f.binary("and", fault, f.constant(7, 64), 64), status, 64
-        )
-        f.store(
-            f.binary("lshr", fault, f.constant(3, 64), 64), self._field(f, "fault"), 64
-        )
+        status = f.select(faulty, f.binary("and", fault, f.constant(7, 64), 64), status, 64)
+        f.store(f.binary("lshr", fault, f.constant(3, 64), 64), self._field(f, "fault"), 64)
         f.store(status, self._field(f, "status"), 64)
         ended = f.binary("or", done, faulty, 1)
         f.store(f.select(ended, "%cycle", following, 64), self._field(f, "cycle"), 64)
@@ -255,9 +243,7 @@ class DriverEmitter:
                     value = self._read(f, array, port, memories[array.name], enable, at)
                     updates.append((f"{port.prefix}_rdata", value))
                 if port.writes:
-                    write = f.binary(
-                        "and", enable, self._get(f, f"{port.prefix}_we"), 1
-                    )
+                    write = f.binary("and", enable, self._get(f, f"{port.prefix}_we"), 1)
                     writes.append((array, _Write(port, write, at)))
         return updates, writes
 
@@ -314,9 +300,7 @@ class DriverEmitter:
             port, enable = write.port, write.enable
             within = self._within(f, array, port, write.address)
             if within is not None:
-                outside = f.binary(
-                    "and", enable, f.binary("xor", within, f.constant(-1, 1), 1), 1
-                )
+                outside = f.binary("and", enable, f.binary("xor", within, f.constant(-1, 1), 1), 1)
                 code = f.constant(number * 8 + OUT_OF_RANGE, 64)
                 fault = f.select(outside, code, fault, 64)
                 enable = f.binary("and", enable, within, 1)
@@ -324,9 +308,7 @@ class DriverEmitter:
             if key in seen:
                 other_enable, other_address = seen[key]
                 same = f.compare("eq", write.address, other_address, 64)
-                both = f.binary(
-                    "and", f.binary("and", enable, other_enable, 1), same, 1
-                )
+                both = f.binary("and", f.binary("and", enable, other_enable, 1), same, 1)
                 code = f.constant(number * 8 + WRITE_CONFLICT, 64)
                 fault = f.select(both, code, fault, 64)
             seen[key] = (enable, write.address)
@@ -345,9 +327,7 @@ class DriverEmitter:
             for port in (p for p in array.ports if p.writes):
                 enable = self._get(f, f"{port.prefix}_en")
                 late = f.binary("and", enable, self._get(f, f"{port.prefix}_we"), 1)
-                quiet = f.select(
-                    late, f.constant(number * 8 + LATE_WRITE, 64), quiet, 64
-                )
+                quiet = f.select(late, f.constant(number * 8 + LATE_WRITE, 64), quiet, 64)
                 number += 1
         quiet = f.select(self._get(f, "done"), f.constant(LATE_DONE, 64), quiet, 64)
         old = f.load(self._field(f, "status"), 64)

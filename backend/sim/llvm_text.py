@@ -44,9 +44,7 @@ class FunctionText:
         """The address ``offset`` bytes after ``base``."""
         if offset == 0:
             return base
-        return self._emit(
-            f"llvm.getelementptr {base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8"
-        )
+        return self._emit(f"llvm.getelementptr {base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
 
     def index(self, base: str, index: str, element_bits: int) -> str:
         """The address of element ``index`` (i64) of ``element_bits`` after ``base``."""
@@ -55,9 +53,7 @@ class FunctionText:
         )
 
     def load(self, address: str, bits: int) -> str:
-        return self._emit(
-            f"llvm.load {address} {{alignment = 1 : i64}} : !llvm.ptr -> i{bits}"
-        )
+        return self._emit(f"llvm.load {address} {{alignment = 1 : i64}} : !llvm.ptr -> i{bits}")
 
     def load_pointer(self, address: str) -> str:
         return self._emit(f"llvm.load {address} : !llvm.ptr -> !llvm.ptr")
@@ -87,9 +83,7 @@ class FunctionText:
         op = "trunc" if target < source else "zext"
         return self._emit(f"llvm.{op} {value} : i{source} to i{target}")
 
-    def call(
-        self, symbol: str, arguments: Sequence[tuple[str, str]], result: str = "()"
-    ) -> str:
+    def call(self, symbol: str, arguments: Sequence[tuple[str, str]], result: str = "()") -> str:
         """Call ``@symbol``; ``arguments`` are (value, type) pairs."""
         values = ", ".join(value for value, _ in arguments)
         types = ", ".join(kind for _, kind in arguments)
@@ -101,9 +95,7 @@ class FunctionText:
 
     def call_pointer(self, function: str, argument: str) -> None:
         """Call a ``void (*)(void *)`` through its address."""
-        self._lines.append(
-            f"  llvm.call {function}({argument}) : !llvm.ptr, (!llvm.ptr) -> ()"
-        )
+        self._lines.append(f"  llvm.call {function}({argument}) : !llvm.ptr, (!llvm.ptr) -> ()")
 
     def block(self, label: str, arguments: Sequence[tuple[str, str]] = ()) -> None:
         """Begin a block; ``arguments`` are (name, type) pairs."""

@@ -56,8 +56,7 @@ class DrivenModel:
         self._design = design
         self._evaluated = evaluated
         self._functions = {
-            name: native.function(name)
-            for name in ("allo_reset", "allo_start", "allo_step")
+            name: native.function(name) for name in ("allo_reset", "allo_start", "allo_step")
         }
         self._context: Context = driver_text.context.make()
         self._context["base"] = evaluated.base
@@ -124,9 +123,7 @@ class DrivenModel:
         self._stale = False
         for array in self._design.arrays:
             if array.direction != "in":
-                from_banks(
-                    banks[array.name], arrays[array.name], array.layout, array.width
-                )
+                from_banks(banks[array.name], arrays[array.name], array.layout, array.width)
         return SimResult(cycles=self._context["cycle"], scalars=self._scalars_out())
 
     def _scalars_out(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 
 from allo.dialects._mlir import ExecutionEngine, ir
 
@@ -25,7 +26,7 @@ class NativeModule:
 class NativeFunction:
     """A compiled ``void (ptr)``, called with an address."""
 
-    def __init__(self, function: ctypes._CFuncPtr, owner: object) -> None:
+    def __init__(self, function: Callable[[int], None], owner: object) -> None:
         self._function = function
         self._owner = owner
 

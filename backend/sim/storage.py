@@ -48,9 +48,7 @@ def bank_positions(layout: ArrayLayout) -> np.ndarray | None:
     bank = np.zeros((), dtype=np.int64)
     word = np.zeros((), dtype=np.int64)
     for dim in layout.dims:
-        pairs = np.array(
-            [dim.split(p) for p in range(dim.extent)], dtype=np.int64
-        ).reshape(-1, 2)
+        pairs = np.array([dim.split(p) for p in range(dim.extent)], dtype=np.int64).reshape(-1, 2)
         bank = bank[..., None] * dim.banks + pairs[:, 0]
         word = word[..., None] * dim.depth + pairs[:, 1]
     positions = (bank * layout.bank_depth + word).reshape(-1)
@@ -73,9 +71,7 @@ def to_banks(array: np.ndarray, layout: ArrayLayout, width: int) -> np.ndarray:
     return banks
 
 
-def from_banks(
-    banks: np.ndarray, array: np.ndarray, layout: ArrayLayout, width: int
-) -> None:
+def from_banks(banks: np.ndarray, array: np.ndarray, layout: ArrayLayout, width: int) -> None:
     """Copy words in bank order back into ``array``."""
     positions = bank_positions(layout)
     if positions is None:

@@ -8,7 +8,6 @@ from allo.backend.rtl.design import (
     BankPort,
     HardwareDesign,
     ScalarPort,
-    SharedUnit,
 )
 from allo.dialects.partition import (
     ArrayLayout,
@@ -64,9 +63,7 @@ def _array(
         BankPort(f"{name}_{bank}", bank, not writes, writes, bits)
         for bank in range(layout.bank_count)
     )
-    return ArrayInterface(
-        name, dtype, width, shape, layout, "out" if writes else "in", ports
-    )
+    return ArrayInterface(name, dtype, width, shape, layout, "out" if writes else "in", ports)
 
 
 def vector_add(width: int = 32, shape: tuple[int, ...] = (5, 6), kind: Partition | None = None,
@@ -94,9 +91,7 @@ def vector_add(width: int = 32, shape: tuple[int, ...] = (5, 6), kind: Partition
             f"out C_{bank}_we: i1",
             f"out C_{bank}_wdata: i{width}",
         ]
-        sums.append(
-            f"  %sum{bank} = comb.add %A_{bank}_rdata, %B_{bank}_rdata : i{width}"
-        )
+        sums.append(f"  %sum{bank} = comb.add %A_{bank}_rdata, %B_{bank}_rdata : i{width}")
         values += ["%at", "%write", "%write", f"%sum{bank}"]
         types += [f"i{n}", "i1", "i1", f"i{width}"]
     newline = "\n"
@@ -124,9 +119,7 @@ hw.module @vadd(in %clk: !seq.clock, in %rst: i1, in %start: i1, {", ".join(ins)
   hw.output %done, {", ".join(values)} : i1, {", ".join(types)}
 }}
 """
-    arrays = tuple(
-        _array(name, f"ui{width}", width, layout, shape, name == "C") for name in "ABC"
-    )
+    arrays = tuple(_array(name, f"ui{width}", width, layout, shape, name == "C") for name in "ABC")
     return HardwareDesign(
         top="vadd",
         hw_text=text,

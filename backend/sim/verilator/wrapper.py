@@ -67,9 +67,7 @@ def wrapper_text(ports: Sequence[str], wave: str) -> str:
     ]
     text = _TEMPLATE.format(
         prefix=PREFIX,
-        members=f"    {_TRACE_CLASS[wave]} trace;\n    bool open = false;"
-        if wave
-        else "",
+        members=f"    {_TRACE_CLASS[wave]} trace;\n    bool open = false;" if wave else "",
         configure="    model->context.traceEverOn(true);\n    model->top.trace(&model->trace, 99);"
         if wave
         else "",
