@@ -87,7 +87,7 @@ class Memory:
             if known.array.private is not body or self._has_memory(known.array, body):
                 self._flush(known, keep=None)
 
-    def store_all_banks(self, array: Array, word: Lin, values: list[Node], limit: Lin) -> None:
+    def store_all_banks(self, array: Array, word: Lin, values: list[Node]) -> None:
         """Write one word of every bank (whole-array fill and copy)."""
         for bank, value in enumerate(values):
             access = self._access_word(array, bank, word)

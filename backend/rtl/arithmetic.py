@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 from allo.dialects.diagnostics import UnsupportedOpError
 
@@ -30,6 +30,10 @@ _WIRES = {
     "arith.trunci": "slice",
     "arith.bitcast": "slice",
 }
+_CONSTANT_MATTERS = frozenset(
+    {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
+    | {f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")}
+)
 _PURE_DIALECTS = ("arith.", "math.")
 
 
@@ -37,7 +41,11 @@ class Library(Protocol):
     """What is asked of the operator library."""
 
     def find(
-        self, op: str, operand_types: tuple[str, ...], result_type: str, attributes: dict
+        self,
+        op: str,
+        operand_types: tuple[str, ...],
+        result_type: str,
+        attributes: dict[str, Any] | None = None,
     ) -> Operator: ...
 
 
@@ -137,29 +145,32 @@ class Arithmetic:
             return nodes[0]
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
-        operator = self._find(op)
+        operator = self._find(op, nodes)
         return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
 
-    def _find(self, op: Op) -> Operator:
+    def _find(self, op: Op, nodes: list[Node] | None = None) -> Operator:
         operand_types = tuple("i32" if t == "index" else str(t) for t in op.operand_types)
-        result = str(op.result_types[0])
+        result = "i32" if op.result_types[0] == "index" else str(op.result_types[0])
+        attributes: dict[str, Any] = {}
+        if "predicate" in op.attrs:
+            attributes["predicate"] = op.attrs["predicate"]
+        if nodes and op.name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
+            attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
         try:
-            return self._library.find(
-                op.name, operand_types, "i32" if result == "index" else result, op.attrs
-            )
-        except (KeyError, NotImplementedError, UnsupportedOpError) as error:
-            reason = error.message if isinstance(error, UnsupportedOpError) else ""
-            raise UnsupportedOpError(
-                reason or f"{op.name} on {operand_types[0]} has no hardware operator.",
-                op.place,
-                help=getattr(error, "help", None),
-            ) from error
+            return self._library.find(op.name, operand_types, result, attributes)
+        except UnsupportedOpError as error:
+            raise UnsupportedOpError(error.message, op.place, help=error.help) from error
 
     def _index_op(self, op: Op, operands: list[Bound]) -> Node | Lin | None:
         handler = _INDEX_OPS.get(op.name)
         if handler is None:
             return None
         return handler(self, op, operands)
+
+    @staticmethod
+    def unsupported(op: Op, message: str) -> UnsupportedOpError:
+        """An error at an operation."""
+        return UnsupportedOpError(message, op.place, help="use a constant there.")
 
     # --- affine ------------------------------------------------------------
 

@@ -103,7 +103,7 @@ class Builder:
 
     def op(self, operator: Operator, operands: Sequence[Node], *, float_op: bool = False) -> Node:
         """A node computed by an operator of the library."""
-        key = ("op", operator.name, operator.module, *(o.number for o in operands))
+        key = ("op", id(operator), *(o.number for o in operands))
         return self._unique(
             key, "op", operator.result_width, operands, operator=operator, float_op=float_op
         )
