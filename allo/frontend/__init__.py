@@ -1,1 +1,20 @@
-"""TODO: written by the part that owns it."""
+"""From a Python function to core IR: resolve, elaborate, emit.
+
+:func:`build_module` is the way in; :class:`KernelModule` is what comes out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .kernel_module import FunctionInfo, KernelModule, ValueInfo
+
+__all__ = ["FunctionInfo", "KernelModule", "ValueInfo", "build_module"]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "build_module":
+        from .build import build_module
+
+        return build_module
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
