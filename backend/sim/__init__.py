@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""Run compiled hardware designs on NumPy arrays, and the ``verilog`` target."""

@@ -9,7 +9,3 @@ def exp_f32(x):
 
 def tanh_f32(x):
     return np.tanh(x)
-
-
-def rsqrt_f32(x):
-    return (np.float32(1) / np.sqrt(x)).astype(np.float32)

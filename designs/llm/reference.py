@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .float_math import exp_f32, rsqrt_f32, tanh_f32
+from .float_math import exp_f32, tanh_f32
 from .weights import QuantizedWeights
 
 F32 = np.float32
@@ -48,7 +48,7 @@ def norm_quantize(x: np.ndarray, g: np.ndarray, b: np.ndarray) -> np.ndarray:
     mean = lane_sum(x) * inverse
     centred = x - mean
     variance = lane_sum(centred * centred) * inverse
-    rstd = rsqrt_f32(variance + EPS)
+    rstd = F32(1.0) / np.sqrt(variance + EPS)
     return round_clamp((centred * rstd) * g + b)
 
 

@@ -102,7 +102,7 @@ def _read(path: Path) -> dict[str, np.ndarray]:
     if not path.is_file():
         raise WeightFileError(f"There is no weight file {path}.", help=_REMEDY)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
             return {name: stored[name] for name in stored.files}
     except (zipfile.BadZipFile, zlib.error, ValueError, OSError, EOFError) as error:
         raise WeightFileError(
