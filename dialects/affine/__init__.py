@@ -6,5 +6,3 @@
 * :mod:`dependence` answers "does this new order break a dependence?" exactly;
 * :mod:`distance` gives the exact dependence distances of a flattened pipeline.
 """
-
-
