@@ -38,7 +38,7 @@ def as_int(words, width):
     return sum(words[..., k].astype(object) << (64 * k) for k in range(words.shape[-1]))
 
 
-@pytest.fixture(scope="module", params=["verilator"])
+@pytest.fixture(scope="module", params=["verilator", "jit"])
 def engine(request):
     return find_engine(request.param)
 
