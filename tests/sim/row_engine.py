@@ -102,9 +102,7 @@ hw.module @rows(in %clk: !seq.clock, in %rst: i1, in %start: i1, {", ".join(ins)
         several = layout.bank_count > 1
         names = [f"{name}{j}" if several else name for j in range(layout.bank_count)]
         ports = tuple(BankPort(n, j, not writes, writes, bits) for j, n in enumerate(names))
-        return ArrayInterface(
-            name, "f32", 32, shape, layout, "out" if writes else "in", ports
-        )
+        return ArrayInterface(name, "f32", 32, shape, layout, "out" if writes else "in", ports)
 
     arrays = (
         array("A", (depth, rows), unpartitioned((depth, rows)), False, wide),

@@ -151,9 +151,9 @@ def _fold_resets(module: ir.Module) -> None:
                 "comb.mux", results=[value.type], operands=[reset, reset_value, value]
             )
             attributes = {
-                named.name: named.attr
-                for named in register.attributes
-                if named.name != "operandSegmentSizes"
+                name: register.attributes[name]
+                for name in register.attributes
+                if name != "operandSegmentSizes"
             }
             attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0])
             plain = ir.Operation.create(
@@ -186,9 +186,7 @@ def _is_zero(value: ir.Value) -> bool:
     return ir.IntegerAttr(owner.attributes["value"]).value == 0
 
 
-def _layout(
-    module: ir.Module, top: str
-) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
     """Size of the state, offsets of the ports, offsets and bits of the registers."""
     model = next(op for op in module.body.operations if op.operation.name == "arc.model")
     size = ir.IntegerAttr(model.attributes["storageBytes"]).value
