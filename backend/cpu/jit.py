@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects._mlir import ExecutionEngine, ir
+from allo.dialects.diagnostics import BuildError
 
 from .lower import ENTRY
 
@@ -65,7 +66,12 @@ class Jit:
         self.engine = ExecutionEngine(module, opt_level=opt_level)
         for name, address in {**_libgcc(), **(symbols or {})}.items():
             self.engine.raw_register_runtime(name, ctypes.c_void_p(address))
-        self.entry_address = self.engine.raw_lookup(ENTRY)
+        self.entry_address = self.engine.raw_lookup(ENTRY) or 0
+        if not self.entry_address:
+            raise BuildError(
+                "The machine code could not be linked: a function it calls is missing.",
+                help="the missing symbols are on standard error; libgcc_s.so.1 must be installed.",
+            )
         self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.entry_address)
 
     def call(self, words: Any) -> None:

@@ -11,7 +11,14 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.define_arith import define_arith
 
-from .prepare import functions_of, place_locals, results_to_arguments, strip_layouts
+from .narrow_floats import lower_narrow_floats
+from .prepare import (
+    expand_strided_copies,
+    functions_of,
+    place_locals,
+    results_to_arguments,
+    strip_layouts,
+)
 
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
@@ -23,7 +30,6 @@ _TO_LLVM = ",".join(
         "expand-strided-metadata",
         "lower-affine",
         "convert-scf-to-cf",
-        "func.func(arith-expand{include-bf16=false})",
         "convert-math-to-llvm",
         "convert-math-to-libm",
         "convert-arith-to-llvm",
@@ -44,8 +50,10 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> None:
     if not fast_math:
         _expand_math(module)
     define_arith(module)
+    lower_narrow_floats(module)
     strip_layouts(module)
     results_to_arguments(module)
+    expand_strided_copies(module)
     add_entry(module, top)
     place_locals(module)
 

@@ -66,10 +66,7 @@ class LLVMModule:
         to_llvm(module)
         self.module = module
         self._jit = Jit(module, opt_level)
-        parameters = (*self.signature.arguments, *self.signature.results)
-        self._by_value = [
-            p.shape is None and i < len(self.signature.arguments) for i, p in enumerate(parameters)
-        ]
+        self._layout = _EntryLayout(self.signature)
 
     @property
     def intermediate_module(self) -> ir.Module:
@@ -94,20 +91,29 @@ class LLVMModule:
             BoundaryError: when an argument has the wrong count, kind, shape, layout or values.
         """
         call = self.signature.bind(args)
-        cells = [*call.inputs, *call.outputs]
-        shaped = [
-            _without_bytes(c, p)
-            for c, p in zip(
-                cells, (*self.signature.arguments, *self.signature.results), strict=True
-            )
-        ]
-        pointers, words = pack(shaped, self._by_value)
+        pointers, words = self._layout.pack(call.inputs, call.outputs)
         self._jit.call(pointers)
         del words
         return call.finish()
 
     def __repr__(self) -> str:
         return f"LLVMModule({self.top_func_name})"
+
+
+class _EntryLayout:
+    """The order of the entry's arguments: the top's, then array results, then scalar results."""
+
+    def __init__(self, signature: Signature) -> None:
+        results = signature.results
+        self.order = sorted(range(len(results)), key=lambda i: results[i].shape is None)
+        self.parameters = (*signature.arguments, *(results[i] for i in self.order))
+        count = len(signature.arguments)
+        self.by_value = [p.shape is None and i < count for i, p in enumerate(self.parameters)]
+
+    def pack(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
+        cells = [*inputs, *(outputs[i] for i in self.order)]
+        shaped = [_without_bytes(c, p) for c, p in zip(cells, self.parameters, strict=True)]
+        return pack(shaped, self.by_value)
 
 
 def _without_bytes(cells: Any, parameter: Parameter) -> Any:

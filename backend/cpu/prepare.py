@@ -1,12 +1,13 @@
 """From core IR to core IR that suits a CPU: plain layouts, results by reference, cheap locals.
 
-Three steps, each in place:
+Four steps, each in place:
 
 1. :func:`strip_layouts`: array partition and memory binding are for hardware; here an array
    is one row-major block.
 2. :func:`results_to_arguments`: a returned array becomes an argument the caller allocates, so
    that the top function writes straight into NumPy's memory.
-3. :func:`place_locals`: small arrays move to the stack and larger ones to the heap,
+3. :func:`expand_strided_copies`: a copy from or to a view becomes loops.
+4. :func:`place_locals`: small arrays move to the stack and larger ones to the heap,
    both in the function's entry block, and the heap ones are freed.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from allo.dialects._mlir import func, ir, memref
+from allo.dialects._mlir import arith, func, ir, memref, scf
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.storage import cell_bytes
@@ -117,9 +118,9 @@ def _take_results_by_reference(function: func.FuncOp) -> bool:
     old = function.attributes["function_type"].value
     block = function.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
-    returned = list(terminator.operands)
-    kept, added, taken = [], [], set()
-    for value in returned:
+    kept, added = [], []
+    for position in range(len(terminator.operands)):
+        value = terminator.operands[position]
         if not isinstance(value.type, ir.MemRefType):
             kept.append(value)
             continue
@@ -133,8 +134,7 @@ def _take_results_by_reference(function: func.FuncOp) -> bool:
         plain = ir.MemRefType.get(value.type.shape, value.type.element_type)
         argument = block.add_argument(plain, terminator.location)
         added.append(plain)
-        if _is_own_allocation(value, block) and id_of(value) not in taken:
-            taken.add(id_of(value))
+        if _is_own_allocation(value, block):
             _replace_allocation(value, argument)
         else:
             with ir.InsertionPoint(terminator), terminator.location:
@@ -153,11 +153,6 @@ def _drop_argument_attributes(function: func.FuncOp) -> None:
     for name in ("arg_attrs", "res_attrs"):
         if name in function.attributes:
             del function.attributes[name]
-
-
-def id_of(value: ir.Value) -> int:
-    """A key for an SSA value that is the result of an operation."""
-    return hash(value)
 
 
 def _is_own_allocation(value: ir.Value, block: ir.Block) -> bool:
@@ -188,6 +183,44 @@ def _pass_results_by_reference(call: ir.Operation) -> None:
         is_array = isinstance(result.type, ir.MemRefType)
         result.replace_all_uses_with(next(references if is_array else values))
     call.erase()
+
+
+def expand_strided_copies(module: ir.Module) -> None:
+    """Replace each ``memref.copy`` that involves a view with strides by a loop nest."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "memref.copy" and any(_is_strided(v.type) for v in op.operands):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    with module.context:
+        module.operation.walk(visit)
+        for op in found:
+            with ir.InsertionPoint(op), op.location:
+                _copy_elements(*op.operands, [])
+            op.erase()
+
+
+def _is_strided(mlir_type: ir.Type) -> bool:
+    return isinstance(mlir_type.layout, ir.StridedLayoutAttr)
+
+
+def _copy_elements(source: ir.Value, target: ir.Value, index: list[ir.Value]) -> None:
+    if len(index) == source.type.rank:
+        memref.StoreOp(memref.LoadOp(source, index).result, target, index)
+        return
+    zero, one = (arith.ConstantOp(ir.IndexType.get(), n).result for n in (0, 1))
+    if source.type.is_dynamic_dim(len(index)):
+        position = arith.ConstantOp(ir.IndexType.get(), len(index)).result
+        extent = memref.DimOp(source, position).result
+    else:
+        count = source.type.get_dim_size(len(index))
+        extent = arith.ConstantOp(ir.IndexType.get(), count).result
+    loop = scf.ForOp(zero, extent, one)
+    with ir.InsertionPoint(loop.body):
+        _copy_elements(source, target, [*index, loop.induction_variable])
+        scf.YieldOp([])
 
 
 def place_locals(module: ir.Module) -> None:

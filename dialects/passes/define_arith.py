@@ -6,7 +6,8 @@ that they have the results ``docs/core_ir.md`` ("Arithmetic") lists, which the R
 give too. Operations whose operands are provably safe, such as division by a constant, stay as
 they are. ``arith.floordivsi`` is expanded, as upstream's expansion has no meaning for zero.
 
-Before: upstream dialects. After: the same, no ``floordivsi``, ``ceildivsi`` or ``ceildivui``, nothing undefined.
+Before: upstream dialects. After: the same without ``floordivsi``, ``ceildivsi``, ``ceildivui``;
+nothing undefined.
 """
 
 from __future__ import annotations
