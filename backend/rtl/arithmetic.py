@@ -326,4 +326,3 @@ _INDEX_OPS: dict[str, Callable[[Arithmetic, Op, list[Bound]], Node | Lin | None]
     "arith.shli": _shift_left,
     "arith.select": _select,
 }
-

@@ -156,9 +156,7 @@ def compile_design(
         results=tuple(_result_names(function, interface)),
         scalars_in=tuple(
             ScalarPort(name, kind, width)
-            for (name, width), kind in zip(
-                interface.scalars_in, function.scalar_types, strict=True
-            )
+            for (name, width), kind in zip(interface.scalars_in, function.scalar_types, strict=True)
         ),
         scalars_out=tuple(_scalars_out(function, interface)),
         arrays=tuple(_arrays(function, interface)),
@@ -193,9 +191,7 @@ def _scalars_out(function: Function, interface: Interface) -> list[ScalarPort]:
 
 
 def _arrays(function: Function, interface: Interface) -> list[ArrayInterface]:
-    declared = dict(
-        zip((id(v) for v in function.returned), function.result_types, strict=False)
-    )
+    declared = dict(zip((id(v) for v in function.returned), function.result_types, strict=False))
     result = []
     for array, (prefix, uses) in zip(function.parameters, interface.arrays, strict=True):
         width = bits_unsigned(array.depth - 1)

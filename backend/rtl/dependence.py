@@ -175,8 +175,7 @@ class Distances:
 
     def _reachable(self, level: int, coefficients: tuple[int, ...], right: int) -> bool:
         most = sum(
-            abs(c) * (t - 1)
-            for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
+            abs(c) * (t - 1) for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
         )
         return abs(right) <= most
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from .bind import Binding, Interface, users_by_bank
+from .bind import Binding, Interface
 from .control import Control
 from .graph import Array, Body, Function, Node
 from .memories import Memories
@@ -261,7 +261,9 @@ class Emitter:
                 self.text.choose([(valid, operands[i]) for valid, operands in users], width)
                 for i, width in enumerate(operator.operand_widths)
             ]
-            self._instance(operator, f"{module}_{number}", inputs, self._unit_results[module, number])
+            self._instance(
+                operator, f"{module}_{number}", inputs, self._unit_results[module, number]
+            )
 
     def _instance(self, operator: Operator, label: str, inputs: list[str], result: str) -> None:
         enable = self.text.enable or self.text.const(1, 1)

@@ -226,9 +226,7 @@ class Scheduler:
             return
         node.time = time
         node.avail = time + node.latency
-        node.settle = (
-            self.timing.exit(node) if node.latency else self.timing.entry(node)
-        )
+        node.settle = self.timing.exit(node) if node.latency else self.timing.entry(node)
 
     # --- explanation -----------------------------------------------------------------
 

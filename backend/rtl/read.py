@@ -241,7 +241,9 @@ def _read_map(affine_map: ir.AffineMap) -> Map:
 def _read_set(attr: ir.Attribute) -> tuple[int, tuple[tuple[Expr, bool], ...]]:
     head, _, tail = str(attr).removeprefix("affine_set<").removesuffix(">").partition(" : ")
     rows = [row.strip() for row in tail.strip()[1:-1].split(",")]
-    sides = [(row.rpartition(" == " if " == " in row else " >= ")[0], " == " in row) for row in rows]
+    sides = [
+        (row.rpartition(" == " if " == " in row else " >= ")[0], " == " in row) for row in rows
+    ]
     text = f"affine_map<{head} -> ({', '.join(side for side, _ in sides)})>"
     read = _read_map(ir.AffineMapAttr(ir.Attribute.parse(text)).value)
     return read.dims, tuple(

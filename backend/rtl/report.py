@@ -122,9 +122,7 @@ def float_operations(function: Function, callees: dict[str, Interface]) -> int |
     return _count(function.root, [], callees)
 
 
-def _count(
-    region: Region, around: list[Level], callees: dict[str, Interface]
-) -> int | None:
+def _count(region: Region, around: list[Level], callees: dict[str, Interface]) -> int | None:
     match region:
         case Seq():
             return _total([_count(c, around, callees) for c in region.children])

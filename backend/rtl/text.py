@@ -156,7 +156,9 @@ class ModuleText:
         """An integer comparison."""
         return self._once(f"comb.icmp {kind} {a}, {b} : i{width}")
 
-    def binary(self, kind: str, a: str, b: str, width: int, place: SourcePlace | None = None) -> str:
+    def binary(
+        self, kind: str, a: str, b: str, width: int, place: SourcePlace | None = None
+    ) -> str:
         """``add``, ``sub``, ``mul``, ``and``, ``or`` …"""
         return self._once(f"comb.{kind} {a}, {b} : i{width}", place)
 

@@ -45,7 +45,9 @@ class TimingModel:
             assert node.operator is not None
             return node.operator.delay_ns
         if node.kind == "load":
-            extra = 0.0 if node.access is None or node.access.bank is not None else self._choice(node)
+            extra = (
+                0.0 if node.access is None or node.access.bank is not None else self._choice(node)
+            )
             return self.memory_out + extra
         return 0.0
 
