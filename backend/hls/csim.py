@@ -21,6 +21,7 @@ from .boundary import Slot, array_slot, container_of, empty_slot, result_value, 
 from .ctype import Kind
 from .emit_module import HlsCode
 from .headers import SHIMS, compiler, open_headers
+from .ports import Port
 from .process import run_tool
 from .signature import Param
 from .vendors import Vendor
@@ -171,8 +172,9 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 class CsimKernel:
     """A compiled kernel with state of its own: static variables start at their initial values."""
 
-    def __init__(self, code: HlsCode, library: Path) -> None:
-        self._code = code
+    def __init__(self, code: HlsCode, ports: Sequence[Port], library: Path) -> None:
+        self._names = code.parameters
+        self._ports = [port.param for port in ports]
         self._library = _load_private(library)
         self._entry = self._library.allo_entry
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
@@ -187,8 +189,8 @@ class CsimKernel:
         Raises:
             BoundaryError: an argument of the wrong count, shape or type.
         """
-        top = self._code.top
-        arguments, results = top.arguments, top.results
+        arguments = [p for p in self._ports if p.role == "in"]
+        results = [p for p in self._ports if p.role == "result"]
         given = len(args) == len(arguments) + len(results)
         if len(args) != len(arguments) and not given:
             optional = (
@@ -216,12 +218,11 @@ class CsimKernel:
 
     def _slots(self, args: Sequence[Any]) -> list[Slot]:
         slots = []
-        names = self._code.parameters
-        for position, (param, value) in enumerate(zip(self._code.top.params, args, strict=False)):
+        for position, (param, value) in enumerate(zip(self._ports, args, strict=False)):
             make = array_slot if param.is_array or param.role == "result" else scalar_slot
             if param.role == "result" and not param.is_array:
                 value = _single(value)
-            slots.append(make(param, value, position, names[position]))
+            slots.append(make(param, value, position, self._names[position]))
         return slots
 
 
