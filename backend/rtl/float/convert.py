@@ -7,7 +7,7 @@ from allo.backend.rtl.operators.divide import negated_if
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import Unpacked, finish, round_pack, shift_left, shift_right_sticky, unpack
+from .parts import finish, normal_operand, round_pack, shift_left, shift_right_sticky, unpack
 
 
 def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
@@ -16,12 +16,14 @@ def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
     bits = max(source.exponent, target.exponent) + 2
     offset = target.bias - source.bias
     room = value.effective.zext(bits) + (offset - 1)
-    significand = _at_least(value.significand, target.precision + 1)
+    significand = value.significand
     sticky = a.net.const(0, 1)
     if target.exponent > source.exponent:
         if offset < source.precision:
             raise ValueError(f"{source.name} has subnormals that {target.name} lacks the range for")
-        significand, room = _normalised(value, significand, room)
+        significand, exponent = normal_operand(value, bits)
+        room = exponent + (offset - 1)
+    significand = _at_least(significand, target.precision + 1)
     if target.exponent < source.exponent:
         significand, room, sticky = _denormalised(significand, room)
     magnitude, overflow = _rounded(significand, room, sticky, target)
@@ -37,13 +39,6 @@ def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
 
 def _at_least(value: Signal, width: int) -> Signal:
     return cat(value, value.net.const(0, max(0, width - value.width)))
-
-
-def _normalised(value: Unpacked, significand: Signal, room: Signal) -> tuple[Signal, Signal]:
-    zeros = (leading_zeros(value.fraction).zext(room.width) + 1) & (~value.normal).repeat(
-        room.width
-    )
-    return shift_left(significand, zeros, limit=value.fraction.width + 1), room - zeros
 
 
 def _denormalised(significand: Signal, room: Signal) -> tuple[Signal, Signal, Signal]:

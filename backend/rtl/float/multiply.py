@@ -12,7 +12,7 @@ from allo.backend.rtl.operators.counts import leading_zeros
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import finish, round_pack, shift_right_sticky, unpack
+from .parts import finish, round_product, shift_right_sticky, unpack
 
 Product = Callable[[Signal, Signal], Signal]
 """Exact product of two significands, twice as wide."""
@@ -41,28 +41,15 @@ def multiply(a: Signal, b: Signal, kind: FloatFormat, product: Product) -> Signa
     shifted = shift_right_sticky(cat(exact, net.const(0, 2)), amount, precision + 2)
     spare = room - left_shift
 
-    again = ~shifted.bit(-1) & spare.any()
-    sticky = shifted.bit(0)
-    body = shifted.bits(1, precision + 2)
-    body = mux(again, cat(body.bits(0, precision + 1), net.const(0, 1)), body)
-    exponent = spare - again.zext(bits)
-    magnitude = round_pack(
-        exponent.bits(0, kind.exponent),
-        body.bits(2, precision),
-        body.bit(1),
-        body.bit(0) | sticky,
-        kind,
-    )
-
+    magnitude, overflow = round_product(shifted.bits(1, precision + 2), shifted.bit(0), spare, kind)
     zero = left.zero | right.zero
     top = left.top | right.top
     invalid = left.nan | right.nan | (zero & top)
-    overflow = ~exponent.slt(kind.top_exponent - 1) & ~zero
     return finish(
         left.sign ^ right.sign,
         magnitude,
         kind,
         zero=zero & ~top,
-        infinite=top | overflow,
+        infinite=top | (overflow & ~zero),
         nan=invalid,
     )

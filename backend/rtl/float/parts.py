@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from allo.backend.rtl.operators.counts import leading_zeros
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
@@ -108,6 +109,38 @@ def round_pack(
     fraction = significand.bits(0, kind.fraction)
     hidden = significand.bit(-1).zext(kind.exponent)
     return cat(exponent, fraction) + cat(hidden, up.zext(kind.fraction))
+
+
+def normal_operand(value: Unpacked, bits: int) -> tuple[Signal, Signal]:
+    """Significand with its top bit set, and the exponent field it has then (``bits`` wide, signed).
+
+    A zero's significand stays zero.
+    """
+    zeros = (leading_zeros(value.fraction).zext(bits) + 1) & (~value.normal).repeat(bits)
+    limit = value.fraction.width + 1
+    return shift_left(value.significand, zeros, limit=limit), value.effective.zext(bits) - zeros
+
+
+def round_product(
+    body: Signal, sticky: Signal, spare: Signal, kind: FloatFormat
+) -> tuple[Signal, Signal]:
+    """Magnitude and overflow of ``precision + 2`` bits whose top or next bit is the first one set.
+
+    Args:
+        spare: exponent field minus one of a set top bit; where it is 0 the top bit may be clear
+            and the result is subnormal.
+    """
+    again = ~body.bit(-1) & spare.any()
+    body = mux(again, body.shl(1), body)
+    exponent = spare - again.zext(spare.width)
+    magnitude = round_pack(
+        exponent.bits(0, kind.exponent),
+        body.bits(2, kind.precision),
+        body.bit(1),
+        body.bit(0) | sticky,
+        kind,
+    )
+    return magnitude, ~exponent.slt(kind.top_exponent - 1)
 
 
 def finish(

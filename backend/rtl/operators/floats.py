@@ -7,9 +7,11 @@ from collections.abc import Callable
 from allo.backend.rtl.float.add import add, subtract
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
 from allo.backend.rtl.float.convert import convert, from_integer, to_integer
+from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
 from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit
+from allo.backend.rtl.float.square_root import square_root
 
 from .add_sub import segment_bits
 from .multiply import tiled_product
@@ -43,6 +45,29 @@ def _arithmetic(request: Request) -> Operator | None:
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = _binary_native(request.op, kind)
     return unit(request, Drawing(f"f{name}_{kind.name}", draw, native))
+
+
+def _divide(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    native = _binary_native(request.op, kind)
+    return unit(request, Drawing(f"fdiv_{kind.name}", lambda a, b: divide(a, b, kind), native))
+
+
+def _square_root(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    native = None
+    if kind.name in NATIVE_FORMATS:
+        text = f"llvm.intr.sqrt({{0}}) : ({kind.name}) -> {kind.name}"
+        operands = (("a", kind.name),)
+
+        def native(module: str, latency: int) -> str:
+            return native_unit(module, latency, text, operands, kind.name)
+
+    return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), native))
 
 
 def _cmpf(request: Request) -> Operator | None:
@@ -153,6 +178,8 @@ def _to_integer(request: Request) -> Operator | None:
 
 OPERATORS: dict[str, Builder] = {
     **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf"), _arithmetic),
+    "arith.divf": _divide,
+    "math.sqrt": _square_root,
     "arith.cmpf": _cmpf,
     **dict.fromkeys(
         ("arith.minimumf", "arith.maximumf", "arith.minnumf", "arith.maxnumf"), _extremum
