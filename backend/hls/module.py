@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from functools import cached_property
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
+from allo.dialects.boundary import Signature, read_signature
 from allo.dialects.diagnostics import BoundaryError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
@@ -34,9 +36,11 @@ class HLSModule:
         hls_code: the C++ text of the kernel.
         module: the MLIR module it was printed from.
         top_func_name, platform, mode, project, ext_libs: as asked for.
+        signature: what a call takes and returns.
         args: the ports of the top function, in order.
         num_output_args: trailing outputs.
         report: figures of the last csyn or cosim, or None.
+        scratch: the folder of the vendor's tool when no project was asked for.
     """
 
     def __init__(self, request: BuildRequest) -> None:
@@ -49,6 +53,7 @@ class HLSModule:
         self.project = request.project
         self.ext_libs = request.ext_libs
         self.report: DesignReport | None = None
+        self.scratch: TemporaryDirectory[str] | None = None
         self.module = ir.Module.parse(request.module_text, make_context())
         with self.module.context, ir.Location.unknown():
             self._prepare(request)
@@ -57,6 +62,7 @@ class HLSModule:
             write_project(self, self.options.project)
 
     def _prepare(self, request: BuildRequest) -> None:
+        self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access)
         vitis = self.platform == "vitis_hls"
@@ -89,7 +95,7 @@ class HLSModule:
     @cached_property
     def _csim(self) -> CsimKernel:
         library = compile_csim(self.code, self.vendor, self.sources)
-        return CsimKernel(self.code, self.args, library)
+        return CsimKernel(self.signature, library)
 
     def __call__(self, *args: Any) -> Any:
         if self.mode in (None, "csim"):

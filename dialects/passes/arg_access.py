@@ -3,77 +3,39 @@
 from __future__ import annotations
 
 from .._mlir import ir
-
-_READ, _WRITE = 1, 2
-_WORDS = {0: "in", _READ: "in", _WRITE: "out", _READ | _WRITE: "both"}
-
-# Operand position to access, for operations that take whole arrays or elements of them.
-_ACCESSES: dict[str, dict[int, int]] = {
-    "affine.load": {0: _READ},
-    "memref.load": {0: _READ},
-    "affine.store": {1: _WRITE},
-    "memref.store": {1: _WRITE},
-    "linalg.fill": {1: _WRITE},
-    "memref.copy": {0: _READ, 1: _WRITE},
-    "func.return": {},
-    "memref.dealloc": {},
-    "allo.put": {1: _READ},
-    "allo.get_block": {1: _WRITE},
-}
-_VIEWS = frozenset(
-    {"memref.subview", "memref.cast", "memref.reinterpret_cast", "memref.collapse_shape"}
-    | {"memref.expand_shape", "memref.transpose", "memref.view"}
-)
+from ..effects import EffectAnalysis, FunctionEffects
 
 
 def analyze_arg_load_store(module: ir.Module) -> dict[str, list[str]]:
-    """For every function, ``in``, ``out`` or ``both`` for each argument (scalars are ``in``)."""
-    functions = {
-        op.operation.attributes["sym_name"].value: op.operation  # type: ignore[attr-defined]
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-    known: dict[str, list[int]] = {}
-    for name in functions:
-        _analyze(name, functions, known)
-    return {name: [_WORDS[access] for access in known[name]] for name in functions}
+    """For every function, ``in``, ``out`` or ``both`` for each argument.
 
-
-def _analyze(
-    name: str, functions: dict[str, ir.Operation], known: dict[str, list[int]]
-) -> list[int]:
-    if name in known:
-        return known[name]
-    op = functions[name]
-    blocks = op.regions[0].blocks
-    if not len(blocks):
-        inputs = ir.FunctionType(op.attributes["function_type"].value).inputs  # type: ignore[attr-defined]
-        known[name] = [_READ | _WRITE if isinstance(t, ir.MemRefType) else _READ for t in inputs]
-        return known[name]
-    known[name] = [
-        _access(a, functions, known) if isinstance(a.type, ir.MemRefType) else _READ
-        for a in blocks[0].arguments
-    ]
-    return known[name]
-
-
-def _access(
-    value: ir.Value, functions: dict[str, ir.Operation], known: dict[str, list[int]]
-) -> int:
-    found = 0
-    for use in value.uses:
-        owner = use.owner.operation
-        if owner.name == "func.call":
-            callee = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
-            found |= _analyze(callee, functions, known)[use.operand_number]
-        elif owner.name in _VIEWS:
-            found |= _access(owner.results[0], functions, known)
-        elif owner.name == "func.return":
-            found |= _READ
-        else:
-            table = _ACCESSES.get(owner.name)
-            found |= _READ | _WRITE if table is None else table.get(use.operand_number, 0)
+    Scalars, and arrays that are not touched, are ``in``; arrays of a function without a body ``both``.
+    """
+    effects = EffectAnalysis(module.operation)
+    found = {}
+    for op in module.body.operations:
+        if op.operation.name != "func.func":
+            continue
+        name = op.operation.attributes["sym_name"].value  # type: ignore[attr-defined]
+        found[name] = _function(op.operation, effects.summary(name))
     return found
+
+
+def _function(op: ir.Operation, summary: FunctionEffects) -> list[str]:
+    inputs = ir.FunctionType(op.attributes["function_type"].value).inputs  # type: ignore[attr-defined]
+    if not len(op.regions[0].blocks):
+        return ["both" if isinstance(t, ir.MemRefType) else "in" for t in inputs]
+    words = []
+    for position in range(len(inputs)):
+        written = position in summary.arguments_written
+        read = position in summary.arguments_read or _is_returned(op, position)
+        words.append(("both" if read else "out") if written else "in")
+    return words
+
+
+def _is_returned(op: ir.Operation, position: int) -> bool:
+    argument = op.regions[0].blocks[0].arguments[position]
+    return any(use.owner.operation.name == "func.return" for use in argument.uses)
 
 
 def writes_everything(function: ir.Operation, position: int, module: ir.Module) -> bool:
