@@ -22,7 +22,7 @@ from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
 from .context import ContextLayout
 from .llvm_text import FunctionText
 from .ports import PortMap
-from .storage import word_bytes
+from .storage import cell_bits, is_sign_extended
 
 RUNNING, DONE, LATE_DONE, LATE_WRITE, OUT_OF_RANGE, WRITE_CONFLICT = range(6)
 RESET_CYCLES = 2
@@ -55,6 +55,11 @@ class _Write:
     address: str
 
 
+def slots_of(dtype: str) -> int:
+    """64-bit slots a cell takes in the context."""
+    return -(-cell_bits(dtype) // 64)
+
+
 class DriverEmitter:
     """Emits the driver of one design for one engine."""
 
@@ -66,12 +71,12 @@ class DriverEmitter:
         for name in ("status", "cycle", "budget", "base", "eval", "handle", "fault"):
             self._context.add(name)
         # Writes that are switched off go to a slot of their own.
-        self._context.add("scratch", 8)
+        self._context.add("scratch", max([8, *(slots_of(a.dtype) for a in design.arrays)]))
         for scalar in (*design.scalars_in, *design.scalars_out):
-            self._context.add(f"scalar {scalar.name}", -(-word_bytes(scalar.width) // 8))
+            self._context.add(f"scalar {scalar.name}", slots_of(scalar.dtype))
         for array in design.arrays:
             self._context.add(f"array {array.name}")
-            slots = -(-word_bytes(array.width) // 8)
+            slots = slots_of(array.dtype)
             for port in array.ports:
                 if port.reads and array.read_latency > 1:
                     self._context.add(f"pipe {port.prefix}", slots * (array.read_latency - 1))
@@ -138,7 +143,7 @@ class DriverEmitter:
     def _start(self) -> FunctionText:
         f = self._open("allo_start")
         for scalar in self._design.scalars_in:
-            bits = 8 * word_bytes(scalar.width)
+            bits = cell_bits(scalar.dtype)
             value = f.load(self._field(f, f"scalar {scalar.name}"), bits)
             self._put(f, scalar.name, f.resize(value, bits, scalar.width))
         self._put(f, "start", f.constant(1, 1))
@@ -154,7 +159,7 @@ class DriverEmitter:
         }
         scrambled = []
         for scalar in self._design.scalars_in:
-            bits = 8 * word_bytes(scalar.width)
+            bits = cell_bits(scalar.dtype)
             value = f.load(self._field(f, f"scalar {scalar.name}"), bits)
             value = f.resize(value, bits, scalar.width)
             ones = f.constant(-1, scalar.width)
@@ -172,8 +177,9 @@ class DriverEmitter:
 
         f.block("capture")
         for scalar in self._design.scalars_out:
-            bits = 8 * word_bytes(scalar.width)
-            value = f.resize(self._get(f, scalar.name), scalar.width, bits)
+            bits = cell_bits(scalar.dtype)
+            signed = is_sign_extended(scalar.dtype)
+            value = f.resize(self._get(f, scalar.name), scalar.width, bits, signed=signed)
             f.store(value, self._field(f, f"scalar {scalar.name}"), bits)
         f.branch("edge")
 
@@ -216,10 +222,10 @@ class DriverEmitter:
         memory: str,
         at: str,
     ) -> str:
-        bits = 8 * word_bytes(array.width)
+        bits = cell_bits(array.dtype)
         first = port.bank * array.layout.bank_depth
         position = f.binary("add", at, f.constant(first, 64), 64) if first else at
-        return f.index(memory, position, bits)
+        return f.index(memory, f.binary("mul", position, f.constant(bits // 8, 64), 64), 8)
 
     def _within(
         self, f: FunctionText, array: ArrayInterface, port: BankPort, at: str
@@ -257,7 +263,7 @@ class DriverEmitter:
         at: str,
     ) -> str:
         """The value ``rdata`` takes after this cycle; it holds while the port is not enabled."""
-        bits = 8 * word_bytes(array.width)
+        bits = cell_bits(array.dtype)
         within = self._within(f, array, port, at)
         safe = at if within is None else f.select(within, at, f.constant(0, 64), 64)
         value = f.load(self._slot(f, array, port, memory, safe), bits)
@@ -277,7 +283,7 @@ class DriverEmitter:
         enable: str,
         value: str,
     ) -> str:
-        bits = 8 * word_bytes(array.width)
+        bits = cell_bits(array.dtype)
         pipe = self._context.offset(f"pipe {port.prefix}")
         slots = [pipe + k * max(8, bits // 8) for k in range(array.read_latency - 1)]
         held = [f.load(f.offset("%ctx", slot), bits) for slot in slots]
@@ -312,11 +318,12 @@ class DriverEmitter:
                 code = f.constant(number * 8 + WRITE_CONFLICT, 64)
                 fault = f.select(both, code, fault, 64)
             seen[key] = (enable, write.address)
-            bits = 8 * word_bytes(array.width)
+            bits = cell_bits(array.dtype)
             slot = self._slot(f, array, port, memories[array.name], write.address)
             target = f.select_pointer(enable, slot, scratch)
             value = self._get(f, f"{port.prefix}_wdata")
-            f.store(f.resize(value, array.width, bits), target, bits)
+            signed = is_sign_extended(array.dtype)
+            f.store(f.resize(value, array.width, bits, signed=signed), target, bits)
         return fault
 
     def _check_quiet(self, f: FunctionText, faulty: str) -> None:

@@ -82,8 +82,8 @@ class SimModel(Protocol):
         """Run one transaction from start to done.
 
         Args:
-            arrays: storage of each array and input stream: C-contiguous, words in the next
-                power-of-two number of bytes; memories are changed in place.
+            arrays: cells (:mod:`allo.dialects.storage`) of each array, C-contiguous; those
+                the design writes are changed in place.
             scalars: raw bits of each scalar input.
 
         Raises:

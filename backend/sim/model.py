@@ -108,7 +108,7 @@ class DrivenModel:
         if self._stale:
             self.reset()
         banks = {
-            array.name: to_banks(arrays[array.name], array.layout, array.width)
+            array.name: to_banks(arrays[array.name], array.layout, array.dtype)
             for array in self._design.arrays
         }
         for name, words in banks.items():
@@ -123,7 +123,7 @@ class DrivenModel:
         self._stale = False
         for array in self._design.arrays:
             if array.direction != "in":
-                from_banks(banks[array.name], arrays[array.name], array.layout, array.width)
+                from_banks(banks[array.name], arrays[array.name], array.layout, array.dtype)
         return SimResult(cycles=self._context["cycle"], scalars=self._scalars_out())
 
     def _scalars_out(self) -> dict[str, int]:
