@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +53,7 @@ def customize(
         unroll=unroll,
     )
     if verbose:
-        print(kernel_module.module)
+        sys.stdout.write(f"{kernel_module.module}\n")
     return Schedule(kernel_module)
 
 

@@ -110,6 +110,13 @@ class DesignReport:
         """The whole report as plain data."""
         return {**asdict(self), "utilisation": self.utilisation}
 
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> DesignReport:
+        """The report that :meth:`to_json` gave; unknown keys are a TypeError."""
+        plain = {key: value for key, value in data.items() if key != "utilisation"}
+        functions = [_function_from_json(item) for item in plain.pop("functions", [])]
+        return cls(**plain, functions=functions)
+
     def table(self) -> str:
         """The report as text tables."""
         from .report_view import render_table
@@ -129,3 +136,15 @@ class DesignReport:
 def place_text(place: SourcePlace | None) -> str:
     """``file:line:col``, or "" for no place."""
     return str(place) if place else ""
+
+
+def _function_from_json(data: dict[str, Any]) -> FunctionReport:
+    plain = dict(data)
+    loops = [_loop_from_json(item) for item in plain.pop("loops", [])]
+    memories = [MemoryReport(**item) for item in plain.pop("memories", [])]
+    return FunctionReport(**plain, loops=loops, memories=memories)
+
+
+def _loop_from_json(data: dict[str, Any]) -> LoopReport:
+    plain = dict(data)
+    return LoopReport(**plain | {"children": [_loop_from_json(c) for c in data["children"]]})

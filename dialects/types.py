@@ -319,6 +319,4 @@ index = Index()
 float16, float32, float64 = Float(16), Float(32), Float(64)
 bfloat16 = Float(16, 7, "bf16")
 
-_NAMED: dict[str, AlloType] = {
-    t.name: t for t in (index, float16, float32, float64, bfloat16)
-}
+_NAMED: dict[str, AlloType] = {t.name: t for t in (index, float16, float32, float64, bfloat16)}

@@ -1,1 +1,7 @@
-"""TODO: written by the part that owns it."""
+"""The command line: ``allo version``, ``allo report`` … One file a command."""
+
+from __future__ import annotations
+
+from .app import main
+
+__all__ = ["main"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,6 @@ class Operator:
     """Units: ``unit_text("rtl")`` or ``unit_text("native")`` is the text of ``hw.module private @<module>``
     (and of what it instantiates). ``native`` has one native operation (``arith.bitcast``, ``arith.addf`` …,
     NaN made canonical) and a shift register of the same latency, for CIRCT's arc simulator."""
+    netlist: Any = field(default=None, repr=False, compare=False)
+    """What it computes, as a :class:`~allo.backend.rtl.operators.netlist.Netlist` with inputs a, b, c …;
+    ``evaluate`` of that module runs it in Python."""

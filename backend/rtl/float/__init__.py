@@ -1,0 +1,1 @@
+"""Generated IEEE-754 arithmetic of any exponent and mantissa width, drawn as netlists."""

@@ -1,0 +1,70 @@
+"""Delay and size figures of the device families, as data.
+
+Delays are estimates after routing, in nanoseconds, of the slowest common speed grade; they
+decide where registers go and what the scheduler chains, never what is computed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from allo.dialects.diagnostics import BuildError
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One family.
+
+    Attributes:
+        name: the name ``OperatorLibrary`` takes.
+        register_ns: clock to output plus set-up.
+        gate_ns: a bitwise operation inside a chain of logic.
+        mux_ns: a two-to-one multiplexer; ``fanout_ns`` is added per doubling of its width.
+        level_ns: one lookup table with its routing.
+        fanin: inputs of a lookup table.
+        carry_ns: entering and leaving a carry chain; ``carry_bit_ns`` per bit.
+        dsp_ns: one multiplier block, unregistered.
+        dsp_shape: widths of its unsigned operands, the larger first.
+        source_ns: how late a unit's operands may arrive (a memory output, an operand mux).
+    """
+
+    name: str
+    register_ns: float
+    gate_ns: float
+    mux_ns: float
+    fanout_ns: float
+    level_ns: float
+    fanin: int
+    carry_ns: float
+    carry_bit_ns: float
+    dsp_ns: float
+    dsp_shape: tuple[int, int]
+    source_ns: float
+
+
+DEVICES: dict[str, Device] = {
+    device.name: device
+    for device in (
+        # name, register, gate, mux, fanout, level, fanin, carry, carry bit, dsp, dsp shape, source
+        Device("xcup", 0.30, 0.20, 0.25, 0.04, 0.35, 6, 0.50, 0.012, 2.4, (26, 17), 1.0),
+        Device("xc7", 0.70, 0.40, 0.50, 0.09, 0.75, 6, 0.95, 0.028, 3.9, (24, 17), 1.8),
+        Device("ecp5", 1.00, 0.60, 0.80, 0.15, 1.10, 4, 1.50, 0.060, 4.5, (18, 18), 2.5),
+        Device("generic", 0.70, 0.40, 0.55, 0.10, 0.80, 4, 1.00, 0.040, 4.0, (18, 18), 1.8),
+    )
+}
+
+
+def find_device(name: str) -> Device:
+    """The family called ``name``.
+
+    Raises:
+        BuildError: when there is none.
+    """
+    if name in DEVICES:
+        return DEVICES[name]
+    near = difflib.get_close_matches(name, DEVICES, n=1)
+    hint = f"did you mean {near[0]!r}? " if near else ""
+    raise BuildError(
+        f"There is no device family {name!r}.", help=f"{hint}known families: {', '.join(DEVICES)}."
+    )

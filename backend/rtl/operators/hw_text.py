@@ -1,0 +1,109 @@
+"""Netlists as text of CIRCT's hw, comb and seq dialects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .netlist import Netlist, Node
+from .pipeline import Pipeline
+from .timing import live_nodes
+
+_SIMPLE = {"add", "sub", "mul", "and", "or", "xor", "shl", "shru", "shrs"}
+_COMPARE = {"eq", "ne", "ult", "slt"}
+
+
+def _operation(net: Netlist, node: Node, args: Sequence[str]) -> str:
+    kinds = [f"i{net.nodes[i].width}" for i in node.args]
+    if node.op in _SIMPLE:
+        return f"comb.{node.op} {args[0]}, {args[1]} : {kinds[0]}"
+    if node.op in _COMPARE:
+        return f"comb.icmp {node.op} {args[0]}, {args[1]} : {kinds[0]}"
+    match node.op:
+        case "const":
+            value = node.value - (1 << node.width) if node.value >> (node.width - 1) else node.value
+            return f"hw.constant {value} : i{node.width}"
+        case "mux":
+            return f"comb.mux {args[0]}, {args[1]}, {args[2]} : {kinds[1]}"
+        case "concat":
+            return f"comb.concat {', '.join(args)} : {', '.join(kinds)}"
+        case "extract":
+            return f"comb.extract {args[0]} from {node.value} : ({kinds[0]}) -> i{node.width}"
+        case "replicate":
+            return f"comb.replicate {args[0]} : ({kinds[0]}) -> i{node.width}"
+    raise ValueError(f"no text for netlist operation {node.op!r}")
+
+
+def inline_text(
+    net: Netlist, operands: Sequence[str], fresh: Callable[[], str]
+) -> tuple[list[str], str]:
+    """Lines that compute the netlist in place, and the name of the result."""
+    names: dict[int, str] = {}
+    lines: list[str] = []
+    for index in live_nodes(net):
+        node = net.nodes[index]
+        if node.op == "input":
+            names[index] = operands[node.value]
+            continue
+        names[index] = fresh()
+        text = _operation(net, node, [names[i] for i in node.args])
+        lines.append(f"{names[index]} = {text}")
+    return lines, names[net.output]
+
+
+def port_list(inputs: Sequence[tuple[str, int]], width: int) -> str:
+    """Ports of a unit, in the order every unit has."""
+    ports = "".join(f", in %{name}: i{bits}" for name, bits in inputs)
+    return f"in %clk: !seq.clock, in %ce: i1{ports}, out r: i{width}"
+
+
+def module_text(net: Netlist, name: str, plan: Pipeline) -> str:
+    """A pipelined unit as an ``hw.module``."""
+    names: dict[tuple[int, int], str] = {}
+    lines: list[str] = []
+
+    def at(index: int, stage: int) -> str:
+        """The name of a value in a stage, behind as many registers as that takes."""
+        node = net.nodes[index]
+        if node.op == "const":
+            stage = plan.stages[index]
+        if (index, stage) not in names:
+            before = at(index, stage - 1)
+            names[index, stage] = f"%v{index}_{stage}"
+            lines.append(f"{names[index, stage]} = {register(before, node.width)}")
+        return names[index, stage]
+
+    for index in live_nodes(net):
+        node, stage = net.nodes[index], plan.stages[index]
+        names[index, stage] = f"%v{index}_{stage}"
+        if node.op == "input":
+            names[index, stage] = f"%{net.inputs[node.value][0]}"
+            continue
+        operation = _operation(net, node, [at(i, stage) for i in node.args])
+        lines.append(f"{names[index, stage]} = {operation}")
+    width = net.nodes[net.output].width
+    last = at(net.output, plan.stages[net.output])
+    lines.append(f"%result = {register(last, width)}")
+    lines.append(f"hw.output %result : i{width}")
+    return wrap_module(name, net.inputs, width, lines)
+
+
+def wrap_module(
+    name: str, inputs: Sequence[tuple[str, int]], width: int, lines: Sequence[str]
+) -> str:
+    """An ``hw.module private`` with the ports of a unit around ``lines``."""
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"hw.module private @{name}({port_list(inputs, width)}) {{\n{body}\n}}\n"
+
+
+def register(value: str, width: int) -> str:
+    """A register with clock enable."""
+    return f"seq.compreg.ce {value}, %clk, %ce : i{width}"
+
+
+def delay_lines(value: str, width: int, latency: int) -> list[str]:
+    """``latency`` registers in a row behind ``value``, ending in the module's output."""
+    lines = []
+    for step in range(latency):
+        lines.append(f"%d{step} = {register(value, width)}")
+        value = f"%d{step}"
+    return [*lines, f"hw.output {value} : i{width}"]

@@ -1,0 +1,123 @@
+"""The operator library: an operation and its types in, hardware out."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from typing import Any
+
+from allo.dialects.diagnostics import UnsupportedOpError
+
+from .devices import find_device
+from .request import Builder, Request
+from .spec import Operator
+
+FAMILIES: tuple[str, ...] = (
+    "allo.backend.rtl.operators.add_sub",
+    "allo.backend.rtl.operators.bitwise",
+    "allo.backend.rtl.operators.shifts",
+    "allo.backend.rtl.operators.casts",
+    "allo.backend.rtl.operators.compare",
+    "allo.backend.rtl.operators.select",
+    "allo.backend.rtl.operators.multiply",
+    "allo.backend.rtl.operators.divide",
+    "allo.backend.rtl.operators.counts",
+    "allo.backend.rtl.operators.floats",
+)
+"""Modules with a table ``OPERATORS`` from MLIR operation name to builder. A new operator is a
+new file and a line here; one outside the package calls :func:`register_operator`."""
+
+_builders: dict[str, list[Builder]] = {}
+
+
+def register_operator(op: str, builder: Builder) -> None:
+    """Ask ``builder`` first from now on when an operator for ``op`` is wanted."""
+    _load()
+    _builders.setdefault(op, []).insert(0, builder)
+
+
+def supported_operations() -> list[str]:
+    """Names of the MLIR operations that have an operator."""
+    _load()
+    return sorted(_builders)
+
+
+def _load() -> None:
+    if _builders:
+        return
+    for family in FAMILIES:
+        for op, builder in importlib.import_module(family).OPERATORS.items():
+            _builders.setdefault(op, []).append(builder)
+
+
+class OperatorLibrary:
+    """The operators of one device family at one clock.
+
+    Args:
+        device: a family of :mod:`~allo.backend.rtl.operators.devices`: ``"xcup"``, ``"xc7"``,
+            ``"ecp5"``, ``"generic"``.
+        clock_mhz: the clock that every unit is pipelined for.
+
+    Raises:
+        BuildError: for an unknown device family.
+    """
+
+    def __init__(self, device: str = "xcup", clock_mhz: float = 200.0) -> None:
+        self.device = find_device(device)
+        self.clock_mhz = clock_mhz
+        self._found: dict[tuple[Any, ...], Operator] = {}
+
+    def find(
+        self,
+        op: str,
+        operand_types: tuple[str, ...],
+        result_type: str,
+        attributes: dict[str, Any] | None = None,
+    ) -> Operator:
+        """The operator for an operation of the core IR.
+
+        Args:
+            op: MLIR operation name, ``"arith.addi"``.
+            operand_types: MLIR types as text, ``("i32", "i32")``; ``index`` is 32 bits.
+            result_type: the same for the result.
+            attributes: ``{"predicate": "slt"}`` (or its number) for comparisons; optionally
+                ``{"constants": (None, 8)}``, the values of constant operands, which makes
+                shifts, products and quotients by constants cheap.
+
+        Raises:
+            UnsupportedOpError: when no hardware is known for it.
+        """
+        given = attributes or {}
+        key = (op, tuple(operand_types), result_type, tuple(sorted(given.items())))
+        if key not in self._found:
+            self._found[key] = self._build(op, tuple(operand_types), result_type, given)
+        return self._found[key]
+
+    def _build(
+        self, op: str, operand_types: tuple[str, ...], result_type: str, attributes: dict[str, Any]
+    ) -> Operator:
+        _load()
+        if op not in _builders:
+            near = difflib.get_close_matches(op, _builders, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise UnsupportedOpError(
+                f"There is no hardware operator for {op!r}.",
+                help=f"{hint}a family of allo.backend.rtl.operators can add one.",
+            )
+        request = Request(op, operand_types, result_type, attributes, self.device, self.clock_mhz)
+        try:
+            answers = (builder(request) for builder in _builders[op])
+            found = next((answer for answer in answers if answer is not None), None)
+        except KeyError as error:
+            raise _no_types(op, operand_types, result_type) from error
+        if found is None:
+            raise _no_types(op, operand_types, result_type)
+        return found
+
+
+def _no_types(op: str, operand_types: tuple[str, ...], result_type: str) -> UnsupportedOpError:
+    return UnsupportedOpError(
+        f"There is no hardware operator for {op!r} from ({', '.join(operand_types)}) "
+        f"to {result_type}.",
+        help="operators take integers of any width, index, and f16, bf16, f32, f64.",
+    )

