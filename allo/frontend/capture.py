@@ -78,9 +78,10 @@ class Names:
 
     def _in_frames(self, name: str, kinds: tuple[type, ...]) -> Any:
         for frame in self._frames:
-            if name not in frame.f_code.co_varnames + frame.f_code.co_cellvars:
-                if frame.f_code.co_name != "<module>":
-                    continue
+            code = frame.f_code
+            local = name in code.co_varnames or name in code.co_cellvars
+            if not local and code.co_name != "<module>":
+                continue
             value = frame.f_locals.get(name, MISSING)
             if value is not MISSING and isinstance(value, kinds):
                 return value

@@ -225,11 +225,17 @@ class FunctionContext:
     def unknown_name(self, node: ast.AST, name: str) -> UnknownNameError:
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
         near = difflib.get_close_matches(name, visible, n=1)
-        vanished = f"did you mean {near[0]!r}?" if near else (
-            "a name must be an argument, be assigned before it is used (in this block or one around "
-            "it), or be a number, type or function where the kernel is defined."
+        vanished = (
+            f"did you mean {near[0]!r}?"
+            if near
+            else (
+                "a name must be an argument, be assigned before it is used (in this block or one around "
+                "it), or be a number, type or function where the kernel is defined."
+            )
         )
-        return UnknownNameError(f"The name {name!r} is not defined.", self.place(node), help=vanished)
+        return UnknownNameError(
+            f"The name {name!r} is not defined.", self.place(node), help=vanished
+        )
 
     def constant_name(self, node: ast.Name) -> Any:
         """The compile-time value of a name."""
