@@ -92,8 +92,6 @@ class Names:
         if self._given is not None:
             return set(self._given)
         names = set(self._closure) | set(self._module)
-        for frame in self._frames[:4]:
-            names.update(frame.f_code.co_varnames)
         return {n for n in names if not n.startswith("__")}
 
 
