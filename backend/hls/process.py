@@ -59,8 +59,7 @@ def run_tool(
     timer.start()
     lines: list[str] = []
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
+        for line in process.stdout or ():
             lines.append(line.rstrip("\n"))
             if progress:
                 progress(lines[-1])

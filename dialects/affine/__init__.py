@@ -7,4 +7,6 @@
 * :mod:`distance` gives the exact dependence distances of a flattened pipeline.
 """
 
+from .distance import Dependence, flattened_dependences
 
+__all__ = ["Dependence", "flattened_dependences"]
