@@ -130,8 +130,11 @@ class CompileTimeError(FrontendError):
 # --- schedule -----------------------------------------------------------------
 
 
-class ScheduleError(AlloError):
-    """A schedule primitive cannot be applied; the module is unchanged."""
+class ScheduleError(AlloError, RuntimeError):
+    """A schedule primitive cannot be applied; the module is unchanged.
+
+    It is also a ``RuntimeError`` because published programs catch that.
+    """
 
 
 class UnknownHandleError(ScheduleError, AttributeError):
@@ -142,7 +145,7 @@ class IllegalTransformError(ScheduleError):
     """The transformation would break a dependence; the message names it."""
 
 
-class PartitionError(ScheduleError):
+class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
 
 

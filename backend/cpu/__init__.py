@@ -1,1 +1,30 @@
-"""TODO: written by the part that owns it."""
+"""The CPU back end: core IR becomes machine code by way of MLIR's JIT.
+
+``build`` serves the targets ``llvm`` and ``cpu``; :class:`LLVMModule` may be made directly from MLIR.
+"""
+
+from __future__ import annotations
+
+from allo.target import BuildRequest
+
+from .module import LLVMModule, parse_module
+
+__all__ = ["LLVMModule", "build", "parse_module"]
+
+
+def build(request: BuildRequest) -> LLVMModule:
+    """Compile the requested module for this machine.
+
+    Options: ``fast_math`` (False): ``math`` functions from the C library; ``opt_level`` (3).
+
+    Raises:
+        BuildError: when the module cannot be compiled.
+    """
+    options = request.options
+    return LLVMModule(
+        request.module_text,
+        request.top,
+        request.ext_libs,
+        fast_math=bool(options.get("fast_math", False)),
+        opt_level=int(options.get("opt_level", 3)),
+    )

@@ -1,4 +1,4 @@
-# ruff: noqa: B007, F821  (streams are declared by annotation and loops named, as the language has it)
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
 """The spatial transformer: four processes joined by streams, layers iterated over one block.
 
 ``loader``  streams every weight of the model from external memory, once a step.

@@ -40,7 +40,7 @@ def _sum_shifted(parts: list[Signal], step: int, width: int, segment: int) -> Si
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [
-            pair[0] if len(pair) == 1 else _add_shifted(*pair, distance, width, segment)
+            pair[0] if len(pair) == 1 else _add_shifted(pair[0], pair[1], distance, width, segment)
             for pair in pairs
         ]
         distance *= 2

@@ -1,0 +1,131 @@
+"""What ``s.build()`` returns for the CPU: a compiled module, called on NumPy arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.boundary import Parameter, Signature, read_signature
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.storage import cell_bytes
+
+from .jit import Jit, pack
+from .lower import prepare, to_llvm
+
+
+def parse_module(text: str) -> ir.Module:
+    """Core IR text as a module in a context of its own.
+
+    Raises:
+        BuildError: when the text does not parse.
+    """
+    context = make_context()
+    try:
+        return ir.Module.parse(text, context)
+    except ir.MLIRError as error:
+        raise BuildError(f"The core IR does not parse: {error}.") from None
+
+
+class LLVMModule:
+    """A kernel compiled for this machine.
+
+    Args:
+        mod: core IR, as text or as a module (which is not changed).
+        top_func_name: the function to call.
+        ext_libs: external C++ modules the kernels call.
+        fast_math: let ``math`` functions use the C library: faster, not bit-equal to hardware.
+        opt_level: LLVM's -O level.
+
+    Attributes:
+        signature: what a call takes and returns.
+        in_types, out_types: (declared type name, shape) of each argument and result.
+        intermediate_module: the core IR before lowering to LLVM.
+        module: the LLVM dialect.
+        execution_engine: MLIR's engine.
+
+    Raises:
+        BuildError: when the module cannot be compiled.
+    """
+
+    def __init__(
+        self,
+        mod: ir.Module | str,
+        top_func_name: str,
+        ext_libs: tuple[Any, ...] | list[Any] | None = None,
+        *,
+        fast_math: bool = False,
+        opt_level: int = 3,
+    ) -> None:
+        self.top_func_name = top_func_name
+        self.ext_libs = tuple(ext_libs or ())
+        source = mod if isinstance(mod, str) else _text_of(mod)
+        module = parse_module(source)
+        self.signature: Signature = read_signature(module, top_func_name)
+        prepare(module, top_func_name, fast_math=fast_math)
+        self._intermediate = _text_of(module)
+        to_llvm(module)
+        self.module = module
+        self._jit = Jit(module, opt_level)
+        self._layout = _EntryLayout(self.signature)
+
+    @property
+    def intermediate_module(self) -> ir.Module:
+        return ir.Module.parse(self._intermediate, self.module.context)
+
+    @property
+    def execution_engine(self) -> Any:
+        return self._jit.engine
+
+    @property
+    def in_types(self) -> list[tuple[str, tuple[int | None, ...]]]:
+        return [_type_of(p) for p in self.signature.arguments]
+
+    @property
+    def out_types(self) -> list[tuple[str, tuple[int | None, ...]]]:
+        return [_type_of(p) for p in self.signature.results]
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the kernel on NumPy arrays and scalars; see ``docs/cpu.md`` for the rules.
+
+        Raises:
+            BoundaryError: when an argument has the wrong count, kind, shape, layout or values.
+        """
+        call = self.signature.bind(args)
+        pointers, words = self._layout.pack(call.inputs, call.outputs)
+        self._jit.call(pointers)
+        del words
+        return call.finish()
+
+    def __repr__(self) -> str:
+        return f"LLVMModule({self.top_func_name})"
+
+
+class _EntryLayout:
+    """The order of the entry's arguments: the top's, then array results, then scalar results."""
+
+    def __init__(self, signature: Signature) -> None:
+        results = signature.results
+        self.order = sorted(range(len(results)), key=lambda i: results[i].shape is None)
+        self.parameters = (*signature.arguments, *(results[i] for i in self.order))
+        count = len(signature.arguments)
+        self.by_value = [p.shape is None and i < count for i, p in enumerate(self.parameters)]
+
+    def pack(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
+        cells = [*inputs, *(outputs[i] for i in self.order)]
+        shaped = [_without_bytes(c, p) for c, p in zip(cells, self.parameters, strict=True)]
+        return pack(shaped, self.by_value)
+
+
+def _without_bytes(cells: Any, parameter: Parameter) -> Any:
+    """Cells above 64 bits have a dimension of bytes, which is none of the array's."""
+    if parameter.shape is None or cells.ndim == len(parameter.shape):
+        return cells
+    return cells.view(f"V{cell_bytes(parameter.dtype)}")[..., 0]
+
+
+def _type_of(parameter: Parameter) -> tuple[str, tuple[int | None, ...]]:
+    return parameter.dtype.name, parameter.shape or ()
+
+
+def _text_of(module: ir.Module) -> str:
+    return module.operation.get_asm(enable_debug_info=True)

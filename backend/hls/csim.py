@@ -1,0 +1,233 @@
+"""csim without a vendor: the emitted C++, compiled by g++ against the open headers, and called."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.boundary import Call, Parameter, Signature
+from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.diagnostics import BoundaryError, SimulationError
+from allo.dialects.storage import cell_bytes, is_native
+from allo.dialects.types import Index
+
+from .emit_module import HlsCode
+from .headers import SHIMS, compiler, open_headers
+from .process import run_tool
+from .signature import Param
+from .vendors import Vendor
+
+_FLAGS = ("-std=c++14", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-pthread")
+_PRELUDE = """#include <algorithm>
+#include <ap_axi_sdata.h>
+#include <ap_fixed.h>
+#include <ap_int.h>
+#include <hls_math.h>
+#include <hls_stream.h>
+#include <hls_vector.h>
+#include <math.h>
+#include <stdint.h>
+#include "allo_csim.h"
+"""
+_STACK_SLACK = 16 << 20
+_COMPILE_LIMIT_S = 600.0
+
+
+@functools.cache
+def _compiler_identity(path: str) -> str:
+    done = subprocess.run(
+        [path, "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout
+
+
+def _include_flags(extra: Sequence[Path] = ()) -> list[str]:
+    return [f"-I{folder}" for folder in (*extra, SHIMS, open_headers())]
+
+
+def _header_key() -> str:
+    files = sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])
+    identity = _compiler_identity(compiler())
+    return content_key(identity, " ".join(_FLAGS), _PRELUDE, *files)
+
+
+def _precompiled_header() -> Path:
+    """A folder whose ``prelude.h`` is precompiled: most of a kernel's compile time, once."""
+    target = cache_dir("hls", "prelude") / _header_key()
+    if target.is_dir():
+        return target
+    with publishing(target) as folder:
+        header = folder / "prelude.h"
+        header.write_text(_PRELUDE)
+        command = [compiler(), *_FLAGS, *_include_flags(), "-x", "c++-header", str(header)]
+        run_tool(
+            [*command, "-o", str(folder / "prelude.h.gch")],
+            folder,
+            what="Compiling the csim headers",
+            timeout_s=_COMPILE_LIMIT_S,
+        )
+    return target
+
+
+def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) -> Path:
+    """The shared library of a kernel, from the cache or compiled now.
+
+    Raises:
+        ToolMissingError: no compiler or no headers.
+        ToolFailedError: the compiler refused the code; its last lines are in the notes.
+    """
+    prelude = _precompiled_header()
+    text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
+    target = cache_dir("hls", "csim") / content_key(prelude.name, text, *sources)
+    library = target / "kernel.so"
+    if library.is_file():
+        return library
+    with publishing(target) as folder:
+        (folder / "csim.cpp").write_text(text)
+        includes = _include_flags([source.parent for source in sources])
+        command = [compiler(), *_FLAGS, "-Winvalid-pch", "-include", str(prelude / "prelude.h")]
+        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
+        run_tool(
+            [*command, *includes, *output],
+            folder,
+            what="Compiling the kernel for csim",
+            timeout_s=_COMPILE_LIMIT_S,
+        )
+    return library
+
+
+# --- the entry point, in C++ ---------------------------------------------------------
+
+
+def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
+    """C++ that calls the top function on an array of pointers to containers."""
+    before, arguments, after = [], [], []
+    for position, param in enumerate(code.top.params):
+        slot = f"arguments[{position}]"
+        kind = vendor.spell(param.ctype)
+        count = int(np.prod(param.shape or (1,), dtype=np.int64))
+        by_value = not param.is_array and param.role == "in"
+        if by_value or not _shares_layout(param):
+            how = _conversion(param, kind)
+            name = f"p{position}"
+            before.append(f"allo_csim::Converted<{kind}, {how}> {name}({slot}, {count});")
+            if not by_value:
+                after.append(f"{name}.write_back();")
+            arguments.append(
+                f"{name}.data()[0]" if by_value else _cast(code, param, kind, f"{name}.data()")
+            )
+            continue
+        arguments.append(_cast(code, param, kind, slot))
+    body = "\n".join(
+        f"  {line}" for line in [*before, f"{code.top.name}({', '.join(arguments)});", *after]
+    )
+    stack = code.stack_bytes * 2 + _STACK_SLACK
+    return (
+        f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
+        'extern "C" int allo_entry(void **arguments) {\n'
+        f"  return allo_csim::run(allo_call, arguments, {stack}ul);\n}}\n"
+    )
+
+
+def _shares_layout(param: Param) -> bool:
+    return is_native(param.declared) and not isinstance(param.declared, Index)
+
+
+def _conversion(param: Param, kind: str) -> str:
+    size = cell_bytes(param.declared)
+    if size > 8:
+        return f"allo_csim::Wide<{kind}, {param.ctype.bits}, {size}>"
+    if isinstance(param.declared, Index):
+        return f"allo_csim::Narrow<{kind}, int64_t>"
+    if not param.ctype.is_integer or param.ctype.is_bool:
+        return f"allo_csim::Narrow<{kind}, {kind}>"
+    return f"allo_csim::Narrow<{kind}, uint{8 * size}_t>"
+
+
+def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
+    shape = param.shape or (1,)
+    if code.top.flat or len(shape) == 1:
+        return f"({kind} *){pointer}"
+    dims = "".join(f"[{extent}]" for extent in shape[1:])
+    return f"({kind} (*){dims}){pointer}"
+
+
+# --- calling -------------------------------------------------------------------------
+
+
+class CsimKernel:
+    """A compiled kernel with state of its own: static variables start at their initial values."""
+
+    def __init__(self, signature: Signature, library: Path) -> None:
+        self._signature = signature
+        self._library = _load_private(library)
+        self._entry = self._library.allo_entry
+        self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+        self._entry.restype = ctypes.c_int
+
+    def __call__(self, *args: Any) -> Any:
+        """Run once, on arrays in place.
+
+        The arguments are those of the kernel, and optionally one array for each result behind
+        them; without those the results are returned.
+
+        Raises:
+            BoundaryError: an argument of the wrong count, shape or type.
+        """
+        call = bind(self._signature, args)
+        cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
+        pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
+        if self._entry(pointers):
+            raise SimulationError(
+                "csim could not start: there is no memory for the kernel's stack."
+            )
+        return call.finish()
+
+
+def bind(signature: Signature, args: Sequence[Any]) -> Call:
+    """Bind a call in either form: results returned, or left in arrays given behind the arguments.
+
+    Raises:
+        BoundaryError: an argument of the wrong count, shape or type.
+    """
+    arguments, results = signature.arguments, signature.results
+    if not results or len(args) == len(arguments):
+        return signature.bind(args)
+    if len(args) != len(arguments) + len(results):
+        raise BoundaryError(
+            f"# of input arguments mismatch, got {len(args)} but expected {len(arguments)} "
+            f"(or {len(arguments) + len(results)}, with arrays for the results behind them).",
+            signature.place,
+        )
+    outputs = tuple(
+        dataclasses.replace(result, shape=result.shape or (), written=True) for result in results
+    )
+    values = [*args[: len(arguments)], *map(_single, args[len(arguments) :], results)]
+    return Signature(signature.top, (*arguments, *outputs), (), signature.place).bind(values)
+
+
+def _single(value: Any, result: Parameter) -> Any:
+    """An array for a scalar result may have one dimension of one element."""
+    alone = isinstance(value, np.ndarray) and value.size == 1 and result.shape is None
+    return value.reshape(()) if alone else value
+
+
+def _load_private(library: Path) -> ctypes.CDLL:
+    """Load a copy: the loader shares libraries by file, and with them their static variables."""
+    handle, name = tempfile.mkstemp(suffix=".so", prefix="allo_csim_")
+    os.close(handle)
+    try:
+        shutil.copyfile(library, name)
+        return ctypes.CDLL(name)
+    finally:
+        os.unlink(name)

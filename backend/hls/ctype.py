@@ -1,0 +1,88 @@
+"""The C++ types of emitted code, independent of how a vendor spells them.
+
+MLIR integers are signless; a :class:`CType` adds the signedness with which a value
+is declared. An operation that needs the other one casts, so every value keeps its bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from allo.dialects._mlir import ir
+from allo.dialects.types import AlloType, Fixed, Float, Index, Int, Stream, Struct, UFixed, UInt
+
+NATIVE_WIDTHS = (8, 16, 32, 64)
+
+
+class Kind(Enum):
+    """What a scalar C++ value is."""
+
+    INT = "int"
+    FLOAT = "float"
+    BFLOAT = "bfloat"
+    INDEX = "index"
+
+
+@dataclass(frozen=True, slots=True)
+class CType:
+    """A scalar type: kind, width in bits, signedness (integers only; one bit counts as unsigned)."""
+
+    kind: Kind
+    bits: int
+    signed: bool = True
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in (Kind.INT, Kind.INDEX)
+
+    @property
+    def is_bool(self) -> bool:
+        return self.kind is Kind.INT and self.bits == 1
+
+    @property
+    def is_native(self) -> bool:
+        """Whether plain C++ integers (or ``bool``) hold it, rather than a vendor's class."""
+        return self.kind is Kind.INDEX or (
+            self.kind is Kind.INT and self.bits in (1, *NATIVE_WIDTHS)
+        )
+
+    def with_sign(self, signed: bool) -> CType:
+        return self if self.kind is not Kind.INT else CType(self.kind, self.bits, signed)
+
+
+INDEX = CType(Kind.INDEX, 32, True)
+BOOL = CType(Kind.INT, 1, False)
+
+
+def ctype_of(element: ir.Type, signed: bool = True) -> CType:
+    """The C++ type of an MLIR scalar type.
+
+    Raises:
+        TypeError: for a type no scalar C++ type holds.
+    """
+    if isinstance(element, ir.IntegerType):
+        return CType(Kind.INT, element.width, signed and element.width > 1)
+    if isinstance(element, ir.IndexType):
+        return INDEX
+    if isinstance(element, ir.BF16Type):
+        return CType(Kind.BFLOAT, 16)
+    if isinstance(element, (ir.F16Type, ir.F32Type, ir.F64Type)):
+        return CType(Kind.FLOAT, element.width)
+    raise TypeError(f"no C++ scalar type holds {element}")
+
+
+def ctype_of_declared(declared: AlloType) -> CType:
+    """The C++ type that stores a declared type; fixed point and structs are their raw bits."""
+    if isinstance(declared, Stream):
+        return ctype_of_declared(declared.dtype)
+    if isinstance(declared, Index):
+        return INDEX
+    if isinstance(declared, Float):
+        kind = Kind.BFLOAT if declared.name == "bf16" else Kind.FLOAT
+        return CType(kind, declared.bits)
+    if isinstance(declared, (UInt, UFixed, Struct)):
+        return CType(Kind.INT, declared.bits, False)
+    if isinstance(declared, (Int, Fixed)):
+        return CType(Kind.INT, declared.bits, declared.bits > 1)
+    raise TypeError(f"no C++ scalar type holds {declared}")

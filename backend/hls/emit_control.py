@@ -1,0 +1,220 @@
+"""Loops, branches, calls and returns."""
+
+from __future__ import annotations
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.locations import place_of
+
+from .ctype import INDEX, CType, ctype_of
+from .emit_memory import assign, copy_array
+from .emitter import FunctionEmitter, Handler, integer, string
+from .index_text import IndexText, index_of
+from .pragmas import array_pragmas, loop_pragmas
+from .signature import Param
+from .values import Buffer, Scalar, StreamRef
+
+
+def _nested(name: str, terms: list[IndexText]) -> str:
+    """``min(a, min(b, c))``."""
+    if len(terms) == 1:
+        return terms[0].text
+    return f"{name}({terms[0].text}, {_nested(name, terms[1:])})"
+
+
+def _affine_for(e: FunctionEmitter, op: ir.Operation) -> None:
+    sizes = list(op.attributes["operandSegmentSizes"])  # type: ignore[call-overload]
+    operands = [e.scalar(v) for v in op.operands]
+    lower_map = op.attributes["lowerBoundMap"].value  # type: ignore[attr-defined]
+    upper_map = op.attributes["upperBoundMap"].value  # type: ignore[attr-defined]
+    lower = e.affine.results(lower_map, operands[: sizes[0]])
+    upper = e.affine.results(upper_map, operands[sizes[0] : sizes[0] + sizes[1]])
+    step = integer(op, "step") or 1
+    lows = [t.low for t in lower if t.low is not None]
+    highs = [t.high for t in upper if t.high is not None]
+    low = max(lows) if lows else None
+    high = min(highs) - 1 if highs else None
+    iterations = (_nested("max", lower), _nested("min", upper), str(step))
+    _loop(e, op, iterations, (low, high))
+
+
+def _scf_for(e: FunctionEmitter, op: ir.Operation) -> None:
+    lower, upper, step = (index_of(e.scalar(v)) for v in list(op.operands)[:3])
+    high = None if upper.high is None else upper.high - 1
+    _loop(e, op, (lower.text, upper.text, step.text), (lower.low, high))
+
+
+def _loop(
+    e: FunctionEmitter,
+    op: ir.Operation,
+    iterations: tuple[str, str, str],
+    bounds: tuple[int | None, int | None],
+) -> None:
+    if op.results:
+        raise e.unsupported(op, "the loop carries values")
+    lower, upper, step = iterations
+    iv = e.names.of(string(op, "loop_name") or "i")
+    band = string(op, "op_name")
+    label = e.names.of(f"l_{band}_{iv}" if band else f"l_{iv}")
+    increment = f"{iv}++" if step == "1" else f"{iv} += {step}"
+    head = f"{label}: for (int {iv} = {lower}; {iv} < {upper}; {increment})"
+    body = op.regions[0].blocks[0]
+    with e.out.block(head, place_of(op)):
+        for pragma in loop_pragmas(op):
+            e.out.outdented(pragma)
+        e.values[body.arguments[0]] = Scalar(iv, INDEX, None, 32, *bounds)
+        e.block(body)
+
+
+def _while(e: FunctionEmitter, op: ir.Operation) -> None:
+    if op.results or op.operands:
+        raise e.unsupported(op, "the loop carries values")
+    name = string(op, "loop_name")
+    label = f"{e.names.of(f'l_{name}')}: " if name else ""
+    with e.out.block(f"{label}while (true)", place_of(op)):
+        for pragma in loop_pragmas(op):
+            e.out.outdented(pragma)
+        e.block(op.regions[0].blocks[0])
+        e.block(op.regions[1].blocks[0])
+
+
+def _condition(e: FunctionEmitter, op: ir.Operation) -> None:
+    e.out.line(f"if (!({e.text(e.scalar(op.operands[0]))})) break;", place_of(op))
+
+
+def _affine_if(e: FunctionEmitter, op: ir.Operation) -> None:
+    operands = [e.scalar(v) for v in op.operands]
+    _branch(e, op, e.affine.condition(str(op.attributes["condition"]), operands))
+
+
+def _scf_if(e: FunctionEmitter, op: ir.Operation) -> None:
+    _branch(e, op, e.text(e.scalar(op.operands[0])))
+
+
+def _branch(e: FunctionEmitter, op: ir.Operation, condition: str) -> None:
+    results = []
+    for result in op.results:
+        ctype = _result_ctype(e, op, result)
+        name = e.names.fresh()
+        e.out.line(f"{e.spell(ctype)} {name};", place_of(op))
+        results.append(Scalar(name, ctype))
+    with e.out.block(f"if ({condition})", place_of(op)):
+        _branch_body(e, op.regions[0].blocks[0], results)
+    if len(op.regions[1].blocks) and _has_body(op.regions[1].blocks[0]):
+        with e.out.block("else", place_of(op)):
+            _branch_body(e, op.regions[1].blocks[0], results)
+    for result, scalar in zip(op.results, results, strict=True):
+        e.values[result] = scalar
+
+
+def _result_ctype(e: FunctionEmitter, op: ir.Operation, result: ir.Value) -> CType:
+    try:
+        return ctype_of(result.type)
+    except TypeError as error:
+        raise e.unsupported(op, str(error)) from error
+
+
+def _has_body(block: ir.Block) -> bool:
+    operations = list(block.operations)
+    return len(operations) > 1 or bool(operations and operations[0].operation.operands)
+
+
+def _branch_body(e: FunctionEmitter, block: ir.Block, results: list[Scalar]) -> None:
+    operations = [op.operation for op in block.operations]
+    for op in operations[:-1]:
+        e.operation(op)
+    if not operations:
+        return
+    for target, value in zip(results, operations[-1].operands, strict=True):
+        assign(e, target.text, e.scalar(value), target.ctype, place_of(operations[-1]))
+
+
+def _yield(e: FunctionEmitter, op: ir.Operation) -> None:
+    if op.operands:
+        raise e.unsupported(op, "it carries values")
+
+
+# --- calls ------------------------------------------------------------------------
+
+
+def _call(e: FunctionEmitter, op: ir.Operation) -> None:
+    symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    signature = e.context.signatures[symbol]
+    place = place_of(op)
+    arguments = [
+        _argument(e, op, value, param)
+        for value, param in zip(op.operands, signature.arguments, strict=True)
+    ]
+    later: list[tuple[ir.Value, Scalar]] = []
+    for result, param in zip(op.results, signature.results, strict=True):
+        if param.is_array:
+            arguments.append(_result_array(e, op, result, param))
+            continue
+        name = e.names.fresh()
+        e.out.line(f"{e.spell(param.ctype)} {name};", place)
+        arguments.append(f"&{name}")
+        later.append((result, Scalar(name, param.ctype)))
+    e.out.line(f"{signature.name}({', '.join(arguments)});", place)
+    e.values.update(later)
+
+
+def _argument(e: FunctionEmitter, op: ir.Operation, value: ir.Value, param: Param) -> str:
+    bound = e.values[value]
+    if isinstance(bound, StreamRef):
+        return bound.name
+    if isinstance(bound, Scalar):
+        return e.text(bound, param.ctype)
+    if bound.flat and len(bound.shape) > 1:
+        raise _flat_argument(e, op, bound)
+    address = "" if bound.shape or bound.boxed or bound.flat else "&"
+    if bound.ctype == param.ctype:
+        return f"{address}{bound.name}"
+    dims = "".join(f"[{extent}]" for extent in bound.shape[1:])
+    pointer = f"(*){dims}" if dims else "*"
+    return f"({e.spell(param.ctype)} {pointer}){address}{bound.name}"
+
+
+def _flat_argument(e: FunctionEmitter, op: ir.Operation, buffer: Buffer) -> UnsupportedOpError:
+    return UnsupportedOpError(
+        f"Failed to emit HLS code: the array {buffer.name} of {len(buffer.shape)} dimensions is a "
+        "flat pointer in the top function and cannot be passed to another function.",
+        place_of(op),
+        help="build with wrap_io=True, which copies the arguments into local arrays.",
+    )
+
+
+def _result_array(e: FunctionEmitter, op: ir.Operation, result: ir.Value, param: Param) -> str:
+    bound = e.values.get(result)
+    if isinstance(bound, Buffer):
+        return bound.name
+    memref = ir.MemRefType(result.type)
+    name = e.names.of(string(op, "name"))
+    buffer = Buffer(name, tuple(memref.shape), param.ctype)
+    e.out.line(f"{e.spell(param.ctype)} {buffer.declarator()};", place_of(op))
+    for pragma in array_pragmas(name, memref):
+        e.out.line(pragma)
+    e.values[result] = buffer
+    return name if buffer.shape else f"&{name}"
+
+
+def _return(e: FunctionEmitter, op: ir.Operation) -> None:
+    for position, value in enumerate(op.operands):
+        target, bound = e.results[position], e.values[value]
+        if isinstance(target, Scalar):
+            assign(e, f"*{target.text}", e.scalar(value), target.ctype, place_of(op))
+        elif isinstance(bound, Buffer) and bound.name != target.name:
+            copy_array(e, bound, target, place_of(op))
+
+
+HANDLERS: dict[str, Handler] = {
+    "affine.for": _affine_for,
+    "scf.for": _scf_for,
+    "scf.while": _while,
+    "scf.condition": _condition,
+    "affine.if": _affine_if,
+    "scf.if": _scf_if,
+    "affine.yield": _yield,
+    "scf.yield": _yield,
+    "func.call": _call,
+    "func.return": _return,
+}

@@ -1,0 +1,371 @@
+"""A module of core IR as one C++ file and its header."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.locations import place_of
+
+from . import emit_control, emit_float, emit_index, emit_integer, emit_memory
+from .emit_memory import declare_globals, element_ctype, global_text
+from .emitter import FunctionEmitter, Handler, ModuleContext
+from .pragmas import array_pragmas, function_pragmas
+from .signature import Param, Signature, read_signature
+from .values import Buffer, Scalar, StreamRef
+from .vendors import Vendor
+from .writer import Writer
+
+HANDLERS: dict[str, Handler] = {
+    **emit_integer.HANDLERS,
+    **emit_float.HANDLERS,
+    **emit_index.HANDLERS,
+    **emit_memory.HANDLERS,
+    **emit_control.HANDLERS,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EmitOptions:
+    """How the top function looks.
+
+    Attributes:
+        flat_top: its arrays are pointers with linear subscripts.
+        interfaces: print ``interface m_axi`` pragmas for its arrays.
+        extern_c: wrap all functions in ``extern "C"``.
+    """
+
+    flat_top: bool = False
+    interfaces: bool = False
+    extern_c: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HlsCode:
+    """What was emitted.
+
+    Attributes:
+        kernel: text of ``kernel.cpp``.
+        header: text of ``kernel.h``, declaring the top function.
+        top: the C++ signature of the top function.
+        parameters: the C++ names of its parameters, in order.
+        stack_bytes: upper bound of the bytes of local arrays of one call of the top function.
+    """
+
+    kernel: str
+    header: str
+    top: Signature
+    parameters: tuple[str, ...]
+    stack_bytes: int
+
+
+def emit_module(
+    module: ir.Module, top: str, vendor: Vendor, options: EmitOptions | None = None
+) -> HlsCode:
+    """Print a module of core IR as C++.
+
+    Raises:
+        BuildError: the module has no function ``top``.
+        UnsupportedOpError: an operation has no C++; it names the source line.
+    """
+    options = options or EmitOptions()
+    functions = _functions(module)
+    if top not in functions:
+        raise BuildError(
+            f"The module has no function named {top}.",
+            help=f"its functions: {', '.join(functions) or 'none'}.",
+        )
+    signatures = {
+        name: read_signature(op, flat=options.flat_top and name == top)
+        for name, op in functions.items()
+    }
+    context = ModuleContext(vendor, HANDLERS, signatures, _globals(module))
+    _classify_globals(context, functions)
+    body = Writer()
+    parameters: tuple[str, ...] = ()
+    defined: set[str] = set()
+    for name, op in functions.items():
+        if signatures[name].is_external:
+            continue
+        for callee in sorted(_callees(op) - defined - {name}):
+            _declare(context, body, signatures[callee])
+        names = _function(context, body, signatures[name], options, is_top=name == top)
+        defined.add(name)
+        parameters = names if name == top else parameters
+    kernel = _file(context, body, options)
+    return HlsCode(
+        kernel,
+        _header(context, signatures[top], parameters, options),
+        signatures[top],
+        parameters,
+        sum(_array_bytes(op) for op in functions.values()),
+    )
+
+
+def _functions(module: ir.Module) -> dict[str, ir.Operation]:
+    return {
+        op.operation.attributes["sym_name"].value: op.operation  # type: ignore[attr-defined]
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+
+
+def _globals(module: ir.Module) -> dict[str, ir.Operation]:
+    return {
+        op.operation.attributes["sym_name"].value: op.operation  # type: ignore[attr-defined]
+        for op in module.body.operations
+        if op.operation.name == "memref.global"
+    }
+
+
+def walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    """Every operation inside ``op``, in order."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield inner.operation
+                yield from walk(inner.operation)
+
+
+def _callees(op: ir.Operation) -> set[str]:
+    return {
+        ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
+        for inner in walk(op)
+        if inner.name == "func.call"
+    }
+
+
+def _classify_globals(context: ModuleContext, functions: dict[str, ir.Operation]) -> None:
+    """Which constants are passed to functions, which variables several functions share."""
+    users: dict[str, set[str]] = {}
+    for function, op in functions.items():
+        for inner in walk(op):
+            if inner.name != "memref.get_global":
+                continue
+            symbol = ir.FlatSymbolRefAttr(inner.attributes["name"]).value
+            users.setdefault(symbol, set()).add(function)
+            if any(use.owner.name == "func.call" for use in inner.results[0].uses):
+                context.passed_globals.add(symbol)
+    for symbol, names in users.items():
+        if len(names) > 1 and "constant" not in context.globals[symbol].attributes:
+            context.shared_globals[symbol] = f"shared_{symbol.lstrip('_')}"
+
+
+# --- one function -----------------------------------------------------------------
+
+
+def _function(
+    context: ModuleContext,
+    out: Writer,
+    signature: Signature,
+    options: EmitOptions,
+    *,
+    is_top: bool,
+) -> tuple[str, ...]:
+    op = signature.op
+    entry = op.regions[0].blocks[0]
+    emitter = FunctionEmitter(context, out, signature)
+    declared: list[str] = []
+    names: list[str] = []
+    pragmas: list[str] = []
+    for param, argument in zip(signature.arguments, entry.arguments, strict=True):
+        name = emitter.names.of(param.name)
+        names.append(name)
+        declared.append(_parameter(emitter, param, name, argument))
+        if param.memref is not None and not signature.flat:
+            pragmas += array_pragmas(name, param.memref)
+    for position, param in enumerate(signature.results):
+        name = emitter.names.of(_result_name(op, position))
+        names.append(name)
+        declared.append(_result(emitter, param, name, position))
+        if param.memref is not None and not signature.flat:
+            pragmas += array_pragmas(name, param.memref)
+    if is_top:
+        out.line("/// This is top function.")
+    out.line(f"void {signature.name}(")
+    with out.indented():
+        for position, text in enumerate(declared, start=1):
+            out.line(text + ("," if position < len(declared) else ""))
+    with out.block(")", place_of(op)):
+        if is_top and options.interfaces:
+            for line in interface_pragmas(signature, names):
+                out.line(line)
+        for line in [*function_pragmas(op), *pragmas]:
+            out.line(line)
+        uses = [inner for inner in walk(op) if inner.name == "memref.get_global"]
+        declare_globals(emitter, uses)
+        emitter.block(entry)
+    out.line()
+    return tuple(names)
+
+
+def interface_pragmas(signature: Signature, names: list[str]) -> list[str]:
+    """One AXI master bundle for each array of the top function."""
+    lines, bundle = [], 0
+    for param, name in zip(signature.params, names, strict=True):
+        if param.is_array or (param.role == "result" and not param.is_stream):
+            lines.append(
+                f"#pragma HLS interface m_axi port={name} offset=slave bundle=gmem{bundle}"
+            )
+            bundle += 1
+    return lines
+
+
+def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) -> str:
+    if param.is_stream:
+        block = param.declared.shape  # type: ignore[attr-defined]
+        e.values[argument] = StreamRef(name, param.ctype, tuple(block))
+        return f"{stream_type(e, param.ctype, tuple(block))}& {name}"
+    if param.shape is None:
+        e.values[argument] = Scalar(name, param.ctype)
+        return f"{e.spell(param.ctype)} {name}"
+    buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
+    e.values[argument] = buffer
+    return f"{e.spell(param.ctype)} {buffer.declarator()}"
+
+
+def stream_type(e: FunctionEmitter, ctype, block: tuple[int, ...]) -> str:
+    """``hls::stream< T >``, with a vector of the innermost extent for blocks."""
+    element = e.spell(ctype)
+    if block:
+        element = e.vendor.vector.format(element=element, count=block[-1])
+    return e.vendor.stream.format(element=element)
+
+
+def _result(e: FunctionEmitter, param: Param, name: str, position: int) -> str:
+    if param.shape is None:
+        e.results.append(Scalar(name, param.ctype))
+        return f"{e.spell(param.ctype)} *{name}"
+    buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
+    e.results.append(buffer)
+    returned = _returned_local(e.signature.op, position)
+    if returned is not None:
+        e.values[returned] = buffer
+    return f"{e.spell(param.ctype)} {buffer.declarator()}"
+
+
+def _terminator(op: ir.Operation) -> ir.Operation:
+    return list(op.regions[0].blocks[0].operations)[-1].operation
+
+
+def _returned_local(op: ir.Operation, position: int) -> ir.Value | None:
+    """The array that can live in the result parameter: made here, at top level, returned once."""
+    operands = list(_terminator(op).operands)
+    value = operands[position]
+    if value in operands[:position] or not isinstance(value, ir.OpResult):
+        return None
+    owner = value.owner.operation if hasattr(value.owner, "operation") else value.owner
+    if owner.name not in ("memref.alloc", "func.call") or owner.parent != op:
+        return None
+    return value
+
+
+def _result_name(op: ir.Operation, position: int) -> str | None:
+    value = list(_terminator(op).operands)[position]
+    if not isinstance(value.type, ir.MemRefType) or not isinstance(value, ir.OpResult):
+        return None
+    attributes = value.owner.attributes
+    if value.owner.name not in ("memref.alloc", "func.call") or "name" not in attributes:
+        return None
+    return attributes["name"].value  # type: ignore[attr-defined]
+
+
+def _declare(context: ModuleContext, out: Writer, signature: Signature) -> None:
+    """A forward declaration, for a function called before its text."""
+    emitter = FunctionEmitter(context, Writer(), signature)
+    out.line(f"void {signature.name}({', '.join(_types(emitter, signature))});")
+    out.line()
+
+
+def _types(e: FunctionEmitter, signature: Signature) -> list[str]:
+    texts = []
+    for param in signature.params:
+        kind = e.spell(param.ctype)
+        if param.is_stream:
+            texts.append(f"{stream_type(e, param.ctype, param.declared.shape)}&")  # type: ignore[attr-defined]
+        elif param.shape is None:
+            texts.append(f"{kind} *" if param.role == "result" else kind)
+        elif signature.flat:
+            texts.append(f"{kind} *")
+        else:
+            texts.append(kind + " " + "".join(f"[{n}]" for n in param.shape or (1,)))
+    return texts
+
+
+# --- the file ---------------------------------------------------------------------
+
+_BANNER = (
+    "//===----------------------------------------------------------------------===//",
+    "// Copyright Allo authors. All Rights Reserved.",
+    "// SPDX-License-Identifier: Apache-2.0",
+    "// Generated by Allo. Comments behind statements name their Python line.",
+    "//===----------------------------------------------------------------------===//",
+)
+
+
+def _file(context: ModuleContext, body: Writer, options: EmitOptions) -> str:
+    out = Writer()
+    for line in _BANNER:
+        out.line(line)
+    for header in context.vendor.headers:
+        out.line(f"#include <{header}>")
+    out.line("using namespace std;")
+    out.line()
+    text = out.text()
+    if context.helpers:
+        text += context.helpers.text() + "\n"
+    text += _shared(context)
+    if not options.extern_c:
+        return text + body.text()
+    return f'{text}extern "C" {{\n\n{body.text()}}} // extern "C"\n'
+
+
+def _shared(context: ModuleContext) -> str:
+    out = Writer()
+    for symbol, name in context.shared_globals.items():
+        definition = context.globals[symbol]
+        memref = ir.MemRefType(definition.attributes["type"].value)  # type: ignore[attr-defined]
+        emitter = FunctionEmitter(context, out, next(iter(context.signatures.values())))
+        ctype = element_ctype(emitter, definition, memref)
+        buffer = Buffer(name, tuple(memref.shape), ctype)
+        out.line(global_text(emitter, definition, memref, buffer, const=False))
+    return out.text() if context.shared_globals else ""
+
+
+def _header(
+    context: ModuleContext, top: Signature, parameters: tuple[str, ...], options: EmitOptions
+) -> str:
+    emitter = FunctionEmitter(context, Writer(), top)
+    out = Writer()
+    for line in _BANNER:
+        out.line(line)
+    out.line("#ifndef KERNEL_H")
+    out.line("#define KERNEL_H")
+    out.line()
+    for header in context.vendor.headers:
+        out.line(f"#include <{header}>")
+    out.line()
+    if options.extern_c:
+        out.line('extern "C" {')
+    out.line(f"void {top.name}({', '.join(_types(emitter, top))});")
+    if options.extern_c:
+        out.line("}")
+    out.line()
+    out.line("#endif // KERNEL_H")
+    return out.text()
+
+
+def _array_bytes(op: ir.Operation) -> int:
+    total = 0
+    for inner in walk(op):
+        if inner.name not in ("memref.alloc", "memref.alloca", "func.call"):
+            continue
+        for result in inner.results:
+            if isinstance(result.type, ir.MemRefType):
+                count = 1
+                for extent in ir.MemRefType(result.type).shape:
+                    count *= extent
+                total += 16 * count
+    return total

@@ -1,0 +1,171 @@
+"""The emitter: walks one module of core IR and prints C++.
+
+A handler a construct, in one table (``HANDLERS`` of the ``emit_*`` files); a
+:class:`FunctionEmitter` holds what the handlers of one function share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError, VerificationError
+from allo.dialects.locations import place_of
+
+from . import literals
+from .ctype import CType, Kind, ctype_of
+from .helpers import Helpers
+from .index_text import AffinePrinter
+from .signature import Signature
+from .values import Bound, Buffer, Scalar, StreamRef
+from .vendors import Vendor
+from .writer import Names, Writer
+
+Handler = Callable[["FunctionEmitter", ir.Operation], None]
+
+
+@dataclass(slots=True)
+class ModuleContext:
+    """What all functions of a module share.
+
+    Attributes:
+        signatures: C++ signature of every function, by symbol.
+        globals: ``memref.global`` operations, by symbol.
+        passed_globals: symbols of constants that are passed to functions (so not ``const``).
+        shared_globals: symbols of variables that several functions use, mapped to their C++ name.
+    """
+
+    vendor: Vendor
+    handlers: Mapping[str, Handler]
+    signatures: dict[str, Signature]
+    globals: dict[str, ir.Operation]
+    passed_globals: set[str] = field(default_factory=set)
+    shared_globals: dict[str, str] = field(default_factory=dict)
+    helpers: Helpers = field(default_factory=Helpers)
+
+
+class FunctionEmitter:
+    """Prints the body of one function."""
+
+    def __init__(self, context: ModuleContext, out: Writer, signature: Signature) -> None:
+        self.context = context
+        self.vendor = context.vendor
+        self.out = out
+        self.signature = signature
+        self.names = Names({s.name for s in context.signatures.values()})
+        self.values: dict[ir.Value, Bound] = {}
+        self.results: list[Buffer | Scalar] = []
+        self.affine = AffinePrinter(context.helpers.use)
+
+    # --- walking --------------------------------------------------------------
+
+    def block(self, block: ir.Block) -> None:
+        """Print every operation of a block."""
+        for op in block.operations:
+            self.operation(op.operation)
+
+    def operation(self, op: ir.Operation) -> None:
+        handler = self.context.handlers.get(op.name)
+        if handler is None:
+            raise self.unsupported(op)
+        handler(self, op)
+
+    def unsupported(self, op: ir.Operation, why: str = "") -> UnsupportedOpError:
+        reason = f": {why}" if why else ""
+        return UnsupportedOpError(
+            f"The HLS back end cannot print the operation {op.name}{reason}.",
+            place_of(op),
+            help="build with target='llvm', or report this operation to the Allo developers.",
+        )
+
+    # --- values ---------------------------------------------------------------
+
+    def scalar(self, value: ir.Value) -> Scalar:
+        return self._bound(value, Scalar)
+
+    def buffer(self, value: ir.Value) -> Buffer:
+        return self._bound(value, Buffer)
+
+    def stream(self, value: ir.Value) -> StreamRef:
+        return self._bound(value, StreamRef)
+
+    def _bound[T: (Scalar, Buffer, StreamRef)](self, value: ir.Value, kind: type[T]) -> T:
+        found = self.values[value]
+        if not isinstance(found, kind):
+            raise VerificationError(
+                f"The value {value.get_name()} is a {type(found).__name__}, not a {kind.__name__}."
+            )
+        return found
+
+    def scalars(self, op: ir.Operation) -> list[Scalar]:
+        return [self.scalar(v) for v in op.operands]
+
+    def spell(self, ctype: CType) -> str:
+        if ctype.kind is Kind.BFLOAT:
+            self.context.helpers.use("bfloat")
+        return self.vendor.spell(ctype)
+
+    def text(self, value: Scalar, ctype: CType | None = None) -> str:
+        """A scalar as a C++ operand, cast when ``ctype`` has another signedness."""
+        ctype = ctype or value.ctype
+        if value.const is not None:
+            if ctype.kind is Kind.BFLOAT:
+                self.context.helpers.use("bfloat")
+            return literals.scalar(value.const, ctype, self.vendor)
+        if ctype.is_integer and ctype.signed != value.ctype.signed and not ctype.is_bool:
+            return f"({self.spell(ctype)}){value.text}"
+        return value.text
+
+    def typed(self, value: Scalar, ctype: CType | None = None) -> str:
+        """Like :meth:`text`, and a constant carries its type."""
+        ctype = ctype or value.ctype
+        text = self.text(value, ctype)
+        if value.const is None or not ctype.is_integer or ctype.is_bool:
+            return text
+        return f"({self.spell(ctype)}){text}"
+
+    def define(
+        self,
+        op: ir.Operation,
+        expression: str,
+        ctype: CType,
+        *,
+        need: int = 0,
+        bounds: tuple[int | None, int | None] = (None, None),
+    ) -> Scalar:
+        """Declare a variable for the operation's result: ``T v3 = expression;``."""
+        name = self.names.fresh()
+        self.out.line(f"{self.spell(ctype)} {name} = {expression};", place_of(op))
+        full = ctype.bits + (not ctype.signed)
+        scalar = Scalar(name, ctype, None, min(need or full, full), *bounds)
+        self.values[op.results[0]] = scalar
+        return scalar
+
+    def index_operands(self, values: Sequence[ir.Value]) -> list[Scalar]:
+        return [self.scalar(v) for v in values]
+
+    def result_ctype(self, op: ir.Operation, signed: bool = True) -> CType:
+        try:
+            return ctype_of(op.results[0].type, signed)
+        except TypeError as error:
+            raise self.unsupported(op, str(error)) from error
+
+
+def source_of(op: ir.Operation) -> SourcePlace | None:
+    """The operation's place in the user's Python."""
+    return place_of(op)
+
+
+def has(op: ir.Operation, name: str) -> bool:
+    return name in op.attributes
+
+
+def string(op: ir.Operation, name: str) -> str | None:
+    """A string attribute's value, or None when it is absent."""
+    return op.attributes[name].value if name in op.attributes else None  # type: ignore[attr-defined]
+
+
+def integer(op: ir.Operation, name: str) -> int | None:
+    """An integer attribute's value, or None when it is absent."""
+    return int(op.attributes[name].value) if name in op.attributes else None  # type: ignore[attr-defined]

@@ -1,0 +1,25 @@
+"""Exceptions of the HLS back end; each is also the exception published programs catch."""
+
+from __future__ import annotations
+
+from allo.dialects.diagnostics import BuildError
+
+
+class InvalidModeError(BuildError, AssertionError):
+    """A mode that the target does not have, or a project without a mode."""
+
+
+class UnsupportedDeviceError(BuildError, RuntimeError):
+    """A device or board that no table names."""
+
+
+class HlsInterfaceError(BuildError, RuntimeError):
+    """A top function whose parameters cannot become the ports of a kernel."""
+
+
+class ReservedNameError(BuildError, AssertionError):
+    """A name that the generated project needs for itself."""
+
+
+class HlsConfigError(BuildError, ValueError):
+    """A key of ``configs`` with a value of the wrong kind."""

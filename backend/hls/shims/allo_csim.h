@@ -1,0 +1,90 @@
+// Between the caller's NumPy arrays and the C++ types of a top function.
+//
+// A value of N bits travels in a container: the next power of two of bytes, little end first.
+#ifndef ALLO_SHIM_CSIM_H
+#define ALLO_SHIM_CSIM_H
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <memory>
+
+#include "ap_int.h"
+
+namespace allo_csim {
+
+// Arrays whose C++ type is not laid out as the container: copied in, copied out.
+template <typename T, typename C> struct Narrow {
+  static void read(T *to, const char *from) {
+    C value;
+    memcpy(&value, from, sizeof(C));
+    *to = (T)value;
+  }
+  static void write(char *to, const T &from) {
+    C value = (C)from;
+    memcpy(to, &value, sizeof(C));
+  }
+  enum { size = sizeof(C) };
+};
+
+template <typename T, int BITS, int BYTES> struct Wide {
+  static void read(T *to, const char *from) {
+    T value = 0;
+    for (int k = BITS - 1; k >= 0; k--) {
+      value <<= 1;
+      value[0] = (from[k / 8] >> (k % 8)) & 1;
+    }
+    *to = value;
+  }
+  static void write(char *to, const T &from) {
+    memset(to, from < 0 ? 0xff : 0, BYTES);
+    for (int k = 0; k < BITS; k++) {
+      char bit = (char)(1 << (k % 8));
+      to[k / 8] = (char)(from[k] ? to[k / 8] | bit : to[k / 8] & ~bit);
+    }
+  }
+  enum { size = BYTES };
+};
+
+template <typename T, typename How> class Converted {
+  std::unique_ptr<T[]> values_;
+  size_t count_;
+  char *home_;
+
+ public:
+  Converted(void *home, size_t count)
+      : values_(new T[count]), count_(count), home_((char *)home) {
+    for (size_t k = 0; k < count; k++) How::read(&values_[k], home_ + k * How::size);
+  }
+  T *data() { return values_.get(); }
+  void write_back() {
+    for (size_t k = 0; k < count_; k++) How::write(home_ + k * How::size, values_[k]);
+  }
+};
+
+struct Call {
+  void (*body)(void **);
+  void **arguments;
+};
+
+static void *enter(void *call) {
+  ((Call *)call)->body(((Call *)call)->arguments);
+  return 0;
+}
+
+// Runs `body` on a thread whose stack holds the kernel's local arrays. 0 when it ran.
+static int run(void (*body)(void **), void **arguments, size_t stack_bytes) {
+  pthread_attr_t attributes;
+  pthread_t thread;
+  Call call = {body, arguments};
+  if (pthread_attr_init(&attributes)) return 1;
+  int failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
+               pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);
+  pthread_attr_destroy(&attributes);
+  return failed;
+}
+
+}  // namespace allo_csim
+
+#endif

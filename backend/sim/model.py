@@ -1,0 +1,256 @@
+"""A simulation model: an evaluated design with its generated driver."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.diagnostics import SimulationError
+
+from . import driver
+from .channels import BUSY, LINES, initial_channel, random_state
+from .context import Context
+from .engine import RunOptions, SimResult
+from .memory_ports import write_ports
+from .native import NativeModule
+from .storage import cell_bits, from_banks, int_to_words, to_banks, words_to_int
+from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
+
+CHUNK_SECONDS = 0.2
+FIRST_CHUNK = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A design an engine has made ready: one instance of its state.
+
+    Attributes:
+        base: address the port offsets count from.
+        eval: address of ``void eval(handle)``, or 0 when the driver calls it by symbol.
+        handle: what ``eval`` is given.
+        close: frees the instance.
+        peek: values of registers the engine can read, by name.
+        begin_wave, end_wave: open and close a waveform; None when the model writes none.
+    """
+
+    base: int
+    eval: int
+    handle: int
+    close: Callable[[], None]
+    peek: Callable[[], dict[str, int]]
+    begin_wave: Callable[[str], None] | None = None
+    end_wave: Callable[[], None] | None = None
+
+
+class DrivenModel:
+    """A design under the generated driver; the model both engines return."""
+
+    def __init__(
+        self,
+        design: HardwareDesign,
+        outside: Outside,
+        driver_text: driver.DriverText,
+        native: NativeModule,
+        evaluated: Evaluated,
+    ) -> None:
+        self._design = design
+        self._outside = outside
+        self._evaluated = evaluated
+        self._functions = {
+            name: native.function(name) for name in ("allo_reset", "allo_start", "allo_step")
+        }
+        self._context: Context = driver_text.context.make()
+        self._context["base"] = evaluated.base
+        self._context["eval"] = evaluated.eval
+        self._context["handle"] = evaluated.handle
+        self._open = True
+        self._stale = True
+
+    def close(self) -> None:
+        if self._open:
+            self._open = False
+            self._evaluated.close()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def reset(self) -> None:
+        self._call("allo_reset")
+        self._stale = False
+
+    def run(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        scalars: Mapping[str, int],
+        options: RunOptions,
+    ) -> SimResult:
+        if options.wave is not None:
+            self._begin_wave(options)
+        try:
+            return self._run(arrays, scalars, options)
+        finally:
+            if options.wave is not None and self._evaluated.end_wave is not None:
+                self._evaluated.end_wave()
+
+    def _begin_wave(self, options: RunOptions) -> None:
+        if self._evaluated.begin_wave is None:
+            raise SimulationError(
+                "This model was built without waveforms.",
+                help='build it with BuildOptions(wave="vcd").',
+            )
+        self._evaluated.begin_wave(str(options.wave))
+
+    def _run(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        scalars: Mapping[str, int],
+        options: RunOptions,
+    ) -> SimResult:
+        if self._stale:
+            self.reset()
+        banks = {
+            array.name: to_banks(arrays[array.name], array.layout, array.dtype)
+            for array in self._design.arrays
+        }
+        for name, cells in banks.items():
+            self._context[f"array {name}"] = cells.ctypes.data
+        for scalar in self._design.scalars_in:
+            field = self._context.field(f"scalar {scalar.name}")
+            field[:] = int_to_words(scalars[scalar.name], len(field))
+        self._connect_streams(arrays, options)
+        self._idle_channels(options)
+        self._context["cycle"] = self._context["stalls"] = 0
+        self._stale = True
+        self._call("allo_start")
+        self._advance(options)
+        self._stale = False
+        for array in self._design.arrays:
+            if array.direction != "in":
+                from_banks(banks[array.name], arrays[array.name], array.layout, array.dtype)
+        return SimResult(self._context["cycle"], self._scalars_out(), self._traffic())
+
+    def _connect_streams(self, arrays: Mapping[str, np.ndarray], options: RunOptions) -> None:
+        for stream in self._design.streams:
+            cells = arrays[stream.name]
+            name = stream.name
+            self._context[f"data {name}"] = cells.ctypes.data
+            self._context[f"count {name}"] = cells.nbytes * 8 // cell_bits(stream.dtype)
+            self._context[f"random {name}"] = random_state(name, options.stall_seed)
+            for field in ("position", "starved", "blocked", "pending"):
+                self._context[f"{field} {name}"] = 0
+
+    def _idle_channels(self, options: RunOptions) -> None:
+        channels = self._outside.channels
+        for name, channel in channels.items():
+            self._context.field(f"channel {name}")[:] = initial_channel(channel, options.stall_seed)
+        users = {
+            port.prefix: self._outside.memory[array.name]
+            for array in self._design.arrays
+            for port in array.ports
+            if array.name in self._outside.memory
+        }
+        users |= {name: s.channels for name, s in self._outside.streams.items() if s.channels}
+        for name, route in users.items():
+            state = self._context.field(f"port {name}")
+            state[:] = 0
+            state[2] = max(channel.prefetch for channel in route)
+            offsets = [self._context.offset(f"channel {channel.name}") for channel in route]
+            self._context.field(f"route {name}")[:] = offsets
+
+    def _traffic(self) -> Traffic:
+        cycles = max(1, self._context["cycle"])
+        channels = {}
+        for name, channel in self._outside.channels.items():
+            state = self._context.field(f"channel {name}")
+            moved = int(state[LINES]) * channel.line_bytes
+            channels[name] = ChannelStatistics(moved, int(state[BUSY]) / (TICKS * cycles))
+        streams = {
+            s.name: StreamStatistics(
+                self._context[f"position {s.name}"],
+                self._context[f"starved {s.name}"],
+                self._context[f"blocked {s.name}"],
+            )
+            for s in self._design.streams
+        }
+        return Traffic(self._context["stalls"], channels, streams)
+
+    def _scalars_out(self) -> dict[str, int]:
+        return {
+            s.name: words_to_int(self._context.field(f"scalar {s.name}").tolist())
+            for s in self._design.scalars_out
+        }
+
+    def _advance(self, options: RunOptions) -> None:
+        """Run to done, in slices short enough that Ctrl-C is served."""
+        budget = FIRST_CHUNK
+        while True:
+            left = options.max_cycles - self._context["cycle"]
+            self._context["budget"] = max(1, min(budget, left))
+            began = time.perf_counter()
+            self._call("allo_step")
+            status = self._context["status"]
+            if status == driver.DONE:
+                return
+            if status != driver.RUNNING:
+                raise self._broken(status)
+            if self._context["cycle"] >= options.max_cycles:
+                raise self._hung(options)
+            if time.perf_counter() - began < CHUNK_SECONDS:
+                budget *= 2
+
+    def _call(self, name: str) -> None:
+        self._functions[name](self._context.address)
+
+    # --- errors ------------------------------------------------------------------
+
+    def _hung(self, options: RunOptions) -> SimulationError:
+        state = self._evaluated.peek()
+        values = ", ".join(f"{name} = {value}" for name, value in state.items())
+        notes = [f"where it stands: {values}."] if values else []
+        for stream in self._design.streams:
+            passed, room = (self._context[f"{f} {stream.name}"] for f in ("position", "count"))
+            verb = "fed" if stream.direction == "in" else "took"
+            notes.append(f"stream {stream.name} {verb} {passed} of {room} words.")
+        return SimulationError(
+            f"{self._design.top} was not done after {options.max_cycles} cycles.",
+            help="pass max_cycles= if the run is longer than that; otherwise the design waits "
+            "for something that never comes.",
+            notes=tuple(notes),
+        )
+
+    def _broken(self, status: int) -> SimulationError:
+        cycle = self._context["cycle"]
+        top = self._design.top
+        if status == driver.LATE_DONE:
+            return SimulationError(
+                f"{top} broke its protocol: done is high for more than cycle {cycle}.",
+                help="this is a fault of the RTL compiler, not of your program.",
+            )
+        if status == driver.WORD_DROPPED:
+            stream = self._design.streams[self._context["fault"]]
+            return SimulationError(
+                f"{top} withdrew or changed a word of stream {stream.name} before it was taken, "
+                f"in cycle {cycle}.",
+                help="this is a fault of the RTL compiler, not of your program.",
+            )
+        array, port = write_ports(self._design)[self._context["fault"]]
+        where = f"{array.name} (bank {port.bank}, port {port.prefix})"
+        if status == driver.LATE_WRITE:
+            return SimulationError(
+                f"{top} broke its protocol: it writes {where} after done in cycle {cycle}.",
+                help="this is a fault of the RTL compiler, not of your program.",
+            )
+        if status == driver.WRITE_CONFLICT:
+            return SimulationError(
+                f"{top} writes one word of {where} through two ports in cycle {cycle}.",
+                help="two writes to one element must not fall in one cycle; this is a fault of "
+                "the RTL compiler.",
+            )
+        return SimulationError(
+            f"{top} writes {where} outside its {array.layout.bank_depth} words in cycle {cycle}.",
+            help=f"an index of {array.name} runs past its shape {list(array.shape)}.",
+        )

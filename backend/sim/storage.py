@@ -1,0 +1,84 @@
+"""How arrays lie in memory for the driver: cells in the order banks hold them.
+
+Cells are those of :mod:`allo.dialects.storage`; bank after bank, word after word.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from allo.dialects.partition import ArrayLayout
+from allo.dialects.storage import cell_bytes
+from allo.dialects.types import Index, parse_type
+
+
+@lru_cache(maxsize=256)
+def cell_bits(dtype: str) -> int:
+    """Bits of a cell for a declared type's name."""
+    return 8 * cell_bytes(parse_type(dtype))
+
+
+def slots_of(dtype: str) -> int:
+    """64-bit slots a cell takes in the driver's context."""
+    return -(-cell_bits(dtype) // 64)
+
+
+@lru_cache(maxsize=256)
+def is_sign_extended(dtype: str) -> bool:
+    """Whether the cell repeats the sign bit: only that of an index, wider than its word."""
+    return isinstance(parse_type(dtype), Index)
+
+
+def int_to_words(value: int, count: int) -> list[int]:
+    """``value`` as ``count`` 64-bit limbs, lowest first."""
+    return [(value >> (64 * k)) & ((1 << 64) - 1) for k in range(count)]
+
+
+def words_to_int(words: list[int]) -> int:
+    """The inverse of :func:`int_to_words`."""
+    return sum(int(word) << (64 * k) for k, word in enumerate(words))
+
+
+@lru_cache(maxsize=256)
+def bank_positions(layout: ArrayLayout) -> np.ndarray | None:
+    """For each element, row-major, its position when banks lie one after another.
+
+    None when that is the element's own row-major number, so that no copy is needed.
+    """
+    bank = np.zeros((), dtype=np.int64)
+    word = np.zeros((), dtype=np.int64)
+    for dim in layout.dims:
+        pairs = np.array([dim.split(p) for p in range(dim.extent)], dtype=np.int64).reshape(-1, 2)
+        bank = bank[..., None] * dim.banks + pairs[:, 0]
+        word = word[..., None] * dim.depth + pairs[:, 1]
+    positions = (bank * layout.bank_depth + word).reshape(-1)
+    size = layout.bank_count * layout.bank_depth
+    if positions.size == size and np.array_equal(positions, np.arange(size)):
+        return None
+    positions.setflags(write=False)
+    return positions
+
+
+def to_banks(cells: np.ndarray, layout: ArrayLayout, dtype: str) -> np.ndarray:
+    """An array's cells in bank order; the cells themselves where the two orders are one."""
+    positions = bank_positions(layout)
+    if positions is None:
+        return cells
+    flat = _flat(cells, dtype)
+    banks = np.zeros(layout.bank_count * layout.bank_depth, flat.dtype)
+    banks[positions] = flat
+    return banks
+
+
+def from_banks(banks: np.ndarray, cells: np.ndarray, layout: ArrayLayout, dtype: str) -> None:
+    """Copy cells in bank order back into ``cells``."""
+    positions = bank_positions(layout)
+    if positions is not None:
+        _flat(cells, dtype)[:] = banks[positions]
+
+
+def _flat(cells: np.ndarray, dtype: str) -> np.ndarray:
+    """Contiguous cells as one row of opaque items."""
+    return cells.reshape(-1).view(f"V{cell_bits(dtype) // 8}")

@@ -1,0 +1,83 @@
+"""The reference engine: Verilator, by the fast recipe (no make, one shared library)."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.backend.rtl.design import HardwareDesign
+
+from ..driver import DriverEmitter
+from ..engine import BuildOptions
+from ..model import DrivenModel, Evaluated
+from ..native import NativeModule
+from ..ports import PortMap, top_ports
+from ..wires import Evaluation
+from .compile import compile_model
+
+
+def container(width: int) -> int:
+    """Bits of the C++ type Verilator keeps a signal of ``width`` bits in."""
+    if width > 64:
+        return -(-width // 32) * 32
+    return max(8, 1 << (width - 1).bit_length())
+
+
+class VerilatorEngine:
+    """Simulate the emitted Verilog with Verilator."""
+
+    name = "verilator"
+
+    def build(self, design: HardwareDesign, options: BuildOptions) -> DrivenModel:
+        library = _Library(compile_model(design, options), options.wave)
+        instance = library.instance(design)
+        ports = PortMap(
+            offsets=instance.offsets,
+            widths={port.name: port.width for port in top_ports(design)},
+            container=container,
+        )
+        text = DriverEmitter(design, options.outside, ports, Evaluation()).emit()
+        return DrivenModel(
+            design, options.outside, text, NativeModule(text.text), instance.evaluated
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    offsets: dict[str, int]
+    evaluated: Evaluated
+
+
+class _Library:
+    """A compiled model loaded into the process."""
+
+    def __init__(self, path: Path, wave: str) -> None:
+        self._library = ctypes.CDLL(str(path))
+        self._library.allo_new.restype = ctypes.c_void_p
+        self._wave = wave
+
+    def instance(self, design: HardwareDesign) -> _Instance:
+        handle = self._library.allo_new()
+        names = [port.name for port in top_ports(design)]
+        addresses = (ctypes.c_void_p * len(names))()
+        self._library.allo_ports(ctypes.c_void_p(handle), addresses)
+        values = [int(address or 0) for address in addresses]
+        base = min(values)
+        evaluated = Evaluated(
+            base=base,
+            eval=ctypes.cast(self._library.allo_eval, ctypes.c_void_p).value or 0,
+            handle=handle,
+            close=lambda: self._library.allo_delete(ctypes.c_void_p(handle)),
+            peek=dict,
+            begin_wave=(lambda file: self._begin_wave(handle, file)) if self._wave else None,
+            end_wave=(lambda: self._end_wave(handle)) if self._wave else None,
+        )
+        offsets = {name: value - base for name, value in zip(names, values, strict=True)}
+        return _Instance(offsets, evaluated)
+
+    def _begin_wave(self, handle: int, file: str) -> None:
+        self._library.allo_begin_wave(ctypes.c_void_p(handle), file.encode())
+
+    def _end_wave(self, handle: int) -> None:
+        self._library.allo_end_wave(ctypes.c_void_p(handle))

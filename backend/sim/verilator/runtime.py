@@ -1,0 +1,128 @@
+"""Verilator's run-time library and header, compiled once a machine and kept in the cache."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.diagnostics import BuildError
+
+from .tools import Verilator, compiler_version, run
+
+HEADER = "allo_verilated.h"
+_SOURCES = {
+    "": ("verilated.cpp", "verilated_threads.cpp"),
+    "vcd": ("verilated_vcd_c.cpp",),
+    "fst": ("verilated_fst_c.cpp",),
+}
+_HEADERS = {
+    "": ("verilated.h",),
+    "vcd": ("verilated.h", "verilated_vcd_c.h"),
+    "fst": ("verilated.h", "verilated_fst_c.h"),
+}
+_LIBRARIES = {"": (), "vcd": (), "fst": ("-llz4", "-lz")}
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The prepared run-time library.
+
+    Attributes:
+        compile_flags: flags every translation unit must be compiled with, so that the
+            precompiled header fits.
+        link_flags: what a model is linked with.
+        key: names the library's content.
+    """
+
+    compile_flags: tuple[str, ...]
+    link_flags: tuple[str, ...]
+    key: str
+
+
+def compile_flags(verilator: Verilator, wave: str) -> tuple[str, ...]:
+    """Flags common to the library, the header and the models."""
+    include = verilator.include
+    return (
+        "-std=c++17",
+        "-fPIC",
+        "-pthread",
+        "-fno-plt",
+        "-DVL_TIME_CONTEXT",
+        f"-DVM_TRACE={int(bool(wave))}",
+        f"-DVM_TRACE_VCD={int(wave == 'vcd')}",
+        f"-DVM_TRACE_FST={int(wave == 'fst')}",
+        "-DVM_COVERAGE=0",
+        "-DVM_SC=0",
+        f"-I{include}",
+        f"-I{include / 'vltstd'}",
+    )
+
+
+def prepare_runtime(verilator: Verilator, compiler: Path, wave: str, timeout: float) -> Runtime:
+    """The run-time library for models with this kind of waveform, compiled on first use."""
+    flags = compile_flags(verilator, wave)
+    key = content_key(verilator.version, compiler_version(compiler), *flags, "1")
+    folder = cache_dir("verilator") / f"runtime-{key}"
+    if not folder.exists():
+        _check_headers(compiler, wave)
+        with publishing(folder) as build:
+            _compile(verilator, compiler, wave, build, timeout)
+    return Runtime(
+        compile_flags=(*flags, f"-I{folder}", "-include", str(folder / HEADER)),
+        link_flags=(str(folder / "libverilated.a"), *_LIBRARIES[wave]),
+        key=key,
+    )
+
+
+def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeout: float) -> None:
+    flags = compile_flags(verilator, wave)
+    header = build / HEADER
+    header.write_text("".join(f'#include "{name}"\n' for name in _HEADERS[wave]))
+    sources = [*_SOURCES[""], *(_SOURCES[wave] if wave else ())]
+    objects = [build / f"{Path(source).stem}.o" for source in sources]
+    commands = [
+        [
+            str(compiler),
+            *flags,
+            "-O1",
+            "-x",
+            "c++-header",
+            str(header),
+            "-o",
+            f"{header}.gch",
+        ]
+    ]
+    for source, target in zip(sources, objects, strict=True):
+        path = verilator.include / source
+        commands.append([str(compiler), *flags, "-O1", "-c", str(path), "-o", str(target)])
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        for _ in pool.map(lambda command: run(command, timeout), commands):
+            pass
+    run(["ar", "rcs", str(build / "libverilated.a"), *map(str, objects)], timeout)
+    for target in objects:
+        target.unlink()
+
+
+def _check_headers(compiler: Path, wave: str) -> None:
+    if wave != "fst":
+        return
+    program = "#include <lz4.h>\n#include <zlib.h>\n"
+    try:
+        _preprocess(compiler, program)
+    except BuildError as error:
+        raise BuildError(
+            "FST waveforms need the headers of lz4 and zlib, which are not installed.",
+            help="run `apt-get install liblz4-dev zlib1g-dev`, or write a .vcd file instead.",
+        ) from error
+
+
+def _preprocess(compiler: Path, program: str) -> None:
+    folder = cache_dir("verilator")
+    probe = folder / f"probe-{content_key(program)}.cpp"
+    probe.write_text(program)
+    try:
+        run([str(compiler), "-fsyntax-only", str(probe)], timeout=60)
+    finally:
+        probe.unlink(missing_ok=True)

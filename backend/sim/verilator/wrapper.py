@@ -1,0 +1,82 @@
+"""The C++ around a Verilated model: five functions with C linkage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+PREFIX = "Vmodel"
+
+_TRACE_CLASS = {"vcd": "VerilatedVcdC", "fst": "VerilatedFstC"}
+
+_TEMPLATE = """\
+struct AlloModel {{
+    VerilatedContext context;
+    {prefix} top{{&context, "TOP"}};
+{members}
+}};
+
+extern "C" void* allo_new() {{
+    auto* model = new AlloModel;
+{configure}
+    return model;
+}}
+
+extern "C" void allo_delete(void* handle) {{
+    auto* model = static_cast<AlloModel*>(handle);
+    model->top.final();
+    delete model;
+}}
+
+extern "C" void allo_eval(void* handle) {{
+    auto* model = static_cast<AlloModel*>(handle);
+    model->top.eval();
+{dump}
+}}
+
+extern "C" void allo_ports(void* handle, void** addresses) {{
+    auto& top = static_cast<AlloModel*>(handle)->top;
+{ports}
+}}
+"""
+
+_WAVE = """
+extern "C" void allo_begin_wave(void* handle, const char* file) {
+    auto* model = static_cast<AlloModel*>(handle);
+    model->trace.open(file);
+    model->open = true;
+}
+
+extern "C" void allo_end_wave(void* handle) {
+    auto* model = static_cast<AlloModel*>(handle);
+    model->open = false;
+    model->trace.close();
+}
+"""
+
+# A half period of 5 ns: with the usual picosecond precision, 5000 units.
+_DUMP = """\
+    if (model->open) model->trace.dump(model->context.time());
+    model->context.timeInc(5000);"""
+
+
+def wrapper_text(ports: Sequence[str], wave: str) -> str:
+    """The wrapper of a model: ``allo_ports`` gives the addresses of ``ports`` in order."""
+    lines = [
+        f"    addresses[{number}] = &top.{verilated_name(name)};"
+        for number, name in enumerate(ports)
+    ]
+    text = _TEMPLATE.format(
+        prefix=PREFIX,
+        members=f"    {_TRACE_CLASS[wave]} trace;\n    bool open = false;" if wave else "",
+        configure="    model->context.traceEverOn(true);\n    model->top.trace(&model->trace, 99);"
+        if wave
+        else "",
+        dump=_DUMP if wave else "",
+        ports="\n".join(lines),
+    )
+    return text + (_WAVE if wave else "")
+
+
+def verilated_name(name: str) -> str:
+    """The C++ member name Verilator gives a port."""
+    return name.replace("__", "___05F")

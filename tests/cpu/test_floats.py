@@ -1,0 +1,155 @@
+"""Float arithmetic and conversions bit for bit against NumPy, ml_dtypes and exact fractions."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from allo.backend.cpu import LLVMModule
+from allo.dialects.storage import decode, empty_cells, natural_dtype
+from allo.dialects.types import parse_type
+
+from .kernels import elementwise, mlir
+from .test_integers import cells, operands
+
+FORMATS = ("f16", "bf16", "f32", "f64")
+COUNT = 400
+
+
+def floats(name: str, seed: int, count: int = COUNT) -> np.ndarray:
+    """Values of every kind: random bits, ordinary numbers, specials, subnormals."""
+    rng = np.random.default_rng(seed)
+    dtype = natural_dtype(parse_type(name))
+    bits = rng.integers(0, 256, count * dtype.itemsize, dtype=np.uint8).view(dtype)
+    with np.errstate(over="ignore"):
+        ordinary = (rng.standard_normal(count) * 2.0 ** rng.integers(-8, 40, count)).astype(dtype)
+    tiny = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 0.5, -0.5, 1.5, 255, 256], dtype)
+    values = np.concatenate([tiny, bits[: count // 3], ordinary])[:count]
+    return np.ascontiguousarray(values)
+
+
+def same(got: np.ndarray, want: np.ndarray) -> bool:
+    """Equal bits, where any NaN equals any NaN."""
+    raw = f"u{got.dtype.itemsize}"
+    equal = got.view(raw) == want.view(raw)
+    return bool((equal | (np.isnan(got) & np.isnan(want))).all())
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_arithmetic_is_ieee(name: str):
+    operations = {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide}
+    outputs = {op: (name, f"%{op} = arith.{op} %a, %b : {name}") for op in operations}
+    compares = {"olt": np.less, "oeq": np.equal, "une": np.not_equal, "oge": np.greater_equal}
+    outputs |= {p: ("ui1", f"%{p} = arith.cmpf {p}, %a, %b : {name}") for p in compares}
+    a, b = floats(name, 1), floats(name, 2)[::-1].copy()
+    module = LLVMModule(elementwise({"a": name, "b": name}, outputs, COUNT), "f")
+    results = {k: np.zeros(COUNT, natural_dtype(parse_type(v[0]))) for k, v in outputs.items()}
+    module(a, b, *results.values())
+    with np.errstate(all="ignore"):
+        for op, model in operations.items():
+            assert same(results[op], model(a, b)), op
+        for op, model in compares.items():
+            np.testing.assert_array_equal(results[op], model(a, b), err_msg=op)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_minimum_and_maximum_propagate_nan(name: str):
+    outputs = {op: (name, f"%{op} = arith.{op} %a, %b : {name}") for op in ("minimumf", "maximumf")}
+    a, b = floats(name, 3), floats(name, 4)[::-1].copy()
+    module = LLVMModule(elementwise({"a": name, "b": name}, outputs, COUNT), "f")
+    low, high = np.zeros_like(a), np.zeros_like(a)
+    module(a, b, low, high)
+    nan = np.isnan(a) | np.isnan(b)
+    with np.errstate(invalid="ignore"):
+        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+    np.testing.assert_array_equal(np.isnan(low), nan)
+    np.testing.assert_array_equal(low[~nan], np.minimum(wide_a, wide_b)[~nan])
+    np.testing.assert_array_equal(high[~nan], np.maximum(wide_a, wide_b)[~nan])
+
+
+CONVERSIONS = [(a, b) for a in FORMATS for b in FORMATS if parse_type(a).bits != parse_type(b).bits]
+
+
+@pytest.mark.parametrize(("source", "target"), CONVERSIONS)
+def test_float_to_float_rounds_once(source: str, target: str):
+    op = "truncf" if parse_type(source).bits > parse_type(target).bits else "extf"
+    code = f"%r = arith.{op} %a : {source} to {target}"
+    a = floats(source, 5)
+    result = np.zeros(COUNT, natural_dtype(parse_type(target)))
+    LLVMModule(elementwise({"a": source}, {"r": (target, code)}, COUNT), "f")(a, result)
+    want = [rounded(float(v), target) for v in a]
+    assert same(result, np.array(want, np.float64).astype(result.dtype))
+
+
+def rounded(value: float, target: str) -> float:
+    """``value`` in the format, to nearest even, by exact arithmetic."""
+    if not np.isfinite(value) or value == 0 or target == "f64":
+        return value
+    dtype = natural_dtype(parse_type(target))
+    info = ml_dtypes.finfo(dtype)
+    exponent = max(int(np.frexp(value)[1]) - 1, int(info.minexp))
+    unit = Fraction(2) ** (exponent - int(info.nmant))
+    result = round(Fraction(value) / unit) * unit
+    if abs(result) > Fraction(float(info.max)):
+        return float(np.copysign(np.inf, value))
+    return float(np.copysign(float(result), value))
+
+
+@pytest.mark.parametrize("bits", (1, 7, 8, 16, 32, 33, 64, 100, 128, 200))
+@pytest.mark.parametrize("name", FORMATS)
+def test_float_to_integer_saturates(name: str, bits: int):
+    outputs = {
+        "s": (f"i{bits}", f"%s = arith.fptosi %a : {name} to i{bits}"),
+        "u": (f"ui{bits}", f"%u = arith.fptoui %a : {name} to i{bits}"),
+    }
+    a = floats(name, bits)
+    results = [
+        decode(empty_cells((COUNT,), parse_type(t)), parse_type(t)) for t, _ in outputs.values()
+    ]
+    LLVMModule(elementwise({"a": name}, outputs, COUNT), "f")(a, *results)
+    for result, declared in zip(results, (f"i{bits}", f"ui{bits}"), strict=True):
+        low, high = (
+            (0, 2**bits - 1) if declared[0] == "u" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        )
+        want = [clamp(float(v), low, high) for v in a]
+        np.testing.assert_array_equal(result, cells(want, declared), err_msg=declared)
+
+
+def clamp(value: float, low: int, high: int) -> int:
+    if np.isnan(value):
+        return 0
+    if np.isinf(value):
+        return high if value > 0 else low
+    return min(max(int(value), low), high)
+
+
+@pytest.mark.parametrize("bits", (1, 7, 16, 25, 32, 53, 64, 100, 128, 200))
+@pytest.mark.parametrize("name", FORMATS)
+def test_integer_to_float_rounds_once(name: str, bits: int):
+    outputs = {
+        "s": (name, f"%s = arith.sitofp %a : {mlir(f'i{bits}')} to {name}"),
+        "u": (name, f"%u = arith.uitofp %a : {mlir(f'i{bits}')} to {name}"),
+    }
+    values, _ = operands(bits, 7)
+    count = len(values)
+    dtype = natural_dtype(parse_type(name))
+    s, u = np.zeros(count, dtype), np.zeros(count, dtype)
+    module = LLVMModule(elementwise({"a": f"ui{bits}"}, outputs, count), "f")
+    module(cells(values, f"ui{bits}"), s, u)
+    want_u = [nearest(v, name) for v in values]
+    want_s = [nearest(v - ((v >> (bits - 1)) << bits), name) for v in values]
+    assert same(u, np.array(want_u).astype(dtype)), "uitofp"
+    assert same(s, np.array(want_s).astype(dtype)), "sitofp"
+
+
+def nearest(value: int, name: str) -> float:
+    """The float nearest to an integer, ties to even, overflow to infinity."""
+    info = ml_dtypes.finfo(natural_dtype(parse_type(name)))
+    shift = max(abs(value).bit_length() - int(info.nmant) - 1, 0)
+    result = round(Fraction(value, 1 << shift)) << shift
+    if abs(result) > int(float(info.max)):
+        return float("inf") if result > 0 else float("-inf")
+    return float(result)
