@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .availability import is_available
+
 if TYPE_CHECKING:
     from allo.target import BuildRequest
 
     from .module import HLSModule
 
-__all__ = ["HLSModule", "build"]
+__all__ = ["HLSModule", "build", "is_available"]
 
 
 def build(request: BuildRequest) -> HLSModule:

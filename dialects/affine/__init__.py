@@ -6,3 +6,7 @@
 * :mod:`dependence` answers "does this new order break a dependence?" exactly;
 * :mod:`distance` gives the exact dependence distances of a flattened pipeline.
 """
+
+from .distance import Dependence, flattened_dependences
+
+__all__ = ["Dependence", "flattened_dependences"]

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import islpy as isl
 
 from .._mlir import ir
 from .loops import LoopSpec, is_affine_loop, spec_of
-from .maps import BoundMap, evaluate
+from .maps import BoundMap, expression_parts
 
 Term = tuple[ir.Value, int]
+
+
+class Unknown(Exception):
+    """An index that has no affine name here; the caller over-approximates."""
+
+
+class Names(Protocol):
+    """Index values to isl text; raises :class:`Unknown` (or KeyError) for values without one."""
+
+    def __getitem__(self, value: ir.Value, /) -> str: ...
 
 
 def value_range(terms: Sequence[Term]) -> tuple[int, int] | None:
@@ -80,22 +91,28 @@ def _texts(bound: BoundMap, names: dict[ir.Value, str]) -> list[str]:
     return [expression_text(e, bound, names) for e in bound.map.results]
 
 
-def expression_text(expr: ir.AffineExpr, bound: BoundMap, names: dict[ir.Value, str]) -> str:
-    """The isl text of an affine expression whose operands have the given names."""
-    from .maps import expression_parts
+def expression_text(expr: ir.AffineExpr, bound: BoundMap, names: Names) -> str:
+    """The isl text of an affine expression whose operands have the given names.
 
+    Raises:
+        Unknown: a division by something that is not a constant.
+    """
+    if isinstance(expr, ir.AffineConstantExpr):
+        return str(expr.value)
     if isinstance(expr, ir.AffineDimExpr):
         return names[bound.dims[expr.position]]
     if isinstance(expr, ir.AffineSymbolExpr):
         return names[bound.symbols[expr.position]]
     parts = expression_parts(expr)
     if parts is None:
-        return str(evaluate(expr, ()))
+        raise Unknown
     operator, left, right = parts
     a = expression_text(left, bound, names)
     if operator == "+":
         return f"({a} + {expression_text(right, bound, names)})"
-    c = evaluate(right, ())
+    if not isinstance(right, ir.AffineConstantExpr):
+        raise Unknown
+    c = right.value
     if operator == "*":
         return f"({c} * {a})"
     if operator == "mod":
