@@ -69,6 +69,8 @@ def run_tool(
         raise
     finally:
         timer.cancel()
+        if process.stdout:
+            process.stdout.close()
         text = "\n".join(lines)
         if log:
             log.write_text(text + "\n")

@@ -88,12 +88,12 @@ def _is_output(port: Port) -> bool:
 
 def _argument(module: HLSModule, port: Port, name: str, by_value: bool) -> str:
     if by_value:
-        return f"{name}[0]"
+        return f"arg_{name}[0]"
     shape = port.param.shape or (1,)
     if module.code.top.flat or len(shape) == 1:
-        return name
+        return f"arg_{name}"
     dims = "".join(f"[{extent}]" for extent in shape[1:])
-    return f"({module.vendor.spell(port.param.ctype)} (*){dims}){name}"
+    return f"({module.vendor.spell(port.param.ctype)} (*){dims})arg_{name}"
 
 
 def _cpp_bytes(bits: int) -> int:

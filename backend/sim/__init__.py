@@ -10,25 +10,30 @@ from allo.target import BuildRequest
 
 from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
 from .module import RTLModule
+from .traffic import MemoryChannel, StreamModel, Traffic, external_memory
 
 __all__ = [
     "BuildOptions",
     "Engine",
+    "MemoryChannel",
     "RTLModule",
     "RunOptions",
     "SimModel",
     "SimResult",
+    "StreamModel",
+    "Traffic",
     "build",
+    "external_memory",
     "find_engine",
 ]
 
-_SIMULATION_OPTIONS = ("simulator", "max_cycles", "streams", "timeout")
+_SIMULATION_OPTIONS = ("simulator", "max_cycles", "memory", "streams", "timeout")
 
 
 def build(request: BuildRequest) -> RTLModule:
     """Compile the requested module to hardware that runs on NumPy arrays.
 
-    Options of the simulation: ``simulator``, ``max_cycles``, ``streams``, ``timeout`` (see
+    Options of the simulation: ``simulator``, ``max_cycles``, ``memory``, ``streams``, ``timeout`` (see
     :class:`RTLModule`). Everything else, and ``configs``, goes to
     ``allo.backend.rtl.compile_design``. With ``project=`` a folder is written.
 

@@ -67,6 +67,10 @@ class FunctionText:
         """``llvm.<op>`` of two values: add, sub, mul, and, or, xor, shl, lshr …"""
         return self._emit(f"llvm.{op} {a}, {b} : i{bits}")
 
+    def largest(self, a: str, b: str, bits: int) -> str:
+        """The larger of two unsigned values."""
+        return self._emit(f"llvm.intr.umax({a}, {b}) : (i{bits}, i{bits}) -> i{bits}")
+
     def compare(self, predicate: str, a: str, b: str, bits: int) -> str:
         return self._emit(f'llvm.icmp "{predicate}" {a}, {b} : i{bits}')
 

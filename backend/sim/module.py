@@ -14,7 +14,7 @@ from allo.dialects.diagnostics import BuildError
 from allo.dialects.report import DesignReport
 
 from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
-from .traffic import StreamModel
+from .traffic import Placement, StreamModel, Traffic, make_outside
 from .wave import wave_kind, write_companions
 
 DEFAULT_MAX_CYCLES = 100_000_000
@@ -33,6 +33,8 @@ class RTLModule:
         simulator: ``"verilator"``, the reference, or ``"jit"``, in process and quick to build.
         max_cycles: cycles after which a run is given up; by default four times the predicted
             cycles and then some, or 10⁸ where nothing is predicted.
+        memory: arrays in external memory: name to :class:`~.traffic.MemoryChannel`, or several
+            to interleave over; others are ideal RAM.
         streams: what lies outside each stream port, by name.
         timeout: seconds an external tool may take.
 
@@ -49,6 +51,7 @@ class RTLModule:
         *,
         simulator: str = "verilator",
         max_cycles: int | None = None,
+        memory: Mapping[str, Placement] | None = None,
         streams: Mapping[str, StreamModel] | None = None,
         timeout: float = 1800.0,
     ) -> None:
@@ -60,7 +63,9 @@ class RTLModule:
         self.cycles: int | None = None
         self.result: SimResult | None = None
         self._max_cycles = max_cycles
-        self._streams = dict(streams or {})
+        self._outside = make_outside(
+            memory, streams, [a.name for a in design.arrays], [s.name for s in design.streams]
+        )
         self._timeout = timeout
         self._models: dict[tuple[str, str], SimModel] = {}
 
@@ -73,6 +78,11 @@ class RTLModule:
     def report(self) -> DesignReport:
         """Figures of the design; ``measured_cycles`` holds those of the last run."""
         return self.design.report
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """Bytes, stalls and words of the last run; None before one."""
+        return self.result.traffic if self.result else None
 
     def __str__(self) -> str:
         return self.verilog
@@ -96,7 +106,7 @@ class RTLModule:
                 a model of its own that starts at reset.
             simulator: engine for this run only.
             max_cycles: limit for this run only.
-            stall_seed: seed of random stalls at stream ports.
+            stall_seed: seed of random stalls of streams and memories.
 
         Raises:
             BoundaryError: an argument of the wrong count, kind, shape or layout.
@@ -135,13 +145,13 @@ class RTLModule:
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)
         if key not in self._models:
-            options = BuildOptions(wave=wave, streams=self._streams, timeout=self._timeout)
+            options = BuildOptions(wave=wave, outside=self._outside, timeout=self._timeout)
             self._models[key] = find_engine(simulator).build(self.design, options)
         return self._models[key]
 
     def _default_limit(self) -> int:
         predicted = self.design.report.cycles
-        if predicted is None or self.design.streams:
+        if predicted is None or self.design.streams or self._outside.memory:
             return DEFAULT_MAX_CYCLES
         return 4 * predicted + 10_000
 

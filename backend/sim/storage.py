@@ -20,6 +20,11 @@ def cell_bits(dtype: str) -> int:
     return 8 * cell_bytes(parse_type(dtype))
 
 
+def slots_of(dtype: str) -> int:
+    """64-bit slots a cell takes in the driver's context."""
+    return -(-cell_bits(dtype) // 64)
+
+
 @lru_cache(maxsize=256)
 def is_sign_extended(dtype: str) -> bool:
     """Whether the cell repeats the sign bit: only that of an index, wider than its word."""

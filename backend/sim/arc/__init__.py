@@ -13,11 +13,12 @@ import numpy as np
 from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import SimulationError
 
-from ..driver import DriverEmitter, Evaluation
+from ..driver import DriverEmitter
 from ..engine import BuildOptions
 from ..model import DrivenModel, Evaluated
 from ..native import NativeModule
 from ..ports import PortMap, top_ports
+from ..wires import Evaluation
 from .lower import ArcModel, lower_design
 
 # Above this many lines LLVM's optimiser takes longer than most runs.
@@ -47,11 +48,13 @@ class ArcEngine:
             widths={port.name: port.width for port in top_ports(design)},
             container=container,
         )
-        driver = DriverEmitter(design, ports, Evaluation(model.eval)).emit()
+        driver = DriverEmitter(design, options.outside, ports, Evaluation(model.eval)).emit()
         text = f"{model.text}\n{driver.text}"
         level = 2 if text.count("\n") < OPTIMISE_LINES else 0
         native = NativeModule(text, level)
-        return DrivenModel(design, driver, native, _Instance(model, native).evaluated())
+        return DrivenModel(
+            design, options.outside, driver, native, _Instance(model, native).evaluated()
+        )
 
 
 @dataclass(slots=True)
