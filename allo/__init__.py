@@ -7,7 +7,7 @@ from typing import Any
 
 from .customize import customize
 from .dsl import (
-    abs,  # noqa: A004
+    abs,
     add,
     bmm,
     concat,

@@ -201,9 +201,7 @@ def softmax(x: Any, name: str | None = None) -> Any:
 
 
 @_dsl
-def layernorm(
-    x: Any, gamma: Any, beta: Any, eps: float = 1e-5, name: str | None = None
-) -> Any:
+def layernorm(x: Any, gamma: Any, beta: Any, eps: float = 1e-5, name: str | None = None) -> Any:
     """Normalised to mean 0 and variance 1 along the last axis, then scaled and shifted."""
     numpy = _numpy()
     mean = numpy.mean(x, axis=-1, keepdims=True)

@@ -124,9 +124,7 @@ class Layout:
         """Tile of the array to the mesh places that hold it; a replicated dimension has tile 0."""
         placement: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         for place in itertools.product(*(range(d) for d in mesh_dims)):
-            tile = tuple(
-                place[p.axis] if isinstance(p, Shard) else 0 for p in self.partitions
-            )
+            tile = tuple(place[p.axis] if isinstance(p, Shard) else 0 for p in self.partitions)
             placement.setdefault(tile, []).append(place)
         return placement
 

@@ -28,17 +28,17 @@ class _CompileTime:
         return None
 
 
-class meta_if(_CompileTime):  # noqa: N801 - published name
+class meta_if(_CompileTime):
     """``with allo.meta_if(condition):`` builds its body when the condition holds."""
 
 
-class meta_elif(_CompileTime):  # noqa: N801 - published name
+class meta_elif(_CompileTime):
     """Follows a ``meta_if`` that did not hold."""
 
 
-class meta_else(_CompileTime):  # noqa: N801 - published name
+class meta_else(_CompileTime):
     """Follows branches that did not hold."""
 
 
-class meta_for(_CompileTime):  # noqa: N801 - published name
+class meta_for(_CompileTime):
     """``with allo.meta_for(n) as i:`` builds its body once for each i."""

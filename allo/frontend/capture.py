@@ -78,9 +78,10 @@ class Names:
 
     def _in_frames(self, name: str, kinds: tuple[type, ...]) -> Any:
         for frame in self._frames:
-            if name not in frame.f_code.co_varnames + frame.f_code.co_cellvars:
-                if frame.f_code.co_name != "<module>":
-                    continue
+            code = frame.f_code
+            local = name in code.co_varnames or name in code.co_cellvars
+            if not local and code.co_name != "<module>":
+                continue
             value = frame.f_locals.get(name, MISSING)
             if value is not MISSING and isinstance(value, kinds):
                 return value
@@ -91,8 +92,6 @@ class Names:
         if self._given is not None:
             return set(self._given)
         names = set(self._closure) | set(self._module)
-        for frame in self._frames[:4]:
-            names.update(frame.f_code.co_varnames)
         return {n for n in names if not n.startswith("__")}
 
 

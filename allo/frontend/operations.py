@@ -148,9 +148,7 @@ def truth(value: Expr) -> Expr:
 # --- operations --------------------------------------------------------------------------
 
 
-def result_type(
-    rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace
-) -> AlloType:
+def result_type(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> AlloType:
     """The rule's type for ``lhs op rhs``; a refusal names both types."""
     for side in (lhs, rhs):
         refuse_unsupported(side.dtype, side.place)
@@ -203,9 +201,7 @@ def _divide(
     return cast(Binary(common, place, op, cast(lhs, common), cast(rhs, common)), dtype, place)
 
 
-def _affine(
-    op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace
-) -> Expr | None:
+def _affine(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Expr | None:
     """Sums and constant multiples of iterators stay one affine value."""
     if op not in ("+", "-", "*") or not is_integer(dtype):
         return None
@@ -233,9 +229,7 @@ def affine_value(value: Expr) -> Affine | None:
     return None
 
 
-def _fold(
-    op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace
-) -> Const | None:
+def _fold(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Const | None:
     if not (isinstance(lhs, Const) and isinstance(rhs, Const)):
         return None
     compute = _EXACT.get(op)

@@ -14,7 +14,7 @@ from allo.dialects.types import AlloType
 
 from .affine import Affine
 
-Shape = tuple[Union[int, None], ...]
+Shape = tuple[int | None, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -200,21 +200,21 @@ class StreamGet:
     get: Get
 
 
-Expr = Union[
-    Const,
-    IndexValue,
-    ArgValue,
-    Load,
-    Binary,
-    Compare,
-    Select,
-    Cast,
-    Math,
-    Bitcast,
-    CallResult,
-    Computed,
-    StreamGet,
-]
+Expr = (
+    Const
+    | IndexValue
+    | ArgValue
+    | Load
+    | Binary
+    | Compare
+    | Select
+    | Cast
+    | Math
+    | Bitcast
+    | CallResult
+    | Computed
+    | StreamGet
+)
 
 
 # --- statements ------------------------------------------------------------------------
@@ -305,7 +305,7 @@ class View:
     place: SourcePlace
 
 
-Argument = Union[Expr, Var, View, StreamRef]
+Argument = Expr | Var | View | StreamRef
 
 
 @dataclass(slots=True, eq=False)
@@ -359,9 +359,9 @@ class Effect:
     text: str
 
 
-Stmt = Union[
-    Declare, Fill, Copy, Store, For, If, While, Call, Compute, Return, Put, Get, Effect
-]
+Stmt = (
+    Declare | Fill | Copy | Store | For | If | While | Call | Compute | Return | Put | Get | Effect
+)
 
 
 @dataclass(slots=True, eq=False)

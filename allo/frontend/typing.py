@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from types import CodeType
 from typing import Any
 
@@ -183,7 +183,7 @@ _GLOBALS: dict[str, Any] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(formula: str) -> CodeType:
     return compile(formula, "<typing rule>", "eval")
 
@@ -200,7 +200,7 @@ def _apply(formula: str, left: AlloType, right: AlloType) -> AlloType:
         "f2": right.fracs,
         "i2": right.bits - right.fracs,
     }
-    return eval(_compiled(formula), _GLOBALS, sizes)  # noqa: S307 - formulas are our own tables
+    return eval(_compiled(formula), _GLOBALS, sizes)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
-from allo.dialects.boundary import Call, Signature
+from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.report import DesignReport
 
 from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .stream_words import from_words, to_words, with_stream_arrays
 from .traffic import Placement, StreamModel, Traffic, make_outside
 from .wave import wave_kind, write_companions
 
@@ -57,7 +58,7 @@ class RTLModule:
     ) -> None:
         find_engine(simulator)
         self.design = design
-        self.signature = signature
+        self.signature = with_stream_arrays(signature, design)
         self.top_func_name = signature.top
         self.simulator = simulator
         self.cycles: int | None = None
@@ -120,7 +121,13 @@ class RTLModule:
         engine = simulator or self.simulator
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
         arrays, scalars = self._inputs(call)
-        self.result = model.run(arrays, scalars, options)
+        streams = self._stream_words(call)
+        self.result = model.run(
+            {**arrays, **{name: words for name, (words, _, _) in streams.items()}}, scalars, options
+        )
+        for stream in self.design.streams:
+            if stream.direction == "out":
+                from_words(*streams[stream.name], stream)
         self.cycles = self.design.report.measured_cycles = self.result.cycles
         self._take_scalars(call, self.result)
         if path:
@@ -177,6 +184,16 @@ class RTLModule:
                 f"result of {self.top_func_name}."
             )
         return arrays, scalars
+
+    def _stream_words(self, call: Call) -> dict[str, tuple[np.ndarray, np.ndarray, Parameter]]:
+        """Words, cells and declaration of every stream argument, by port name."""
+        found = {}
+        streams = {stream.name: stream for stream in self.design.streams}
+        named = zip(self.design.arguments, call.inputs, self.signature.arguments, strict=True)
+        for name, cells, parameter in named:
+            if name in streams:
+                found[name] = (to_words(cells, parameter, streams[name]), cells, parameter)
+        return found
 
     def _take_scalars(self, call: Call, result: SimResult) -> None:
         for name, cells in zip(self.design.results, call.outputs, strict=True):

@@ -7,11 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from allo.backend.sim import RTLModule
+from allo.backend.sim import RTLModule, build
 from allo.dialects.boundary import Parameter, Signature
 from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning, SimulationError
 from allo.dialects.partition import Partition
-from allo.dialects.types import parse_type
+from allo.dialects.types import Stream, UInt, parse_type
+from allo.target import BuildRequest
 
 from . import designs
 
@@ -49,8 +50,9 @@ def test_arrays_are_written_in_place(vadd):
 def test_arrays_of_another_dtype_are_converted_and_written_back(vadd):
     a = np.arange(24, dtype=np.int64).reshape(3, 8) - 5
     c = np.zeros((3, 8), np.float64)
-    with pytest.warns(DTypeWarning, match="Argument A of vadd"):
+    with pytest.warns(DTypeWarning) as caught:
         vadd(a, a.astype(np.uint32), c)
+    assert [str(w.message)[:18] for w in caught] == ["Argument A of vadd", "Argument C of vadd"]
     np.testing.assert_array_equal(c, (2 * a) % (1 << 32))
 
 
@@ -142,3 +144,48 @@ def test_a_limit_for_one_run(vadd):
     a = np.zeros((3, 8), np.uint32)
     with pytest.raises(SimulationError, match="vadd was not done after 3 cycles"):
         vadd(a, a, a.copy(), max_cycles=3)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3))])
+def test_stream_arguments_are_arrays(kind, shape):
+    element = parse_type(kind)
+    block = int(np.prod(shape))
+    design = designs.stream_adder(40, element.bits * block)
+    stream = Stream(element, shape, 2)
+    arguments = (
+        Parameter("n", UInt(element.bits * block), None),
+        Parameter("x", stream, None),
+        Parameter("y", stream, None),
+    )
+    module = RTLModule(design, Signature("offset", arguments, ()), simulator="jit")
+    low, high = (-(1 << 23), 1 << 23) if kind == "i24" else (0, 1 << 31)
+    x = np.random.default_rng(1).integers(low, high, (40, *shape))
+    x = x.astype(np.uint32 if kind == "ui32" else np.int32)
+    y = np.zeros_like(x)
+    module(0, x, y)
+    np.testing.assert_array_equal(y, x)
+    assert module.traffic.streams["x"].words == 40
+
+
+def test_options_that_do_not_exist_are_refused():
+    request = BuildRequest("module {}", "f", "verilog", options={"clok_mhz": 100})
+    with pytest.raises(BuildError) as caught:
+        build(request)
+    assert "Target verilog has no option 'clok_mhz'.\nhelp: did you mean 'clock_mhz'?" in str(
+        caught.value
+    )
+
+
+def test_fst_without_its_headers_says_what_to_install(monkeypatch, tmp_path):
+    fake = tmp_path / "g++"
+    fake.write_text("#!/bin/sh\ncase $1 in -fsyntax-only) exit 1;; *) echo 12;; esac\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CXX", str(fake))
+    monkeypatch.setenv("ALLO_CACHE_DIR", str(tmp_path / "cache"))
+    a = np.zeros((3, 8), np.uint32)
+    with pytest.raises(BuildError) as caught:
+        vector_module()(a, a, a.copy(), wave=tmp_path / "x.fst")
+    assert str(caught.value) == (
+        "FST waveforms need the headers of lz4 and zlib, which are not installed.\n"
+        "help: run `apt-get install liblz4-dev zlib1g-dev`, or write a .vcd file instead."
+    )

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, ArrayAnnotation, Stateful, Stream, float32, index, int32
+from allo.dialects.types import AlloType, ArrayAnnotation, Stateful, float32, index, int32
 
 from ..consteval import NotConstantError
 from .context import FunctionContext, as_int
@@ -80,15 +80,16 @@ def _unsupported_type(
     return UnknownNameError(
         f"Unsupported type `{ast.unparse(name)}`.",
         ctx.place(name),
-        help=cause.help if cause.help and cause.help.startswith("did you") else
-        "import it from allo.ir.types, or make it a template parameter.",
+        help=cause.help
+        if cause.help and cause.help.startswith("did you")
+        else "import it from allo.ir.types, or make it a template parameter.",
     )
 
 
 def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
     place = ctx.place(node)
     value = _python_type(value)
-    if isinstance(value, Stream) or isinstance(value, AlloType):
+    if isinstance(value, AlloType):
         return Declared(value, (), place)
     if isinstance(value, ArrayAnnotation):
         shape = tuple(_extent(ctx, node, extent) for extent in value.shape)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Union
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import AlloType
@@ -72,7 +71,7 @@ class View(ArrayValue):
     """Part of a variable: slices, fixed subscripts, permuted axes."""
 
     var: Var
-    selectors: tuple[Union[At, Along], ...]
+    selectors: tuple[At | Along, ...]
     shape: tuple[int, ...]
     place: SourcePlace
 
@@ -142,7 +141,7 @@ class Generated(ArrayValue):
             yield from source.leaves()
 
 
-Value = Union[Expr, ArrayValue]
+Value = Expr | ArrayValue
 
 
 # --- subscript arithmetic ---------------------------------------------------------------
@@ -162,9 +161,7 @@ def scaled(value: Subscript, factor: int) -> Subscript:
         return value
     if isinstance(value, Affine):
         return value.scaled(factor)
-    return Binary(
-        ops.INDEX, value.place, "*", value, Const(ops.INDEX, value.place, factor)
-    )
+    return Binary(ops.INDEX, value.place, "*", value, Const(ops.INDEX, value.place, factor))
 
 
 _NOWHERE = SourcePlace("<index>", 1)
@@ -262,9 +259,7 @@ def cast_array(value: ArrayValue, dtype: AlloType, place: SourcePlace) -> ArrayV
     if value.dtype == dtype:
         return value
     ops.cast(value.element((constant(0),) * len(value.shape)), dtype, place)
-    return Elementwise(
-        dtype, value.shape, place, (value,), lambda v: ops.cast(v[0], dtype, place)
-    )
+    return Elementwise(dtype, value.shape, place, (value,), lambda v: ops.cast(v[0], dtype, place))
 
 
 # --- storing -------------------------------------------------------------------------------
@@ -367,9 +362,7 @@ def compute_once(ctx: FunctionContext, value: Expr) -> Expr:
     return Computed(value.dtype, value.place, statement)
 
 
-def _store_array(
-    ctx: FunctionContext, target: View, value: ArrayValue, place: SourcePlace
-) -> None:
+def _store_array(ctx: FunctionContext, target: View, value: ArrayValue, place: SourcePlace) -> None:
     shape = broadcast_shape([target.shape, value.shape], place, "Cannot assign")
     if shape != target.shape:
         raise ShapeMismatchError(

@@ -61,11 +61,15 @@ def call(ctx: FunctionContext, node: ast.Call) -> Value:
     what = ast.unparse(node.func)
     if not values:
         raise expressions.type_error(
-            ctx, node, f"{what} returns nothing; it cannot be used as a value.",
+            ctx,
+            node,
+            f"{what} returns nothing; it cannot be used as a value.",
             "call it on a line of its own.",
         )
     raise expressions.type_error(
-        ctx, node, f"{what} returns {len(values)} values; one is needed here.",
+        ctx,
+        node,
+        f"{what} returns {len(values)} values; one is needed here.",
         "assign them first: a, b = f(x).",
     )
 
@@ -408,7 +412,9 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
     for keyword in node.keywords:
         if keyword.arg not in names:
             raise expressions.type_error(
-                ctx, keyword.value, f"{info.origin} has no argument {keyword.arg!r}.",
+                ctx,
+                keyword.value,
+                f"{info.origin} has no argument {keyword.arg!r}.",
                 f"its arguments: {', '.join(names)}.",
             )
         given[keyword.arg] = keyword.value
@@ -467,14 +473,9 @@ def array_argument(
         raise _mismatch(ctx, node, value, wanted, info, number)
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
-    if not _in_order(value) or len(value.shape) != len(wanted.shape):
-        if _is_transposed_or_partial(value):
-            return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+    if not _in_order(value):
+        return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
     return tree_view(value, len(wanted.shape))
-
-
-def _is_transposed_or_partial(value: View) -> bool:
-    return not _in_order(value)
 
 
 def tree_view(value: View, rank: int) -> TreeView:

@@ -131,6 +131,7 @@ class FunctionContext:
         self.function = function
         self.info = info
         self.outer = outer
+        self.ended: dict[str, SourcePlace] = {}
         self.scopes: list[dict[str, Binding]] = [{}]
         self.block: list[Stmt] = function.body
         self.nests = 0
@@ -159,7 +160,9 @@ class FunctionContext:
         try:
             yield
         finally:
-            self.scopes.pop()
+            for name, binding in self.scopes.pop().items():
+                if isinstance(binding, (Var, IterBinding)):
+                    self.ended[name] = binding.place
 
     @contextmanager
     def into(self, block: list[Stmt]) -> Iterator[list[Stmt]]:
@@ -223,13 +226,23 @@ class FunctionContext:
         return self.names.lookup(name)
 
     def unknown_name(self, node: ast.AST, name: str) -> UnknownNameError:
+        message, place = f"The name {name!r} is not defined.", self.place(node)
+        if name in self.ended:
+            return UnknownNameError(
+                message,
+                place,
+                help=f"declare {name} before the block, so that it lives on after it.",
+                notes=((f"{name} ended with the block it was defined in", self.ended[name]),),
+            )
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
         near = difflib.get_close_matches(name, visible, n=1)
-        vanished = f"did you mean {near[0]!r}?" if near else (
-            "a name must be an argument, be assigned before it is used (in this block or one around "
-            "it), or be a number, type or function where the kernel is defined."
+        if near:
+            return UnknownNameError(message, place, help=f"did you mean {near[0]!r}?")
+        return UnknownNameError(
+            message,
+            place,
+            help="assign it first, make it an argument, or define it where the kernel is defined.",
         )
-        return UnknownNameError(f"The name {name!r} is not defined.", self.place(node), help=vanished)
 
     def constant_name(self, node: ast.Name) -> Any:
         """The compile-time value of a name."""

@@ -204,9 +204,7 @@ def captured_value(ctx: FunctionContext, node: ast.AST, name: str, value: Any) -
 # --- operators ----------------------------------------------------------------------------------
 
 
-def ordered_pair(
-    ctx: FunctionContext, left: ast.expr, right: ast.expr
-) -> tuple[Value, Value]:
+def ordered_pair(ctx: FunctionContext, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
     """Both operands, the left evaluated first even where the right one calls a function."""
     a = expression(ctx, left)
     mark = len(ctx.block)

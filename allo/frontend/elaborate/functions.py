@@ -15,7 +15,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Float, Index, Int, UInt
+from allo.dialects.types import AlloType, Float, Int
 
 from .. import operations as ops
 from ..capture import Names, unwrap
@@ -23,7 +23,6 @@ from ..kernel_module import FunctionInfo, ValueInfo
 from ..source import Source, source_of
 from ..tree import (
     ArgValue,
-    CallResult,
     Expr,
     Function,
     Return,
@@ -91,9 +90,7 @@ def instance_for_call(
     if found is not None:
         _refuse_recursion(ctx, found, place)
         return found
-    return build_instance(
-        ctx.module, source, names, outer, values, instance_id, place, key
-    )
+    return build_instance(ctx.module, source, names, outer, values, instance_id, place, key)
 
 
 def _key(value: Any) -> Any:
@@ -157,9 +154,7 @@ def build_instance(
     tree = source.tree
     wanted = symbol or (f"{tree.name}_{instance_id}" if instance_id else tree.name)
     name = module.unique_symbol(wanted)
-    info = FunctionInfo(
-        name, tree.name, tuple(values), instance_id, place=source.header(), pid=pid
-    )
+    info = FunctionInfo(name, tree.name, tuple(values), instance_id, place=source.header(), pid=pid)
     function = Function(name, [], [], place=source.header())
     ctx = FunctionContext(module, source, names, function, info, outer)
     module.instances[key] = info
@@ -178,9 +173,7 @@ def build_instance(
     return info
 
 
-def _bind_template(
-    ctx: FunctionContext, values: Sequence[Any], place: SourcePlace | None
-) -> None:
+def _bind_template(ctx: FunctionContext, values: Sequence[Any], place: SourcePlace | None) -> None:
     parameters = getattr(ctx.source.tree, "type_params", [])
     where = place or ctx.source.header()
     if len(parameters) != len(values):
@@ -207,8 +200,7 @@ def _check_bound(
     if any(_within(choice, value) for choice in choices):
         return
     raise CompileTimeError(
-        f"Cannot resolve type {name} with {value!r}: the parameter must be "
-        f"{ast.unparse(bound)}.",
+        f"Cannot resolve type {name} with {value!r}: the parameter must be {ast.unparse(bound)}.",
         place,
         notes=(("the parameter", ctx.place(bound)),),
     )
@@ -258,8 +250,11 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             f"Argument {argument.arg!r} cannot be Stateful; only a local variable can.", place
         )
     if said.dtype.constexpr:
-        raise TypeMismatchError(f"Argument {argument.arg!r} cannot be a ConstExpr.", place,
-                                help="make it a template parameter.")
+        raise TypeMismatchError(
+            f"Argument {argument.arg!r} cannot be a ConstExpr.",
+            place,
+            help="make it a template parameter.",
+        )
     statements.refuse_storage(said)
     shape = said.shape
     ctx.info.args.append(
@@ -327,7 +322,8 @@ def _results(ctx: FunctionContext) -> None:
         statements.refuse_storage(said)
         if None in said.shape:
             raise ShapeMismatchError(
-                "A result cannot have a dynamic extent.", said.place,
+                "A result cannot have a dynamic extent.",
+                said.place,
                 help="write it into an array argument.",
             )
         ctx.function.results.append((said.dtype, said.shape))
@@ -346,8 +342,7 @@ def _body(ctx: FunctionContext) -> None:
         return
     if ctx.info.results:
         raise TypeMismatchError(
-            f"Missing return statement: {ctx.info.origin} says it returns "
-            f"{_shown_results(ctx)}.",
+            f"Missing return statement: {ctx.info.origin} says it returns {_shown_results(ctx)}.",
             ctx.source.header(),
             help="return the value on the last line, or drop the `->`.",
         )
@@ -463,5 +458,3 @@ def require_function(fn: Any) -> Callable[..., Any]:
         f"{fn!r} is not a Python function.",
         help="pass the function itself, or its source text with global_vars.",
     )
-
-

@@ -72,9 +72,7 @@ def constant_array(
     dtype: AlloType | None = None,
 ) -> Var:
     """A constant global with the array's values, fetched at the top of the function once."""
-    dtype = dtype or (
-        literal_dtype(array) if name == "const" else numpy_dtype(array, place)
-    )
+    dtype = dtype or (literal_dtype(array) if name == "const" else numpy_dtype(array, place))
     values = converted(array, dtype, place)
     key = (dtype.name, values.shape, tuple(values.reshape(-1).tolist()))
     symbol = ctx.module.constants.get(key)

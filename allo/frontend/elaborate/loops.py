@@ -125,10 +125,10 @@ def _bound(ctx: FunctionContext, node: ast.expr, joiner: str) -> tuple[Subscript
     )
     if is_joined:
         assert isinstance(node, ast.Call)
-        parts = [indexing.affine_of(ctx, argument) for argument in node.args]
-        if parts and all(part is not None and indexing.is_affine(part) for part in parts):
-            if not all(part.is_constant for part in parts if part is not None):
-                return tuple(part for part in parts if part is not None)
+        parts = [p for p in (indexing.affine_of(ctx, a) for a in node.args) if p is not None]
+        affine = len(parts) == len(node.args) and all(indexing.is_affine(p) for p in parts)
+        if affine and not all(part.is_constant for part in parts):
+            return tuple(parts)
     return (indexing.subscript(ctx, node),)
 
 
@@ -136,9 +136,7 @@ def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counte
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         raise ctx.unsupported(call, "Star arguments are not supported.", "write the extents out.")
     if len(call.args) != len(names):
-        raise ctx.unsupported(
-            call, f"{len(call.args)} extents cannot give {len(names)} iterators."
-        )
+        raise ctx.unsupported(call, f"{len(call.args)} extents cannot give {len(names)} iterators.")
     if not names:
         raise ctx.unsupported(call, "A grid needs at least one extent.")
     return [

@@ -175,7 +175,8 @@ def _variable(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
 def _declare(ctx: FunctionContext, name: str, said: Declared, node: ast.AnnAssign) -> Var:
     if None in said.shape:
         raise TypeMismatchError(
-            f"{name} has a dynamic extent; only arguments may.", said.place,
+            f"{name} has a dynamic extent; only arguments may.",
+            said.place,
             help="give a local array a constant shape.",
         )
     place = ctx.place(node)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, SourcePlace
 from allo.dialects.types import Float, Int, UInt, float16, float32, float64
@@ -12,7 +12,7 @@ from allo.dialects.types import Float, Int, UInt, float16, float32, float64
 from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
-from ..tree import ArgValue, Bitcast, Const, Expr, Load, Store, Subscript, Var
+from ..tree import Bitcast, Const, Expr, Load, Store, Subscript, Var
 from . import arrays, expressions, indexing
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
@@ -29,14 +29,11 @@ def read(ctx: FunctionContext, node: ast.Subscript) -> Value:
 
 
 def _compile_time(ctx: FunctionContext, node: ast.Subscript) -> Any:
-    """The value of a subscript of a captured object by compile-time indices."""
+    """The value of a subscript of a captured object by compile-time indices, or ``MISSING``."""
     base, _ = _flatten(node)
-    if isinstance(base, ast.Name) and isinstance(ctx.find(base.id), (Var, *_RUN_TIME)):
+    if isinstance(base, ast.Name) and isinstance(ctx.find(base.id), Var):
         return MISSING
     return ctx.try_constant(node)
-
-
-_RUN_TIME = (type(None),)[:0]
 
 
 def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
@@ -52,9 +49,7 @@ def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
     return base, items
 
 
-def _select(
-    ctx: FunctionContext, owner: Value, items: list[ast.expr], place: SourcePlace
-) -> Value:
+def _select(ctx: FunctionContext, owner: Value, items: list[ast.expr], place: SourcePlace) -> Value:
     if not isinstance(owner, ArrayValue):
         return _bits(ctx, owner, items, place)
     view, rest = _view(ctx, owner, items, place)
@@ -95,7 +90,7 @@ def _is_ellipsis(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is Ellipsis
 
 
-Choice = Union[Subscript, tuple[Subscript, int, int]]
+Choice = Subscript | tuple[Subscript, int, int]
 
 
 def _choose(ctx: FunctionContext, item: ast.expr | None, owner: View, axis: int) -> Choice:
@@ -230,7 +225,9 @@ def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr,
         raise ctx.unsupported(item.step, "A bit slice has no step.")
     lower = Affine() if item.lower is None else indexing.subscript(ctx, item.lower)
     upper = constant(limit) if item.upper is None else indexing.subscript(ctx, item.upper)
-    if not (isinstance(lower, Affine) and isinstance(upper, Affine) and (upper - lower).is_constant):
+    if not (
+        isinstance(lower, Affine) and isinstance(upper, Affine) and (upper - lower).is_constant
+    ):
         raise CompileTimeError(
             f"The width of the bit slice {ast.unparse(item)} must be known at compile time.",
             ctx.place(item),
@@ -280,7 +277,7 @@ class Bits:
         return ops.bit_range(self.element.load(), self.low, self.width, self.element.place)
 
 
-Target = Union[Element, Bits, View]
+Target = Element | Bits | View
 
 
 def target(ctx: FunctionContext, node: ast.expr) -> Target:
@@ -317,7 +314,7 @@ def whole_target(var: Var, place: SourcePlace) -> Target:
 def _target_variable(ctx: FunctionContext, base: ast.expr) -> Var:
     found = ctx.find(base.id) if isinstance(base, ast.Name) else None
     if isinstance(found, Var):
-        if found.kind != "const":
+        if found.kind != "const" or found.user_declared:
             return found
     elif isinstance(base, ast.Name) and found is None and ctx.captured(base.id) is MISSING:
         raise ctx.unknown_name(base, base.id)
@@ -416,8 +413,3 @@ def bitcast(ctx: FunctionContext, node: ast.AST, value: Expr) -> Expr:
         f"Unsupported bitwidth {value.dtype.bits}: {value.dtype} cannot be bit-cast.",
         "integers of 16, 32 or 64 bits become floats; floats become unsigned integers.",
     )
-
-
-def is_scalar_argument(value: Value) -> bool:
-    """Whether a value is a plain argument."""
-    return isinstance(value, ArgValue)

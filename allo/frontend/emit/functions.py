@@ -190,9 +190,7 @@ class FunctionEmitter:
     def _store(self, statement: Store) -> None:
         value = self.value
         stored = value.emit(statement.value)
-        name, operands, attributes = value.access(
-            statement.var, statement.indices, statement.place
-        )
+        name, operands, attributes = value.access(statement.var, statement.indices, statement.place)
         attributes["to"] = self.types.string(statement.var.name)
         if is_unsigned(statement.var.dtype):
             attributes["unsigned"] = self.types.unit
@@ -341,9 +339,7 @@ class FunctionEmitter:
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(operands), 0, 0]),
         }
         source = value.values[view.var]
-        return value.value_op(
-            "memref.subview", result, [source, *operands], view.place, attributes
-        )
+        return value.value_op("memref.subview", result, [source, *operands], view.place, attributes)
 
     def _compute(self, statement: Compute) -> None:
         self.value.values[statement] = self.value.emit(statement.value)

@@ -46,9 +46,7 @@ class TypeCache:
         key = (element_type_name(var.dtype), var.shape, space, var.strides)
         found = self._memrefs.get(key)
         if found is None:
-            found = self._memrefs[key] = self.memref_of(
-                var.shape, var.dtype, space, var.strides
-            )
+            found = self._memrefs[key] = self.memref_of(var.shape, var.dtype, space, var.strides)
         return found
 
     def memref_of(

@@ -25,7 +25,6 @@ from ..tree import (
     Iter,
     Load,
     Math,
-
     Select,
     StreamGet,
     Subscript,
@@ -201,9 +200,7 @@ class ValueEmitter:
 
     def _select(self, expr: Select) -> ir.Value:
         operands = [self.emit(expr.condition), self.emit(expr.then), self.emit(expr.other)]
-        return self.value_op(
-            "arith.select", self.types.scalar(expr.dtype), operands, expr.place
-        )
+        return self.value_op("arith.select", self.types.scalar(expr.dtype), operands, expr.place)
 
     def _math(self, expr: Math) -> ir.Value:
         operands = [self.emit(a) for a in expr.args]
@@ -405,9 +402,7 @@ def _atoms(values: Sequence[Affine]) -> tuple[list[Iter], list[Symbol]]:
     return list(dims), list(symbols)
 
 
-def _affine_expr(
-    value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]
-) -> ir.AffineExpr:
+def _affine_expr(value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
     total: ir.AffineExpr | None = None
     for atom, coefficient in value.terms:
         term = _atom_expr(atom, dims, symbols)
