@@ -18,7 +18,7 @@ def build(request: BuildRequest) -> HLSModule:
     """Build for ``vhls``, ``vivado_hls`` or ``vitis_hls``."""
     from .module import HLSModule
 
-    return HLSModule(request)
+    return HLSModule.from_request(request)
 
 
 def __getattr__(name: str):

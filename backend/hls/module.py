@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Signature, read_signature
-from allo.dialects.diagnostics import BoundaryError
+from allo.dialects.diagnostics import BoundaryError, UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.report import DesignReport
 from allo.target import BuildRequest
 
 from .csim import CsimKernel, compile_csim
-from .devices import find_device
 from .emit_module import EmitOptions, HlsCode, emit_module
 from .options import HlsOptions, read_options
 from .ports import count_outputs, read_ports
@@ -43,23 +45,69 @@ class HLSModule:
         scratch: the folder of the vendor's tool when no project was asked for.
     """
 
-    def __init__(self, request: BuildRequest) -> None:
-        self.request = request
-        self.top_func_name = request.top
-        self.vendor: Vendor = VENDORS[request.target]
+    def __init__(
+        self,
+        mod: ir.Module | str,
+        top_func_name: str,
+        platform: str = "vivado_hls",
+        mode: str | None = None,
+        project: str | None = None,
+        ext_libs: Sequence[Any] | None = None,
+        configs: Mapping[str, Any] | None = None,
+        func_args: Any = None,
+        wrap_io: bool = True,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        text = mod if isinstance(mod, str) else mod.operation.get_asm(enable_debug_info=True)
+        self.request = BuildRequest(
+            text,
+            top_func_name,
+            platform,
+            mode,
+            project,
+            dict(configs or {}),
+            wrap_io,
+            tuple(ext_libs or ()),
+            dict(options or {}),
+        )
+        self.top_func_name = top_func_name
+        self.func_args = func_args
+        self.vendor: Vendor = _vendor(platform)
         self.platform = self.vendor.name
-        self.options: HlsOptions = read_options(request, self.platform)
-        self.mode = request.mode
-        self.project = request.project
-        self.ext_libs = request.ext_libs
+        self.options: HlsOptions = read_options(self.request, self.platform)
+        self.mode = mode
+        self.project = project
+        self.ext_libs = self.request.ext_libs
         self.report: DesignReport | None = None
-        self.scratch: TemporaryDirectory[str] | None = None
-        self.module = ir.Module.parse(request.module_text, make_context())
+        self.scratch: Path | None = None
+        self.module = ir.Module.parse(text, make_context())
         with self.module.context, ir.Location.unknown():
-            self._prepare(request)
+            self._prepare(self.request)
         if self.options.project is not None:
-            find_device(self.options.device)
             write_project(self, self.options.project)
+
+    @classmethod
+    def from_request(cls, request: BuildRequest) -> HLSModule:
+        """The module of a build request."""
+        return cls(
+            request.module_text,
+            request.top,
+            request.target,
+            request.mode,
+            request.project,
+            request.ext_libs,
+            request.configs,
+            wrap_io=request.wrap_io,
+            options=request.options,
+        )
+
+    def scratch_folder(self) -> Path:
+        """A folder for the vendor's tool when no project was asked for; it goes with the module."""
+        if self.scratch is None:
+            self.scratch = Path(tempfile.mkdtemp(prefix="allo_hls_"))
+            weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+            write_project(self, self.scratch)
+        return self.scratch
 
     def _prepare(self, request: BuildRequest) -> None:
         self.signature: Signature = read_signature(self.module, request.top)
@@ -115,3 +163,12 @@ class HLSModule:
         if self.mode is None:
             return self.hls_code
         return f"HLSModule({self.top_func_name}, {self.mode}, {self.project})"
+
+
+def _vendor(platform: str) -> Vendor:
+    if platform not in VENDORS:
+        raise UnsupportedTargetError(
+            f"Target {platform} is not an HLS platform.",
+            help=f"HLS platforms: {', '.join(VENDORS)}.",
+        )
+    return VENDORS[platform]

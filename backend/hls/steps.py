@@ -9,7 +9,6 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from .availability import find_tool
 from .csim import bind
 from .csynth import find_report, parse_csynth
 from .process import run_tool
-from .project import host_ports, write_project
+from .project import host_ports
 
 if TYPE_CHECKING:
     from .module import HLSModule
@@ -132,7 +131,8 @@ def _open_road(module: HLSModule, step: str) -> Any:
             help=f"{_INSTALL}, or leave out fallback=False to use Allo's own Verilog.",
         )
     log.warning(
-        "%s is not on PATH: %s of %s runs on Allo's own Verilog instead (fallback=False forbids it).",
+        "%s is not on PATH: %s of %s runs on Allo's own Verilog instead "
+        "(fallback=False forbids it).",
         module.platform,
         step,
         module.top_func_name,
@@ -162,13 +162,7 @@ def _open_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
 
 
 def _project_folder(module: HLSModule) -> Path:
-    """The project's folder; without a project, one that lives as long as the module."""
-    if module.options.project is not None:
-        return module.options.project
-    if module.scratch is None:
-        module.scratch = tempfile.TemporaryDirectory(prefix="allo_hls_")
-        write_project(module, Path(module.scratch.name))
-    return Path(module.scratch.name)
+    return module.options.project or module.scratch_folder()
 
 
 def _run_tcl(module: HLSModule, tool: str, folder: Path, what: str) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .float_math import exp_f32, tanh_f32
+from allo import bitexact
+
 from .weights import QuantizedWeights
 
 F32 = np.float32
@@ -56,7 +57,7 @@ def gelu(a: np.ndarray) -> np.ndarray:
     """GELU in its tanh form, float32."""
     cube = (a * a) * a
     inner = (a + cube * GELU_A) * GELU_C
-    return (F32(0.5) * a) * (F32(1.0) + tanh_f32(inner))
+    return (F32(0.5) * a) * (F32(1.0) + bitexact.tanh(inner))
 
 
 class QuantizedGPT:
@@ -129,7 +130,7 @@ class QuantizedGPT:
         causal = np.tril(np.ones((length, length), bool))
         peak = np.where(causal, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
         below = np.where(causal, scores - peak, 0)
-        e = exp_f32(below.astype(F32) * self.arrays[p + "softmax"])
+        e = bitexact.exp(below.astype(F32) * self.arrays[p + "softmax"])
         levels = np.where(causal, round_clamp(e * PROBABILITY_LEVELS, 0.0, 255.0), 0)
         total = levels.sum(-1, dtype=np.int32, keepdims=True)
         context = (levels.astype(np.float64) @ split(v)).astype(np.int32)

@@ -1,5 +1,7 @@
 """Kernels built for the CPU against the same function run by Python, or a NumPy model."""
 
+# ruff: noqa: F821 - `C: T[4]` declares an array in a kernel
+
 import numpy as np
 import pytest
 
@@ -242,7 +244,7 @@ def test_instances_of_a_template_have_names_of_their_own():
         return a + b + c + d
 
     s = allo.customize(kernel)
-    assert [n for n in s.func_args] == ["scale", "scale_1", "scale_five", "kernel"]
+    assert list(s.func_args) == ["scale", "scale_1", "scale_five", "kernel"]
     assert s.build()(10) == 20 + 30 + 60 + 50
 
 

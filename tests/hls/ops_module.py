@@ -77,11 +77,19 @@ def integer_ops(bits: int, count: int, *, signed: bool) -> Builder:
         b.output(f"o_{op}", own, b.let(op, f"math.{op} {x} : {kind}"))
     for wide in {bits + 1, bits + 31, 64} - {0}:
         if wide > bits:
-            b.output(f"sx{wide}", f"i{wide}", b.let(f"s{wide}", f"arith.extsi {x} : {kind} to i{wide}"))
-            b.output(f"zx{wide}", f"ui{wide}", b.let(f"z{wide}", f"arith.extui {x} : {kind} to i{wide}"))
+            b.output(
+                f"sx{wide}", f"i{wide}", b.let(f"s{wide}", f"arith.extsi {x} : {kind} to i{wide}")
+            )
+            b.output(
+                f"zx{wide}", f"ui{wide}", b.let(f"z{wide}", f"arith.extui {x} : {kind} to i{wide}")
+            )
     for narrow in {1, bits // 2, bits - 1, 8, 32}:
         if 0 < narrow < bits:
-            b.output(f"t{narrow}", f"i{narrow}", b.let(f"n{narrow}", f"arith.trunci {x} : {kind} to i{narrow}"))
+            b.output(
+                f"t{narrow}",
+                f"i{narrow}",
+                b.let(f"n{narrow}", f"arith.trunci {x} : {kind} to i{narrow}"),
+            )
     for f in ("f16", "bf16", "f32", "f64"):
         b.output(f"si_{f}", f, b.let(f"si{f}", f"arith.sitofp {x} : {kind} to {f}"))
         b.output(f"ui_{f}", f, b.let(f"ui{f}", f"arith.uitofp {x} : {kind} to {f}"))
@@ -109,13 +117,19 @@ def float_ops(kind: str, count: int, widths: tuple[int, ...]) -> Builder:
     b.output("o_bits", f"ui{bits}", raw)
     b.output("o_cast", kind, b.let("cast", f"arith.bitcast {flipped} : i{bits} to {kind}"))
     for width in widths:
-        b.output(f"fs{width}", f"i{width}", b.let(f"s{width}", f"arith.fptosi {x} : {kind} to i{width}"))
-        b.output(f"fu{width}", f"ui{width}", b.let(f"u{width}", f"arith.fptoui {x} : {kind} to i{width}"))
+        b.output(
+            f"fs{width}", f"i{width}", b.let(f"s{width}", f"arith.fptosi {x} : {kind} to i{width}")
+        )
+        b.output(
+            f"fu{width}", f"ui{width}", b.let(f"u{width}", f"arith.fptoui {x} : {kind} to i{width}")
+        )
     sizes = {"f16": 16, "bf16": 16, "f32": 32, "f64": 64}
     for other, size in sizes.items():
         if size != bits:
             op = "extf" if size > bits else "truncf"
-            b.output(f"to_{other}", other, b.let(f"to{other}", f"arith.{op} {x} : {kind} to {other}"))
+            b.output(
+                f"to_{other}", other, b.let(f"to{other}", f"arith.{op} {x} : {kind} to {other}")
+            )
     return b
 
 
