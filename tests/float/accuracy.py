@@ -46,7 +46,9 @@ def measure(found: np.ndarray, exact: np.ndarray, *operands: np.ndarray) -> Erro
         rounded = exact.astype(kind)
         regular = np.isfinite(rounded) & np.isfinite(exact)
         distance = np.abs(found.astype(EXTENDED) - exact.astype(EXTENDED)) / ulp_of(exact, kind)
-        near_limit = ~np.isfinite(rounded) & np.isfinite(exact) & (np.abs(exact) < limit * 1.0000001)
+        near_limit = (
+            ~np.isfinite(rounded) & np.isfinite(exact) & (np.abs(exact) < limit * 1.0000001)
+        )
     error = np.where(regular, distance, 0)
     error = np.where(regular & ~np.isfinite(found), np.inf, error)
     same = (found == rounded) & (np.signbit(found) == np.signbit(rounded))
