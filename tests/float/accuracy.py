@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import mpmath
 import numpy as np
 
 EXTENDED = np.longdouble
 """On this host an 80-bit float: 40 bits more than float32 has."""
-
-
-def _erf(x: np.ndarray) -> np.ndarray:
-    return np.array([float(mpmath.erf(float(v))) for v in x])
-
-
-def _tabulated(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda x: np.array([function(float(v)) for v in x])
 
 
 @dataclass(frozen=True)
