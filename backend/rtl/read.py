@@ -133,7 +133,8 @@ class _Reader:
 
     def _op(self, view: ir.OpView) -> Op:
         op = view.operation
-        regions, args = [], []
+        regions: list[Any] = []
+        args: list[Any] = []
         for region in op.regions:
             blocks = list(region.blocks)
             if not blocks:

@@ -14,7 +14,7 @@ from allo.errors import (
     UnsupportedSyntaxError,
 )
 from allo.frontend import build_module
-from allo.ir.types import UInt
+from allo.ir.types import UInt, int32
 
 PREFIX = """
 import allo
@@ -505,7 +505,7 @@ def test_a_text_that_is_not_python():
 
 
 def test_unknown_rule_sets_are_refused():
-    def kernel(x: "int32") -> "int32":
+    def kernel(x: int32) -> int32:
         return x
 
     with pytest.raises(FrontendError, match=re.escape("no typing rules called 'loose'")):
