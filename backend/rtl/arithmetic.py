@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .builder import INDEX_BITS, INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
+from .fold import fold
 from .graph import Array, Node
 from .linear import Lin, add, constant, scale, subtract
 from .operators.spec import Operator
@@ -88,14 +89,14 @@ class Arithmetic:
         if not isinstance(bound, Deferred):
             assert not isinstance(bound, Array)
             return bound
-        key = ("deferred", id(bound))
+        key = ("deferred", bound)
         found = self._b.body.unique.get(key)
         if found is None:
             saved = self._b.place
             self._b.place = bound.op.place
             found = self.evaluate(bound.op, bound.operands)
             self._b.place = saved
-            self._b.body.unique[key] = found  # pyright: ignore[reportArgumentType]
+            self._b.body.unique[key] = found
         return found
 
     def can_defer(self, op: Op) -> bool:
@@ -145,6 +146,9 @@ class Arithmetic:
             return nodes[0]
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
+        value = fold(op.name, nodes, op.attrs.get("predicate"))
+        if value is not None:
+            return self._b.const(value, width)
         operator = self._find(op, nodes)
         return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
 
