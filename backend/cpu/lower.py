@@ -19,6 +19,8 @@ from .prepare import (
     results_to_arguments,
     strip_layouts,
 )
+from .program import Program, read_program
+from .streams import lower_streams
 
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
@@ -41,11 +43,14 @@ _TO_LLVM = ",".join(
 )
 
 
-def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> None:
+def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program | None:
     """Run the shared passes and the CPU's own, and add the entry function. In place.
 
     Args:
         fast_math: leave ``math`` operations to the C library instead of the shared expansion.
+
+    Returns:
+        The dataflow of the module, if it has any: it then runs on the native runtime.
     """
     if not fast_math:
         _expand_math(module)
@@ -53,9 +58,13 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> None:
     lower_narrow_floats(module)
     strip_layouts(module)
     results_to_arguments(module)
+    dataflow = read_program(module, top)
+    if dataflow is not None:
+        lower_streams(module, *dataflow)
     expand_strided_copies(module)
     add_entry(module, top)
     place_locals(module)
+    return dataflow[0] if dataflow else None
 
 
 def _expand_math(module: ir.Module) -> None:
