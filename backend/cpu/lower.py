@@ -20,6 +20,7 @@ from .prepare import (
     strip_layouts,
 )
 from .program import Program, read_program
+from .stream_helpers import APART_PREFIX
 from .streams import lower_streams
 
 ENTRY = "__allo_entry"
@@ -109,6 +110,16 @@ def to_llvm(module: ir.Module) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
+    _keep_spawns_apart(module)
+
+
+def _keep_spawns_apart(module: ir.Module) -> None:
+    """A region may start thousands of processes: inlined, that is slow to compile and no faster."""
+    with module.context:
+        never = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        for op in module.body.operations:
+            if op.attributes["sym_name"].value.startswith(APART_PREFIX):
+                op.attributes["passthrough"] = never
 
 
 _KNOWN = frozenset(

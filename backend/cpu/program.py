@@ -92,6 +92,8 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
         _collect(function, ops)
     if not (ops.streams or ops.calls or ops.sites or ops.events):
         return None
+    for call in ops.calls:
+        _refuse_results(call)
     ends = _Ends(functions)
     numbers = {call: i for i, call in enumerate(ops.calls)}
     program = Program(top, place_of(functions[top]) if top in functions else None)
@@ -121,7 +123,6 @@ def _collect(function: ir.Operation, ops: ProgramOps) -> None:
         elif op.name in ("allo.print", "allo.assert"):
             ops.events.append(op)
         elif region and op.name == "func.call":
-            _refuse_results(op)
             ops.calls.append(op)
         return ir.WalkResult.ADVANCE
 

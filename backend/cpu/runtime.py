@@ -26,7 +26,8 @@ _COMPILE_SECONDS = 120
 _GENERATED_CODE_CALLS = (
     "allo_region_begin",
     "allo_region_join",
-    "allo_fifo_new",
+    "allo_fifos_new",
+    "allo_fifo_at",
     "allo_spawn",
     "allo_put_wait",
     "allo_get_wait",

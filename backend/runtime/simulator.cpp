@@ -137,7 +137,7 @@ void Run::begin_region() {
   regions_.push_back(std::move(region));
 }
 
-Fifo *Run::new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell) {
+void Run::new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell) {
   auto fifo = std::make_unique<Fifo>();
   const auto bytes = static_cast<std::size_t>(depth * cell);
   fifo->data = static_cast<char *>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
@@ -150,7 +150,10 @@ Fifo *Run::new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell) 
   Region *region = current_->open_regions.back();
   fifo->region = region;
   region->fifos.push_back(std::move(fifo));
-  return region->fifos.back().get();
+}
+
+Fifo *Run::fifo_at(std::int64_t position) const {
+  return current_->open_regions.back()->fifos[static_cast<std::size_t>(position)].get();
 }
 
 void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
@@ -274,9 +277,13 @@ void allo_region_begin() { allo::active->begin_region(); }
 
 void allo_region_join() { allo::active->join_region(); }
 
-Fifo *allo_fifo_new(std::int64_t stream, std::int64_t depth, std::int64_t cell) {
-  return allo::active->new_fifo(stream, depth, cell);
+// The table holds (stream, depth, bytes of an element) for each FIFO.
+void allo_fifos_new(const std::int64_t *table, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    allo::active->new_fifo(table[3 * i], table[3 * i + 1], table[3 * i + 2]);
 }
+
+Fifo *allo_fifo_at(std::int64_t position) { return allo::active->fifo_at(position); }
 
 void *allo_spawn(allo::FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
   return allo::active->spawn(entry, call, frame_bytes);

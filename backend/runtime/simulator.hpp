@@ -77,7 +77,8 @@ public:
   Status resume();
   std::vector<ProcessRecord> records() const;
 
-  Fifo *new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
+  void new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
+  Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
   void begin_region();
   void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
   void join_region();

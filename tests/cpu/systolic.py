@@ -1,4 +1,7 @@
-"""Writes the core IR of a systolic int8 matrix product of any size; ``tests/data/dataflow_systolic_i8.mlir`` is the 8×8 one."""
+"""Writes the core IR of a systolic int8 matrix product of any size.
+
+``tests/data/dataflow_systolic_i8.mlir`` is the 8×8 one.
+"""
 
 from __future__ import annotations
 
