@@ -1,3 +1,131 @@
 """Allo: an accelerator design language and HLS compiler in Python."""
 
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from .customize import customize
+from .dsl import (
+    abs,
+    add,
+    bmm,
+    concat,
+    conv2d,
+    copy,
+    cos,
+    div,
+    erf,
+    exp,
+    gelu,
+    get_pid,
+    grid,
+    layernorm,
+    linear,
+    log,
+    log2,
+    log10,
+    matmul,
+    maxpool,
+    mul,
+    ones,
+    power,
+    reduction,
+    relu,
+    rsqrt,
+    sin,
+    softmax,
+    sqrt,
+    sub,
+    sumpool,
+    tan,
+    tanh,
+    transpose,
+    tril,
+    view,
+    zeros,
+)
+from .memory import Layout, Memory
+from .template import meta_elif, meta_else, meta_for, meta_if
+
 __version__ = "0.1.0"
+
+_LAZY = {
+    "Partition": "allo.dialects.partition:Partition",
+    "LLVMModule": "allo.backend.cpu:LLVMModule",
+    "HLSModule": "allo.backend.hls:HLSModule",
+    "IPModule": "allo.backend.hls:IPModule",
+    "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
+    "verify": "allo.verify:verify",
+}
+_SUBMODULES = ("backend", "errors", "frontend", "ir", "library", "passes")
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs MLIR or a back end only when it is asked for."""
+    if name in _LAZY:
+        module, attribute = _LAZY[name].split(":")
+        value = getattr(importlib.import_module(module), attribute)
+        globals()[name] = value
+        return value
+    if name in _SUBMODULES:
+        return importlib.import_module(f"allo.{name}")
+    raise AttributeError(f"module 'allo' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY, *_SUBMODULES})
+
+
+__all__ = [
+    "HLSModule",
+    "IPModule",
+    "LLVMModule",
+    "Layout",
+    "Memory",
+    "Partition",
+    "abs",
+    "add",
+    "bmm",
+    "concat",
+    "conv2d",
+    "copy",
+    "cos",
+    "customize",
+    "div",
+    "erf",
+    "exp",
+    "gelu",
+    "get_pid",
+    "grid",
+    "invoke_mlir_parser",
+    "layernorm",
+    "linear",
+    "log",
+    "log10",
+    "log2",
+    "matmul",
+    "maxpool",
+    "meta_elif",
+    "meta_else",
+    "meta_for",
+    "meta_if",
+    "mul",
+    "ones",
+    "power",
+    "reduction",
+    "relu",
+    "rsqrt",
+    "sin",
+    "softmax",
+    "sqrt",
+    "sub",
+    "sumpool",
+    "tan",
+    "tanh",
+    "transpose",
+    "tril",
+    "verify",
+    "view",
+    "zeros",
+]

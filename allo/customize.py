@@ -6,9 +6,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from allo.dialects.partition import Partition
-
 if TYPE_CHECKING:
+    from allo.dialects.partition import Partition
     from allo.schedule.schedule import Schedule
 
 __all__ = ["Partition", "Schedule", "customize"]
@@ -58,6 +57,10 @@ def customize(
 
 
 def __getattr__(name: str) -> Any:
+    if name == "Partition":
+        from allo.dialects.partition import Partition
+
+        return Partition
     if name == "Schedule":
         from allo.schedule.schedule import Schedule
 

@@ -73,8 +73,8 @@ _BUILT_IN: dict[str, str] = {
     "vhls": "allo.backend.hls:build",
     "vivado_hls": "allo.backend.hls:build",
     "vitis_hls": "allo.backend.hls:build",
-    "verilog": "allo.backend.rtl:build",
-    "rtl": "allo.backend.rtl:build",
+    "verilog": "allo.backend.sim:build",
+    "rtl": "allo.backend.sim:build",
     "systemverilog": "allo.backend.rtl:build_text",
 }
 _REGISTERED: dict[str, str | Builder] = dict(_BUILT_IN)

@@ -91,12 +91,13 @@ def _render_note(note: str | tuple[str, SourcePlace]) -> list[str]:
 class FrontendError(AlloError, SystemExit):
     """The kernel's source cannot become core IR.
 
-    It is also a ``SystemExit`` because published programs catch that.
+    It is also a ``SystemExit`` because published programs catch that; uncaught, the
+    interpreter prints the message and exits with status 1.
     """
 
     def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
         AlloError.__init__(self, message, place, **kw)
-        self.code = 1
+        self.code = self
 
 
 class UnsupportedSyntaxError(FrontendError):
@@ -130,8 +131,11 @@ class CompileTimeError(FrontendError):
 # --- schedule -----------------------------------------------------------------
 
 
-class ScheduleError(AlloError):
-    """A schedule primitive cannot be applied; the module is unchanged."""
+class ScheduleError(AlloError, RuntimeError):
+    """A schedule primitive cannot be applied; the module is unchanged.
+
+    It is also a ``RuntimeError`` because published programs catch that.
+    """
 
 
 class UnknownHandleError(ScheduleError, AttributeError):
@@ -142,7 +146,7 @@ class IllegalTransformError(ScheduleError):
     """The transformation would break a dependence; the message names it."""
 
 
-class PartitionError(ScheduleError):
+class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
 
 

@@ -67,8 +67,8 @@ def _is_ours(op: ir.Operation) -> bool:
         return any(map(_is_narrow, values))
     if op.name in ("arith.fptosi", "arith.fptoui"):
         return _is_narrow(op.operands[0])
-    if op.name == "arith.extf":
-        return _is_bf16(op.operands[0]) and not isinstance(op.results[0].type, ir.F32Type)
+    if op.name in ("arith.extf", "arith.select"):
+        return _is_bf16(op.operands[-1])
     if op.name == "arith.truncf":
         return _is_bf16(op.results[0]) or (
             _is_narrow(op.results[0]) and not isinstance(op.operands[0].type, ir.F32Type)
@@ -78,8 +78,11 @@ def _is_ours(op: ir.Operation) -> bool:
 
 def _rewrite(op: ir.Operation) -> ir.Value:
     if op.name == "arith.extf":
-        wide = arith.ExtFOp(ir.F32Type.get(), op.operands[0]).result
-        return arith.ExtFOp(op.results[0].type, wide).result
+        wide = _widen(op.operands[0])
+        narrow = isinstance(op.results[0].type, ir.F32Type)
+        return wide if narrow else arith.ExtFOp(op.results[0].type, wide).result
+    if op.name == "arith.select":
+        return _select(op)
     if op.name == "arith.truncf":
         return _round(_to_f32_odd(op.operands[0]), op.results[0].type)
     if op.name in ("arith.sitofp", "arith.uitofp"):
@@ -98,10 +101,27 @@ def _f16_to_integer(op: ir.Operation) -> ir.Value:
     return arith.TruncIOp(result, value).result if result.width < 32 else value
 
 
+def _widen(value: ir.Value) -> ir.Value:
+    """A bf16 or f16 as float32. AVX512-BF16 would flush subnormals, so bf16 goes by its bits."""
+    f32 = ir.F32Type.get()
+    if not _is_bf16(value):
+        return arith.ExtFOp(f32, value).result
+    i16, i32 = (ir.IntegerType.get_signless(n) for n in (16, 32))
+    bits = arith.ExtUIOp(i32, arith.BitcastOp(i16, value).result).result
+    return arith.BitcastOp(f32, arith.ShLIOp(bits, _int(i32, 16)).result).result
+
+
+def _select(op: ir.Operation) -> ir.Value:
+    i16 = ir.IntegerType.get_signless(16)
+    sides = [arith.BitcastOp(i16, value).result for value in list(op.operands)[1:]]
+    chosen = arith.SelectOp(op.operands[0], *sides).result
+    return arith.BitcastOp(op.results[0].type, chosen).result
+
+
 def _in_f32(op: ir.Operation) -> ir.Value:
     """The operation with its narrow operands and result in float32."""
     f32 = ir.F32Type.get()
-    operands = [arith.ExtFOp(f32, v).result if _is_narrow(v) else v for v in op.operands]
+    operands = [_widen(v) if _is_narrow(v) else v for v in op.operands]
     result = op.results[0].type
     narrow = _is_narrow(op.results[0])
     attributes = {attribute.name: attribute.attr for attribute in _attributes(op)}
@@ -142,7 +162,7 @@ def _to_f32_odd(value: ir.Value) -> ir.Value:
     if isinstance(value.type, ir.F32Type):
         return value
     if _is_narrow(value):
-        return arith.ExtFOp(f32, value).result
+        return _widen(value)
     near = arith.TruncFOp(f32, value).result
     back = arith.ExtFOp(value.type, near).result
     inexact = arith.CmpFOp(arith.CmpFPredicate.ONE, back, value).result

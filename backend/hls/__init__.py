@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .availability import is_available
+
 if TYPE_CHECKING:
     from allo.target import BuildRequest
 
     from .module import HLSModule
 
-__all__ = ["HLSModule", "build"]
+__all__ = ["HLSModule", "build", "is_available"]
 
 
 def build(request: BuildRequest) -> HLSModule:
     """Build for ``vhls``, ``vivado_hls`` or ``vitis_hls``."""
     from .module import HLSModule
 
-    return HLSModule(request)
+    return HLSModule.from_request(request)
 
 
 def __getattr__(name: str):

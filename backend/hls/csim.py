@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
 import os
 import shutil
@@ -14,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.cache import cache_dir, content_key, publishing
 from allo.dialects.diagnostics import BoundaryError, SimulationError
+from allo.dialects.storage import cell_bytes, is_native
+from allo.dialects.types import Index
 
-from .boundary import Slot, array_slot, container_of, empty_slot, result_value, scalar_slot
-from .ctype import Kind
 from .emit_module import HlsCode
 from .headers import SHIMS, compiler, open_headers
 from .process import run_tool
@@ -138,23 +140,18 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
 
 
 def _shares_layout(param: Param) -> bool:
-    ctype = param.ctype
-    if ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
-        return True
-    return ctype.kind is Kind.INT and ctype.is_native and param.declared.name != "i1"
+    return is_native(param.declared) and not isinstance(param.declared, Index)
 
 
 def _conversion(param: Param, kind: str) -> str:
-    container = container_of(param.declared)
-    if container.is_wide:
-        return f"allo_csim::Wide<{kind}, {param.ctype.bits}, {container.storage.itemsize}>"
-    storage = container.storage
-    if param.ctype.kind is Kind.FLOAT or storage.kind == "b":
+    size = cell_bytes(param.declared)
+    if size > 8:
+        return f"allo_csim::Wide<{kind}, {param.ctype.bits}, {size}>"
+    if isinstance(param.declared, Index):
+        return f"allo_csim::Narrow<{kind}, int64_t>"
+    if not param.ctype.is_integer or param.ctype.is_bool:
         return f"allo_csim::Narrow<{kind}, {kind}>"
-    if param.ctype.kind is Kind.BFLOAT:
-        return f"allo_csim::Narrow<{kind}, {kind}>"
-    sign = "" if storage.kind == "i" else "u"
-    return f"allo_csim::Narrow<{kind}, {sign}int{8 * storage.itemsize}_t>"
+    return f"allo_csim::Narrow<{kind}, uint{8 * size}_t>"
 
 
 def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
@@ -171,8 +168,8 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 class CsimKernel:
     """A compiled kernel with state of its own: static variables start at their initial values."""
 
-    def __init__(self, code: HlsCode, library: Path) -> None:
-        self._code = code
+    def __init__(self, signature: Signature, library: Path) -> None:
+        self._signature = signature
         self._library = _load_private(library)
         self._entry = self._library.allo_entry
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
@@ -181,53 +178,48 @@ class CsimKernel:
     def __call__(self, *args: Any) -> Any:
         """Run once, on arrays in place.
 
-        The arguments are those of the kernel, and optionally one array for each result behind them; without
-        those the results are returned.
+        The arguments are those of the kernel, and optionally one array for each result behind
+        them; without those the results are returned.
 
         Raises:
             BoundaryError: an argument of the wrong count, shape or type.
         """
-        top = self._code.top
-        arguments, results = top.arguments, top.results
-        given = len(args) == len(arguments) + len(results)
-        if len(args) != len(arguments) and not given:
-            optional = (
-                f" (or {len(arguments) + len(results)} with result arrays)" if results else ""
-            )
-            raise BoundaryError(
-                f"# of input arguments mismatch, got {len(args)} but expected "
-                f"{len(arguments)}{optional}."
-            )
-        slots = self._slots(args)
-        results_given = given and bool(results)
-        if not results_given:
-            slots += [empty_slot(p) for p in results]
-        pointers = (ctypes.c_void_p * max(1, len(slots)))(*[s.memory.ctypes.data for s in slots])
+        call = bind(self._signature, args)
+        cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
+        pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
         if self._entry(pointers):
             raise SimulationError(
                 "csim could not start: there is no memory for the kernel's stack."
             )
-        for slot in slots:
-            slot.write_back()
-        if results_given or not results:
-            return None
-        values = [result_value(p, s) for p, s in zip(results, slots[len(arguments) :], strict=True)]
-        return values[0] if len(values) == 1 else values
-
-    def _slots(self, args: Sequence[Any]) -> list[Slot]:
-        slots = []
-        names = self._code.parameters
-        for position, (param, value) in enumerate(zip(self._code.top.params, args, strict=False)):
-            make = array_slot if param.is_array or param.role == "result" else scalar_slot
-            if param.role == "result" and not param.is_array:
-                value = _single(value)
-            slots.append(make(param, value, position, names[position]))
-        return slots
+        return call.finish()
 
 
-def _single(value: Any) -> Any:
+def bind(signature: Signature, args: Sequence[Any]) -> Call:
+    """Bind a call in either form: results returned, or left in arrays given behind the arguments.
+
+    Raises:
+        BoundaryError: an argument of the wrong count, shape or type.
+    """
+    arguments, results = signature.arguments, signature.results
+    if not results or len(args) == len(arguments):
+        return signature.bind(args)
+    if len(args) != len(arguments) + len(results):
+        raise BoundaryError(
+            f"# of input arguments mismatch, got {len(args)} but expected {len(arguments)} "
+            f"(or {len(arguments) + len(results)}, with arrays for the results behind them).",
+            signature.place,
+        )
+    outputs = tuple(
+        dataclasses.replace(result, shape=result.shape or (), written=True) for result in results
+    )
+    values = [*args[: len(arguments)], *map(_single, args[len(arguments) :], results)]
+    return Signature(signature.top, (*arguments, *outputs), (), signature.place).bind(values)
+
+
+def _single(value: Any, result: Parameter) -> Any:
     """An array for a scalar result may have one dimension of one element."""
-    return value.reshape(()) if isinstance(value, np.ndarray) and value.size == 1 else value
+    alone = isinstance(value, np.ndarray) and value.size == 1 and result.shape is None
+    return value.reshape(()) if alone else value
 
 
 def _load_private(library: Path) -> ctypes.CDLL:

@@ -26,7 +26,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CType:
-    """A scalar type: kind, width in bits, signedness (integers only; one bit counts as unsigned)."""
+    """A scalar type: kind, width in bits, signedness (integers; one bit counts as unsigned)."""
 
     kind: Kind
     bits: int

@@ -114,8 +114,9 @@ def _from_integer(signed: bool) -> Handler:
         source = a.ctype.with_sign(signed)
         if a.ctype.bits <= 64:
             wide = "int64_t" if signed else "uint64_t"
-            cast = "" if a.ctype.is_native else f"({wide})"
-            through = "(float)" if ctype.kind is Kind.BFLOAT else ""
+            narrow = ctype.kind is Kind.BFLOAT
+            cast = f"({wide})" if narrow or not a.ctype.is_native else ""
+            through = "(double)" if ctype.bits == 16 and not narrow else ""
             e.define(op, f"({own}){through}{cast}{e.typed(a, source)}", ctype)
             return
         _from_wide_integer(e, op, e.typed(a, source), a.ctype.bits, signed)
@@ -129,22 +130,27 @@ def _from_wide_integer(
     ctype = e.result_ctype(op)
     unsigned = e.vendor.spell_wide(bits, False)
     call = e.context.helpers.use("tofloat", "to_float")
-    own = "float" if ctype.kind is Kind.BFLOAT else e.spell(ctype)
+    own = e.spell(ctype)
     if not signed:
-        _finish(e, op, f"{call}<{own}, {bits}>({unsigned}({text}), false)")
+        e.define(op, f"{call}<{own}, {bits}>({unsigned}({text}), false)", ctype)
         return
     magnitude = f"{text} < 0 ? {unsigned}(-{text}) : {unsigned}({text})"
-    _finish(e, op, f"{call}<{own}, {bits}>({magnitude}, {text} < 0)")
+    e.define(op, f"{call}<{own}, {bits}>({magnitude}, {text} < 0)", ctype)
 
 
 def _to_integer(signed: bool) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
         (a,) = e.scalars(op)
         ctype = e.result_ctype(op, signed)
-        bits = ctype.bits
-        call = e.context.helpers.use("toint", "to_int")
+        sign = "signed" if signed else "unsigned"
+        operand = f"(double){_operand(e, a)}"
+        if ctype.bits > 64:
+            call = e.context.helpers.use("towide", f"to_wide_{sign}")
+            e.define(op, f"{call}<{ctype.bits}>({operand})", ctype)
+            return
+        call = e.context.helpers.use("toint", f"to_{sign}")
         kind = e.vendor.spell_wide(1, signed) if ctype.is_bool else e.spell(ctype)
-        text = f"{call}<{kind}, {bits}, {str(signed).lower()}>((double){_operand(e, a)})"
+        text = f"{call}<{kind}, {ctype.bits}>({operand})"
         e.define(op, f"{text}[0]" if ctype.is_bool else text, ctype)
 
     return emit

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import SourcePlace, VerificationError
 from allo.dialects.locations import place_of
 from allo.dialects.types import parse_type
 
@@ -52,7 +52,8 @@ def _alloc(e: FunctionEmitter, op: ir.Operation) -> None:
 
 def _get_global(e: FunctionEmitter, op: ir.Operation) -> None:
     """Globals are declared at the head of the function (:func:`declare_globals`)."""
-    assert op.results[0] in e.values
+    if op.results[0] not in e.values:
+        raise VerificationError("A global array is read before its declaration.", place_of(op))
 
 
 def declare_globals(e: FunctionEmitter, uses: list[ir.Operation]) -> None:

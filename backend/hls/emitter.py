@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError, VerificationError
 from allo.dialects.locations import place_of
 
 from . import literals
@@ -82,18 +82,20 @@ class FunctionEmitter:
     # --- values ---------------------------------------------------------------
 
     def scalar(self, value: ir.Value) -> Scalar:
-        found = self.values[value]
-        assert isinstance(found, Scalar)
-        return found
+        return self._bound(value, Scalar)
 
     def buffer(self, value: ir.Value) -> Buffer:
-        found = self.values[value]
-        assert isinstance(found, Buffer)
-        return found
+        return self._bound(value, Buffer)
 
     def stream(self, value: ir.Value) -> StreamRef:
+        return self._bound(value, StreamRef)
+
+    def _bound[T: (Scalar, Buffer, StreamRef)](self, value: ir.Value, kind: type[T]) -> T:
         found = self.values[value]
-        assert isinstance(found, StreamRef)
+        if not isinstance(found, kind):
+            raise VerificationError(
+                f"The value {value.get_name()} is a {type(found).__name__}, not a {kind.__name__}."
+            )
         return found
 
     def scalars(self, op: ir.Operation) -> list[Scalar]:

@@ -10,6 +10,59 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _TEXT: dict[str, tuple[tuple[str, ...], str]] = {
+    "bfloat": (
+        (),
+        """
+struct allo_bfloat16 {
+  uint16_t bits;
+  allo_bfloat16() {}
+  allo_bfloat16(float value) { *this = round(value); }
+  allo_bfloat16(double value) {
+    float nearest = (float)value;
+    union { float f; uint32_t i; } u;
+    u.f = nearest;
+    if ((double)nearest != value && nearest == nearest && (u.i & 1) == 0) {
+      bool up = (value > (double)nearest) == (value > 0);
+      u.i = up ? u.i + 1 : u.i - 1;
+    }
+    *this = round(u.f);
+  }
+  allo_bfloat16(int64_t value) {
+    uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    *this = from(magnitude);
+    if (value < 0) bits |= 0x8000;
+  }
+  allo_bfloat16(uint64_t value) { *this = from(value); }
+  static allo_bfloat16 from(uint64_t value) {
+    int shift = 0;
+    bool sticky = false;
+    for (; value >> 52; shift++) {
+      sticky |= value & 1;
+      value >>= 1;
+    }
+    double scale = 1;
+    for (int k = 0; k < shift; k++) scale *= 2;
+    return allo_bfloat16((double)(value | (sticky ? 1 : 0)) * scale);
+  }
+  operator float() const {
+    union { float f; uint32_t i; } u;
+    u.i = (uint32_t)bits << 16;
+    return u.f;
+  }
+  static allo_bfloat16 round(float value) {
+    union { float f; uint32_t i; } u;
+    u.f = value;
+    allo_bfloat16 result;
+    if (value != value) {
+      result.bits = (uint16_t)((u.i >> 16) | 0x40);
+    } else {
+      result.bits = (uint16_t)((u.i + 0x7fff + ((u.i >> 16) & 1)) >> 16);
+    }
+    return result;
+  }
+};
+""",
+    ),
     "floordiv": (
         (),
         """
@@ -160,32 +213,57 @@ template <typename F, int N> static inline F allo_to_float(ap_uint<N> a, bool ne
   }
   double scale = 1;
   for (int k = 0; k < shift; k++) scale *= 2;
-  F value = (F)(a.to_int64() | (sticky ? 1 : 0)) * (F)scale;
-  return negative ? (F)-value : value;
+  F value = F(F((int64_t)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
+  return negative ? F(-value) : value;
 }
 """,
     ),
     "toint": (
         (),
         """
-template <typename T, int N, bool SIGNED> static inline T allo_to_int(double a) {
-  double limit = 1;
-  for (int k = 0; k < (SIGNED ? N - 1 : N); k++) limit *= 2;
+template <typename T, int N> static inline T allo_to_signed(double a) {
+  const double limit = (double)(1ULL << (N - 1));
   if (a != a) return T(0);
-  if (a <= (SIGNED ? -limit : 0.0)) return SIGNED ? T(T(1) << (N - 1)) : T(0);
-  bool negative = a < 0;
-  double magnitude = negative ? -a : a;
-  if (magnitude >= limit) return SIGNED ? T(~(T(1) << (N - 1))) : T(~T(0));
-  ap_uint<N + 1> value = 0;
-  for (int k = N - 1; k >= 0; k--) {
-    double bit = 1;
-    for (int j = 0; j < k; j++) bit *= 2;
-    if (magnitude >= bit) {
-      magnitude -= bit;
-      value[k] = 1;
-    }
-  }
-  return negative ? T(-ap_int<N + 2>(value)) : T(value);
+  if (a <= -limit) return T((int64_t)(~0ULL << (N - 1)));
+  if (a >= limit) return T((int64_t)((1ULL << (N - 1)) - 1));
+  return T((int64_t)a);
+}
+template <typename T, int N> static inline T allo_to_unsigned(double a) {
+  const double limit = 2.0 * (double)(1ULL << (N - 1));
+  if (!(a > 0)) return T(0);
+  if (a >= limit) return T(~0ULL);
+  return T((uint64_t)a);
+}
+""",
+    ),
+    "towide": (
+        (),
+        """
+template <int N> static inline ap_uint<N> allo_magnitude(double a) {
+  union { double f; uint64_t i; } u;
+  u.f = a;
+  int exponent = (int)((u.i >> 52) & 0x7ff) - 1075;
+  ap_uint<N> mantissa = (u.i & ((1ULL << 52) - 1)) | (1ULL << 52);
+  if (exponent >= N || exponent <= -53) return 0;
+  return exponent >= 0 ? ap_uint<N>(mantissa << exponent) : ap_uint<N>(mantissa >> -exponent);
+}
+template <int N> static inline ap_int<N> allo_to_wide_signed(double a) {
+  double limit = 1;
+  for (int k = 0; k < N - 1; k++) limit *= 2;
+  ap_int<N> lowest = 1;
+  lowest <<= N - 1;
+  if (a != a) return 0;
+  if (a <= -limit) return lowest;
+  if (a >= limit) return ap_int<N>(~lowest);
+  ap_int<N> value = allo_magnitude<N>(a);
+  return a < 0 ? ap_int<N>(-value) : value;
+}
+template <int N> static inline ap_uint<N> allo_to_wide_unsigned(double a) {
+  double limit = 1;
+  for (int k = 0; k < N; k++) limit *= 2;
+  if (!(a > 0)) return 0;
+  if (a >= limit) return ap_uint<N>(-1);
+  return allo_magnitude<N>(a);
 }
 """,
     ),
@@ -230,42 +308,6 @@ template <typename F, typename T> static inline F allo_fpow(F a, T b) {
   }
   return inverse ? (F)1.0 / result : result;
 }
-""",
-    ),
-    "bfloat": (
-        (),
-        """
-struct allo_bfloat16 {
-  uint16_t bits;
-  allo_bfloat16() {}
-  allo_bfloat16(float value) { *this = round(value); }
-  allo_bfloat16(double value) {
-    float nearest = (float)value;
-    union { float f; uint32_t i; } u;
-    u.f = nearest;
-    if ((double)nearest != value && nearest == nearest && (u.i & 1) == 0) {
-      bool up = (value > (double)nearest) == (value > 0);
-      u.i = up ? u.i + 1 : u.i - 1;
-    }
-    *this = round(u.f);
-  }
-  operator float() const {
-    union { float f; uint32_t i; } u;
-    u.i = (uint32_t)bits << 16;
-    return u.f;
-  }
-  static allo_bfloat16 round(float value) {
-    union { float f; uint32_t i; } u;
-    u.f = value;
-    allo_bfloat16 result;
-    if (value != value) {
-      result.bits = (uint16_t)((u.i >> 16) | 0x40);
-    } else {
-      result.bits = (uint16_t)((u.i + 0x7fff + ((u.i >> 16) & 1)) >> 16);
-    }
-    return result;
-  }
-};
 """,
     ),
 }

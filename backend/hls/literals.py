@@ -105,9 +105,9 @@ def _odd_width(attribute: ir.Attribute, width: int, count: int) -> list[int | fl
         size = -(-width // 8)
         raw = bytes.fromhex(body[3:-1])
         words = [raw[k : k + size] for k in range(0, len(raw), size)]
-        values = [wrap(int.from_bytes(w, "little"), width, True) for w in words]
+        values: list[int | float] = [wrap(int.from_bytes(w, "little"), width, True) for w in words]
     else:
-        values = _flatten(ast.literal_eval(body))
+        values = [*_flatten(ast.literal_eval(body))]
     return list(values) * count if len(values) == 1 else list(values)
 
 

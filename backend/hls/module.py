@@ -2,49 +2,173 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
+from allo.dialects.boundary import Signature, read_signature
+from allo.dialects.diagnostics import BoundaryError, UnsupportedTargetError
+from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.passes.io_buffers import generate_input_output_buffers
+from allo.dialects.report import DesignReport
 from allo.target import BuildRequest
 
 from .csim import CsimKernel, compile_csim
 from .emit_module import EmitOptions, HlsCode, emit_module
+from .options import HlsOptions, read_options
+from .ports import count_outputs, read_ports
+from .project import write_project
+from .steps import run_cosim, run_csyn, run_emulation
 from .vendors import VENDORS, Vendor
 
 
 class HLSModule:
     """A kernel as HLS C++: its text, and in the project modes its project and how to run it.
 
+    Calling it runs the step ``mode`` names: csim on NumPy arrays (by g++ against open headers);
+    csyn without arguments, returning a report; cosim on arrays, cycle by cycle. Without a mode the
+    call is csim, too.
+
     Attributes:
-        hls_code: the C++ text.
+        hls_code: the C++ text of the kernel.
         module: the MLIR module it was printed from.
-        top_func_name, platform, mode, project: as asked for.
+        top_func_name, platform, mode, project, ext_libs: as asked for.
+        signature: what a call takes and returns.
+        args: the ports of the top function, in order.
+        num_output_args: trailing outputs.
+        report: figures of the last csyn or cosim, or None.
+        scratch: the folder of the vendor's tool when no project was asked for.
     """
 
-    def __init__(self, request: BuildRequest) -> None:
-        self._request = request
-        self.top_func_name = request.top
-        self.mode = request.mode
-        self.project = request.project
-        self.vendor: Vendor = VENDORS[request.target]
+    def __init__(
+        self,
+        mod: ir.Module | str,
+        top_func_name: str,
+        platform: str = "vivado_hls",
+        mode: str | None = None,
+        project: str | None = None,
+        ext_libs: Sequence[Any] | None = None,
+        configs: Mapping[str, Any] | None = None,
+        func_args: Any = None,
+        wrap_io: bool = True,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        text = mod if isinstance(mod, str) else mod.operation.get_asm(enable_debug_info=True)
+        self.request = BuildRequest(
+            text,
+            top_func_name,
+            platform,
+            mode,
+            project,
+            dict(configs or {}),
+            wrap_io,
+            tuple(ext_libs or ()),
+            dict(options or {}),
+        )
+        self.top_func_name = top_func_name
+        self.func_args = func_args
+        self.vendor: Vendor = _vendor(platform)
         self.platform = self.vendor.name
-        self.module = ir.Module.parse(request.module_text, make_context())
+        self.options: HlsOptions = read_options(self.request, self.platform)
+        self.mode = mode
+        self.project = project
+        self.ext_libs = self.request.ext_libs
+        self.report: DesignReport | None = None
+        self.scratch: Path | None = None
+        self.module = ir.Module.parse(text, make_context())
         with self.module.context, ir.Location.unknown():
-            self.code: HlsCode = emit_module(self.module, request.top, self.vendor, EmitOptions())
+            self._prepare(self.request)
+        if self.options.project is not None:
+            write_project(self, self.options.project)
+
+    @classmethod
+    def from_request(cls, request: BuildRequest) -> HLSModule:
+        """The module of a build request."""
+        return cls(
+            request.module_text,
+            request.top,
+            request.target,
+            request.mode,
+            request.project,
+            request.ext_libs,
+            request.configs,
+            wrap_io=request.wrap_io,
+            options=request.options,
+        )
+
+    def scratch_folder(self) -> Path:
+        """A folder for the vendor's tool when no project was asked for; it goes with the module."""
+        if self.scratch is None:
+            self.scratch = Path(tempfile.mkdtemp(prefix="allo_hls_"))
+            weakref.finalize(self, shutil.rmtree, self.scratch, ignore_errors=True)
+            write_project(self, self.scratch)
+        return self.scratch
+
+    def _prepare(self, request: BuildRequest) -> None:
+        self.signature: Signature = read_signature(self.module, request.top)
+        access = analyze_arg_load_store(self.module).get(request.top, [])
+        self.args = read_ports(self.module, request.top, access)
+        vitis = self.platform == "vitis_hls"
+        strict = vitis and self.options.num_output_args is None
+        self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
+        wrapped = vitis and request.wrap_io
+        if wrapped:
+            generate_input_output_buffers(
+                self.module, request.top, flatten=True, mappings=self.options.mappings
+            )
+        emit = EmitOptions(flat_top=vitis, interfaces=vitis, extern_c=vitis)
+        self.code: HlsCode = emit_module(self.module, request.top, self.vendor, emit)
 
     @property
     def hls_code(self) -> str:
         return self.code.kernel
 
+    @property
+    def host_code(self) -> str | None:
+        """The OpenCL host program of a Vitis project."""
+        folder = self.options.project
+        host = folder / "host.cpp" if folder else None
+        return host.read_text() if host and host.is_file() else None
+
+    @property
+    def sources(self) -> tuple[Path, ...]:
+        """C++ files of external modules the kernels call."""
+        return tuple(Path(lib.impl) for lib in self.ext_libs if hasattr(lib, "impl"))
+
     @cached_property
     def _csim(self) -> CsimKernel:
-        return CsimKernel(self.code, compile_csim(self.code, self.vendor))
+        library = compile_csim(self.code, self.vendor, self.sources)
+        return CsimKernel(self.signature, library)
 
     def __call__(self, *args: Any) -> Any:
-        return self._csim(*args)
+        if self.mode in (None, "csim"):
+            return self._csim(*args)
+        if self.mode == "cosim":
+            return run_cosim(self, args)
+        if self.mode in ("sw_emu", "hw_emu", "hw"):
+            return run_emulation(self, args)
+        if args:
+            raise BoundaryError(
+                f"{self.mode} mode does not need to pass in arguments, got {len(args)}.",
+                help="call the module without arguments, or build with mode='csim'.",
+            )
+        return run_csyn(self)
 
     def __repr__(self) -> str:
         if self.mode is None:
             return self.hls_code
         return f"HLSModule({self.top_func_name}, {self.mode}, {self.project})"
+
+
+def _vendor(platform: str) -> Vendor:
+    if platform not in VENDORS:
+        raise UnsupportedTargetError(
+            f"Target {platform} is not an HLS platform.",
+            help=f"HLS platforms: {', '.join(VENDORS)}.",
+        )
+    return VENDORS[platform]

@@ -59,8 +59,7 @@ def run_tool(
     timer.start()
     lines: list[str] = []
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
+        for line in process.stdout or ():
             lines.append(line.rstrip("\n"))
             if progress:
                 progress(lines[-1])
@@ -70,6 +69,8 @@ def run_tool(
         raise
     finally:
         timer.cancel()
+        if process.stdout:
+            process.stdout.close()
         text = "\n".join(lines)
         if log:
             log.write_text(text + "\n")

@@ -87,11 +87,12 @@ class Names:
         """``wanted`` as a C++ identifier no one else has; a fresh name for None."""
         if not wanted:
             return self.fresh()
-        base = identifier(wanted)
-        name, count = base, 0
+        base = name = identifier(wanted)
+        stem = f"{base}_" if base[-1].isdigit() else base
+        count = 0
         while name in self._taken:
             count += 1
-            name = f"{base}_{count}"
+            name = f"{stem}{count}"
         self._taken.add(name)
         return name
 

@@ -1,1 +1,74 @@
 """Run compiled hardware designs on NumPy arrays, and the ``verilog`` target."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+from typing import Any
+
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.boundary import read_signature
+from allo.dialects.diagnostics import BuildError
+from allo.target import BuildRequest
+
+from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
+from .module import RTLModule
+from .traffic import MemoryChannel, StreamModel, Traffic, external_memory
+
+__all__ = [
+    "BuildOptions",
+    "Engine",
+    "MemoryChannel",
+    "RTLModule",
+    "RunOptions",
+    "SimModel",
+    "SimResult",
+    "StreamModel",
+    "Traffic",
+    "build",
+    "external_memory",
+    "find_engine",
+]
+
+_SIMULATION_OPTIONS = ("simulator", "max_cycles", "memory", "streams", "timeout")
+
+
+def build(request: BuildRequest) -> RTLModule:
+    """Compile the requested module to hardware that runs on NumPy arrays.
+
+    Options of the simulation: ``simulator``, ``max_cycles``, ``memory``, ``streams``, ``timeout``
+    (see :class:`RTLModule`). The others, and ``configs``, are those of
+    :func:`allo.backend.rtl.compile_design`; ``frequency`` (MHz) is its ``clock_mhz``.
+    With ``project=`` a folder is written.
+
+    Raises:
+        BuildError: when the module cannot be compiled; an existing project is then unchanged.
+    """
+    from allo.backend.rtl import compile_design
+
+    options: dict[str, Any] = {**request.configs, **request.options}
+    simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS if name in options}
+    if "frequency" in options:
+        options["clock_mhz"] = float(options.pop("frequency"))
+    known = list(inspect.signature(compile_design).parameters)[2:]
+    _check_options(request.target, options, [*known, "frequency", *_SIMULATION_OPTIONS])
+    if "target" in known:
+        options.setdefault("target", request.target)
+    with make_context() as context:
+        signature = read_signature(ir.Module.parse(request.module_text, context), request.top)
+    design = compile_design(request.module_text, request.top, **options)
+    module = RTLModule(design, signature, **simulation)
+    if request.project is not None:
+        module.write_project(request.project)
+    return module
+
+
+def _check_options(target: str, options: dict[str, Any], known: list[str]) -> None:
+    for name in options:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise BuildError(
+                f"Target {target} has no option {name!r}.",
+                help=f"{hint}its options: {', '.join(sorted(known))}.",
+            )

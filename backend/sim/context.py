@@ -44,6 +44,10 @@ class Context:
     def __setitem__(self, name: str, value: int) -> None:
         self.words[self._fields[name][0]] = value
 
+    def offset(self, name: str) -> int:
+        """The byte offset of a field."""
+        return 8 * self._fields[name][0]
+
     def field(self, name: str) -> np.ndarray:
         """All slots of a field, as a view."""
         start, slots = self._fields[name]

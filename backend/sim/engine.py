@@ -17,7 +17,7 @@ import numpy as np
 from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import UnsupportedTargetError
 
-from .traffic import StreamModel, StreamStatistics
+from .traffic import Outside, Traffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,12 @@ class BuildOptions:
 
     Attributes:
         wave: ``""``, ``"vcd"`` or ``"fst"``: the kind of waveform the model can write.
-        streams: how the world outside treats each stream port of the top, by name.
+        outside: external memories and the other ends of streams.
         timeout: seconds an external tool may take.
     """
 
     wave: str = ""
-    streams: Mapping[str, StreamModel] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
     timeout: float = 1800.0
 
 
@@ -42,15 +42,12 @@ class RunOptions:
     Attributes:
         max_cycles: cycles after which a run is given up.
         wave: file the waveform goes to, for a model built for one.
-        stall_seed: seed of the random stalls at stream ports.
-        output_counts: elements to take from each output stream of the top; the run
-            ends when all are there and the design is done.
+        stall_seed: seed of the random stalls of streams and memories.
     """
 
     max_cycles: int = 100_000_000
     wave: Path | None = None
     stall_seed: int = 1
-    output_counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -60,14 +57,12 @@ class SimResult:
     Attributes:
         cycles: cycles from start to done.
         scalars: raw bits of each scalar output, as unsigned Python integers.
-        streams: raw words each output stream delivered, one row of storage a word.
-        statistics: traffic of each stream.
+        traffic: what passed over streams and memory channels.
     """
 
     cycles: int
     scalars: dict[str, int] = field(default_factory=dict)
-    streams: dict[str, np.ndarray] = field(default_factory=dict)
-    statistics: dict[str, StreamStatistics] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
 
 
 class SimModel(Protocol):
@@ -82,8 +77,9 @@ class SimModel(Protocol):
         """Run one transaction from start to done.
 
         Args:
-            arrays: storage of each array and input stream: C-contiguous, words in the next
-                power-of-two number of bytes; memories are changed in place.
+            arrays: cells (:mod:`allo.dialects.storage`) of each array, C-contiguous; those
+                the design writes are changed in place. A stream is an array too: the words to
+                feed, or room for the words to take.
             scalars: raw bits of each scalar input.
 
         Raises:

@@ -67,6 +67,10 @@ class FunctionText:
         """``llvm.<op>`` of two values: add, sub, mul, and, or, xor, shl, lshr …"""
         return self._emit(f"llvm.{op} {a}, {b} : i{bits}")
 
+    def largest(self, a: str, b: str, bits: int) -> str:
+        """The larger of two unsigned values."""
+        return self._emit(f"llvm.intr.umax({a}, {b}) : (i{bits}, i{bits}) -> i{bits}")
+
     def compare(self, predicate: str, a: str, b: str, bits: int) -> str:
         return self._emit(f'llvm.icmp "{predicate}" {a}, {b} : i{bits}')
 
@@ -76,11 +80,11 @@ class FunctionText:
     def select_pointer(self, condition: str, a: str, b: str) -> str:
         return self._emit(f"llvm.select {condition}, {a}, {b} : i1, !llvm.ptr")
 
-    def resize(self, value: str, source: int, target: int) -> str:
-        """``value`` cut or zero-extended to ``target`` bits."""
+    def resize(self, value: str, source: int, target: int, *, signed: bool = False) -> str:
+        """``value`` cut or extended to ``target`` bits."""
         if source == target:
             return value
-        op = "trunc" if target < source else "zext"
+        op = "trunc" if target < source else ("sext" if signed else "zext")
         return self._emit(f"llvm.{op} {value} : i{source} to i{target}")
 
     def call(self, symbol: str, arguments: Sequence[tuple[str, str]], result: str = "()") -> str:

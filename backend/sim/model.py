@@ -12,13 +12,18 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import SimulationError
 
 from . import driver
+from .channels import BUSY, LINES, initial_channel, random_state
 from .context import Context
 from .engine import RunOptions, SimResult
+from .memory_ports import write_ports
 from .native import NativeModule
-from .storage import from_banks, int_to_words, to_banks, words_to_int
+from .storage import cell_bits, from_banks, int_to_words, to_banks, words_to_int
+from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
 
 CHUNK_SECONDS = 0.2
 FIRST_CHUNK = 4096
+# Registers or loops an error lists at most.
+SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +54,13 @@ class DrivenModel:
     def __init__(
         self,
         design: HardwareDesign,
+        outside: Outside,
         driver_text: driver.DriverText,
         native: NativeModule,
         evaluated: Evaluated,
     ) -> None:
         self._design = design
+        self._outside = outside
         self._evaluated = evaluated
         self._functions = {
             name: native.function(name) for name in ("allo_reset", "allo_start", "allo_step")
@@ -108,23 +115,70 @@ class DrivenModel:
         if self._stale:
             self.reset()
         banks = {
-            array.name: to_banks(arrays[array.name], array.layout, array.width)
+            array.name: to_banks(arrays[array.name], array.layout, array.dtype)
             for array in self._design.arrays
         }
-        for name, words in banks.items():
-            self._context[f"array {name}"] = words.ctypes.data
+        for name, cells in banks.items():
+            self._context[f"array {name}"] = cells.ctypes.data
         for scalar in self._design.scalars_in:
             field = self._context.field(f"scalar {scalar.name}")
             field[:] = int_to_words(scalars[scalar.name], len(field))
-        self._context["cycle"] = 0
+        self._connect_streams(arrays, options)
+        self._idle_channels(options)
+        self._context["cycle"] = self._context["stalls"] = 0
         self._stale = True
         self._call("allo_start")
         self._advance(options)
         self._stale = False
         for array in self._design.arrays:
             if array.direction != "in":
-                from_banks(banks[array.name], arrays[array.name], array.layout, array.width)
-        return SimResult(cycles=self._context["cycle"], scalars=self._scalars_out())
+                from_banks(banks[array.name], arrays[array.name], array.layout, array.dtype)
+        return SimResult(self._context["cycle"], self._scalars_out(), self._traffic())
+
+    def _connect_streams(self, arrays: Mapping[str, np.ndarray], options: RunOptions) -> None:
+        for stream in self._design.streams:
+            cells = arrays[stream.name]
+            name = stream.name
+            self._context[f"data {name}"] = cells.ctypes.data
+            self._context[f"count {name}"] = cells.nbytes * 8 // cell_bits(stream.dtype)
+            self._context[f"random {name}"] = random_state(name, options.stall_seed)
+            for field in ("position", "starved", "blocked", "pending"):
+                self._context[f"{field} {name}"] = 0
+
+    def _idle_channels(self, options: RunOptions) -> None:
+        channels = self._outside.channels
+        for name, channel in channels.items():
+            self._context.field(f"channel {name}")[:] = initial_channel(channel, options.stall_seed)
+        users = {
+            port.prefix: self._outside.memory[array.name]
+            for array in self._design.arrays
+            for port in array.ports
+            if array.name in self._outside.memory
+        }
+        users |= {name: s.channels for name, s in self._outside.streams.items() if s.channels}
+        for name, route in users.items():
+            state = self._context.field(f"port {name}")
+            state[:] = 0
+            state[2] = max(channel.prefetch for channel in route)
+            offsets = [self._context.offset(f"channel {channel.name}") for channel in route]
+            self._context.field(f"route {name}")[:] = offsets
+
+    def _traffic(self) -> Traffic:
+        cycles = max(1, self._context["cycle"])
+        channels = {}
+        for name, channel in self._outside.channels.items():
+            state = self._context.field(f"channel {name}")
+            moved = int(state[LINES]) * channel.line_bytes
+            channels[name] = ChannelStatistics(moved, int(state[BUSY]) / (TICKS * cycles))
+        streams = {
+            s.name: StreamStatistics(
+                self._context[f"position {s.name}"],
+                self._context[f"starved {s.name}"],
+                self._context[f"blocked {s.name}"],
+            )
+            for s in self._design.streams
+        }
+        return Traffic(self._context["stalls"], channels, streams)
 
     def _scalars_out(self) -> dict[str, int]:
         return {
@@ -156,13 +210,19 @@ class DrivenModel:
     # --- errors ------------------------------------------------------------------
 
     def _hung(self, options: RunOptions) -> SimulationError:
-        state = self._evaluated.peek()
-        values = ", ".join(f"{name} = {value}" for name, value in state.items())
+        notes = standing(self._evaluated.peek(), self._design.debug)
+        for stream in self._design.streams:
+            passed, room = (self._context[f"{f} {stream.name}"] for f in ("position", "count"))
+            verb = "fed" if stream.direction == "in" else "took"
+            notes.append(f"stream {stream.name} {verb} {passed} of {room} words.")
+        advice = "pass max_cycles= if the run is longer than that; otherwise the design waits for "
+        advice += "something that never comes."
+        if not notes:
+            advice += ' simulator="jit" also says where it stands.'
         return SimulationError(
             f"{self._design.top} was not done after {options.max_cycles} cycles.",
-            help="pass max_cycles= if the run is longer than that; otherwise the design waits "
-            "for something that never comes.",
-            notes=(f"where it stands: {values}.",) if values else (),
+            help=advice,
+            notes=tuple(notes),
         )
 
     def _broken(self, status: int) -> SimulationError:
@@ -173,7 +233,14 @@ class DrivenModel:
                 f"{top} broke its protocol: done is high for more than cycle {cycle}.",
                 help="this is a fault of the RTL compiler, not of your program.",
             )
-        array, port = driver.write_ports(self._design)[self._context["fault"]]
+        if status == driver.WORD_DROPPED:
+            stream = self._design.streams[self._context["fault"]]
+            return SimulationError(
+                f"{top} withdrew or changed a word of stream {stream.name} before it was taken, "
+                f"in cycle {cycle}.",
+                help="this is a fault of the RTL compiler, not of your program.",
+            )
+        array, port = write_ports(self._design)[self._context["fault"]]
         where = f"{array.name} (bank {port.bank}, port {port.prefix})"
         if status == driver.LATE_WRITE:
             return SimulationError(
@@ -190,3 +257,22 @@ class DrivenModel:
             f"{top} writes {where} outside its {array.layout.bank_depth} words in cycle {cycle}.",
             help=f"an index of {array.name} runs past its shape {list(array.shape)}.",
         )
+
+
+def standing(registers: Mapping[str, int], debug: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Where a design stands, as lines: its loops with their source, else its first registers."""
+    loops = {
+        signal: text
+        for signals in debug.values()
+        for signal, text in signals.items()
+        if text.startswith("loop ")
+    }
+    lines = [
+        f"{loops[name.rsplit('/', 1)[-1]]}: {name} = {value}."
+        for name, value in registers.items()
+        if name.rsplit("/", 1)[-1] in loops
+    ]
+    if lines or not registers:
+        return lines[:SHOWN]
+    shown = ", ".join(f"{name} = {value}" for name, value in list(registers.items())[:SHOWN])
+    return [f"where it stands: {shown}."]

@@ -1,7 +1,6 @@
-"""How words lie in memory: arrays as their banks hold them, raw bits as NumPy words.
+"""How arrays lie in memory for the driver: cells in the order banks hold them.
 
-A word of ``width`` bits takes the next power-of-two number of bytes, little-endian, unused
-high bits zero. Words wider than 64 bits are rows of 64-bit limbs.
+Cells are those of :mod:`allo.dialects.storage`; bank after bank, word after word.
 """
 
 from __future__ import annotations
@@ -11,22 +10,25 @@ from functools import lru_cache
 import numpy as np
 
 from allo.dialects.partition import ArrayLayout
+from allo.dialects.storage import cell_bytes
+from allo.dialects.types import Index, parse_type
 
 
-def word_bytes(width: int) -> int:
-    """Bytes a word of ``width`` bits takes: 1, 2, 4, 8, 16, …"""
-    return 1 << max(0, ((width + 7) // 8 - 1).bit_length())
+@lru_cache(maxsize=256)
+def cell_bits(dtype: str) -> int:
+    """Bits of a cell for a declared type's name."""
+    return 8 * cell_bytes(parse_type(dtype))
 
 
-def word_dtype(width: int) -> np.dtype:
-    """The NumPy type of one word, or of one of its 64-bit limbs."""
-    return np.dtype(f"u{min(8, word_bytes(width))}")
+def slots_of(dtype: str) -> int:
+    """64-bit slots a cell takes in the driver's context."""
+    return -(-cell_bits(dtype) // 64)
 
 
-def word_shape(width: int) -> tuple[int, ...]:
-    """Trailing extents a word adds to an array: none, or its number of limbs."""
-    size = word_bytes(width)
-    return () if size <= 8 else (size // 8,)
+@lru_cache(maxsize=256)
+def is_sign_extended(dtype: str) -> bool:
+    """Whether the cell repeats the sign bit: only that of an index, wider than its word."""
+    return isinstance(parse_type(dtype), Index)
 
 
 def int_to_words(value: int, count: int) -> list[int]:
@@ -59,21 +61,24 @@ def bank_positions(layout: ArrayLayout) -> np.ndarray | None:
     return positions
 
 
-def to_banks(array: np.ndarray, layout: ArrayLayout, width: int) -> np.ndarray:
-    """An array's words in bank order; the array itself where the two orders are one."""
-    tail = word_shape(width)
+def to_banks(cells: np.ndarray, layout: ArrayLayout, dtype: str) -> np.ndarray:
+    """An array's cells in bank order; the cells themselves where the two orders are one."""
     positions = bank_positions(layout)
-    flat = array.reshape(-1, *tail)
     if positions is None:
-        return flat
-    banks = np.zeros((layout.bank_count * layout.bank_depth, *tail), dtype=array.dtype)
+        return cells
+    flat = _flat(cells, dtype)
+    banks = np.zeros(layout.bank_count * layout.bank_depth, flat.dtype)
     banks[positions] = flat
     return banks
 
 
-def from_banks(banks: np.ndarray, array: np.ndarray, layout: ArrayLayout, width: int) -> None:
-    """Copy words in bank order back into ``array``."""
+def from_banks(banks: np.ndarray, cells: np.ndarray, layout: ArrayLayout, dtype: str) -> None:
+    """Copy cells in bank order back into ``cells``."""
     positions = bank_positions(layout)
-    if positions is None:
-        return
-    array.reshape(-1, *word_shape(width))[...] = banks[positions]
+    if positions is not None:
+        _flat(cells, dtype)[:] = banks[positions]
+
+
+def _flat(cells: np.ndarray, dtype: str) -> np.ndarray:
+    """Contiguous cells as one row of opaque items."""
+    return cells.reshape(-1).view(f"V{cell_bits(dtype) // 8}")

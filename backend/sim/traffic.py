@@ -1,19 +1,225 @@
-"""How the world outside treats the streams of a design, and what passed over them."""
+"""The memories and streams outside a design: bandwidth, latency, random stalls, statistics.
+
+A channel moves lines of ``line_bytes``. A reader that goes on to the next line finds it
+prefetched as far as bandwidth allows; any other line costs the latency. Arrays that share a channel
+(channels are the same when their names are) share its bandwidth; an array on several channels is
+interleaved over them line by line.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from allo.dialects.diagnostics import SimulationError
+
+# Times are counted in 1/256 of a cycle.
+TICKS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryChannel:
+    """One channel of an external memory, in cycles of the design's clock.
+
+    Attributes:
+        name: what makes it one channel for all arrays placed on it.
+        bytes_per_cycle: bandwidth.
+        latency: cycles from the request of a line to its first byte.
+        line_bytes: bytes moved at once.
+        prefetch: lines fetched ahead of a sequential reader, and lines a writer may be behind.
+        stall: probability that a line meets a busy memory (refresh, other traffic).
+        stall_cycles: the longest such stall; each is uniform in 1 … ``stall_cycles``.
+    """
+
+    name: str
+    bytes_per_cycle: float
+    latency: int = 0
+    line_bytes: int = 64
+    prefetch: int = 8
+    stall: float = 0.0
+    stall_cycles: int = 8
+
+    def __post_init__(self) -> None:
+        if self.bytes_per_cycle <= 0 or self.line_bytes <= 0 or self.prefetch < 1:
+            raise SimulationError(
+                f"Memory channel {self.name} needs positive bytes_per_cycle, line_bytes and prefetch."
+            )
+        _check_probability(f"Memory channel {self.name}", self.stall)
+        if self.latency < 0 or self.stall_cycles < 1:
+            raise SimulationError(
+                f"Memory channel {self.name} has a latency of {self.latency} and stalls of "
+                f"{self.stall_cycles} cycles: a latency is at least 0, a stall at least 1."
+            )
+
+    @property
+    def line_ticks(self) -> int:
+        """Time one line occupies the channel."""
+        return max(1, round(self.line_bytes / self.bytes_per_cycle * TICKS))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryKind:
+    """A kind of external memory: GB/s and access time of one channel, and its line."""
+
+    gigabytes_per_second: float
+    latency_ns: float
+    line_bytes: int
+    channels: int
+
+
+MEMORY_KINDS: dict[str, MemoryKind] = {
+    "hbm2": MemoryKind(14.4, 110.0, 64, 32),
+    "hbm2e": MemoryKind(25.6, 110.0, 64, 32),
+    "ddr4_2400": MemoryKind(19.2, 80.0, 64, 4),
+    "lpddr4_4266": MemoryKind(17.1, 110.0, 64, 2),
+}
+
+
+def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[MemoryChannel, ...]:
+    """Every channel of a kind of memory, seen from a design at ``clock_mhz``.
+
+    Example::
+
+        hbm = external_memory("hbm2", clock_mhz=250)
+        s.build(target="verilog", memory={"W": hbm[:4], "x": hbm[4]})
+
+    ``changes`` replace fields of each :class:`MemoryChannel` (``prefetch=16``, ``stall=0.01``).
+    """
+    if kind not in MEMORY_KINDS:
+        raise SimulationError(
+            f"There is no kind of memory {kind!r}.", help=f"known: {', '.join(MEMORY_KINDS)}."
+        )
+    about = MEMORY_KINDS[kind]
+    fields: dict[str, Any] = {
+        "bytes_per_cycle": about.gigabytes_per_second * 1e3 / clock_mhz,
+        "latency": round(about.latency_ns * clock_mhz / 1e3),
+        "line_bytes": about.line_bytes,
+        **changes,
+    }
+    return tuple(MemoryChannel(f"{kind}[{n}]", **fields) for n in range(about.channels))
 
 
 @dataclass(frozen=True, slots=True)
 class StreamModel:
-    """The outside of one stream port."""
+    """The outside of a stream port of the top.
+
+    Attributes:
+        stall: probability, cycle by cycle, that the outside has no word or takes none.
+        channels: the memory its words come from or go to; empty for an ideal one.
+    """
 
     stall: float = 0.0
+    channels: tuple[MemoryChannel, ...] = ()
+
+    def __post_init__(self) -> None:
+        _check_probability("A stream", self.stall)
+
+
+def _check_probability(what: str, value: float) -> None:
+    if not 0.0 <= value < 1.0:
+        raise SimulationError(f"{what} has a stall probability of {value}: it lies in 0 … 1.")
+
+
+Placement = MemoryChannel | Sequence[MemoryChannel]
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Everything outside a design.
+
+    Attributes:
+        memory: channels of each array in external memory, by name; others are ideal RAM.
+        streams: the outside of each stream port, by name.
+    """
+
+    memory: Mapping[str, tuple[MemoryChannel, ...]] = field(default_factory=dict)
+    streams: Mapping[str, StreamModel] = field(default_factory=dict)
+
+    @property
+    def channels(self) -> dict[str, MemoryChannel]:
+        """Every channel by name.
+
+        Raises:
+            SimulationError: when two different channels have one name.
+        """
+        found: dict[str, MemoryChannel] = {}
+        groups = [*self.memory.values(), *(s.channels for s in self.streams.values())]
+        for channel in (c for group in groups for c in group):
+            if found.setdefault(channel.name, channel) != channel:
+                raise SimulationError(
+                    f"Two different memory channels are called {channel.name}.",
+                    help="give each its own name.",
+                )
+        return found
+
+
+def make_outside(
+    memory: Mapping[str, Placement] | None,
+    streams: Mapping[str, StreamModel] | None,
+    arrays: Sequence[str],
+    ports: Sequence[str],
+) -> Outside:
+    """Check the outside against the names of a design's arrays and stream ports.
+
+    Raises:
+        SimulationError: for a name the design does not have.
+    """
+    placed = {
+        name: (where,) if isinstance(where, MemoryChannel) else tuple(where)
+        for name, where in (memory or {}).items()
+    }
+    _check_names("memory", placed, arrays, "array argument")
+    _check_names("streams", streams or {}, ports, "stream port")
+    return Outside({name: where for name, where in placed.items() if where}, dict(streams or {}))
+
+
+def _check_names(option: str, given: Mapping[str, object], known: Sequence[str], what: str) -> None:
+    for name in given:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise SimulationError(
+                f"{option}= names {name!r}, but the design has no such {what}.",
+                help=f"it has {names}.",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelStatistics:
+    """What a channel did in a run.
+
+    Attributes:
+        bytes: bytes moved, whole lines.
+        utilisation: part of the run in which the channel was moving data.
+    """
+
+    bytes: int
+    utilisation: float
 
 
 @dataclass(frozen=True, slots=True)
 class StreamStatistics:
-    """What passed over one stream."""
+    """What passed over a stream in a run.
+
+    Attributes:
+        words: words that passed.
+        starved: cycles in which the taker was ready and no word was offered.
+        blocked: cycles in which a word was offered and not taken.
+    """
 
     words: int
+    starved: int
+    blocked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What passed between a design and its outside in a run.
+
+    Attributes:
+        stall_cycles: cycles for which the design's clock was held, waiting for memory.
+    """
+
+    stall_cycles: int = 0
+    channels: Mapping[str, ChannelStatistics] = field(default_factory=dict)
+    streams: Mapping[str, StreamStatistics] = field(default_factory=dict)

@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""PolyBench kernels as designs: kernel, schedule and NumPy reference, one file each."""

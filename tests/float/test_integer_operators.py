@@ -78,6 +78,36 @@ def test_constant_operand_changes_the_hardware_and_not_the_result(op: str) -> No
             assert net(a, constant) == oracle.binary(op, a, constant, width), (op, width, a)
 
 
+@pytest.mark.parametrize("device", ["xcup", "ecp5"])
+@pytest.mark.parametrize("width", [16, 32, 64, 96])
+def test_product_of_extended_operands(width: int, device: str) -> None:
+    library, kind = OperatorLibrary(device), f"i{width}"
+    rng = random.Random(width)
+    choices = [("s", 8), ("u", 8), ("s", 27), ("u", 18), ("s", 40), ("u", 60), None]
+    for left, right in itertools.product(choices, repeat=2):
+        extended = (left, right)
+        net = netlist_of(library, "arith.muli", (kind, kind), kind, {"extended": extended})
+        for _ in range(12):
+            operands = [_extended_sample(rng, form, width) for form in extended]
+            assert net(*operands) == oracle.binary("muli", *operands, width), (extended, operands)
+
+
+def _extended_sample(rng: random.Random, form: tuple[str, int] | None, width: int) -> int:
+    letter, bits = form or ("u", width)
+    bits = min(bits, width)
+    value = rng.choice([0, 1, (1 << bits) - 1, 1 << bits - 1, rng.getrandbits(bits)])
+    return (oracle.signed(value, bits) if letter == "s" else value) & (1 << width) - 1
+
+
+def test_narrow_operands_make_a_product_small() -> None:
+    library = OperatorLibrary("xcup", 200.0)
+    wide = library.find("arith.muli", ("i32", "i32"), "i32")
+    narrow = library.find("arith.muli", ("i32", "i32"), "i32", {"extended": (("s", 8), ("s", 8))})
+    assert (wide.resources.dsp, narrow.resources.dsp) == (3, 1)
+    assert narrow.latency == 0 < wide.latency
+    assert narrow.name == "mul_i32_s8_s8"
+
+
 @pytest.mark.parametrize("predicate", PREDICATES)
 def test_comparison_equals_python(predicate: str) -> None:
     for width in WIDTHS:

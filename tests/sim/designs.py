@@ -8,6 +8,7 @@ from allo.backend.rtl.design import (
     BankPort,
     HardwareDesign,
     ScalarPort,
+    StreamInterface,
 )
 from allo.dialects.partition import (
     ArrayLayout,
@@ -130,4 +131,70 @@ hw.module @vadd(in %clk: !seq.clock, in %rst: i1, in %start: i1, {", ".join(ins)
         scalars_out=(),
         arrays=arrays,
         report=_report("vadd", depth + 1),
+    )
+
+
+def stream_adder(words: int, width: int = 32, faulty: bool = False) -> HardwareDesign:
+    """``y.put(x.get() + n)`` for so many words, through one register; a stall loses nothing.
+
+    ``faulty``: the register is overwritten whether its word was taken or not.
+    """
+    bits = words.bit_length()
+    hold = "%full" if not faulty else "%false"
+    text = f"""
+hw.module @offset(in %clk: !seq.clock, in %rst: i1, in %start: i1, in %n: i{width},
+                  in %x_data: i{width}, in %x_valid: i1, out x_ready: i1,
+                  out y_data: i{width}, out y_valid: i1, in %y_ready: i1, out done: i1) {{
+  %false = hw.constant 0 : i1
+  %true = hw.constant 1 : i1
+  %zero = hw.constant 0 : i{bits}
+  %one = hw.constant 1 : i{bits}
+  %all = hw.constant {words} : i{bits}
+  %last = hw.constant {words - 1} : i{bits}
+  %run = seq.compreg %run_next, %clk reset %rst, %false : i1
+  %full = seq.compreg %full_next, %clk reset %rst, %false : i1
+  %taken = seq.compreg %taken_next, %clk : i{bits}
+  %sent = seq.compreg %sent_next, %clk : i{bits}
+  %data = seq.compreg.ce %sum, %clk, %fill : i{width}
+  %offset = seq.compreg.ce %n, %clk, %start : i{width}
+  %done = seq.compreg %ending, %clk reset %rst, %false : i1
+  %more = comb.icmp ult %taken, %all : i{bits}
+  %not_hold = comb.xor {hold}, %true : i1
+  %space = comb.or %not_hold, %y_ready : i1
+  %ready = comb.and %run, %more, %space : i1
+  %fill = comb.and %ready, %x_valid : i1
+  %drain = comb.and %full, %y_ready : i1
+  %not_drain = comb.xor %drain, %true : i1
+  %keep = comb.and %full, %not_drain : i1
+  %full_next = comb.or %fill, %keep : i1
+  %sum = comb.add %x_data, %offset : i{width}
+  %taken_plus = comb.add %taken, %one : i{bits}
+  %taken_step = comb.mux %fill, %taken_plus, %taken : i{bits}
+  %taken_next = comb.mux %start, %zero, %taken_step : i{bits}
+  %sent_plus = comb.add %sent, %one : i{bits}
+  %sent_step = comb.mux %drain, %sent_plus, %sent : i{bits}
+  %sent_next = comb.mux %start, %zero, %sent_step : i{bits}
+  %is_last = comb.icmp eq %sent, %last : i{bits}
+  %ending = comb.and %drain, %is_last : i1
+  %going = comb.xor %ending, %true : i1
+  %stay = comb.and %run, %going : i1
+  %run_next = comb.or %start, %stay : i1
+  hw.output %ready, %data, %full, %done : i1, i{width}, i1, i1
+}}
+"""
+    kind = f"ui{width}"
+    return HardwareDesign(
+        top="offset",
+        hw_text=text,
+        verilog=export_verilog(text),
+        arguments=("n", "x", "y"),
+        results=(),
+        scalars_in=(ScalarPort("n", kind, width),),
+        scalars_out=(),
+        arrays=(),
+        streams=(
+            StreamInterface("x", kind, width, "in"),
+            StreamInterface("y", kind, width, "out"),
+        ),
+        report=_report("offset", None),
     )

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
-from allo.backend.sim.storage import word_dtype, word_shape
 from allo.backend.sim.verilator import tools
 from allo.dialects.diagnostics import (
     SimulationError,
@@ -17,28 +16,30 @@ from allo.dialects.diagnostics import (
     UnsupportedTargetError,
 )
 from allo.dialects.partition import Partition
+from allo.dialects.storage import encode
+from allo.dialects.types import UInt
 
 from . import designs
 
 
-def random_words(shape, width, rng):
-    words = rng.integers(0, 1 << 63, size=(*shape, *word_shape(width)), dtype=np.uint64)
-    words = words.astype(word_dtype(width))
-    if width > 64:
-        words[..., -1] &= np.uint64((1 << (width - 64)) - 1)
-    else:
-        words &= word_dtype(width).type((1 << width) - 1)
-    return words
+def random_cells(shape, width, rng):
+    """Random unsigned values of ``width`` bits, as cells."""
+    values = [
+        int.from_bytes(rng.bytes(-(-width // 8)), "little") % (1 << width)
+        for _ in range(np.prod(shape))
+    ]
+    return encode(np.array(values, object).reshape(shape), UInt(width))
 
 
-def as_int(words, width):
-    """Words as Python integers."""
+def as_int(cells, width):
+    """Cells as Python integers."""
     if width <= 64:
-        return words.astype(object)
-    return sum(words[..., k].astype(object) << (64 * k) for k in range(words.shape[-1]))
+        return cells.astype(object)
+    flat = [int.from_bytes(cell.tobytes(), "little") for cell in cells.reshape(-1, cells.shape[-1])]
+    return np.array(flat, object).reshape(cells.shape[:-1])
 
 
-@pytest.fixture(scope="module", params=["verilator"])
+@pytest.fixture(scope="module", params=["verilator", "jit"])
 def engine(request):
     return find_engine(request.param)
 
@@ -65,8 +66,8 @@ def test_banked_arrays_of_any_width(engine, width, shape, kind):
     model = engine.build(design, BuildOptions())
     rng = np.random.default_rng(width)
     for _ in range(3):
-        a, b = random_words(shape, width, rng), random_words(shape, width, rng)
-        c = random_words(shape, width, rng)
+        a, b = random_cells(shape, width, rng), random_cells(shape, width, rng)
+        c = random_cells(shape, width, rng)
         result = model.run({"A": a, "B": b, "C": c}, {}, RunOptions())
         assert result.cycles == design.report.cycles
         expected = (as_int(a, width) + as_int(b, width)) % (1 << width)

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include <vector>
+#include <memory>
 
 #include "ap_int.h"
 
@@ -48,16 +48,18 @@ template <typename T, int BITS, int BYTES> struct Wide {
 };
 
 template <typename T, typename How> class Converted {
-  std::vector<T> values_;
+  std::unique_ptr<T[]> values_;
+  size_t count_;
   char *home_;
 
  public:
-  Converted(void *home, size_t count) : values_(count), home_((char *)home) {
+  Converted(void *home, size_t count)
+      : values_(new T[count]), count_(count), home_((char *)home) {
     for (size_t k = 0; k < count; k++) How::read(&values_[k], home_ + k * How::size);
   }
-  T *data() { return values_.data(); }
+  T *data() { return values_.get(); }
   void write_back() {
-    for (size_t k = 0; k < values_.size(); k++) How::write(home_ + k * How::size, values_[k]);
+    for (size_t k = 0; k < count_; k++) How::write(home_ + k * How::size, values_[k]);
   }
 };
 

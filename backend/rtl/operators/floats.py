@@ -13,9 +13,9 @@ from allo.backend.rtl.float.multiply import multiply
 from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit
 from allo.backend.rtl.float.square_root import square_root
 
-from .add_sub import segment_bits
-from .multiply import tiled_product
+from .multiply import tiling_of
 from .netlist import Signal, cat
+from .products import Part, tiled_product
 from .request import Builder, Drawing, Request, combinational, fitted, is_integer, unit
 from .spec import Operator
 
@@ -32,10 +32,10 @@ def _arithmetic(request: Request) -> Operator | None:
     kind = FORMATS.get(request.result_type)
     if kind is None:
         return None
-    tile, segment = request.device.dsp_shape, segment_bits(request)
+    tiling = tiling_of(request)
 
     def product(a: Signal, b: Signal) -> Signal:
-        return tiled_product(a, b, 2 * kind.precision, tile, segment)
+        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
 
     def draw(a: Signal, b: Signal) -> Signal:
         if request.op == "arith.mulf":

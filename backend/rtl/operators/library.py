@@ -82,7 +82,9 @@ class OperatorLibrary:
             result_type: the same for the result.
             attributes: ``{"predicate": "slt"}`` (or its number) for comparisons; optionally
                 ``{"constants": (None, 8)}``, the values of constant operands, which makes
-                shifts, products and quotients by constants cheap.
+                shifts, products and quotients by constants cheap, and
+                ``{"extended": (("s", 8), None)}``, the operands of a product that are sign-
+                (``s``) or zero-extended (``u``) from fewer bits.
 
         Raises:
             UnsupportedOpError: when no hardware is known for it.

@@ -27,7 +27,7 @@ class Request:
         operand_types, result_type: MLIR types as text.
         attributes: ``predicate`` of comparisons (name or number); ``constants``, a tuple with the
             integer of each constant operand and None for the others, lets shifts, products and
-            quotients by constants be cheap.
+            quotients by constants be cheap; ``extended`` does so for products of narrow numbers.
         device, clock_mhz: what to build for.
     """
 

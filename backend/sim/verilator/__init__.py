@@ -8,11 +8,12 @@ from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
 
-from ..driver import DriverEmitter, Evaluation
+from ..driver import DriverEmitter
 from ..engine import BuildOptions
 from ..model import DrivenModel, Evaluated
 from ..native import NativeModule
 from ..ports import PortMap, top_ports
+from ..wires import Evaluation
 from .compile import compile_model
 
 
@@ -36,8 +37,10 @@ class VerilatorEngine:
             widths={port.name: port.width for port in top_ports(design)},
             container=container,
         )
-        text = DriverEmitter(design, ports, Evaluation()).emit()
-        return DrivenModel(design, text, NativeModule(text.text), instance.evaluated)
+        text = DriverEmitter(design, options.outside, ports, Evaluation()).emit()
+        return DrivenModel(
+            design, options.outside, text, NativeModule(text.text), instance.evaluated
+        )
 
 
 @dataclass(frozen=True, slots=True)

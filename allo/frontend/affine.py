@@ -1,0 +1,97 @@
+"""Affine expressions of loop iterators and symbols, as plain data.
+
+An :class:`Affine` is ``const + Σ coefficient · atom``. An atom is a loop iterator, a scalar
+argument used as a symbol, or a floor division or remainder of an affine expression by a constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
+
+if TYPE_CHECKING:
+    from .tree import Iter, Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """``value // divisor`` with a positive constant divisor."""
+
+    value: Affine
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """The remainder, 0 … divisor − 1, of ``value`` by a positive constant."""
+
+    value: Affine
+    divisor: int
+
+
+Atom = Union["Iter", "Symbol", FloorDiv, Mod]
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """``const + Σ coefficient · atom``; ``terms`` hold no zero coefficient and no atom twice."""
+
+    const: int = 0
+    terms: tuple[tuple[Atom, int], ...] = ()
+
+    @property
+    def is_constant(self) -> bool:
+        return not self.terms
+
+    def __add__(self, other: Affine) -> Affine:
+        sums = dict(self.terms)
+        for atom, coefficient in other.terms:
+            sums[atom] = sums.get(atom, 0) + coefficient
+        return Affine(self.const + other.const, tuple((a, c) for a, c in sums.items() if c))
+
+    def __sub__(self, other: Affine) -> Affine:
+        return self + other.scaled(-1)
+
+    def __neg__(self) -> Affine:
+        return self.scaled(-1)
+
+    def scaled(self, factor: int) -> Affine:
+        """The expression times a constant."""
+        if factor == 0:
+            return Affine()
+        return Affine(self.const * factor, tuple((a, c * factor) for a, c in self.terms))
+
+    def floordiv(self, divisor: int) -> Affine:
+        """Floor division by a positive constant."""
+        if self.is_constant:
+            return Affine(self.const // divisor)
+        if divisor == 1:
+            return self
+        if self.const % divisor == 0 and all(c % divisor == 0 for _, c in self.terms):
+            return Affine(self.const // divisor, tuple((a, c // divisor) for a, c in self.terms))
+        return Affine(0, ((FloorDiv(self, divisor), 1),))
+
+    def mod(self, divisor: int) -> Affine:
+        """Remainder, never negative, by a positive constant."""
+        if self.is_constant:
+            return Affine(self.const % divisor)
+        if divisor == 1:
+            return Affine()
+        return Affine(0, ((Mod(self, divisor), 1),))
+
+    def atoms(self) -> Iterator[Iter | Symbol]:
+        """Every iterator and symbol in it, those under divisions included."""
+        for atom, _ in self.terms:
+            if isinstance(atom, (FloorDiv, Mod)):
+                yield from atom.value.atoms()
+            else:
+                yield atom
+
+
+def constant(value: int) -> Affine:
+    return Affine(value)
+
+
+def of_atom(atom: Iter | Symbol) -> Affine:
+    return Affine(0, ((atom, 1),))

@@ -1,0 +1,72 @@
+"""``build_module``: a Python function, read and never run, becomes core IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from allo.dialects._mlir import make_context
+from allo.dialects.diagnostics import FrontendError
+
+from .capture import Names, caller_frames, unwrap
+from .elaborate import functions
+from .elaborate.context import FunctionContext, ModuleContext
+from .emit.module import emit_module
+from .kernel_module import KernelModule
+from .source import source_of, source_of_text
+from .typing import RULE_SETS
+
+
+def build_module(
+    fn: Callable[..., Any] | str,
+    *,
+    global_vars: Mapping[str, Any] | None = None,
+    instantiate: Sequence[Any] | None = None,
+    context: Any = None,
+    typing_rules: str = "default",
+    unroll: bool = True,
+    prepare: Callable[[FunctionContext], None] | None = None,
+) -> KernelModule:
+    """Compile ``fn`` and every function it calls to core IR.
+
+    Args:
+        fn: a Python function or a source text.
+        global_vars: the names it may refer to, in place of automatic capture.
+        instantiate: template arguments, in order; a string among them is the instance id.
+        context: an MLIR context to reuse.
+        typing_rules: name of the rule set.
+        unroll: dataflow: one function per processing element.
+        prepare: called with the top function's context once its signature is known.
+
+    Raises:
+        FrontendError: when the program is not a kernel, at the place of the mistake.
+    """
+    rules = RULE_SETS.get(typing_rules)
+    if rules is None:
+        raise FrontendError(
+            f"There are no typing rules called {typing_rules!r}.",
+            help=f"known rule sets: {', '.join(RULE_SETS)}.",
+        )
+    frames = caller_frames()
+    module = ModuleContext(rules, frames, global_vars, unroll=unroll)
+    if isinstance(fn, str):
+        source, names = source_of_text(fn), Names(None, frames, global_vars or {})
+    else:
+        function = unwrap(functions.require_function(fn))
+        source, names = source_of(function), Names(function, frames, global_vars)
+    values, instance_id = functions.top_values(instantiate)
+    info = functions.build_instance(
+        module, source, names, None, values, instance_id, None, (fn, "top"), prepare=prepare
+    )
+    mlir_context = context or make_context()
+    return KernelModule(
+        mlir_context,
+        emit_module(mlir_context, module.functions, module.declarations),
+        info.name,
+        module.infos,
+        module.stateful,
+        module.ext_libs,
+        values,
+        typing_rules,
+        fn,
+    )

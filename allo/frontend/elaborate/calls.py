@@ -1,0 +1,548 @@
+"""Calls: built-ins, scalar mathematics, methods, whole-array functions, other kernels."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+from allo.dialects.diagnostics import (
+    CompileTimeError,
+    ShapeMismatchError,
+    SourcePlace,
+    TypeMismatchError,
+    UnsupportedSyntaxError,
+)
+from allo.dialects.types import AlloType, Float, float32, int32
+
+from .. import operations as ops
+from ..capture import MISSING
+from ..kernel_module import FunctionInfo, ValueInfo
+from ..tree import (
+    Argument,
+    Binary,
+    Call,
+    CallResult,
+    Compare,
+    Const,
+    Effect,
+    Expr,
+    Math,
+    Return,
+    Select,
+    Subscript,
+    Var,
+)
+from ..tree import View as TreeView
+from . import arrays, expressions, functions, streams, subscripts, tensors
+from .arrays import Along, ArrayValue, At, Value, View
+from .context import FunctionContext, NestedFunction, StreamBinding
+
+MATH_FUNCTIONS = {
+    "exp": "exp",
+    "log": "log",
+    "log2": "log2",
+    "log10": "log10",
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "tan": "tan",
+    "tanh": "tanh",
+    "erf": "erf",
+    "rsqrt": "rsqrt",
+}
+
+
+def call(ctx: FunctionContext, node: ast.Call) -> Value:
+    """The value of a call with exactly one result."""
+    values = call_values(ctx, node)
+    if len(values) == 1:
+        return values[0]
+    what = ast.unparse(node.func)
+    if not values:
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"{what} returns nothing; it cannot be used as a value.",
+            "call it on a line of its own.",
+        )
+    raise expressions.type_error(
+        ctx,
+        node,
+        f"{what} returns {len(values)} values; one is needed here.",
+        "assign them first: a, b = f(x).",
+    )
+
+
+def statement(ctx: FunctionContext, node: ast.Call) -> None:
+    """A call on a line of its own."""
+    if streams.put_statement(ctx, node):
+        return
+    if isinstance(node.func, ast.Name) and node.func.id == "print" and _is_print(ctx):
+        _print(ctx, node)
+        return
+    call_values(ctx, node)
+
+
+def call_values(ctx: FunctionContext, node: ast.Call) -> list[Value]:
+    """All results of a call."""
+    for argument in node.args:
+        if isinstance(argument, ast.Starred):
+            raise expressions.unsupported_node(ctx, argument)
+    handled = _method(ctx, node)
+    if handled is not None:
+        return handled
+    function, template = _callee(ctx, node.func)
+    if isinstance(function, NestedFunction):
+        return _user_call(ctx, node, function, template)
+    dsl = getattr(function, "__allo_dsl__", None)
+    if dsl is not None:
+        return [_dsl(ctx, node, dsl)]
+    built_in = _BUILT_INS.get(function) if _hashable(function) else None
+    if built_in is not None:
+        return [built_in(ctx, node)]
+    if functions.is_external(function):
+        return _external(ctx, node, function)
+    if functions.is_kernel(function):
+        return _user_call(ctx, node, function, template)
+    return [_compile_time(ctx, node, function)]
+
+
+def _hashable(value: Any) -> bool:
+    return getattr(value, "__hash__", None) is not None
+
+
+def _callee(ctx: FunctionContext, func: ast.expr) -> tuple[Any, ast.expr | None]:
+    """The function a call names, and the expression in its template brackets."""
+    template: ast.expr | None = None
+    if isinstance(func, ast.Subscript):
+        template = func.slice
+        func = func.value
+    if isinstance(func, ast.Name):
+        found = ctx.find(func.id)
+        if isinstance(found, NestedFunction):
+            return found, template
+    if isinstance(func, (ast.Name, ast.Attribute)):
+        name = ast.unparse(func)
+        try:
+            return ctx.constant(func, f"The function {name}"), template
+        except CompileTimeError:
+            raise
+        except Exception as error:
+            help_text = getattr(error, "help", None)
+            raise UnsupportedSyntaxError(
+                f"Unsupported function call {name}: no such function is known here.",
+                ctx.place(func),
+                help=help_text,
+            ) from None
+    raise ctx.unsupported(func, f"Unsupported function call {ast.unparse(func)}.")
+
+
+# --- methods ---------------------------------------------------------------------------------------
+
+
+def _method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
+    """``x.reverse()``, ``A.T()``, ``s.get()``; None when the call is not of a value's method."""
+    func = node.func
+    if not isinstance(func, ast.Attribute):
+        return None
+    streamed = streams.method(ctx, node)
+    if streamed is not None:
+        return streamed
+    if _is_object(ctx, func.value):
+        return None
+    if func.attr in subscripts.METHODS:
+        if node.args or node.keywords:
+            raise ctx.unsupported(node, f".{func.attr}() takes no arguments.")
+        return [subscripts.method(ctx, func)]
+    raise expressions.type_error(
+        ctx,
+        func,
+        f"Unsupported function call or attribute method `.{func.attr}`.",
+        f"values have {', '.join('.' + m for m in subscripts.METHODS)}.",
+    )
+
+
+def _is_object(ctx: FunctionContext, node: ast.expr) -> bool:
+    """Whether the owner of an attribute is a module or other Python object."""
+    root = node
+    while isinstance(root, (ast.Attribute, ast.Subscript)):
+        root = root.value
+    if not isinstance(root, ast.Name) or ctx.find(root.id) is not None:
+        return False
+    value = ctx.try_constant(node)
+    if value is MISSING:
+        ctx.constant(node, "The object of this call")
+    return not isinstance(value, (int, float)) and not hasattr(value, "__array_interface__")
+
+
+# --- built-ins ----------------------------------------------------------------------------------------
+
+
+def _arguments(ctx: FunctionContext, node: ast.Call, count: int, name: str) -> list[Value]:
+    if node.keywords or len(node.args) != count:
+        noun = "argument" if count == 1 else "arguments"
+        raise expressions.type_error(
+            ctx, node, f"{name}() takes {count} {noun}, not {len(node.args) + len(node.keywords)}."
+        )
+    return [expressions.expression(ctx, a) for a in node.args]
+
+
+def _cast_to(dtype: AlloType, name: str) -> Callable[[FunctionContext, ast.Call], Value]:
+    def convert(ctx: FunctionContext, node: ast.Call) -> Value:
+        value = _arguments(ctx, node, 1, name)[0]
+        place = ctx.place(node)
+        if isinstance(value, ArrayValue):
+            return arrays.cast_array(value, dtype, place)
+        return ops.cast(value, dtype, place)
+
+    return convert
+
+
+def _min_max(op: str) -> Callable[[FunctionContext, ast.Call], Value]:
+    def compute(ctx: FunctionContext, node: ast.Call) -> Value:
+        if len(node.args) < 2 or node.keywords:
+            raise expressions.type_error(ctx, node, f"{op}() takes two or more values.")
+        values = [expressions.scalar(ctx, a) for a in node.args]
+        return ops.min_max(ctx.rules, op, values, ctx.place(node))
+
+    return compute
+
+
+def _absolute(ctx: FunctionContext, node: ast.Call) -> Value:
+    value = _arguments(ctx, node, 1, "abs")[0]
+    return each(ctx, value, lambda v: absolute(ctx, v, ctx.place(node)), ctx.place(node))
+
+
+def absolute(ctx: FunctionContext, value: Expr, place: SourcePlace) -> Expr:
+    """``abs(x)`` in x's type."""
+    ops.refuse_unsupported(value.dtype, place)
+    if isinstance(value.dtype, Float):
+        return Math(value.dtype, place, "absf", (value,))
+    if not ops.is_signed(value.dtype):
+        return value
+    zero = Const(value.dtype, place, 0)
+    negative = Compare(ops.BOOL, place, "<", value, zero)
+    return Select(value.dtype, place, negative, Binary(value.dtype, place, "-", zero, value), value)
+
+
+def each(
+    ctx: FunctionContext, value: Value, compute: Callable[[Expr], Expr], place: SourcePlace
+) -> Value:
+    """``compute`` on a scalar, or on every element."""
+    if isinstance(value, ArrayValue):
+        return arrays.elementwise(ctx, [value], lambda v: compute(v[0]), place, "Cannot apply")
+    return compute(value)
+
+
+def _length(ctx: FunctionContext, node: ast.Call) -> Value:
+    value = _arguments(ctx, node, 1, "len")[0]
+    if not isinstance(value, ArrayValue):
+        raise expressions.type_error(ctx, node, "len() is for arrays.")
+    return ops.literal(value.shape[0], ctx.place(node))
+
+
+def _is_print(ctx: FunctionContext) -> bool:
+    return ctx.find("print") is None and ctx.captured("print") is print
+
+
+def _print(ctx: FunctionContext, node: ast.Call) -> None:
+    if node.keywords:
+        raise ctx.unsupported(node.keywords[0].value, "print in a kernel takes no keywords.")
+    text: list[str] = []
+    operands: list[Expr] = []
+    for argument in node.args:
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
+            text.append(argument.value.replace("{", "{{").replace("}", "}}"))
+        else:
+            operands.append(expressions.scalar(ctx, argument))
+            text.append("{}")
+    ctx.emit(Effect(ctx.place(node), "print", tuple(operands), " ".join(text)))
+
+
+_BUILT_INS: dict[Any, Callable[[FunctionContext, ast.Call], Value]] = {
+    int: _cast_to(int32, "int"),
+    float: _cast_to(float32, "float"),
+    min: _min_max("min"),
+    max: _min_max("max"),
+    abs: _absolute,
+    len: _length,
+}
+
+
+def _compile_time(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:
+    """A Python function of compile-time arguments, or a type used as a cast."""
+    if isinstance(function, AlloType):
+        return _cast_to(function, function.name)(ctx, node)
+    name = ast.unparse(node.func)
+    if not callable(function):
+        raise expressions.type_error(ctx, node, f"{name} is not a function.")
+    value = ctx.try_constant(node)
+    if value is MISSING:
+        _math_hint(ctx, node, function)
+        raise UnsupportedSyntaxError(
+            f"Unsupported function call {name}: it is not a kernel.",
+            ctx.place(node),
+            help="a kernel can call functions with annotated arguments and allo's own functions; "
+            "other Python functions only with compile-time arguments.",
+        )
+    if isinstance(value, AlloType):
+        raise expressions.type_error(ctx, node, f"{name}(...) is a type; it has no value here.")
+    return expressions.captured_value(ctx, node, name, value)
+
+
+def _math_hint(ctx: FunctionContext, node: ast.Call, function: Any) -> None:
+    name = getattr(function, "__name__", "")
+    if name in MATH_FUNCTIONS and getattr(math, name, None) is function:
+        raise UnsupportedSyntaxError(
+            f"Unsupported function call math.{name} of a run-time value.",
+            ctx.place(node),
+            help=f"use allo.{name}.",
+        )
+
+
+# --- allo's functions -------------------------------------------------------------------------------
+
+
+def _dsl(ctx: FunctionContext, node: ast.Call, name: str) -> Value:
+    function = MATH_FUNCTIONS.get(name)
+    if name == "power":
+        a, b = _arguments(ctx, node, 2, "allo.power")
+        return expressions.apply_binary(ctx, "**", a, b, ctx.place(node))
+    if name == "abs":
+        return _absolute(ctx, node)
+    if function is not None:
+        value = _arguments(ctx, node, 1, f"allo.{name}")[0]
+        place = ctx.place(node)
+        return each(ctx, value, lambda v: scalar_math(v, function, place), place)
+    return tensors.dsl_call(ctx, node, name)
+
+
+def scalar_math(value: Expr, function: str, place: SourcePlace) -> Expr:
+    """A function of the math dialect; an integer constant becomes float32 first."""
+    if isinstance(value, Const) and not isinstance(value.dtype, Float):
+        value = ops.cast(value, float32)
+    if not isinstance(value.dtype, Float):
+        raise TypeMismatchError(
+            f"allo.{function} needs a float, not {value.dtype}.",
+            place,
+            help="convert it first: float(x).",
+        )
+    return Math(value.dtype, place, function, (value,))
+
+
+# --- kernels ---------------------------------------------------------------------------------------
+
+
+def _user_call(
+    ctx: FunctionContext, node: ast.Call, function: Any, template: ast.expr | None
+) -> list[Value]:
+    info = functions.instance_for_call(ctx, node, function, template)
+    place = ctx.place(node)
+    nodes = _match(ctx, node, info)
+    args = tuple(
+        _argument(ctx, argument, parameter, info, number)
+        for number, (argument, parameter) in enumerate(zip(nodes, info.args, strict=True), 1)
+    )
+    return emit_call(ctx, info, args, place)
+
+
+def emit_call(
+    ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument, ...], place: SourcePlace
+) -> list[Value]:
+    """A call statement, and its results as values."""
+    results = tuple(
+        Var("", r.dtype, r.shape, "result", place, memory) if r.shape else None
+        for r, memory in zip(info.results, _result_memories(ctx, info), strict=True)
+    )
+    statement_ = Call(place, info.name, args, results)
+    ctx.emit(statement_)
+    if info.name not in ctx.info.calls:
+        ctx.info.calls.append(info.name)
+    _note_writes(ctx, info, args)
+    for var in results:
+        if var is not None:
+            ctx.module.result_calls[var] = statement_
+    return [
+        arrays.whole(var, place)
+        if var is not None
+        else CallResult(result.dtype, place, statement_, position)
+        for position, (var, result) in enumerate(zip(results, info.results, strict=True))
+    ]
+
+
+def _result_memories(ctx: FunctionContext, info: FunctionInfo) -> list[Any]:
+    """Where each returned array lives."""
+    callee = ctx.module.trees.get(info.name)
+    returned = callee.body[-1] if callee and isinstance(callee.body[-1], Return) else None
+    if returned is None:
+        return [r.memory for r in info.results]
+    return [v.memory if isinstance(v, Var) else None for v in returned.values]
+
+
+def _note_writes(ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument, ...]) -> None:
+    callee = ctx.module.trees.get(info.name)
+    for position, argument in enumerate(args):
+        var = argument.var if isinstance(argument, TreeView) else argument
+        if not isinstance(var, Var):
+            continue
+        parameter = callee.params[position] if callee else None
+        if callee is None or parameter in callee.written:
+            _refuse_constant(ctx, var)
+            ctx.write(var)
+
+
+def _refuse_constant(ctx: FunctionContext, var: Var) -> None:
+    if var.kind == "const" and not var.user_declared:
+        raise TypeMismatchError(
+            f"{var.name} is a captured constant array, but the function writes into it.",
+            var.place,
+            help="copy it into a local array first.",
+        )
+
+
+def rename_result(var: Var, name: str) -> None:
+    """Give a call's array result the name it is bound to."""
+    var.name = name
+
+
+def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast.expr]:
+    """One expression a parameter: positional, keyword, default."""
+    names = [a.name for a in info.args]
+    given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in names:
+            raise expressions.type_error(
+                ctx,
+                keyword.value,
+                f"{info.origin} has no argument {keyword.arg!r}.",
+                f"its arguments: {', '.join(names)}.",
+            )
+        given[keyword.arg] = keyword.value
+    for name, default in ctx.module.defaults.get(info.name, {}).items():
+        given.setdefault(name, default)
+    missing = [n for n in names if n not in given]
+    if missing or len(node.args) > len(names):
+        wanted = f"{len(names)} argument{'s' if len(names) != 1 else ''}"
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"{info.origin} takes {wanted} ({', '.join(names)}), "
+            f"not {len(node.args) + len(node.keywords)}.",
+        )
+    return [given[n] for n in names]
+
+
+def _argument(
+    ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo, number: int
+) -> Argument:
+    if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"Stream {node.id} is not used correctly: a stream cannot be passed to a function.",
+            "only .put and .get use a stream.",
+        )
+    value = expressions.expression(ctx, node)
+    if wanted.shape:
+        return array_argument(ctx, node, value, wanted, info, number)
+    if isinstance(value, ArrayValue):
+        if arrays.total(value.shape) != 1:
+            raise _mismatch(ctx, node, value, wanted, info, number)
+        value = value.element((arrays.constant(0),) * len(value.shape))
+    return ops.cast(value, wanted.dtype, ctx.place(node))
+
+
+def array_argument(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: Value,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> Argument:
+    """An array as an argument: a variable or a view by reference, an expression by a temporary."""
+    if not isinstance(value, ArrayValue):
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    dropped = tuple(d for d in value.shape if d != 1)
+    squeezed = dropped == tuple(d for d in wanted.shape if d != 1)
+    if not _shapes_agree(value.shape, wanted.shape) and not squeezed:
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    if not isinstance(value, View):
+        return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+    if value.dtype != wanted.dtype:
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    if value.is_whole and _shapes_agree(value.shape, wanted.shape):
+        return value.var
+    if not _in_order(value):
+        return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+    return tree_view(value, len(wanted.shape))
+
+
+def tree_view(value: View, rank: int) -> TreeView:
+    """A view as a subview; dimensions of extent 1 go when the receiver has fewer."""
+    surplus = len(value.shape) - rank
+    offsets: list[Subscript] = []
+    sizes: list[int | None] = []
+    steps: list[int] = []
+    for selector in value.selectors:
+        if isinstance(selector, At):
+            offsets.append(selector.position)
+            sizes.append(None)
+            steps.append(1)
+            continue
+        extent = value.shape[selector.axis]
+        drop = surplus > 0 and extent == 1
+        surplus -= drop
+        offsets.append(selector.offset)
+        sizes.append(None if drop else extent)
+        steps.append(selector.step)
+    return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
+
+
+def _in_order(value: View) -> bool:
+    axes = [s.axis for s in value.selectors if isinstance(s, Along)]
+    return axes == sorted(axes)
+
+
+def _shapes_agree(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        w is None or s == -1 or s == w for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def _mismatch(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: Value,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> Exception:
+    shape = value.shape if isinstance(value, ArrayValue) else ()
+    has = f"{value.dtype}{arrays.show(shape)}" if shape else f"the scalar {value.dtype}"
+    wants = (
+        f"{wanted.dtype}{arrays.show(wanted.shape)}" if wanted.shape else f"a scalar {wanted.dtype}"
+    )
+    same_shape = _shapes_agree(shape, wanted.shape)
+    error = TypeMismatchError if same_shape else ShapeMismatchError
+    notes = (("declared here", wanted.place),) if wanted.place else ()
+    return error(
+        f"Argument {number} of {info.origin} ({wanted.name}) is {has}, "
+        f"but {info.origin} wants {wants}.",
+        ctx.place(node),
+        help="give both sides the same element type and shape.",
+        notes=notes,
+    )
+
+
+def _external(ctx: FunctionContext, node: ast.Call, function: Any) -> list[Value]:
+    """A call of external C++ (an IPModule), declared by its own argument list."""
+    info = functions.external_instance(ctx, node, function)
+    nodes = _match(ctx, node, info)
+    args = tuple(
+        _argument(ctx, argument, parameter, info, number)
+        for number, (argument, parameter) in enumerate(zip(nodes, info.args, strict=True), 1)
+    )
+    return emit_call(ctx, info, args, ctx.place(node))

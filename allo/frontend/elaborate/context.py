@@ -1,0 +1,300 @@
+"""What elaboration knows while it walks: the module being made, the function, the scopes."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Any
+
+from allo.dialects.diagnostics import (
+    AlloError,
+    CompileTimeError,
+    SourcePlace,
+    UnknownNameError,
+    UnsupportedSyntaxError,
+)
+from allo.dialects.types import AlloType
+
+from ..affine import Affine
+from ..capture import MISSING, Names
+from ..consteval import ConstantEvaluator, NotConstantError
+from ..kernel_module import FunctionInfo
+from ..source import Source
+from ..tree import Call, Copy, Fill, Function, ScalarArg, Stmt, Store, Symbol, Var
+from ..typing import RuleSet
+
+
+@dataclass(slots=True, eq=False)
+class IterBinding:
+    """A loop iterator's name: an affine expression of the loop's own counter."""
+
+    value: Affine
+    place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class ConstBinding:
+    """A compile-time value: ConstExpr, meta_for variable, template parameter, pid.
+
+    ``dtype`` is the declared type of a ConstExpr, else None.
+    """
+
+    value: Any
+    dtype: AlloType | None = None
+
+
+@dataclass(slots=True, eq=False)
+class NestedFunction:
+    """A ``def`` inside a kernel."""
+
+    tree: ast.FunctionDef
+    owner: FunctionContext
+
+
+@dataclass(slots=True, eq=False)
+class StreamBinding:
+    """A stream, or an array of streams, of a dataflow region.
+
+    Attributes:
+        shape: ``()`` for one FIFO.
+        dtype: the ``Stream`` type of each FIFO.
+    """
+
+    name: str
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+
+
+Binding = Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding
+
+
+@dataclass(slots=True)
+class ModuleContext:
+    """One compilation: every function instance and global made so far."""
+
+    rules: RuleSet
+    frames: list[FrameType]
+    global_vars: Any = None
+    functions: list[Function] = field(default_factory=list)
+    infos: dict[str, FunctionInfo] = field(default_factory=dict)
+    instances: dict[Any, FunctionInfo] = field(default_factory=dict)
+    trees: dict[str, Function] = field(default_factory=dict)
+    building: list[FunctionInfo] = field(default_factory=list)
+    declarations: list[FunctionInfo] = field(default_factory=list)
+    defaults: dict[str, dict[str, ast.expr]] = field(default_factory=dict)
+    result_calls: dict[Var, Call] = field(default_factory=dict)
+    symbols: set[str] = field(default_factory=set)
+    constants: dict[Any, str] = field(default_factory=dict)
+    stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
+    stateful_counts: dict[str, int] = field(default_factory=dict)
+    ext_libs: list[Any] = field(default_factory=list)
+    endpoints: dict[str, list[Any]] = field(default_factory=dict)
+    unroll: bool = True
+
+    def unique_symbol(self, wanted: str) -> str:
+        """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""
+        name, count = wanted, 0
+        while name in self.symbols:
+            count += 1
+            name = f"{wanted}_{count}"
+        self.symbols.add(name)
+        return name
+
+
+class FunctionContext:
+    """Elaboration of one function instance.
+
+    Attributes:
+        block: the statement list being filled.
+        nests: loop nests closed so far, for band names.
+        info: what will be told about the function.
+    """
+
+    def __init__(
+        self,
+        module: ModuleContext,
+        source: Source,
+        names: Names,
+        function: Function,
+        info: FunctionInfo,
+        outer: FunctionContext | None = None,
+    ) -> None:
+        self.module = module
+        self.rules = module.rules
+        self.source = source
+        self.names = names
+        self.function = function
+        self.info = info
+        self.outer = outer
+        self.ended: dict[str, SourcePlace] = {}
+        self.scopes: list[dict[str, Binding]] = [{}]
+        self.block: list[Stmt] = function.body
+        self.nests = 0
+        self.returned: Any = None
+        self.depth = 0
+        self.loop_exits: list[Any] = []
+        self.symbols: dict[ScalarArg, Symbol] = {}
+        self.pid: tuple[int, ...] | None = info.pid
+        self.evaluator = ConstantEvaluator(self.constant_name, source.place)
+
+    # --- places and errors -----------------------------------------------------------
+
+    def place(self, node: ast.AST) -> SourcePlace:
+        return self.source.place(node)
+
+    def unsupported(self, node: ast.AST, why: str, help: str | None = None) -> AlloError:
+        """The error for syntax without a meaning in a kernel."""
+        return UnsupportedSyntaxError(why, self.place(node), help=help)
+
+    # --- scopes ------------------------------------------------------------------------
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Names first defined inside vanish at the end."""
+        self.scopes.append({})
+        try:
+            yield
+        finally:
+            for name, binding in self.scopes.pop().items():
+                if isinstance(binding, (Var, IterBinding)):
+                    self.ended[name] = binding.place
+
+    @contextmanager
+    def into(self, block: list[Stmt]) -> Iterator[list[Stmt]]:
+        """Fill another statement list."""
+        before, self.block = self.block, block
+        try:
+            yield block
+        finally:
+            self.block = before
+
+    @contextmanager
+    def conditional(self) -> Iterator[None]:
+        """Inside, statements run under a condition or repeatedly."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    def bind(self, name: str, binding: Binding) -> None:
+        if name != "_":
+            self.scopes[-1][name] = binding
+
+    def find(self, name: str) -> Binding | None:
+        """What a name is bound to inside this function, or compile-time names of outer ones."""
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        outer = self.outer
+        while outer is not None:
+            found = outer.find_own(name)
+            if isinstance(found, (ConstBinding, NestedFunction, StreamBinding)):
+                return found
+            outer = outer.outer
+        return None
+
+    def find_own(self, name: str) -> Binding | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    def emit(self, statement: Stmt) -> None:
+        """Append a statement, noting what it writes."""
+        self.block.append(statement)
+        if isinstance(statement, (Store, Fill)):
+            self.write(statement.var)
+        elif isinstance(statement, Copy):
+            self.write(statement.target)
+
+    def write(self, var: Var) -> None:
+        """Note that ``var`` is stored into; a declared constant becomes a local copy."""
+        self.function.written.add(var)
+        if var.kind == "const":
+            var.kind = "local"
+
+    # --- names -------------------------------------------------------------------------
+
+    def captured(self, name: str) -> Any:
+        """The value of a free name, or ``MISSING``."""
+        return self.names.lookup(name)
+
+    def unknown_name(self, node: ast.AST, name: str) -> UnknownNameError:
+        message, place = f"The name {name!r} is not defined.", self.place(node)
+        if name in self.ended:
+            return UnknownNameError(
+                message,
+                place,
+                help=f"declare {name} before the block, so that it lives on after it.",
+                notes=((f"{name} ended with the block it was defined in", self.ended[name]),),
+            )
+        visible = {n for scope in self.scopes for n in scope} | self.names.known()
+        near = difflib.get_close_matches(name, visible, n=1)
+        if near:
+            return UnknownNameError(message, place, help=f"did you mean {near[0]!r}?")
+        return UnknownNameError(
+            message,
+            place,
+            help="assign it first, make it an argument, or define it where the kernel is defined.",
+        )
+
+    def constant_name(self, node: ast.Name) -> Any:
+        """The compile-time value of a name."""
+        found = self.find(node.id)
+        if isinstance(found, ConstBinding):
+            return found.value
+        if isinstance(found, NestedFunction):
+            raise NotConstantError(self.place(node), f"{node.id} is a function of the kernel")
+        if found is not None:
+            raise NotConstantError(self.place(node), f"{node.id} is known only at run time")
+        value = self.captured(node.id)
+        if value is MISSING:
+            raise self.unknown_name(node, node.id)
+        return value
+
+    def constant(self, node: ast.expr, what: str) -> Any:
+        """The compile-time value of an expression that must have one.
+
+        Raises:
+            CompileTimeError: naming ``what`` must be constant and which name is not.
+        """
+        try:
+            return self.evaluator.evaluate(node)
+        except NotConstantError as error:
+            raise CompileTimeError(
+                f"{what} must be known at compile time, but {error.reason}.",
+                error.place,
+                help="use a number, a captured Python value, a template parameter, a ConstExpr "
+                "or a meta_for variable.",
+            ) from None
+
+    def constant_int(self, node: ast.expr, what: str) -> int:
+        """A compile-time integer."""
+        value = self.constant(node, what)
+        number = as_int(value)
+        if number is None:
+            raise CompileTimeError(f"{what} must be an integer, not {value!r}.", self.place(node))
+        return number
+
+    def try_constant(self, node: ast.expr) -> Any:
+        """The compile-time value of an expression, or ``MISSING`` where it has none."""
+        try:
+            return self.evaluator.evaluate(node)
+        except (NotConstantError, CompileTimeError, UnknownNameError):
+            return MISSING
+
+
+def as_int(value: Any) -> int | None:
+    """``value`` as a Python int, if it is one (NumPy integers and whole index types included)."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return value
+    item = getattr(value, "__index__", None)
+    return item() if item is not None else None

@@ -1,0 +1,123 @@
+"""Constant arrays and stateful variables: module-level globals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.types import (
+    AlloType,
+    Float,
+    Int,
+    UInt,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+    int32,
+)
+
+from .. import operations as ops
+from ..tree import Var
+from .context import FunctionContext
+
+_FLOATS: dict[str, AlloType] = {
+    "float16": float16,
+    "float32": float32,
+    "float64": float64,
+    "bfloat16": bfloat16,
+}
+
+
+def numpy_dtype(array: np.ndarray, place: SourcePlace) -> AlloType:
+    """The language's type for a NumPy array's elements."""
+    kind, bits = array.dtype.kind, array.dtype.itemsize * 8
+    if array.dtype.name in _FLOATS:
+        return _FLOATS[array.dtype.name]
+    if kind == "b":
+        return UInt(1)
+    if kind == "i":
+        return Int(bits)
+    if kind == "u":
+        return UInt(bits)
+    raise TypeMismatchError(f"A NumPy array of {array.dtype} cannot be used in a kernel.", place)
+
+
+def literal_dtype(array: np.ndarray) -> AlloType:
+    """The type of a list literal: int32 (wider where a value needs it) or float32."""
+    if array.dtype.kind in "iub":
+        extremes = (int(array.min()), int(array.max())) if array.size else (0, 0)
+        widest = max((ops.smallest_int(v) for v in extremes), key=lambda t: t.bits)
+        return int32 if widest == int32 else widest
+    return float32
+
+
+def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:
+    """``array``'s values as ``dtype``: wrapped, truncated toward zero, or rounded."""
+    if isinstance(dtype, Float):
+        return array.astype(np.float64)
+    if not ops.is_integer(dtype):
+        raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
+    flat = [ops.wrap(int(v), dtype) for v in array.reshape(-1).tolist()]
+    return np.array(flat, dtype=object).reshape(array.shape)
+
+
+def constant_array(
+    ctx: FunctionContext,
+    array: np.ndarray,
+    name: str,
+    place: SourcePlace,
+    dtype: AlloType | None = None,
+) -> Var:
+    """A constant global with the array's values, fetched at the top of the function once."""
+    dtype = dtype or (literal_dtype(array) if name == "const" else numpy_dtype(array, place))
+    values = converted(array, dtype, place)
+    key = (dtype.name, values.shape, tuple(values.reshape(-1).tolist()))
+    symbol = ctx.module.constants.get(key)
+    if symbol is None:
+        symbol = ctx.module.unique_symbol(name)
+        ctx.module.constants[key] = symbol
+    for var in ctx.function.globals:
+        if var.symbol == symbol:
+            return var
+    var = Var(name, dtype, values.shape, "const", place, symbol=symbol, init=values)
+    ctx.function.globals.append(var)
+    return var
+
+
+def check_shape(
+    array: np.ndarray, shape: tuple[int | None, ...], place: SourcePlace, name: str
+) -> None:
+    """Refuse an initialiser whose shape is not the declared one."""
+    if tuple(array.shape) != tuple(shape):
+        raise ShapeMismatchError(
+            f"The initialiser of {name} has shape {list(array.shape)}, "
+            f"but {name} is declared with shape {list(shape)}.",
+            place,
+        )
+
+
+def stateful(
+    ctx: FunctionContext,
+    name: str,
+    dtype: AlloType,
+    shape: tuple[int | None, ...],
+    init: Any,
+    place: SourcePlace,
+) -> Var:
+    """A variable that keeps its value between calls: a global of the function."""
+    array = np.array(0 if init is None else init)
+    if array.ndim == 0:
+        array = np.full(tuple(s or 1 for s in shape), array.item())
+    check_shape(array, shape, place, name)
+    values = converted(array, dtype, place)
+    base = ctx.info.origin
+    count = ctx.module.stateful_counts.get(base, 0) + 1
+    ctx.module.stateful_counts[base] = count
+    symbol = ctx.module.unique_symbol(f"__stateful_{base}_{name}_{count}")
+    ctx.module.stateful[symbol] = (ctx.info.name, name)
+    var = Var(name, dtype, shape, "stateful", place, symbol=symbol, init=values)
+    ctx.function.globals.append(var)
+    return var

@@ -1,0 +1,302 @@
+"""Loops: ``range``, ``allo.grid``, ``allo.reduction``, ``while``."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
+
+from .. import operations as ops
+from ..affine import Affine, constant, of_atom
+from ..capture import MISSING
+from ..tree import Const, Expr, For, If, Iter, Subscript, While
+from . import branches, indexing, statements
+from .context import FunctionContext, IterBinding
+
+_ITERATIONS = ("range", "grid", "reduction")
+
+
+@dataclass(slots=True)
+class Counter:
+    """One loop to make: its bounds, step, and what the user's iterator is of its counter."""
+
+    name: str
+    lower: tuple[Subscript, ...]
+    upper: tuple[Subscript, ...]
+    step: Subscript
+    reversed_from: Affine | None = None
+    stride: int = 1
+
+
+def for_loop(ctx: FunctionContext, node: ast.For) -> None:
+    """A ``for`` statement: one loop of ``range``, or the nest of a ``grid``."""
+    if node.orelse:
+        raise ctx.unsupported(node.orelse[0], "A loop has no else.", "use a flag variable.")
+    kind, call = _iteration(ctx, node)
+    names = _targets(ctx, node.target)
+    if kind == "range":
+        counters = [_range(ctx, call, names)]
+    else:
+        counters = _grid(ctx, call, names)
+    options = _options(ctx, call, len(counters))
+    _nest(ctx, node, counters, options, kind == "reduction")
+
+
+def _iteration(ctx: FunctionContext, node: ast.For) -> tuple[str, ast.Call]:
+    call = node.iter
+    if isinstance(call, ast.Call):
+        if isinstance(call.func, ast.Attribute) and call.func.attr in _ITERATIONS:
+            return call.func.attr, call
+        if isinstance(call.func, ast.Name):
+            found = ctx.captured(call.func.id)
+            kind = getattr(found, "__allo_dsl__", "range" if found is range else "")
+            if kind in _ITERATIONS:
+                return kind, call
+            if found is MISSING and ctx.find(call.func.id) is None:
+                raise ctx.unknown_name(call.func, call.func.id)
+    raise ctx.unsupported(
+        node.iter,
+        f"Unsupported for loop: cannot iterate over {ast.unparse(node.iter)}.",
+        "use range(...), allo.grid(...) or allo.reduction(...).",
+    )
+
+
+def _targets(ctx: FunctionContext, target: ast.expr) -> list[str]:
+    nodes = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    names = []
+    for node in nodes:
+        if not isinstance(node, ast.Name):
+            raise ctx.unsupported(node, "A loop iterator must be a plain name.")
+        if node.id != "_" and (ctx.find_own(node.id) is not None or node.id in names):
+            raise UnknownNameError(
+                f"The name {node.id!r} is already in use. "
+                "Please choose a different name for the loop iterator.",
+                ctx.place(node),
+            )
+        names.append(node.id)
+    return names
+
+
+# --- bounds ------------------------------------------------------------------------------------
+
+
+def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
+    if not 1 <= len(call.args) <= 3:
+        raise ctx.unsupported(call, "Unsupported range: it takes one to three arguments.")
+    if len(names) != 1:
+        raise ctx.unsupported(call, "range gives one iterator, not several.")
+    nodes = call.args
+    lower = _bound(ctx, nodes[0], "max") if len(nodes) > 1 else (constant(0),)
+    upper = _bound(ctx, nodes[1 if len(nodes) > 1 else 0], "min")
+    step = indexing.subscript(ctx, nodes[2]) if len(nodes) == 3 else constant(1)
+    if not (isinstance(step, Affine) and step.is_constant):
+        return Counter(names[0], lower, upper, step)
+    if step.const == 0:
+        raise CompileTimeError(
+            "Step in for loop range should not be zero, got: 0.", ctx.place(nodes[2])
+        )
+    if step.const > 0:
+        return Counter(names[0], lower, upper, step)
+    return _downward(ctx, call, names[0], step.const)
+
+
+def _downward(ctx: FunctionContext, call: ast.Call, name: str, step: int) -> Counter:
+    """``range(start, stop, -s)``: count up, and let the iterator be ``start - s * counter``."""
+    start = indexing.affine_of(ctx, call.args[0])
+    stop = indexing.affine_of(ctx, call.args[1])
+    if start is None or stop is None:
+        raise ctx.unsupported(
+            call,
+            "A negative step needs bounds that are affine in loop iterators.",
+            "count up and subtract: for k in range(n): i = start - k.",
+        )
+    trips = (start - stop + constant(-step - 1)).floordiv(-step)
+    return Counter(name, (constant(0),), (trips,), constant(1), start, step)
+
+
+def _bound(ctx: FunctionContext, node: ast.expr, joiner: str) -> tuple[Subscript, ...]:
+    """A bound; ``max`` of affine lower bounds and ``min`` of upper ones stay affine."""
+    is_joined = (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == joiner
+        and not node.keywords
+    )
+    if is_joined:
+        assert isinstance(node, ast.Call)
+        parts = [p for p in (indexing.affine_of(ctx, a) for a in node.args) if p is not None]
+        affine = len(parts) == len(node.args) and all(indexing.is_affine(p) for p in parts)
+        if affine and not all(part.is_constant for part in parts):
+            return tuple(parts)
+    return (indexing.subscript(ctx, node),)
+
+
+def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counter]:
+    if any(isinstance(argument, ast.Starred) for argument in call.args):
+        raise ctx.unsupported(call, "Star arguments are not supported.", "write the extents out.")
+    if len(call.args) != len(names):
+        raise ctx.unsupported(call, f"{len(call.args)} extents cannot give {len(names)} iterators.")
+    if not names:
+        raise ctx.unsupported(call, "A grid needs at least one extent.")
+    return [
+        Counter(name, (constant(0),), _bound(ctx, extent, "min"), constant(1))
+        for name, extent in zip(names, call.args, strict=True)
+    ]
+
+
+# --- options ---------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Options:
+    """``name=``, ``pipeline=``, ``unroll=``; one entry a loop for the last two."""
+
+    name: str | None
+    pipeline: list[int | None]
+    unroll: list[int | None]
+
+
+def _options(ctx: FunctionContext, call: ast.Call, count: int) -> Options:
+    options = Options(None, [None] * count, [None] * count)
+    for keyword in call.keywords:
+        value = ctx.constant(keyword.value, f"The keyword {keyword.arg}")
+        if keyword.arg == "name":
+            if value is not None and not isinstance(value, str):
+                raise CompileTimeError("name= takes a string.", ctx.place(keyword.value))
+            options.name = value
+        elif keyword.arg in ("pipeline", "unroll"):
+            entries = _per_loop(ctx, keyword, value, count)
+            true = 1 if keyword.arg == "pipeline" else 0
+            numbers = [_number(ctx, keyword, entry, true) for entry in entries]
+            setattr(options, keyword.arg, numbers)
+        else:
+            raise ctx.unsupported(
+                keyword.value,
+                f"Unknown keyword {keyword.arg!r} of a loop.",
+                "loops take name=, pipeline= and unroll=.",
+            )
+    return options
+
+
+def _per_loop(ctx: FunctionContext, keyword: ast.keyword, value: object, count: int) -> list:
+    if not isinstance(value, (list, tuple)):
+        return [None] * (count - 1) + [value]
+    if len(value) != count:
+        raise CompileTimeError(
+            f"{keyword.arg}= has {len(value)} entries for {count} loops.",
+            ctx.place(keyword.value),
+        )
+    return list(value)
+
+
+def _number(ctx: FunctionContext, keyword: ast.keyword, entry: object, true: int) -> int | None:
+    if entry is True:
+        return true
+    if entry is None or entry is False or entry == 0:
+        return None
+    if isinstance(entry, int) and entry > 0:
+        return entry
+    raise CompileTimeError(
+        f"{keyword.arg}= takes True or a positive integer, not {entry!r}.",
+        ctx.place(keyword.value),
+    )
+
+
+# --- building ------------------------------------------------------------------------------------------
+
+
+def _nest(
+    ctx: FunctionContext,
+    node: ast.For,
+    counters: list[Counter],
+    options: Options,
+    reduction: bool,
+) -> None:
+    shown = "_".join(c.name for c in counters)
+    op_name = options.name or f"S_{shown}_{ctx.nests}"
+    place = ctx.place(node.target)
+    header = SourcePlace(
+        place.file, node.lineno, ctx.place(node).col, place.end_line, ctx.place(node.iter).end_col
+    )
+    stop = branches.body_exits(node.body)
+    flags = {}
+    if ast.Break in stop:
+        flags[ast.Break] = branches.new_flag(ctx, f"{shown}_break", node.target)
+    block = ctx.block
+    with ctx.scope():
+        for depth, counter in enumerate(counters):
+            loop = _loop(counter, header, options, depth, reduction)
+            loop.op_name = op_name if depth == 0 else None
+            block.append(loop)
+            block = loop.body
+            _bind_iterator(ctx, counter, loop.iter)
+        with ctx.into(block), ctx.conditional():
+            _body(ctx, node, stop, flags)
+    ctx.nests += 1
+
+
+def _loop(
+    counter: Counter, place: SourcePlace, options: Options, depth: int, reduction: bool
+) -> For:
+    parts = (*counter.lower, *counter.upper, counter.step)
+    affine = all(indexing.is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
+    return For(
+        place,
+        Iter(counter.name, affine, place),
+        counter.lower,
+        counter.upper,
+        counter.step,
+        [],
+        counter.name,
+        reduction=reduction,
+        pipeline=options.pipeline[depth],
+        unroll=options.unroll[depth],
+    )
+
+
+def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
+    value = of_atom(it)
+    if counter.reversed_from is not None:
+        value = counter.reversed_from + value.scaled(counter.stride)
+    ctx.bind(counter.name, IterBinding(value, it.place))
+
+
+def _body(ctx: FunctionContext, node: ast.For | ast.While, stop: set, flags: dict) -> None:
+    """The body in a scope of its own, guarded by the break flag, with a fresh continue flag."""
+    place = ctx.place(node)
+    guarded = isinstance(node, ast.For) and ast.Break in stop
+    target = [] if guarded else ctx.block
+    inner = dict(flags)
+    ctx.loop_exits.append(inner)
+    with ctx.scope(), ctx.into(target):
+        if ast.Continue in stop:
+            inner[ast.Continue] = branches.new_flag(ctx, "skip", node)
+        statements.statements(ctx, node.body)
+    ctx.loop_exits.pop()
+    if guarded:
+        ctx.emit(If(place, branches.none_set([flags[ast.Break]], place), target, []))
+
+
+def while_loop(ctx: FunctionContext, node: ast.While) -> None:
+    """``while condition:``; the condition is computed anew before each turn."""
+    if node.orelse:
+        raise ctx.unsupported(node.orelse[0], "A loop has no else.", "use a flag variable.")
+    stop = branches.body_exits(node.body)
+    place = ctx.place(node.test)
+    flags = {}
+    if ast.Break in stop:
+        flags[ast.Break] = branches.new_flag(ctx, "while_break", node.test)
+    with ctx.into([]) as prelude:
+        test: Expr = statements.condition(ctx, node.test)
+        if flags:
+            test = ops.logic(
+                ctx.rules, "and", [branches.none_set([flags[ast.Break]], place), test], place
+            )
+            test = ops.truth(test)
+    with ctx.scope(), ctx.into([]) as body, ctx.conditional():
+        _body(ctx, node, stop, flags)
+    if isinstance(test, Const) and test.value and not flags:
+        raise ctx.unsupported(node.test, "This loop never ends.", "give it a condition or a break.")
+    ctx.emit(While(place, prelude, test, body))
+    ctx.nests += 1

@@ -1,0 +1,104 @@
+"""``with allo.meta_if`` and ``meta_for``: choices and repetition while compiling."""
+
+from __future__ import annotations
+
+import ast
+
+from allo.dialects.diagnostics import CompileTimeError
+
+from . import expressions, statements
+from .context import ConstBinding, FunctionContext, as_int
+
+_BRANCHES = ("meta_if", "meta_elif", "meta_else")
+
+
+def _call(node: ast.stmt) -> ast.Call | None:
+    """The single call of a ``with`` statement."""
+    if not isinstance(node, ast.With) or len(node.items) != 1:
+        return None
+    call = node.items[0].context_expr
+    return call if isinstance(call, ast.Call) else None
+
+
+def _name(node: ast.stmt) -> str:
+    call = _call(node)
+    if call is None:
+        return ""
+    func = call.func
+    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+
+
+def is_meta_branch(node: ast.stmt) -> bool:
+    """Whether a statement is a meta_if, meta_elif or meta_else."""
+    return _name(node) in _BRANCHES
+
+
+def branch_chain(ctx: FunctionContext, nodes: list[ast.stmt], position: int) -> int:
+    """Build the taken branch of a chain that starts here; return where it ends."""
+    first = _name(nodes[position])
+    if first != "meta_if":
+        raise ctx.unsupported(
+            nodes[position],
+            f"Unmatched allo.{first}(): no meta_if stands before it.",
+            "meta_elif and meta_else follow a meta_if directly.",
+        )
+    start, taken = position, False
+    while position < len(nodes):
+        node = nodes[position]
+        name = _name(node)
+        if name not in _BRANCHES or (name == "meta_if" and position > start):
+            break
+        assert isinstance(node, ast.With)
+        if not taken and _condition(ctx, node, name):
+            taken = True
+            with ctx.scope():
+                statements.statements(ctx, node.body)
+        position += 1
+        if name == "meta_else":
+            break
+    return position
+
+
+def _condition(ctx: FunctionContext, node: ast.With, name: str) -> bool:
+    call = _call(node)
+    assert call is not None
+    if name == "meta_else":
+        if call.args:
+            raise ctx.unsupported(call, "meta_else() takes no condition.")
+        return True
+    if len(call.args) != 1:
+        raise ctx.unsupported(call, f"{name} takes one condition.")
+    return bool(ctx.constant(call.args[0], f"The condition of {name}"))
+
+
+def with_statement(ctx: FunctionContext, node: ast.With) -> None:
+    """``with allo.meta_for(...) as i``."""
+    call = _call(node)
+    if call is None or _name(node) != "meta_for":
+        raise ctx.unsupported(
+            node.items[0].context_expr,
+            f"Unsupported meta function {ast.unparse(node.items[0].context_expr)}.",
+            "with is for allo.meta_if, meta_elif, meta_else and meta_for.",
+        )
+    if not 1 <= len(call.args) <= 3:
+        raise ctx.unsupported(call, "meta_for takes one to three arguments.")
+    bounds = [ctx.constant(a, "A bound of meta_for") for a in call.args]
+    numbers = [as_int(b) for b in bounds]
+    if None in numbers:
+        raise CompileTimeError("The bounds of meta_for must be integers.", ctx.place(call))
+    if len(numbers) == 3 and numbers[2] == 0:
+        raise CompileTimeError("The step of meta_for must not be zero.", ctx.place(call.args[2]))
+    variable = node.items[0].optional_vars
+    if variable is not None and not isinstance(variable, ast.Name):
+        raise expressions.unsupported_node(ctx, variable)
+    if variable is not None and ctx.find_own(variable.id) is not None and variable.id != "_":
+        raise ctx.unsupported(
+            variable,
+            f"The name {variable.id!r} is already in use. "
+            "Please choose a different name for the loop iterator.",
+        )
+    for value in range(*[n for n in numbers if n is not None]):
+        with ctx.scope():
+            if variable is not None:
+                ctx.bind(variable.id, ConstBinding(value))
+            statements.statements(ctx, node.body)

@@ -1,0 +1,102 @@
+"""Emission of a whole module."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from allo.dialects._mlir import ir
+from allo.dialects.types import signedness_letter
+
+from ..kernel_module import FunctionInfo
+from ..strides import propagate
+from ..tree import Declare, For, Function, If, Stmt, Var, While
+from .functions import FunctionEmitter, signature
+from .mlir_types import TypeCache, dense_text, is_unsigned
+
+
+def emit_module(
+    context: ir.Context,
+    functions: Sequence[Function],
+    declarations: Sequence[FunctionInfo] = (),
+) -> ir.Module:
+    """The core IR of elaborated functions, callees first."""
+    propagate(functions)
+    with context, ir.Location.unknown(context):
+        module = ir.Module.create()
+        types = TypeCache(context)
+        ip = ir.InsertionPoint(module.body)
+        for var in _global_variables(functions):
+            _emit_global(types, var, ip)
+        signatures = {f.name: signature(types, f) for f in functions}
+        for info in declarations:
+            signatures[info.name] = _declare(types, info, ip)
+        for function in functions:
+            FunctionEmitter(types, signatures, function).emit(ip)
+    return module
+
+
+def _global_variables(functions: Sequence[Function]) -> list[Var]:
+    """One variable for each global symbol."""
+    found: dict[str, Var] = {}
+    for function in functions:
+        for var in (*function.globals, *_declared(function.body)):
+            if var.symbol:
+                found.setdefault(var.symbol, var)
+    return list(found.values())
+
+
+def _declared(statements: Sequence[Stmt]) -> list[Var]:
+    found: list[Var] = []
+    for statement in statements:
+        if isinstance(statement, Declare):
+            found.append(statement.var)
+        elif isinstance(statement, For):
+            found += _declared(statement.body)
+        elif isinstance(statement, If):
+            found += _declared(statement.then) + _declared(statement.other)
+        elif isinstance(statement, While):
+            found += _declared(statement.body)
+    return found
+
+
+def _emit_global(types: TypeCache, var: Var, ip: ir.InsertionPoint) -> None:
+    memref = types.memref(var)
+    shape = "x".join([*(str(d) for d in var.shape), str(types.scalar(var.dtype))])
+    text = f"dense<{dense_text(var.init, var.dtype)}> : tensor<{shape}>"
+    attributes = {
+        "sym_name": types.string(var.symbol),
+        "sym_visibility": types.string("private"),
+        "type": ir.TypeAttr.get(memref),
+        "initial_value": ir.Attribute.parse(text),
+    }
+    if var.kind != "stateful":
+        attributes["constant"] = types.unit
+    if is_unsigned(var.dtype):
+        attributes["unsigned"] = types.unit
+    ir.Operation.create(
+        "memref.global", attributes=attributes, loc=types.location(var.place), ip=ip
+    )
+
+
+def _declare(
+    types: TypeCache, info: FunctionInfo, ip: ir.InsertionPoint
+) -> tuple[list[ir.Type], list[ir.Type]]:
+    """A private declaration of an external function."""
+    inputs = [
+        types.memref_of(a.shape, a.dtype) if a.shape else types.scalar(a.dtype) for a in info.args
+    ]
+    attributes = {
+        "sym_name": types.string(info.name),
+        "sym_visibility": types.string("private"),
+        "function_type": ir.TypeAttr.get(ir.FunctionType.get(inputs, [])),
+        "arg_names": types.strings([a.name for a in info.args]),
+        "arg_types": types.strings([a.dtype.name for a in info.args]),
+        "res_types": types.strings([]),
+        "itypes": types.string("".join(signedness_letter(a.dtype) for a in info.args)),
+        "otypes": types.string(""),
+        "external": types.unit,
+    }
+    place = info.place
+    location = types.location(place) if place else ir.Location.unknown()
+    ir.Operation.create("func.func", attributes=attributes, regions=1, loc=location, ip=ip)
+    return inputs, []

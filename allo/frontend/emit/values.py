@@ -1,0 +1,446 @@
+"""Emission of scalar expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import AlloType, Float, Index, Int, UInt
+
+from .. import operations as ops
+from ..affine import Affine, FloorDiv, Mod
+from ..tree import (
+    ArgValue,
+    Binary,
+    Bitcast,
+    CallResult,
+    Cast,
+    Compare,
+    Computed,
+    Const,
+    Expr,
+    IndexValue,
+    Iter,
+    Load,
+    Math,
+    Select,
+    StreamGet,
+    Subscript,
+    Symbol,
+    Var,
+)
+from .mlir_types import TypeCache, is_unsigned
+
+_FLOAT_OPS = {
+    "+": "arith.addf",
+    "-": "arith.subf",
+    "*": "arith.mulf",
+    "/": "arith.divf",
+    "%": "arith.remf",
+    "min": "arith.minimumf",
+    "max": "arith.maximumf",
+    "**": "math.powf",
+}
+_COMMON_OPS = {
+    "+": "arith.addi",
+    "-": "arith.subi",
+    "*": "arith.muli",
+    "<<": "arith.shli",
+    "&": "arith.andi",
+    "|": "arith.ori",
+    "^": "arith.xori",
+}
+_SIGNED_OPS = {
+    "/": "arith.divsi",
+    "//": "arith.floordivsi",
+    "%": "arith.remsi",
+    ">>": "arith.shrsi",
+    "min": "arith.minsi",
+    "max": "arith.maxsi",
+}
+_UNSIGNED_OPS = {
+    "/": "arith.divui",
+    "//": "arith.divui",
+    "%": "arith.remui",
+    ">>": "arith.shrui",
+    "min": "arith.minui",
+    "max": "arith.maxui",
+}
+_EQUALITY = {"==": 0, "!=": 1}
+_SIGNED_ORDER = {"<": 2, "<=": 3, ">": 4, ">=": 5}
+_UNSIGNED_ORDER = {"<": 6, "<=": 7, ">": 8, ">=": 9}
+_FLOAT_ORDER = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
+
+
+class ValueEmitter:
+    """Emits expressions of one function at a moving insertion point.
+
+    Attributes:
+        ip: where the next operation goes.
+        entry: the function's first block, which holds its constants.
+    """
+
+    def __init__(self, types: TypeCache, entry: ir.Block) -> None:
+        self.types = types
+        self.entry = entry
+        self.ip = ir.InsertionPoint(entry)
+        self.values: dict[Any, ir.Value] = {}
+        self._constants: dict[tuple[str, Any], ir.Value] = {}
+        self._memo: dict[Expr, ir.Value] = {}
+        self._last_constant: ir.Operation | None = None
+
+    # --- operations ------------------------------------------------------------------------
+
+    def op(
+        self,
+        name: str,
+        results: Sequence[ir.Type],
+        operands: Sequence[ir.Value],
+        place: SourcePlace,
+        attributes: dict[str, ir.Attribute] | None = None,
+        regions: int = 0,
+    ) -> ir.Operation:
+        """Create an operation here."""
+        return ir.Operation.create(
+            name,
+            results=results,
+            operands=operands,
+            attributes=attributes,
+            regions=regions,
+            loc=self.types.location(place),
+            ip=self.ip,
+        )
+
+    def value_op(
+        self,
+        name: str,
+        result: ir.Type,
+        operands: Sequence[ir.Value],
+        place: SourcePlace,
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
+        """Create an operation with one result here."""
+        return self.op(name, [result], operands, place, attributes).results[0]
+
+    def at_entry(
+        self,
+        name: str,
+        result: ir.Type,
+        operands: Sequence[ir.Value],
+        place: SourcePlace,
+        attributes: dict[str, ir.Attribute] | None = None,
+    ) -> ir.Value:
+        """Create an operation at the top of the function, behind those put there before."""
+        before = self.ip
+        self.ip = self._entry_point()
+        created = self.op(name, [result], operands, place, attributes)
+        self.ip = before
+        self._last_constant = created
+        return created.results[0]
+
+    def _entry_point(self) -> ir.InsertionPoint:
+        if self._last_constant is not None:
+            return ir.InsertionPoint.after(self._last_constant)
+        return ir.InsertionPoint.at_block_begin(self.entry)
+
+    def constant(self, dtype: AlloType, value: int | float, place: SourcePlace) -> ir.Value:
+        """A constant; each one stands once at the top of the function."""
+        attribute = self.types.number(dtype, value)
+        key = (dtype.mlir_name, repr(value) if isinstance(value, float) else str(attribute))
+        found = self._constants.get(key)
+        if found is None:
+            found = self.at_entry(
+                "arith.constant", self.types.scalar(dtype), [], place, {"value": attribute}
+            )
+            self._constants[key] = found
+        return found
+
+    # --- expressions ----------------------------------------------------------------------------
+
+    def begin_statement(self) -> None:
+        """Forget what was computed: a store may change what loads give."""
+        self._memo.clear()
+
+    def emit(self, expr: Expr) -> ir.Value:
+        """The value of an expression; one met twice in a statement is computed once."""
+        found = self._memo.get(expr)
+        if found is None:
+            found = self._memo[expr] = _EMITTERS[type(expr)](self, expr)
+        return found
+
+    def _const(self, expr: Const) -> ir.Value:
+        return self.constant(expr.dtype, expr.value, expr.place)
+
+    def _argument(self, expr: ArgValue) -> ir.Value:
+        return self.values[expr.arg]
+
+    def _load(self, expr: Load) -> ir.Value:
+        name, operands, attributes = self.access(expr.var, expr.indices, expr.place)
+        attributes["from"] = self.types.string(expr.var.name)
+        if is_unsigned(expr.dtype):
+            attributes["unsigned"] = self.types.unit
+        return self.value_op(
+            f"{name}.load", self.types.scalar(expr.dtype), operands, expr.place, attributes
+        )
+
+    def _binary(self, expr: Binary) -> ir.Value:
+        operands = [self.emit(expr.lhs), self.emit(expr.rhs)]
+        name = operation_name(expr.op, expr.dtype)
+        if name == "arith.negf":
+            operands = operands[:1]
+        return self.value_op(name, self.types.scalar(expr.dtype), operands, expr.place)
+
+    def _compare(self, expr: Compare) -> ir.Value:
+        operands = [self.emit(expr.lhs), self.emit(expr.rhs)]
+        name, predicate = comparison(expr.op, expr.lhs.dtype)
+        attributes = {"predicate": self.types.integer(predicate, 64)}
+        return self.value_op(name, self.types.scalar(ops.BOOL), operands, expr.place, attributes)
+
+    def _select(self, expr: Select) -> ir.Value:
+        operands = [self.emit(expr.condition), self.emit(expr.then), self.emit(expr.other)]
+        return self.value_op("arith.select", self.types.scalar(expr.dtype), operands, expr.place)
+
+    def _math(self, expr: Math) -> ir.Value:
+        operands = [self.emit(a) for a in expr.args]
+        return self.value_op(
+            f"math.{expr.function}", self.types.scalar(expr.dtype), operands, expr.place
+        )
+
+    def _bitcast(self, expr: Bitcast) -> ir.Value:
+        return self.value_op(
+            "arith.bitcast", self.types.scalar(expr.dtype), [self.emit(expr.value)], expr.place
+        )
+
+    def _call_result(self, expr: CallResult) -> ir.Value:
+        return self.values[expr.call][expr.position]
+
+    def _computed(self, expr: Computed) -> ir.Value:
+        return self.values[expr.source]
+
+    def _got(self, expr: StreamGet) -> ir.Value:
+        return self.values[expr.get]
+
+    def _cast(self, expr: Cast) -> ir.Value:
+        return self.cast(self.emit(expr.value), expr.value.dtype, expr.dtype, expr.place)
+
+    def cast(
+        self, value: ir.Value, source: AlloType, target: AlloType, place: SourcePlace
+    ) -> ir.Value:
+        """Convert between scalar types; bits that mean the same stay as they are."""
+        for name, step in cast_steps(source, target):
+            value = self.value_op(name, self.types.scalar(step), [value], place)
+        return value
+
+    # --- subscripts -----------------------------------------------------------------------------
+
+    def access(
+        self, var: Var, indices: Sequence[Subscript], place: SourcePlace
+    ) -> tuple[str, list[ir.Value], dict[str, ir.Attribute]]:
+        """(dialect, operands, attributes) of a load or store of ``var[indices]``."""
+        memory = self.values[var]
+        if all(_is_affine(i) for i in indices):
+            operands, affine_map = self.affine_map(indices)  # type: ignore[arg-type]
+            return "affine", [memory, *operands], {"map": affine_map}
+        return "memref", [memory, *(self.subscript(i, place) for i in indices)], {}
+
+    def affine_map(self, results: Sequence[Affine]) -> tuple[list[ir.Value], ir.Attribute]:
+        """(operands, map) of affine expressions."""
+        dims, symbols = _atoms(results)
+        exprs = [_affine_expr(r, dims, symbols) for r in results]
+        mapping = ir.AffineMap.get(len(dims), len(symbols), exprs)
+        return self.atom_values(dims, symbols), ir.AffineMapAttr.get(mapping)
+
+    def atom_values(self, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> list[ir.Value]:
+        """The operands of a map: iterators, then symbols."""
+        return [self.values[d] for d in dims] + [self.symbol(s) for s in symbols]
+
+    def symbol(self, symbol: Symbol) -> ir.Value:
+        """A scalar argument as an index, converted once at the top of the function."""
+        found = self.values.get(symbol)
+        if found is None:
+            dtype = symbol.arg.dtype
+            found = self.values[symbol.arg]
+            for name, step in cast_steps(dtype, ops.INDEX):
+                found = self.at_entry(name, self.types.scalar(step), [found], symbol.arg.place)
+            self.values[symbol] = found
+        return found
+
+    def subscript(self, value: Subscript, place: SourcePlace) -> ir.Value:
+        """A subscript as a value of type index."""
+        if isinstance(value, Affine):
+            return self.affine_value(value, place)
+        return self.emit(value)
+
+    def _index_value(self, expr: IndexValue) -> ir.Value:
+        return self.affine_value(expr.affine, expr.place)
+
+    def affine_value(self, value: Affine, place: SourcePlace) -> ir.Value:
+        """The value of an affine expression."""
+        if value.is_constant:
+            return self.constant(ops.INDEX, value.const, place)
+        if value.const == 0 and len(value.terms) == 1 and value.terms[0][1] == 1:
+            atom = value.terms[0][0]
+            if isinstance(atom, Iter):
+                return self.values[atom]
+            if isinstance(atom, Symbol):
+                return self.symbol(atom)
+        if _is_affine(value):
+            operands, affine_map = self.affine_map([value])
+            return self.value_op(
+                "affine.apply", self.types.index, operands, place, {"map": affine_map}
+            )
+        return self._index_arithmetic(value, place)
+
+    def _index_arithmetic(self, value: Affine, place: SourcePlace) -> ir.Value:
+        """An affine expression of iterators that affine operations may not use."""
+        total: ir.Value | None = None
+        for atom, coefficient in value.terms:
+            term = self._atom(atom, place)
+            if coefficient != 1:
+                factor = self.constant(ops.INDEX, coefficient, place)
+                term = self.value_op("arith.muli", self.types.index, [term, factor], place)
+            total = term if total is None else self._add(total, term, place)
+        if value.const or total is None:
+            constant = self.constant(ops.INDEX, value.const, place)
+            total = constant if total is None else self._add(total, constant, place)
+        return total
+
+    def _add(self, a: ir.Value, b: ir.Value, place: SourcePlace) -> ir.Value:
+        return self.value_op("arith.addi", self.types.index, [a, b], place)
+
+    def _atom(self, atom: Any, place: SourcePlace) -> ir.Value:
+        if isinstance(atom, Iter):
+            return self.values[atom]
+        if isinstance(atom, Symbol):
+            return self.symbol(atom)
+        inner = self.affine_value(atom.value, place)
+        divisor = self.constant(ops.INDEX, atom.divisor, place)
+        quotient = self.value_op("arith.floordivsi", self.types.index, [inner, divisor], place)
+        if isinstance(atom, FloorDiv):
+            return quotient
+        product = self.value_op("arith.muli", self.types.index, [quotient, divisor], place)
+        return self.value_op("arith.subi", self.types.index, [inner, product], place)
+
+
+def operation_name(op: str, dtype: AlloType) -> str:
+    """The ``arith`` or ``math`` operation of an operator on operands of one type."""
+    if isinstance(dtype, Float):
+        return "arith.negf" if op == "neg" else _FLOAT_OPS[op]
+    if op in _COMMON_OPS:
+        return _COMMON_OPS[op]
+    return (_SIGNED_OPS if ops.is_signed(dtype) else _UNSIGNED_OPS)[op]
+
+
+def comparison(op: str, dtype: AlloType) -> tuple[str, int]:
+    """(operation, predicate) of a comparison of operands of one type."""
+    if isinstance(dtype, Float):
+        return "arith.cmpf", _FLOAT_ORDER[op]
+    if op in _EQUALITY:
+        return "arith.cmpi", _EQUALITY[op]
+    order = _SIGNED_ORDER if ops.is_signed(dtype) and dtype.bits > 1 else _UNSIGNED_ORDER
+    return "arith.cmpi", order[op]
+
+
+_I32 = Int(32)
+
+
+def cast_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
+    """The operations that convert ``source`` to ``target``, each with its result type."""
+    if source.mlir_name == target.mlir_name:
+        return []
+    if isinstance(source, Float) and isinstance(target, Float):
+        return _float_to_float(source, target)
+    if isinstance(source, Float):
+        if isinstance(target, Index):
+            return [("arith.fptosi", _I32), ("arith.index_cast", target)]
+        return [("arith.fptoui" if isinstance(target, UInt) else "arith.fptosi", target)]
+    if isinstance(target, Float):
+        if isinstance(source, Index):
+            return [("arith.index_cast", _I32), ("arith.sitofp", target)]
+        signed = isinstance(source, Int) and source.bits > 1
+        return [("arith.sitofp" if signed else "arith.uitofp", target)]
+    return _integer_steps(source, target)
+
+
+def _float_to_float(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
+    if source.bits == target.bits:
+        wide = Float(32)
+        return [("arith.extf", wide), ("arith.truncf", target)]
+    return [("arith.extf" if target.bits > source.bits else "arith.truncf", target)]
+
+
+def _integer_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
+    signed = isinstance(source, Int) and source.bits > 1
+    if isinstance(target, Index):
+        if source.bits > 64:
+            return [("arith.trunci", Int(64)), ("arith.index_cast", target)]
+        return [("arith.index_cast" if signed else "arith.index_castui", target)]
+    if isinstance(source, Index):
+        return [("arith.index_cast", target)]
+    if target.bits < source.bits:
+        return [("arith.trunci", target)]
+    return [("arith.extsi" if signed else "arith.extui", target)]
+
+
+def _is_affine(value: Subscript) -> bool:
+    return isinstance(value, Affine) and all(
+        isinstance(a, Symbol) or a.affine for a in value.atoms()
+    )
+
+
+def _atoms(values: Sequence[Affine]) -> tuple[list[Iter], list[Symbol]]:
+    dims: dict[Iter, None] = {}
+    symbols: dict[Symbol, None] = {}
+    for value in values:
+        for atom in value.atoms():
+            if isinstance(atom, Iter):
+                dims[atom] = None
+            else:
+                symbols[atom] = None
+    return list(dims), list(symbols)
+
+
+def _affine_expr(value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
+    total: ir.AffineExpr | None = None
+    for atom, coefficient in value.terms:
+        term = _atom_expr(atom, dims, symbols)
+        if coefficient != 1:
+            term = term * coefficient
+        total = term if total is None else total + term
+    if total is None:
+        return ir.AffineExpr.get_constant(value.const)
+    return total + value.const if value.const else total
+
+
+def _atom_expr(atom: Any, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
+    if isinstance(atom, Iter):
+        return ir.AffineExpr.get_dim(dims.index(atom))
+    if isinstance(atom, Symbol):
+        return ir.AffineExpr.get_symbol(symbols.index(atom))
+    inner = _affine_expr(atom.value, dims, symbols)
+    if isinstance(atom, Mod):
+        return ir.AffineExpr.get_mod(inner, atom.divisor)
+    return ir.AffineExpr.get_floor_div(inner, atom.divisor)
+
+
+affine_expr = _affine_expr
+atoms_of = _atoms
+is_affine = _is_affine
+
+_EMITTERS: dict[type, Callable[[ValueEmitter, Any], ir.Value]] = {
+    Const: ValueEmitter._const,
+    IndexValue: ValueEmitter._index_value,
+    ArgValue: ValueEmitter._argument,
+    Load: ValueEmitter._load,
+    Binary: ValueEmitter._binary,
+    Compare: ValueEmitter._compare,
+    Select: ValueEmitter._select,
+    Cast: ValueEmitter._cast,
+    Math: ValueEmitter._math,
+    Bitcast: ValueEmitter._bitcast,
+    CallResult: ValueEmitter._call_result,
+    Computed: ValueEmitter._computed,
+    StreamGet: ValueEmitter._got,
+}

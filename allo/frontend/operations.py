@@ -1,0 +1,466 @@
+"""Typed operations on scalar expressions: the typing rules applied, casts inserted, constants folded."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
+from allo.dialects.types import (
+    AlloType,
+    Fixed,
+    Float,
+    Index,
+    Int,
+    Struct,
+    UFixed,
+    UInt,
+    float32,
+    int32,
+)
+
+from .affine import Affine
+from .tree import Binary, Cast, Compare, Const, Expr, IndexValue, Select
+from .typing import RuleSet
+
+BOOL = UInt(1)
+INDEX = Index()
+_WORDS = {
+    "+": "add",
+    "-": "subtract",
+    "*": "multiply",
+    "/": "divide",
+    "//": "divide",
+    "%": "take the remainder of",
+    "**": "raise",
+    "<<": "shift",
+    ">>": "shift",
+    "select": "choose between",
+}
+
+
+def is_integer(dtype: AlloType) -> bool:
+    """Whether a type is Int, UInt or Index."""
+    return isinstance(dtype, (Int, UInt, Index))
+
+
+def is_signed(dtype: AlloType) -> bool:
+    """Whether values of an integer type may be negative; iterators may."""
+    return isinstance(dtype, (Int, Index))
+
+
+def literal(value: int | float, place: SourcePlace) -> Const:
+    """A number written in the program or captured: int32 or float32 where it fits."""
+    if isinstance(value, float):
+        return Const(float32, place, value, literal=True)
+    return Const(smallest_int(int(value)), place, int(value), literal=True)
+
+
+def smallest_int(value: int) -> Int:
+    """The narrowest of int32, int64, int128 … that holds ``value``."""
+    width = 32
+    while not -(1 << (width - 1)) <= value < 1 << (width - 1):
+        width *= 2
+    return int32 if width == 32 else Int(width)
+
+
+def wrap(value: int, dtype: AlloType) -> int:
+    """``value`` in two's complement of an integer type's width."""
+    if isinstance(dtype, Index):
+        return value
+    value &= (1 << dtype.bits) - 1
+    if isinstance(dtype, Int) and value >> (dtype.bits - 1):
+        value -= 1 << dtype.bits
+    return value
+
+
+def refuse_unsupported(dtype: AlloType, place: SourcePlace) -> None:
+    """Refuse the types whose arithmetic is not there yet."""
+    if isinstance(dtype, (Fixed, UFixed)):
+        raise TypeMismatchError(
+            f"Arithmetic on {dtype} is not supported yet.",
+            place,
+            help="use an integer and keep track of the scale, or a float.",
+        )
+    if isinstance(dtype, Struct):
+        raise TypeMismatchError(
+            "A Struct has no arithmetic.", place, help='read one of its fields first: p["x"].'
+        )
+
+
+# --- casts -----------------------------------------------------------------------------
+
+
+def cast(value: Expr, dtype: AlloType, place: SourcePlace | None = None) -> Expr:
+    """``value`` as ``dtype``.
+
+    Raises:
+        TypeMismatchError: when no conversion exists.
+    """
+    if value.dtype == dtype:
+        return value
+    where = place or value.place
+    if isinstance(value, Const):
+        return _cast_constant(value, dtype)
+    if isinstance(value.dtype, (Struct, Fixed, UFixed)) or isinstance(
+        dtype, (Struct, Fixed, UFixed)
+    ):
+        raise TypeMismatchError(f"A value of type {value.dtype} cannot become {dtype}.", where)
+    if isinstance(value, Cast) and _cast_keeps(value, dtype):
+        return cast(value.value, dtype, place)
+    return Cast(dtype, where, value)
+
+
+def _cast_keeps(inner: Cast, dtype: AlloType) -> bool:
+    """Whether casting past ``inner`` gives the same bits: it widened, and ``dtype`` narrows again."""
+    source = inner.value.dtype
+    if not (is_integer(source) and is_integer(inner.dtype) and is_integer(dtype)):
+        return False
+    if isinstance(dtype, Index) or isinstance(inner.dtype, Index):
+        return False
+    return isinstance(source, Index) and dtype.bits <= inner.dtype.bits and dtype.bits > 1
+
+
+def _cast_constant(value: Const, dtype: AlloType) -> Const:
+    number = value.value
+    if isinstance(dtype, Float):
+        return Const(dtype, value.place, float(number), literal=value.literal)
+    if is_integer(dtype):
+        if isinstance(number, float) and not math.isfinite(number):
+            raise TypeMismatchError(f"{number} has no value as {dtype}.", value.place)
+        return Const(dtype, value.place, wrap(int(number), dtype), literal=value.literal)
+    raise TypeMismatchError(f"A number cannot become {dtype} here.", value.place)
+
+
+def truth(value: Expr) -> Expr:
+    """``value`` as one bit: whether it is not zero."""
+    if value.dtype == BOOL:
+        return value
+    if is_integer(value.dtype) and value.dtype.bits == 1:
+        return cast(value, BOOL)
+    refuse_unsupported(value.dtype, value.place)
+    if isinstance(value, Const):
+        return Const(BOOL, value.place, int(bool(value.value)))
+    zero = Const(value.dtype, value.place, 0.0 if isinstance(value.dtype, Float) else 0)
+    return Compare(BOOL, value.place, "!=", value, zero)
+
+
+# --- operations --------------------------------------------------------------------------
+
+
+def result_type(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> AlloType:
+    """The rule's type for ``lhs op rhs``; a refusal names both types."""
+    for side in (lhs, rhs):
+        refuse_unsupported(side.dtype, side.place)
+    left, right = _literal_types(lhs, rhs)
+    found = rules.result(op, left, right)
+    if found is not None:
+        return found
+    verb = _WORDS.get(op, f"apply {op!r} to")
+    raise TypeMismatchError(
+        f"Cannot {verb} {lhs.dtype} and {rhs.dtype}: the {rules.name} typing rules "
+        f"define no {op!r} for this pair.",
+        place,
+        help="cast one side first by assigning it to an annotated variable.",
+    )
+
+
+def _literal_types(lhs: Expr, rhs: Expr) -> tuple[AlloType, AlloType]:
+    """Operand types, where a float literal beside a wider float takes that float's type."""
+    left, right = lhs.dtype, rhs.dtype
+    return _beside(lhs, left, right), _beside(rhs, right, left)
+
+
+def _beside(side: Expr, own: AlloType, other: AlloType) -> AlloType:
+    is_literal = isinstance(side, Const) and side.literal and isinstance(own, Float)
+    return other if is_literal and isinstance(other, Float) and other.bits > own.bits else own
+
+
+def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
+    """``lhs op rhs`` for ``+ - * / // % ** & | ^``, in the rule's type."""
+    dtype = result_type(rules, op, lhs, rhs, place)
+    folded = _fold(op, lhs, rhs, dtype, place)
+    if folded is not None:
+        return folded
+    affine = _affine(op, lhs, rhs, dtype, place)
+    if affine is not None:
+        return affine
+    if op in ("/", "//", "%") and is_integer(dtype):
+        return _divide(rules, op, lhs, rhs, dtype, place)
+    return Binary(dtype, place, op, cast(lhs, dtype), cast(rhs, dtype))
+
+
+def _divide(
+    rules: RuleSet, op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace
+) -> Expr:
+    """Integer division in a type that holds both operands, so that neither loses bits first."""
+    common = rules.result("%", lhs.dtype, rhs.dtype) or dtype
+    fits = isinstance(rhs, Const) and wrap(int(rhs.value), dtype) == rhs.value
+    if fits and is_signed(lhs.dtype) == is_signed(dtype) and lhs.dtype.bits <= dtype.bits:
+        common = dtype
+    return cast(Binary(common, place, op, cast(lhs, common), cast(rhs, common)), dtype, place)
+
+
+def _affine(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Expr | None:
+    """Sums and constant multiples of iterators stay one affine value."""
+    if op not in ("+", "-", "*") or not is_integer(dtype):
+        return None
+    left, right = affine_value(lhs), affine_value(rhs)
+    if left is None or right is None:
+        return None
+    if op == "*" and not (left.is_constant or right.is_constant):
+        return None
+    if op == "*":
+        total = left.scaled(right.const) if right.is_constant else right.scaled(left.const)
+    else:
+        total = left + right if op == "+" else left - right
+    return cast(IndexValue(INDEX, place, total), dtype, place)
+
+
+def affine_value(value: Expr) -> Affine | None:
+    """The affine expression a value is, if it is one whose type cannot have wrapped it."""
+    if isinstance(value, Const) and isinstance(value.value, int) and is_integer(value.dtype):
+        return Affine(value.value)
+    if isinstance(value, IndexValue):
+        return value.affine
+    if isinstance(value, Cast) and isinstance(value.value, IndexValue):
+        wide = isinstance(value.dtype, Int) and value.dtype.bits > 32
+        return value.value.affine if wide else None
+    return None
+
+
+def _fold(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Const | None:
+    if not (isinstance(lhs, Const) and isinstance(rhs, Const)):
+        return None
+    compute = _EXACT.get(op)
+    if compute is None or (op in ("/", "//", "%") and rhs.value == 0):
+        return None
+    both_literal = lhs.literal and rhs.literal
+    if isinstance(dtype, Float):
+        if not both_literal:
+            return None
+        try:
+            return Const(dtype, place, float(compute(lhs.value, rhs.value)), literal=True)
+        except (OverflowError, ValueError, TypeError):
+            return None
+    if isinstance(lhs.value, float) or isinstance(rhs.value, float):
+        return None
+    exact = _INTEGER.get(op, compute)(lhs.value, rhs.value)
+    if wrap(exact, dtype) != exact and both_literal:
+        return Const(smallest_int(exact), place, exact, literal=True)
+    return Const(dtype, place, wrap(exact, dtype), literal=both_literal)
+
+
+def truncating_division(a: int, b: int) -> int:
+    """Division toward zero, as hardware and C divide."""
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+_EXACT: dict[str, Callable] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "/": lambda a, b: a / b,
+    "//": lambda a, b: a // b,
+    "%": math.fmod,
+    "**": lambda a, b: float(a) ** float(b),
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+}
+_INTEGER: dict[str, Callable] = {
+    "/": truncating_division,
+    "%": lambda a, b: a - b * truncating_division(a, b),
+}
+
+
+def shift(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
+    """``lhs << rhs`` and ``lhs >> rhs`` in the left operand's type.
+
+    An amount of the width or more shifts everything out; nothing is left undefined.
+    """
+    dtype = result_type(rules, op, lhs, rhs, place)
+    if isinstance(lhs, Const) and isinstance(rhs, Const) and rhs.value >= 0:
+        return _fold_shift(op, lhs, int(rhs.value), dtype, place)
+    width = dtype.bits
+    amount = _shift_amount(rhs, dtype)
+    if isinstance(rhs, Const):
+        if 0 <= rhs.value < width:
+            return Binary(dtype, place, op, cast(lhs, dtype), amount)
+        return _shifted_out(op, lhs, dtype, place)
+    shifted = Binary(dtype, place, op, cast(lhs, dtype), amount)
+    if isinstance(rhs.dtype, UInt) and (1 << rhs.dtype.bits) <= width:
+        return shifted
+    limit = Const(UInt(rhs.dtype.bits), place, width)
+    if wrap(width, limit.dtype) != width or isinstance(dtype, Index):
+        return shifted
+    inside = Compare(BOOL, place, "<", cast(rhs, limit.dtype), limit)
+    return Select(dtype, place, inside, shifted, _shifted_out(op, lhs, dtype, place))
+
+
+def _fold_shift(op: str, lhs: Const, amount: int, dtype: AlloType, place: SourcePlace) -> Const:
+    exact = int(lhs.value) << amount if op == "<<" else int(lhs.value) >> amount
+    if wrap(exact, dtype) != exact and lhs.literal:
+        return Const(smallest_int(exact), place, exact, literal=True)
+    return Const(dtype, place, wrap(exact, dtype), literal=lhs.literal)
+
+
+def _shift_amount(rhs: Expr, dtype: AlloType) -> Expr:
+    target = dtype if isinstance(dtype, Index) else UInt(dtype.bits)
+    return cast(rhs, target)
+
+
+def _shifted_out(op: str, lhs: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    if op == "<<" or not isinstance(dtype, Int):
+        return Const(dtype, place, 0)
+    return Binary(dtype, place, ">>", cast(lhs, dtype), Const(dtype, place, dtype.bits - 1))
+
+
+def compare(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
+    """A comparison of the operands' true values, one bit."""
+    dtype = result_type(rules, op, lhs, rhs, place)
+    if isinstance(lhs, Const) and isinstance(rhs, Const):
+        value = _COMPARE[op](lhs.value, rhs.value)
+        return Const(BOOL, place, int(value))
+    return Compare(BOOL, place, op, cast(lhs, dtype), cast(rhs, dtype))
+
+
+_COMPARE: dict[str, Callable] = {
+    "==": lambda a, b: a == b,
+    "!=": lambda a, b: a != b,
+    "<": lambda a, b: a < b,
+    "<=": lambda a, b: a <= b,
+    ">": lambda a, b: a > b,
+    ">=": lambda a, b: a >= b,
+}
+
+
+def select(rules: RuleSet, condition: Expr, then: Expr, other: Expr, place: SourcePlace) -> Expr:
+    """``then if condition else other``; both sides are evaluated."""
+    dtype = result_type(rules, "select", then, other, place)
+    bit = truth(condition)
+    if isinstance(bit, Const):
+        return cast(then if bit.value else other, dtype)
+    return Select(dtype, place, bit, cast(then, dtype), cast(other, dtype))
+
+
+def logic(rules: RuleSet, op: str, values: list[Expr], place: SourcePlace) -> Expr:
+    """``and`` / ``or``, not short-circuit."""
+    total = truth(values[0])
+    for value in values[1:]:
+        bit = truth(value)
+        symbol = "&" if op == "and" else "|"
+        folded = _fold(symbol, total, bit, BOOL, place)
+        total = folded or Binary(BOOL, place, symbol, total, bit)
+    return cast(total, rules.logic)
+
+
+def unary(rules: RuleSet, op: str, value: Expr, place: SourcePlace) -> Expr:
+    """``-x``, ``+x``, ``~x`` and ``not x``."""
+    if op == "not":
+        bit = truth(value)
+        if isinstance(bit, Const):
+            return Const(rules.logic, place, 1 - int(bit.value))
+        return cast(Binary(BOOL, place, "^", bit, Const(BOOL, place, 1)), rules.logic)
+    refuse_unsupported(value.dtype, value.place)
+    if op == "~" and not is_integer(value.dtype):
+        raise TypeMismatchError(f"~ needs an integer, not {value.dtype}.", place)
+    if isinstance(value, Const) and value.literal and op != "~":
+        number = -value.value if op == "-" else value.value
+        if isinstance(number, float):
+            return Const(value.dtype, place, number, literal=True)
+        return literal(number, place)
+    affine = affine_value(value)
+    if op == "-" and affine is not None and not isinstance(value, Const):
+        return cast(IndexValue(INDEX, place, -affine), value.dtype, place)
+    dtype = rules.unary(value.dtype)
+    assert dtype is not None
+    operand = cast(value, dtype)
+    if op == "+":
+        return operand
+    if op == "~":
+        return Binary(dtype, place, "^", operand, Const(dtype, place, -1))
+    if isinstance(dtype, Float):
+        return Binary(dtype, place, "neg", operand, operand)
+    return Binary(dtype, place, "-", Const(dtype, place, 0), operand)
+
+
+def min_max(rules: RuleSet, op: str, values: list[Expr], place: SourcePlace) -> Expr:
+    """``min`` or ``max`` of two or more values."""
+    total = values[0]
+    for value in values[1:]:
+        dtype = result_type(rules, op, total, value, place)
+        folded = _fold(op, total, value, dtype, place)
+        total = folded or Binary(dtype, place, op, cast(total, dtype), cast(value, dtype))
+    return total
+
+
+# --- bits ----------------------------------------------------------------------------------
+
+
+def bit_range(value: Expr, low: Expr, width: int, place: SourcePlace) -> Expr:
+    """``value[low : low + width]`` as UInt(width)."""
+    raw = _raw(value, place)
+    shifted = _shift_raw(">>", raw, low, place)
+    return cast(shifted, UInt(width), place)
+
+
+def with_bits(value: Expr, low: Expr, width: int, bits: Expr, place: SourcePlace) -> Expr:
+    """``value`` with ``value[low : low + width]`` replaced by the low bits of ``bits``."""
+    raw = _raw(value, place)
+    dtype = raw.dtype
+    ones = Const(dtype, place, (1 << width) - 1)
+    mask = _shift_raw("<<", ones, low, place)
+    field = _shift_raw("<<", cast(cast(bits, UInt(width)), dtype), low, place)
+    keep: Expr = Binary(dtype, place, "^", mask, Const(dtype, place, (1 << dtype.bits) - 1))
+    if isinstance(mask, Const):
+        keep = Const(dtype, place, (1 << dtype.bits) - 1 - int(mask.value))
+    kept = Binary(dtype, place, "&", raw, keep)
+    return cast(Binary(dtype, place, "|", kept, field), value.dtype, place)
+
+
+def _raw(value: Expr, place: SourcePlace) -> Expr:
+    if not isinstance(value.dtype, (Int, UInt)):
+        raise TypeMismatchError(
+            f"Bits of a value of type {value.dtype} cannot be accessed.",
+            place,
+            help="only integers have bits; use x.bitcast() to see the bits of a float.",
+        )
+    return cast(value, UInt(value.dtype.bits))
+
+
+def _shift_raw(op: str, value: Expr, low: Expr, place: SourcePlace) -> Expr:
+    dtype = value.dtype
+    if isinstance(low, Const):
+        if low.value == 0:
+            return value
+        if isinstance(value, Const) and op == "<<":
+            return Const(dtype, place, wrap(int(value.value) << int(low.value), dtype))
+        return Binary(dtype, place, op, value, Const(dtype, place, int(low.value)))
+    return Binary(dtype, place, op, value, cast(low, dtype))
+
+
+def reverse_bits(value: Expr, place: SourcePlace) -> Expr:
+    """The bits of an integer in the opposite order."""
+    if not isinstance(value.dtype, (Int, UInt)):
+        raise TypeMismatchError(f"Can only reverse integers, not {value.dtype}.", place)
+    width = value.dtype.bits
+    raw = _raw(value, place)
+    total: Expr | None = None
+    for position in range(width):
+        moved = _move_bit(raw, position, width - 1 - position, place)
+        total = moved if total is None else Binary(raw.dtype, place, "|", total, moved)
+    assert total is not None
+    return cast(total, value.dtype, place)
+
+
+def _move_bit(raw: Expr, source: int, target: int, place: SourcePlace) -> Expr:
+    dtype = raw.dtype
+    picked = Binary(dtype, place, "&", raw, Const(dtype, place, 1 << source))
+    if source == target:
+        return picked
+    op, amount = ("<<", target - source) if target > source else (">>", source - target)
+    return Binary(dtype, place, op, picked, Const(dtype, place, amount))

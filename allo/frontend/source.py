@@ -1,0 +1,119 @@
+"""Where a function's text lies: its syntax tree with true lines and columns."""
+
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from allo.dialects.diagnostics import FrontendError, SourcePlace
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A function definition in a file.
+
+    Attributes:
+        file: path, or a name under which ``linecache`` has the text.
+        lines: the file's lines.
+        tree: the ``def``.
+    """
+
+    file: str
+    lines: tuple[str, ...]
+    tree: ast.FunctionDef
+
+    def place(self, node: ast.AST) -> SourcePlace:
+        """The range of a node; columns count characters from 1."""
+        line, end_line = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+        col = self._column(line, node.col_offset)  # type: ignore[attr-defined]
+        end_col = self._column(end_line, node.end_col_offset)  # type: ignore[attr-defined]
+        return SourcePlace(self.file, line, col, end_line, end_col)
+
+    def header(self) -> SourcePlace:
+        """The name in the ``def`` line."""
+        node = self.tree
+        start = self._column(node.lineno, node.col_offset) + len("def ")
+        return SourcePlace(self.file, node.lineno, start, node.lineno, start + len(node.name))
+
+    def nested(self, tree: ast.FunctionDef) -> Source:
+        """A function defined inside this one."""
+        return Source(self.file, self.lines, tree)
+
+    def _column(self, line: int, offset: int) -> int:
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        if text.isascii():
+            return offset + 1
+        return len(text.encode()[:offset].decode(errors="ignore")) + 1
+
+
+def source_of(fn: Callable[..., Any]) -> Source:
+    """The definition of a Python function.
+
+    Raises:
+        FrontendError: when the text cannot be had, or is no longer what was imported.
+    """
+    code = fn.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, fn.__globals__)
+    if not lines:
+        raise FrontendError(
+            f"The source of {fn.__name__!r} cannot be read (it was defined in {code.co_filename}).",
+            help="put the kernel in a file, or pass its source text and global_vars.",
+        )
+    tree = _definition(code, code.co_filename, tuple(lines))
+    return Source(code.co_filename, tuple(lines), tree)
+
+
+def source_of_text(text: str) -> Source:
+    """The first function of a source text, registered so that carets can be drawn."""
+    name = f"<allo source {abs(hash(text)):x}>"
+    lines = text.splitlines(keepends=True)
+    linecache.cache[name] = (len(text), None, lines, name)
+    try:
+        module = ast.parse(text, name)
+    except SyntaxError as error:
+        place = SourcePlace(name, error.lineno or 1, error.offset or 1)
+        raise FrontendError(f"The source text is not Python: {error.msg}.", place) from error
+    for node in module.body:
+        if isinstance(node, ast.FunctionDef):
+            return Source(name, tuple(lines), node)
+    raise FrontendError("The source text defines no function.")
+
+
+@lru_cache(maxsize=32)
+def _definitions(file: str, text: tuple[str, ...]) -> dict[int, list[ast.FunctionDef]]:
+    found: dict[int, list[ast.FunctionDef]] = {}
+    for node in ast.walk(ast.parse("".join(text), file)):
+        if isinstance(node, ast.FunctionDef):
+            first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
+            found.setdefault(first, []).append(node)
+    return found
+
+
+def _definition(code: CodeType, file: str, lines: tuple[str, ...]) -> ast.FunctionDef:
+    try:
+        candidates = _definitions(file, lines).get(code.co_firstlineno, [])
+    except SyntaxError:
+        candidates = []
+    for node in candidates:
+        if node.name == code.co_name and _arguments(node) == _code_arguments(code):
+            return node
+    raise FrontendError(
+        f"The file of {code.co_name!r} changed after it was imported.",
+        SourcePlace(file, code.co_firstlineno),
+        help="import it again, so that the running function and its text agree.",
+    )
+
+
+def _arguments(node: ast.FunctionDef) -> tuple[str, ...]:
+    args = node.args
+    return tuple(a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs))
+
+
+def _code_arguments(code: CodeType) -> tuple[str, ...]:
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]

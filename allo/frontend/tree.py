@@ -1,0 +1,385 @@
+"""The typed, elaborated tree: what `elaborate` leaves and `emit` reads.
+
+Everything a template, a meta construct, a type rule or a whole-array operation stood for has
+been decided: operands are cast, loops are explicit, every expression has a scalar type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Union
+
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import AlloType
+
+from .affine import Affine
+
+Shape = tuple[int | None, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Var:
+    """Storage: an array, or a scalar held in a one-element buffer.
+
+    Attributes:
+        kind: ``arg``, ``local``, ``const`` (constant global), ``stateful``, ``result`` (of a call).
+        symbol: name of the global behind a ``const`` or ``stateful`` variable.
+        init: elements of a ``const`` or ``stateful`` global, a NumPy array.
+        strides: of an array argument that may be a view of a larger array: its strides in
+            elements (None: known at run time only); None for an array of its own.
+        user_declared: a ``const`` the program declares by name, which becomes a local copy of the
+            global as soon as something writes it.
+    """
+
+    name: str
+    dtype: AlloType
+    shape: Shape
+    kind: str
+    place: SourcePlace
+    memory: Any = None
+    symbol: str = ""
+    init: Any = None
+    strides: tuple[int | None, ...] | None = None
+    user_declared: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ScalarArg:
+    """A scalar argument the body never assigns: a value, not storage."""
+
+    name: str
+    dtype: AlloType
+    place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class Iter:
+    """A loop iterator; ``affine`` when its loop is an ``affine.for``."""
+
+    name: str
+    affine: bool
+    place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class Symbol:
+    """A scalar integer argument as an index, constant throughout the function."""
+
+    arg: ScalarArg
+
+
+@dataclass(slots=True, eq=False)
+class StreamRef:
+    """One FIFO as a kernel instance sees it."""
+
+    name: str
+    dtype: AlloType
+    place: SourcePlace
+
+
+# --- expressions: every one has ``dtype`` and ``place`` ------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Const:
+    dtype: AlloType
+    place: SourcePlace
+    value: int | float
+    literal: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class IndexValue:
+    """The value of an affine expression, of type index."""
+
+    dtype: AlloType
+    place: SourcePlace
+    affine: Affine
+
+
+@dataclass(slots=True, eq=False)
+class ArgValue:
+    dtype: AlloType
+    place: SourcePlace
+    arg: ScalarArg
+
+
+Subscript = Union[Affine, "Expr"]
+
+
+@dataclass(slots=True, eq=False)
+class Load:
+    """An element of a variable; a subscript is affine, or an expression of type index."""
+
+    dtype: AlloType
+    place: SourcePlace
+    var: Var
+    indices: tuple[Subscript, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Binary:
+    """``op`` on operands already cast to ``lhs.dtype``; ``op`` is the Python operator, min or max."""
+
+    dtype: AlloType
+    place: SourcePlace
+    op: str
+    lhs: Expr
+    rhs: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Compare:
+    dtype: AlloType
+    place: SourcePlace
+    op: str
+    lhs: Expr
+    rhs: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Select:
+    dtype: AlloType
+    place: SourcePlace
+    condition: Expr
+    then: Expr
+    other: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Cast:
+    dtype: AlloType
+    place: SourcePlace
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Math:
+    """A scalar function of the ``math`` dialect, by its name there."""
+
+    dtype: AlloType
+    place: SourcePlace
+    function: str
+    args: tuple[Expr, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Bitcast:
+    """The same bits as another type of the same width."""
+
+    dtype: AlloType
+    place: SourcePlace
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class CallResult:
+    """One scalar result of a call statement before it."""
+
+    dtype: AlloType
+    place: SourcePlace
+    call: Call
+    position: int
+
+
+@dataclass(slots=True, eq=False)
+class Computed:
+    """A value computed once by an earlier :class:`Compute` statement."""
+
+    dtype: AlloType
+    place: SourcePlace
+    source: Compute
+
+
+@dataclass(slots=True, eq=False)
+class StreamGet:
+    """A value popped by an earlier :class:`Get` statement."""
+
+    dtype: AlloType
+    place: SourcePlace
+    get: Get
+
+
+Expr = (
+    Const
+    | IndexValue
+    | ArgValue
+    | Load
+    | Binary
+    | Compare
+    | Select
+    | Cast
+    | Math
+    | Bitcast
+    | CallResult
+    | Computed
+    | StreamGet
+)
+
+
+# --- statements ------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Declare:
+    """Allocate a local, or fetch a global."""
+
+    place: SourcePlace
+    var: Var
+
+
+@dataclass(slots=True, eq=False)
+class Fill:
+    place: SourcePlace
+    var: Var
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Copy:
+    """All of ``source`` into ``target``: same shape, same element type."""
+
+    place: SourcePlace
+    source: Var
+    target: Var
+
+
+@dataclass(slots=True, eq=False)
+class Store:
+    place: SourcePlace
+    var: Var
+    indices: tuple[Subscript, ...]
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class For:
+    """``for iter in range(max(lower), min(upper), step)`` when affine; else one lower and upper."""
+
+    place: SourcePlace
+    iter: Iter
+    lower: tuple[Subscript, ...]
+    upper: tuple[Subscript, ...]
+    step: Subscript
+    body: list[Stmt]
+    loop_name: str
+    op_name: str | None = None
+    reduction: bool = False
+    pipeline: int | None = None
+    unroll: int | None = None
+
+
+@dataclass(slots=True, eq=False)
+class AffineCondition:
+    """A conjunction of constraints, each ``expr >= 0`` or ``expr == 0``."""
+
+    constraints: tuple[tuple[Affine, bool], ...]
+
+
+@dataclass(slots=True, eq=False)
+class If:
+    place: SourcePlace
+    condition: Expr | AffineCondition
+    then: list[Stmt]
+    other: list[Stmt]
+
+
+@dataclass(slots=True, eq=False)
+class While:
+    """``prelude`` computes what ``condition`` reads, before each test."""
+
+    place: SourcePlace
+    prelude: list[Stmt]
+    condition: Expr
+    body: list[Stmt]
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """A strided part of an array: offset, size and step a dimension; size None drops it."""
+
+    var: Var
+    offsets: tuple[Subscript, ...]
+    sizes: tuple[int | None, ...]
+    steps: tuple[int, ...]
+    place: SourcePlace
+
+
+Argument = Expr | Var | View | StreamRef
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """A call; an array result becomes the variable of ``results`` at its position."""
+
+    place: SourcePlace
+    callee: str
+    args: tuple[Argument, ...]
+    results: tuple[Var | None, ...]
+    name: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Compute:
+    """Evaluate an expression here, once, for several readers."""
+
+    place: SourcePlace
+    value: Expr
+
+
+@dataclass(slots=True, eq=False)
+class Return:
+    place: SourcePlace
+    values: tuple[Expr | Var, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Put:
+    place: SourcePlace
+    stream: StreamRef
+    value: Expr | Var | View
+
+
+@dataclass(slots=True, eq=False)
+class Get:
+    """Pop one element: a scalar, or a block into ``into``."""
+
+    place: SourcePlace
+    stream: StreamRef
+    into: Var | View | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Effect:
+    """``print`` or ``assert``."""
+
+    place: SourcePlace
+    kind: str
+    operands: tuple[Expr, ...]
+    text: str
+
+
+Stmt = (
+    Declare | Fill | Copy | Store | For | If | While | Call | Compute | Return | Put | Get | Effect
+)
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """One function of the core IR, elaborated.
+
+    Attributes:
+        params: a Var for an array, a ScalarArg for a scalar, a StreamRef for a stream.
+        results: declared (dtype, shape) of each result.
+        body: statements, the last a Return.
+        written: the variables some statement stores into.
+    """
+
+    name: str
+    params: list[Var | ScalarArg | StreamRef]
+    results: list[tuple[AlloType, Shape]]
+    body: list[Stmt] = field(default_factory=list)
+    place: SourcePlace | None = None
+    globals: list[Var] = field(default_factory=list)
+    written: set[Var] = field(default_factory=set)
+    attributes: dict[str, Any] = field(default_factory=dict)

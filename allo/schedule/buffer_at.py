@@ -1,0 +1,334 @@
+"""``buffer_at``: accumulate in a small local buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import (
+    body_of,
+    body_operations,
+    induction_variable,
+    inner_point,
+    is_affine_loop,
+    is_loop,
+    make_loop,
+    string_attribute,
+    walk,
+)
+from allo.dialects.affine.maps import BoundMap, bound_map
+from allo.dialects.affine.ranges import value_range
+from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.effects import EffectAnalysis
+from allo.dialects.locations import place_of
+
+from .buffers import (
+    Part,
+    add_index,
+    alloc,
+    declared_attributes,
+    fresh_name,
+    join_maps,
+    linear_map,
+    load,
+    redirect,
+    split_subscripts,
+    store,
+)
+from .handles import Axis, MockBuffer
+from .initial import initial_constant
+from .primitive import primitive
+from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class BufferDim:
+    """One dimension of the new buffer.
+
+    Attributes:
+        position: the array's dimension it stands for.
+        low: smallest inner part; ``extent`` elements from there.
+        name: base name of the loops that walk it.
+    """
+
+    position: int
+    low: int
+    extent: int
+    name: str
+
+
+@primitive
+def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
+    """Accumulate ``target`` in a local buffer that lives for one iteration of ``axis``.
+
+    ::
+
+        s.buffer_at(s.C, "i")
+
+        for i:                             for i:
+            for k:                             C_row: T[N]
+                for j:                         for j_init:  C_row[j] = C[i, j]
+                    C[i, j] += …     ──▶       for k:
+                                                   for j:
+                                                       C_row[j] += …
+                                               for j_back:  C[i, j] = C_row[j]
+
+    The initialisation reads ``target``, or stores the constant it is known to hold there. Both
+    new loops are pipelined with an interval of 1.
+
+    Returns:
+        The handle of the new buffer, ``<target>_row``.
+
+    Raises:
+        ScheduleError: ``axis`` is the innermost loop or one summed over, no loop inside is summed
+            over, or ``target`` is not accessed by affine subscripts alone.
+    """
+    buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
+    loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
+    _check_axis(loop, buffer)
+    accesses = _accesses(s, loop, buffer)
+    inner = [op for op in walk(loop.op) if is_loop(op)]
+    variables = {induction_variable(op): op for op in inner if is_affine_loop(op)}
+    parts = _common_parts(loop, buffer, accesses, variables)
+    _check_reduction(loop, buffer, parts, inner)
+    dims = _buffer_dims(loop, buffer, accesses, parts, variables)
+    constant = initial_constant(
+        s.module, buffer, loop.op, parts, [(d.position, d.low, d.extent) for d in dims]
+    )
+    name = fresh_name(loop.function, f"{buffer.name}_row")
+    _rewrite(loop, buffer, accesses, parts, dims, name, constant)
+    return MockBuffer(loop.func, name)
+
+
+def _fail(loop: FoundLoop, buffer: FoundBuffer, why: str, help: str) -> ScheduleError:
+    return ScheduleError(
+        f"buffer_at: cannot buffer {buffer.name} at loop {loop.name}: {why}.",
+        place_of(loop.op),
+        help=help,
+    )
+
+
+def _check_axis(loop: FoundLoop, buffer: FoundBuffer) -> None:
+    if not is_affine_loop(loop.op):
+        raise _fail(loop, buffer, "its bounds are not affine", "choose a loop of affine bounds.")
+    if buffer.function != loop.function:
+        raise _fail(
+            loop,
+            buffer,
+            f"the array is of function {buffer.func}, the loop of {loop.func}",
+            "name both in one function.",
+        )
+    if not any(is_loop(op) for op in walk(loop.op)):
+        raise _fail(
+            loop,
+            buffer,
+            "it is the innermost loop",
+            "choose a loop with the accumulation's loops inside.",
+        )
+
+
+def _accesses(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
+    effects = EffectAnalysis(s.module.operation)
+    memory = effects.memory_of(buffer.value)
+    found: list[ir.Operation] = []
+    for op in walk(loop.op):
+        touching = [e for e in effects.effects_of(op) if e.memory.key == memory.key]
+        if not touching:
+            continue
+        if op.name not in ("affine.load", "affine.store") or touching[0].value != buffer.value:
+            raise _fail(
+                loop,
+                buffer,
+                f"{op.name} inside it uses the array as a whole or by a subscript that is not affine",
+                "only plain element accesses with affine subscripts can be redirected.",
+            )
+        found.append(op)
+    if not found:
+        raise _fail(
+            loop, buffer, "the array is not used inside it", "choose a loop around its accesses."
+        )
+    if not any(op.name == "affine.store" for op in found):
+        raise _fail(
+            loop,
+            buffer,
+            "nothing is stored to the array inside it",
+            "buffer_at buffers an accumulation; use reuse_at for arrays that are read.",
+        )
+    return found
+
+
+def _common_parts(
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    accesses: Sequence[ir.Operation],
+    variables: dict[ir.Value, ir.Operation],
+) -> list[Part]:
+    first: list[Part] | None = None
+    for op in accesses:
+        parts = split_subscripts(bound_map(op), variables)
+        if parts is None or any(_uses_inside(p.outer, loop.op) for p in parts):
+            raise _fail(
+                loop,
+                buffer,
+                "a subscript is not a sum of loop indices",
+                "subscripts with // or % of inner loops cannot be buffered.",
+            )
+        if first is None:
+            first = parts
+            continue
+        for a, b in zip(first, parts, strict=True):
+            if a.outer.map != b.outer.map or a.outer.operands != b.outer.operands:
+                raise _fail(
+                    loop,
+                    buffer,
+                    "its accesses differ in the part that the loop fixes",
+                    "buffer at an outer loop, around all that the accesses share.",
+                )
+    return first or []
+
+
+def _uses_inside(bound: BoundMap, op: ir.Operation) -> bool:
+    from allo.dialects.affine.loops import is_defined_inside
+
+    own = induction_variable(op)
+    return any(v != own and is_defined_inside(v, op) for v in bound.operands)
+
+
+def _check_reduction(
+    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], inner: Sequence[ir.Operation]
+) -> None:
+    moving = {v for p in parts for v, _ in p.coefficients}
+    own = induction_variable(loop.op)
+    if not any(own in p.outer.operands for p in parts):
+        raise _fail(
+            loop,
+            buffer,
+            "it is a loop the array is summed over",
+            "choose a loop that appears in the array's subscripts.",
+        )
+    if all(is_affine_loop(op) and induction_variable(op) in moving for op in inner):
+        raise _fail(
+            loop,
+            buffer,
+            "no loop inside it sums over the array",
+            "buffer_at serves accumulations; without one a buffer only adds copies.",
+        )
+    if not moving:
+        raise _fail(
+            loop,
+            buffer,
+            "no loop inside it moves over the array",
+            "reorder the loops so that the summed loop is outside, or choose an outer loop.",
+        )
+
+
+def _buffer_dims(
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    accesses: Sequence[ir.Operation],
+    parts: Sequence[Part],
+    variables: dict[ir.Value, ir.Operation],
+) -> list[BufferDim]:
+    every = [split_subscripts(bound_map(op), variables) or [] for op in accesses]
+    dims = []
+    for position in range(len(parts)):
+        moving = [row[position] for row in every if row[position].coefficients]
+        if not moving:
+            continue
+        ranges = [value_range(p.coefficients) for p in moving]
+        if any(r is None for r in ranges):
+            raise _fail(
+                loop,
+                buffer,
+                "the extent of an inner loop is unknown",
+                "loops that index the array need bounds that are constants or affine.",
+            )
+        low = min(r[0] for r in ranges if r)
+        high = max(r[1] for r in ranges if r)
+        if any(not row[position].coefficients for row in every):
+            low, high = min(low, 0), max(high, 0)
+        name = string_attribute(variables[moving[0].coefficients[0][0]], "loop_name") or "loop"
+        dims.append(BufferDim(position, low, high - low + 1, name.removesuffix(".outer")))
+    return dims
+
+
+def _rewrite(
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    accesses: Sequence[ir.Operation],
+    parts: Sequence[Part],
+    dims: Sequence[BufferDim],
+    name: str,
+    constant: ir.Attribute | None,
+) -> None:
+    kind = ir.MemRefType.get([d.extent for d in dims], buffer.type.element_type)
+    stores = [op for op in accesses if op.name == "affine.store"]
+    location = stores[0].location
+    variables = {
+        induction_variable(op): op for op in walk(loop.op) if is_loop(op) and is_affine_loop(op)
+    }
+    first = body_operations(loop.op)[0]
+    start = ir.InsertionPoint(first)
+    attributes = declared_attributes(loop.function, buffer.value)
+    row = alloc(kind, name, attributes, _origin_location(buffer, location), start)
+    for op in accesses:
+        split = split_subscripts(bound_map(op), variables) or []
+        index = join_maps([linear_map(split[d.position].coefficients, -d.low) for d in dims])
+        redirect(op, row, index, name)
+    _copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
+    _copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, inner_point(loop.op))
+
+
+def _origin_location(buffer: FoundBuffer, fallback: ir.Location) -> ir.Location:
+    if isinstance(buffer.value, ir.BlockArgument):
+        return fallback
+    return buffer.value.owner.operation.location
+
+
+def _copy_nest(
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    row: ir.Value,
+    name: str,
+    parts: Sequence[Part],
+    dims: Sequence[BufferDim],
+    suffix: str,
+    constant: ir.Attribute | None,
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+) -> None:
+    element = buffer.type.element_type
+    loops: list[ir.Operation] = []
+    for dim in dims:
+        made = make_loop(f"{dim.name}_{suffix}", 0, dim.extent, loop.op.location, ip)
+        loops.append(made)
+        ip = inner_point(made)
+    interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
+    loops[-1].attributes["pipeline_ii"] = interval
+    index = {
+        d.position: (body_of(made).arguments[0], d.low) for d, made in zip(dims, loops, strict=True)
+    }
+    here = join_maps([linear_map([(body_of(made).arguments[0], 1)], 0) for made in loops])
+    there = join_maps(
+        [
+            add_index(part.outer, *index.get(position, (None, 0)))
+            for position, part in enumerate(parts)
+        ]
+    )
+    if suffix == "back":
+        value = load(row, here, name, location, ip)
+        store(value, buffer.value, there, buffer.name, location, ip)
+        return
+    if constant is None:
+        value = load(buffer.value, there, buffer.name, location, ip)
+    else:
+        made = ir.Operation.create(
+            "arith.constant", results=[element], attributes={"value": constant}, loc=location, ip=ip
+        )
+        value = made.result
+    store(value, row, here, name, location, ip)

@@ -1,0 +1,195 @@
+"""What primitives that make buffers share: names, declared types, subscripts by parts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.maps import BoundMap, linear_form, simplify
+
+from .resolve import buffers_of
+
+
+def fresh_name(function: ir.Operation, wanted: str) -> str:
+    """``wanted``, or with ``_1``, ``_2`` … where a buffer of the function has that name."""
+    taken = buffers_of(function)
+    name, number = wanted, 0
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def declared_attributes(function: ir.Operation, value: ir.Value) -> dict[str, ir.Attribute]:
+    """``unsigned`` and ``dtype`` of the variable behind a memref, for a buffer of the same type."""
+    if isinstance(value, ir.BlockArgument):
+        return _argument_attributes(function, value)
+    attributes = value.owner.operation.attributes
+    return {n: attributes[n] for n in ("unsigned", "dtype") if n in attributes}
+
+
+def _argument_attributes(
+    function: ir.Operation, value: ir.BlockArgument
+) -> dict[str, ir.Attribute]:
+    if "arg_types" not in function.attributes:
+        return {}
+    types = ir.ArrayAttr(function.attributes["arg_types"])
+    text = ir.StringAttr(types[value.arg_number]).value
+    if text.startswith("ui"):
+        return {"unsigned": ir.UnitAttr.get()}
+    if text.startswith(("fixed", "ufixed", "struct")):
+        return {"dtype": ir.StringAttr.get(text)}
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One subscript as ``outer + inner``: the part fixed within a region and the part that moves.
+
+    Attributes:
+        outer: a one-result map over values from outside the region.
+        coefficients: value inside the region to its coefficient; empty when nothing moves.
+    """
+
+    outer: BoundMap
+    coefficients: tuple[tuple[ir.Value, int], ...]
+
+
+def split_subscripts(bound: BoundMap, inside: Collection[ir.Value]) -> list[Part] | None:
+    """Each subscript as outer and inner part; None where an inner part is not linear."""
+    parts: list[Part] = []
+    for expr in bound.map.results:
+        single = simplify(
+            BoundMap(
+                ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr]), bound.operands
+            )
+        )
+        moving = [v for v in single.operands if v in inside]
+        if not moving:
+            parts.append(Part(single, ()))
+            continue
+        form = None
+        if not single.map.n_symbols:
+            form = linear_form(single.map.results[0], single.map.n_dims)
+        if form is None:
+            return None
+        coefficients, constant = form
+        outer = ir.AffineExpr.get_constant(constant)
+        inner: list[tuple[ir.Value, int]] = []
+        for position, (value, c) in enumerate(zip(single.operands, coefficients, strict=True)):
+            if value in inside:
+                inner.append((value, c))
+                continue
+            term = ir.AffineExpr.get_mul(
+                ir.AffineExpr.get_dim(position), ir.AffineExpr.get_constant(c)
+            )
+            outer = ir.AffineExpr.get_add(outer, term)
+        outer_map = BoundMap(ir.AffineMap.get(single.map.n_dims, 0, [outer]), single.operands)
+        parts.append(Part(simplify(outer_map), tuple(inner)))
+    return parts
+
+
+def linear_map(terms: Sequence[tuple[ir.Value, int]], constant: int) -> BoundMap:
+    """The one-result map ``sum(coefficient * value) + constant``."""
+    expr = ir.AffineExpr.get_constant(constant)
+    for position, (_, coefficient) in enumerate(terms):
+        term = ir.AffineExpr.get_mul(
+            ir.AffineExpr.get_dim(position), ir.AffineExpr.get_constant(coefficient)
+        )
+        expr = ir.AffineExpr.get_add(expr, term)
+    made = ir.AffineMap.get(len(terms), 0, [expr])
+    return simplify(BoundMap(made, tuple(value for value, _ in terms)))
+
+
+def add_index(outer: BoundMap, value: ir.Value | None, constant: int = 0) -> BoundMap:
+    """``outer + value + constant`` as a one-result map."""
+    expr = ir.AffineExpr.get_add(outer.map.results[0], ir.AffineExpr.get_constant(constant))
+    dims, symbols = outer.dims, outer.symbols
+    count = len(dims)
+    if value is not None:
+        expr = ir.AffineExpr.get_add(expr, ir.AffineExpr.get_dim(count))
+        dims = (*dims, value)
+        count += 1
+    made = ir.AffineMap.get(count, len(symbols), [expr])
+    return simplify(BoundMap(made, (*dims, *symbols)))
+
+
+def load(
+    memref: ir.Value, bound: BoundMap, name: str, location: ir.Location, ip: ir.InsertionPoint
+) -> ir.Value:
+    """An ``affine.load`` of one element."""
+    kind = ir.MemRefType(memref.type)
+    op = ir.Operation.create(
+        "affine.load",
+        results=[kind.element_type],
+        operands=[memref, *bound.operands],
+        attributes={"map": ir.AffineMapAttr.get(bound.map), "from": ir.StringAttr.get(name)},
+        loc=location,
+        ip=ip,
+    )
+    return op.result
+
+
+def store(
+    value: ir.Value,
+    memref: ir.Value,
+    bound: BoundMap,
+    name: str,
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+) -> ir.Operation:
+    """An ``affine.store`` of one element."""
+    return ir.Operation.create(
+        "affine.store",
+        operands=[value, memref, *bound.operands],
+        attributes={"map": ir.AffineMapAttr.get(bound.map), "to": ir.StringAttr.get(name)},
+        loc=location,
+        ip=ip,
+    )
+
+
+def alloc(
+    kind: ir.MemRefType,
+    name: str,
+    attributes: dict[str, ir.Attribute],
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+) -> ir.Value:
+    """A local array."""
+    named = {
+        "name": ir.StringAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+    }
+    op = ir.Operation.create(
+        "memref.alloc", results=[kind], attributes=attributes | named, loc=location, ip=ip
+    )
+    return op.result
+
+
+def redirect(op: ir.Operation, memref: ir.Value, bound: BoundMap, name: str) -> ir.Operation:
+    """Make a load or store access ``memref`` at ``bound`` instead."""
+    is_load = op.name == "affine.load"
+    lead = [memref] if is_load else [op.operands[0], memref]
+    attributes = {n: op.attributes[n] for n in op.attributes}
+    attributes["map"] = ir.AffineMapAttr.get(bound.map)
+    attributes["from" if is_load else "to"] = ir.StringAttr.get(name)
+    new = ir.Operation.create(
+        op.name,
+        results=[r.type for r in op.results],
+        operands=[*lead, *bound.operands],
+        attributes=attributes,
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    for old, made in zip(op.results, new.results, strict=True):
+        old.replace_all_uses_with(made)
+    op.erase()
+    return new
+
+
+def join_maps(maps: Sequence[BoundMap]) -> BoundMap:
+    """One map with the results of all, in order."""
+    from allo.dialects.affine.loops import join_bounds
+
+    return join_bounds(*maps) if maps else BoundMap(ir.AffineMap.get_empty(), ())

@@ -1,0 +1,73 @@
+"""What every primitive shares: run as a transaction, record for ``compose``, check arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Concatenate
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import ScheduleError, SourcePlace
+
+if TYPE_CHECKING:
+    from .schedule import Schedule
+
+
+def primitive[**P, R](
+    function: Callable[Concatenate[Schedule, P], R],
+) -> Callable[Concatenate[Schedule, P], R]:
+    """Make a function a schedule primitive: atomic, and recorded when it succeeds."""
+
+    @functools.wraps(function)
+    def run(s: Schedule, *args: P.args, **kwargs: P.kwargs) -> R:
+        with transaction(s):
+            result = function(s, *args, **kwargs)
+        s.primitive_sequences.append((function.__name__, list(args), dict(kwargs)))
+        return result
+
+    return run
+
+
+@contextmanager
+def transaction(s: Schedule) -> Iterator[None]:
+    """Edit the module; on any exception it is put back exactly as it was."""
+    with s.context, ir.Location.unknown():
+        backup = s.module.operation.clone()
+        partitions = dict(s.partitioned_arrays)
+        try:
+            yield
+        except BaseException:
+            _restore(s.module, backup)
+            s.partitioned_arrays = partitions
+            raise
+        backup.erase()
+
+
+def _restore(module: ir.Module, backup: ir.Operation) -> None:
+    body = module.body
+    for op in reversed(list(body.operations)):
+        op.operation.erase()
+    end = ir.InsertionPoint(body)
+    for op in list(backup.regions[0].blocks[0].operations):
+        operation = op.operation
+        operation.detach_from_parent()
+        end.insert(operation)
+    backup.erase()
+
+
+def check_integer(
+    value: Any, minimum: int, what: str, help: str, place: SourcePlace | None = None
+) -> int:
+    """``value`` as an int of at least ``minimum``.
+
+    Raises:
+        ScheduleError: otherwise; ``what`` opens the sentence, such as ``"split: the factor"``.
+    """
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise ScheduleError(f"{what} must be an integer, got {value!r}.", place, help=help)
+    number = int(value)
+    if number < minimum:
+        bound = "positive" if minimum == 1 else "zero or more" if minimum == 0 else f">= {minimum}"
+        raise ScheduleError(f"{what} must be {bound}, got {number}.", place, help=help)
+    return number

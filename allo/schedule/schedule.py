@@ -1,0 +1,233 @@
+"""``Schedule``: a kernel's module with the primitives that customise it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
+from allo.target import BuildRequest, find_target
+
+from . import annotate
+from .bands import bands_of
+from .buffer_at import buffer_at
+from .compose import compose
+from .compute_at import compute_at
+from .equivalent import get_equivalent_variables
+from .fuse import fuse
+from .handles import LoopBand, LoopWrapper, MockBuffer
+from .near import suggestion
+from .partition import partition
+from .reorder import reorder
+from .reshape import reshape
+from .resolve import buffers_of, find_function, function_name, functions_of
+from .reuse_at import reuse_at
+from .split import split
+
+
+class Kernel(Protocol):
+    """What a schedule is made of: the frontend's ``KernelModule``, or a :class:`TextKernel`."""
+
+    context: ir.Context
+    module: ir.Module
+    top: str
+    functions: dict[str, Any]
+    stateful: dict[str, tuple[str, str]]
+    ext_libs: list[Any]
+    template_args: tuple[Any, ...]
+
+    @property
+    def func_args(self) -> dict[str, list[Any]]: ...
+
+
+@dataclass(slots=True)
+class TextKernel:
+    """A kernel that came as MLIR text; nothing is known of its Python."""
+
+    context: ir.Context
+    module: ir.Module
+    top: str
+    functions: dict[str, Any] = field(default_factory=dict)
+    stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ext_libs: list[Any] = field(default_factory=list)
+    template_args: tuple[Any, ...] = ()
+
+    @property
+    def func_args(self) -> dict[str, list[Any]]:
+        return {}
+
+
+class Schedule:
+    """A kernel under customisation; every primitive edits ``module`` in place.
+
+    Attributes:
+        context: the MLIR context that owns ``module``.
+        module: the core IR; ``print(s.module)`` shows it.
+        top_func_name: the kernel's name.
+        func_args: function name to its arguments (name, dtype, shape).
+        primitive_sequences: the applied primitives, ``(name, args, kwargs)``, for ``compose``.
+        partitioned_arrays: ``"func:array"`` to its ``(dim, kind, factor)`` calls.
+        ext_libs: external modules the kernels call.
+        inst_list: template arguments the kernel was instantiated with.
+        stateful_var_map: stateful globals to (function, variable).
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.context: ir.Context = kernel.context
+        self.module: ir.Module = kernel.module
+        self.top_func_name: str = kernel.top
+        self.kernel = kernel
+        self.primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]] = []
+        self.partitioned_arrays: dict[str, list[tuple[int, Any, int]]] = {}
+        with self.context:
+            top = find_function(self.module, self.top_func_name)
+            self.original_signature = ir.FunctionType(
+                ir.TypeAttr(top.attributes["function_type"]).value
+            )
+
+    @classmethod
+    def from_text(
+        cls, text: str, top: str | None = None, context: ir.Context | None = None
+    ) -> Schedule:
+        """A schedule of core IR given as MLIR text; ``top`` is the last function by default.
+
+        Raises:
+            ir.MLIRError: when the text does not parse.
+            ScheduleError: when it holds no function.
+        """
+        context = context or make_context()
+        module = ir.Module.parse(text, context)
+        names = list(functions_of(module))
+        if not names:
+            raise ScheduleError("The module holds no function to schedule.")
+        return cls(TextKernel(context, module, top or names[-1]))
+
+    # --- what the kernel holds ------------------------------------------------------------
+
+    @property
+    def func_args(self) -> dict[str, list[Any]]:
+        """Function name to its arguments."""
+        return self.kernel.func_args
+
+    @property
+    def ext_libs(self) -> list[Any]:
+        return self.kernel.ext_libs
+
+    @property
+    def inst_list(self) -> tuple[Any, ...]:
+        return self.kernel.template_args
+
+    @property
+    def stateful_var_map(self) -> dict[str, tuple[str, str]]:
+        return self.kernel.stateful
+
+    @property
+    def top_func(self) -> ir.Operation:
+        """The top function's operation."""
+        return find_function(self.module, self.top_func_name)
+
+    @property
+    def ip(self) -> ir.InsertionPoint:
+        """The insertion point before the top function's terminator."""
+        return ir.InsertionPoint.at_block_terminator(self.top_func.regions[0].blocks[0])
+
+    @property
+    def systolic(self) -> bool:
+        """Whether the module is one function ``gemm`` with one perfect nest of three loops."""
+        if list(functions_of(self.module)) != ["gemm"]:
+            return False
+        bands = bands_of(self.top_func)
+        return len(bands) == 1 and len(bands[0].loops) == 3
+
+    def __getattr__(self, name: str) -> MockBuffer:
+        if name.startswith("_") or "module" not in self.__dict__:
+            raise AttributeError(name)
+        buffers = buffers_of(self.top_func)
+        if name in buffers:
+            return MockBuffer(self.top_func_name, name)
+        raise UnknownHandleError(
+            f"The schedule of {self.top_func_name} has no buffer or attribute {name!r}.",
+            help=suggestion(name, buffers, "its buffers are"),
+        )
+
+    def __repr__(self) -> str:
+        return f"Schedule({self.top_func_name}, {len(self.primitive_sequences)} primitives)"
+
+    # --- primitives -------------------------------------------------------------------------
+
+    split = split
+    reorder = reorder
+    fuse = fuse
+    unroll = annotate.unroll
+    pipeline = annotate.pipeline
+    parallel = annotate.parallel
+    inline = annotate.inline
+    dataflow = annotate.dataflow
+    partition = partition
+    buffer_at = buffer_at
+    reuse_at = reuse_at
+    compute_at = compute_at
+    reshape = reshape
+    compose = compose
+    get_equivalent_variables = get_equivalent_variables
+
+    def get_loops(self, func: str | ir.Operation | ir.OpView | None = None) -> LoopBand:
+        """The bands of a function (the top one by default), each a :class:`LoopBand`."""
+        if func is None:
+            name = self.top_func_name
+        elif isinstance(func, str):
+            name = func
+        else:
+            name = function_name(func.operation)
+        function = find_function(self.module, name)
+        bands: dict[str, LoopBand] = {}
+        for band in bands_of(function):
+            if band.hidden:
+                continue
+            loops = {n: LoopWrapper(name, band.name, n, op) for n, op in band.loops}
+            bands[band.name] = LoopBand(loops, f"band {band.name} of function {name}")
+        return LoopBand(bands, f"function {name}")
+
+    # --- building ---------------------------------------------------------------------------
+
+    def build(
+        self,
+        target: str | None = None,
+        mode: str | None = None,
+        project: str | None = None,
+        configs: dict[str, Any] | None = None,
+        wrap_io: bool = True,
+        **options: Any,
+    ) -> Any:
+        """Hand the module to a back end; the CPU's JIT when no target is named.
+
+        Args:
+            target: a name of ``allo.target.target_names()``.
+            mode: step of the target (``"csim"``, ``"csyn"`` …).
+            project: folder to write.
+            configs: target options.
+            wrap_io: HLS: load and store arrays through burst functions.
+            options: further options of the target.
+
+        Raises:
+            UnsupportedTargetError: no target of this name.
+            BuildError: the target cannot build the module.
+        """
+        name = "llvm" if target is None else target
+        builder = find_target(name)
+        with self.context:
+            text = self.module.operation.get_asm(enable_debug_info=True)
+        return builder(
+            BuildRequest(
+                module_text=text,
+                top=self.top_func_name,
+                target=name,
+                mode=mode,
+                project=project,
+                configs=dict(configs or {}),
+                wrap_io=wrap_io,
+                ext_libs=tuple(self.ext_libs),
+                options=options,
+            )
+        )

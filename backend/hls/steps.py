@@ -1,0 +1,241 @@
+"""The steps beyond csim: C synthesis, co-simulation, emulation.
+
+A vendor's tool runs them where it is installed. Where it is not, csyn and cosim take the open
+road: Allo's own Verilog, simulated by Verilator, with the same type of report.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allo.dialects.boundary import Call
+from allo.dialects.diagnostics import BoundaryError, ToolFailedError, ToolMissingError
+from allo.dialects.report import DesignReport
+from allo.target import BuildRequest, find_target
+
+from .availability import find_tool
+from .csim import bind
+from .csynth import find_report, parse_csynth
+from .process import run_tool
+from .project import host_ports
+
+if TYPE_CHECKING:
+    from .module import HLSModule
+
+log = logging.getLogger(__name__)
+_INSTALL = (
+    "install Vitis (https://www.xilinx.com/support/download.html) and source its settings64.sh"
+)
+
+
+def run_csyn(module: HLSModule) -> DesignReport:
+    """C synthesis; the report is also left in ``module.report``.
+
+    Raises:
+        ToolMissingError: the tool is not installed and ``fallback`` is off.
+        ToolFailedError: the tool failed or ran past its limit.
+    """
+    tool = find_tool(module.platform)
+    if tool is None:
+        rtl = _open_road(module, "csyn")
+        module.report = rtl.report
+        return rtl.report
+    folder = _project_folder(module)
+    _run_tcl(module, tool, folder, "C synthesis")
+    report = parse_csynth(
+        find_report(folder, module.code.top.name), module.platform, module.code.top.name
+    )
+    module.report = report
+    return report
+
+
+def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
+    """Run the synthesised hardware on arrays, in place; ``module.report`` has the measured cycles.
+
+    Raises:
+        ToolMissingError, ToolFailedError: as :func:`run_csyn`.
+        BoundaryError: an argument of the wrong count, shape or type.
+    """
+    tool = find_tool(module.platform)
+    if tool is None:
+        return _open_cosim(module, args)
+    folder = _project_folder(module)
+    call = bind(module.signature, args)
+    _write_inputs(module, call, folder)
+    _run_tcl(module, tool, folder, "C/RTL co-simulation")
+    name = module.code.top.name
+    module.report = parse_csynth(find_report(folder, name), module.platform, name)
+    module.report.measured_cycles = _cosim_cycles(folder, name)
+    outputs = [f"output{p.index}.data" for p in host_ports(module) if p.written]
+    _read_outputs(module, call, folder, outputs)
+    return call.finish()
+
+
+def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
+    """``sw_emu``, ``hw_emu`` or ``hw``: build with v++ and run on the platform ``$XDEVICE``.
+
+    Raises:
+        ToolMissingError: v++ or make is not installed, or ``$XDEVICE`` is not set.
+        ToolFailedError: a step failed or ran past its limit.
+    """
+    for name in ("v++", "make"):
+        if shutil.which(name) is None:
+            raise ToolMissingError(
+                f"{name} is not available; mode {module.mode} needs it.",
+                help=f"{_INSTALL}; mode='csim' and mode='cosim' run without it.",
+            )
+    platform = os.environ.get("XDEVICE")
+    if not platform:
+        raise ToolMissingError(
+            f"The environment variable XDEVICE is not set; mode {module.mode} needs a platform.",
+            help="set it to the path of a .xpfm platform file.",
+        )
+    expected = len(module.args)
+    if len(args) != expected:
+        raise BoundaryError(
+            f"Number of arguments mismatch, got {len(args)} but expected {expected} "
+            "(inputs, then outputs).",
+            module.signature.place,
+        )
+    folder = _project_folder(module)
+    call = bind(module.signature, args)
+    _write_inputs(module, call, folder)
+    run_tool(
+        ["make", "run", f"TARGET={module.mode}", f"PLATFORM={platform}"],
+        folder,
+        what=f"Building and running for {module.mode}",
+        timeout_s=module.options.timeout_s,
+        progress=_progress(module),
+        log=folder / f"{module.mode}.log",
+    )
+    outputs = [p.output_file for p in host_ports(module) if p.written]
+    _read_outputs(module, call, folder, outputs)
+    return call.finish()
+
+
+# --- the open road -------------------------------------------------------------------
+
+
+def _open_road(module: HLSModule, step: str) -> Any:
+    """The same kernel built as Allo's own Verilog."""
+    if not module.options.fallback:
+        raise ToolMissingError(
+            f"{module.platform} is not available; {step} needs it.",
+            help=f"{_INSTALL}, or leave out fallback=False to use Allo's own Verilog.",
+        )
+    log.warning(
+        "%s is not on PATH: %s of %s runs on Allo's own Verilog instead "
+        "(fallback=False forbids it).",
+        module.platform,
+        step,
+        module.top_func_name,
+    )
+    request = module.request
+    configs = {"frequency": module.options.frequency}
+    return find_target("verilog")(
+        BuildRequest(request.module_text, request.top, "verilog", configs=configs)
+    )
+
+
+def _open_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
+    rtl = _open_road(module, "cosim")
+    call = bind(module.signature, args)
+    arguments = args[: len(module.signature.arguments)]
+    results = rtl(*arguments)
+    module.report = rtl.report
+    if call.signature.results or len(args) == len(arguments):
+        return results
+    given = results if isinstance(results, list) else [results]
+    for target, value in zip(args[len(arguments) :], given, strict=True):
+        target[...] = np.asarray(value).reshape(target.shape)
+    return None
+
+
+# --- the vendor's tool ---------------------------------------------------------------
+
+
+def _project_folder(module: HLSModule) -> Path:
+    return module.options.project or module.scratch_folder()
+
+
+def _run_tcl(module: HLSModule, tool: str, folder: Path, what: str) -> None:
+    command = [tool, "-f", "run.tcl"]
+    if Path(tool).name == "vitis-run":
+        command = [tool, "--mode", "hls", "--tcl", "run.tcl"]
+    run_tool(
+        command,
+        folder,
+        what=what,
+        timeout_s=module.options.timeout_s,
+        progress=_progress(module),
+        log=folder / f"{module.platform}.run.log",
+    )
+
+
+def _progress(module: HLSModule):
+    return module.options.progress or (lambda line: log.info("%s", line))
+
+
+def _write_inputs(module: HLSModule, call: Call, folder: Path) -> None:
+    """``input<i>.data``: the values as the C++ types lie in memory."""
+    for position, cells in enumerate(call.inputs):
+        if position < sum(p.param.role == "in" for p in module.args):
+            param = module.args[position].param
+            raw = _to_memory(cells, param.ctype.bits, param.ctype.signed)
+            (folder / f"input{position}.data").write_bytes(raw)
+
+
+def _to_memory(cells: np.ndarray, bits: int, signed: bool) -> bytes:
+    """Cells are zero-extended; ``ap_int`` sign-extends, and counts in words of 8 bytes above 64."""
+    if bits > 64:
+        words = -(-bits // 64) * 8
+        return np.ascontiguousarray(cells[..., :words]).tobytes()
+    if cells.dtype.kind != "u" or not signed or bits == 8 * cells.dtype.itemsize:
+        return cells.tobytes()
+    shift = 8 * cells.dtype.itemsize - bits
+    return ((cells << shift).view(f"i{cells.dtype.itemsize}") >> shift).tobytes()
+
+
+def _read_outputs(module: HLSModule, call: Call, folder: Path, names: Sequence[str]) -> None:
+    written = [k for k, p in enumerate(host_ports(module)) if p.written]
+    cells = [*call.inputs, *call.outputs]
+    for position, name in zip(written, names, strict=True):
+        target = cells[position]
+        path = folder / name
+        if not path.is_file():
+            raise ToolFailedError(f"The run left no {name} in {folder}.")
+        _from_memory(path.read_bytes(), target, module.args[position].param.ctype.bits, path)
+
+
+def _from_memory(raw: bytes, target: np.ndarray, bits: int, path: Path) -> None:
+    words = -(-bits // 64) * 8
+    values = np.frombuffer(raw, np.uint8)
+    if bits > 64:
+        part = target[..., :words]
+        expected = part.size
+    else:
+        part, expected = target, target.nbytes
+    if values.size != expected:
+        raise ToolFailedError(f"{path} holds {values.size} bytes instead of {expected}.")
+    if bits > 64:
+        part[...] = values.reshape(part.shape)
+    else:
+        target[...] = values.view(target.dtype).reshape(target.shape)
+
+
+def _cosim_cycles(folder: Path, top: str) -> int | None:
+    """Measured latency from ``<top>_cosim.rpt``: the largest number of its result row."""
+    for report in sorted(folder.glob(f"**/sim/report/{top}_cosim.rpt")):
+        for line in report.read_text(errors="replace").splitlines():
+            cells = [cell.strip() for cell in line.strip("| ").split("|")]
+            if len(cells) >= 5 and cells[1].lower() == "pass":
+                numbers = [int(cell) for cell in cells[2:5] if cell.isdigit()]
+                return max(numbers) if numbers else None
+    return None

@@ -1,0 +1,286 @@
+"""Control of a function: one pulse starts a region, one pulse says it is in its last cycle.
+
+Every region has ``go``, high in its first cycle, and ``last``, high in its last; the next region's
+``go`` is ``last`` one cycle later, so nothing is lost between regions.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+
+class Control:
+    """Emits the control of one function."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._e = emitter
+        self._calls: dict[str, list[tuple[str, Call]]] = defaultdict(list)
+        self._selected: dict[tuple[str, int], str] = {}
+        self._callee_done: dict[str, str] = {}
+
+    @property
+    def _text(self):
+        return self._e.text
+
+    def emit(self) -> str:
+        """Emit all control; returns the last pulse of the function."""
+        go = self._pulse("go", "%start")
+        return self._region(self._e.function.root, go) if self._e.function.root.children else go
+
+    def _pulse(self, hint: str, following: str) -> str:
+        name = self._text.named(hint)
+        return self._text.register(name, following, 1, reset=0)
+
+    # --- regions ---------------------------------------------------------------
+
+    def _region(self, region: Region, go: str) -> str:
+        match region:
+            case Seq():
+                return self._sequence(region, go)
+            case Block():
+                return self._block(region.body, go)
+            case Leaf():
+                if region.condition is not None:
+                    return self._while_leaf(region, go)
+                return self._leaf(region, go)
+            case Loop():
+                return self._loop(region, go)
+            case If():
+                return self._if(region, go)
+            case While():
+                return self._while(region, go)
+            case Call():
+                return self._call(region, go)
+        raise TypeError(region)
+
+    def _sequence(self, seq: Seq, go: str) -> str:
+        last = go
+        for position, child in enumerate(seq.children):
+            start = go if position == 0 else self._pulse("go", last)
+            last = self._region(child, start)
+        return last
+
+    def _start(self, body: Body, issue: str) -> None:
+        from .emit import Tokens
+
+        self._e.tokens[body.number] = Tokens(body, issue, [issue])
+
+    def _block(self, body: Body, go: str) -> str:
+        self._start(body, go)
+        return self._e.valid(body, body.depth - 1)
+
+    def _if(self, region: If, go: str) -> str:
+        condition = self._e.stable_value(region.condition)
+        taken = self._text.all_of(go, condition)
+        refused = self._text.all_of(go, self._text.invert(condition))
+        ends = []
+        for branch, start in ((region.then, taken), (region.other, refused)):
+            ends.append(self._sequence(branch, start) if branch.children else start)
+        return self._text.any_of(*ends)
+
+    def _while(self, region: While, go: str) -> str:
+        again = self._text.named("again")
+        start = self._text.any_of(go, again)
+        decide = self._pulse("decide", self._sequence(region.test, start))
+        condition = self._e.stable_value(region.condition)
+        taken = self._text.all_of(decide, condition)
+        end = self._sequence(region.child, taken) if region.child.children else taken
+        self._text.register(again, end, 1, reset=0)
+        return self._text.all_of(decide, self._text.invert(condition))
+
+    # --- loops --------------------------------------------------------------------
+
+    def _loop(self, region: Loop, go: str) -> str:
+        text = self._text
+        again = text.named("again")
+        end = text.named(f"{region.level.name}_end")
+        if region.level.trips is not None:
+            start = text.any_of(go, again)
+            final = self._counters([region.level], end)
+            skipped = ""
+        else:
+            enter, skipped, final = self._range_loop(region.level, go, end)
+            start = text.any_of(enter, again)
+        last_of_child = self._sequence(region.child, start)
+        self._e.alias(end, last_of_child, 1)
+        text.register(again, text.all_of(end, text.invert(final)), 1, reset=0)
+        finished = text.all_of(end, final)
+        return text.any_of(finished, skipped) if skipped else finished
+
+    def _leaf(self, leaf: Leaf, go: str) -> str:
+        text, body, emitter = self._text, leaf.body, self._e
+        for level in leaf.levels:
+            emitter.homes[level.iv.number] = body
+        advance = text.named(f"b{body.number}_advance")
+        skipped = ""
+        if leaf.levels[0].trips is not None:
+            final = self._counters(leaf.levels, advance)
+            enter = go
+        else:
+            enter, skipped, final = self._range_loop(leaf.levels[0], go, advance)
+        issue = self._issue(leaf, enter, final)
+        emitter.alias(advance, emitter.valid(body, body.ii - 1), 1)
+        last = self._last_token(body, issue, final)
+        return text.any_of(last, skipped) if skipped else last
+
+    def _issue(self, leaf: Leaf, enter: str, final: str) -> str:
+        """High in the first cycle of each iteration."""
+        text, body = self._text, leaf.body
+        more = text.invert(final)
+        if all(level.trips == 1 for level in leaf.levels):
+            self._start(body, enter)
+            return enter
+        active = text.named(f"b{body.number}_active")
+        issue = text.named(f"b{body.number}_issue")
+        self._start(body, issue)
+        if body.ii == 1:
+            self._e.alias(issue, text.any_of(enter, active), 1)
+            text.register(active, more, 1, enable=issue, reset=0, place=leaf.place)
+            return issue
+        step = self._e.valid(body, body.ii - 1)
+        text.register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
+        self._e.alias(issue, text.any_of(enter, active), 1)
+        return issue
+
+    def _last_token(self, body: Body, issue: str, final: str) -> str:
+        """High in the last cycle of the last iteration."""
+        text = self._text
+        if body.depth <= body.ii:
+            return text.all_of(self._e.valid(body, body.depth - 1), final)
+        token = text.all_of(self._e.valid(body, body.ii - 1), final)
+        for step in range(body.ii, body.depth):
+            token = self._pulse(f"b{body.number}_last{step}", token)
+        return token
+
+    def _counters(self, levels: list[Level], advance: str) -> str:
+        """Counters of a nest with constant bounds; returns "this is the last iteration"."""
+        text, emitter = self._text, self._e
+        carry, finals = advance, []
+        for level in reversed(levels):
+            width, trips = level.iv.width, level.trips or 1
+            if trips == 1:
+                emitter.stable[level.iv.number] = text.const(0, width)
+                continue
+            name = text.named(level.name)
+            emitter.stable[level.iv.number] = name
+            emitter.debug[name[1:]] = f"loop {level.name} ({level.place})"
+            end = text.compare("eq", name, text.const(trips - 1, width), width)
+            following = text.binary("add", name, text.const(1, width), width)
+            if trips != 1 << width:
+                following = text.mux(end, text.const(0, width), following, width)
+            text.register(name, following, width, enable=carry, reset=0, place=level.place)
+            carry = text.all_of(carry, end)
+            finals.append(end)
+        return text.all_of(*finals)
+
+    def _range_loop(self, level: Level, go: str, advance: str) -> tuple[str, str, str]:
+        """A loop with bounds known at run time: (enter, skipped, "last iteration")."""
+        text, emitter = self._text, self._e
+        assert level.lower is not None and level.upper is not None
+        lower, upper = emitter.stable_value(level.lower), emitter.stable_value(level.upper)
+        held = text.named(f"{level.name}_held")
+        current = text.named(level.name)
+        emitter.alias(current, text.mux(go, lower, held, 32), 32)
+        emitter.stable[level.iv.number] = current
+        emitter.debug[held[1:]] = f"loop {level.name} ({level.place})"
+        wide = text.binary(
+            "add",
+            text.extend(current, 32, 33, signed=True),
+            text.const(level.step, 33),
+            33,
+            level.place,
+        )
+        following = text.slice(wide, 0, 32, 33)
+        final = text.compare("sge", wide, text.extend(upper, 32, 33, signed=True), 33)
+        text.register(
+            held,
+            text.mux(advance, following, current, 32),
+            32,
+            enable=text.any_of(advance, go),
+            place=level.place,
+        )
+        some = text.compare("slt", lower, upper, 32)
+        return text.all_of(go, some), text.all_of(go, text.invert(some)), final
+
+    def _while_leaf(self, leaf: Leaf, go: str) -> str:
+        text, body = self._text, leaf.body
+        again = text.named("again")
+        self._start(body, text.any_of(go, again))
+        end = self._e.valid(body, body.depth - 1)
+        assert leaf.condition is not None
+        condition = text.fresh()
+        self._e.alias(condition, self._e.value(leaf.condition, body, body.depth - 1), 1)
+        text.register(again, text.all_of(end, condition), 1, reset=0, place=leaf.place)
+        return text.all_of(end, text.invert(condition))
+
+    # --- calls ------------------------------------------------------------------------
+
+    def _call(self, call: Call, go: str) -> str:
+        sites = self._calls[call.callee]
+        sites.append((go, call))
+        number = len(sites) - 1
+        selected = self._text.named(f"{call.callee}_site{number}")
+        self._selected[call.callee, number] = selected
+        done = self._callee_done.setdefault(call.callee, self._text.fresh())
+        last = self._text.all_of(done, selected)
+        for position, node in enumerate(call.results):
+            name = self._text.named(f"{call.callee}_res{position}_{number}")
+            self._e.stable[node.number] = name
+        return last
+
+    def finish(self) -> None:
+        """Emit the instances of callees, after every call is known."""
+        for callee, sites in self._calls.items():
+            self._instance(callee, sites)
+
+    def _instance(self, callee: str, sites: list[tuple[str, Call]]) -> None:
+        text, emitter = self._text, self._e
+        interface = emitter.callees[callee]
+        start = text.any_of(*(go for go, _ in sites))
+        for number, (go, call) in enumerate(sites):
+            text.register(
+                self._selected[callee, number], go, 1, enable=start, reset=0, place=call.place
+            )
+        inputs = ["clk: %clk: !seq.clock", "rst: %rst: i1", f"start: {start}: i1"]
+        for position, (name, width) in enumerate(interface.scalars_in):
+            users = [(go, emitter.stable_value(c.scalars[position])) for go, c in sites]
+            inputs.append(f"{name}: {text.choose(users, width)}: i{width}")
+        names: list[str] = []
+        outputs: list[str] = []
+        selections = [self._selected[callee, n] for n in range(len(sites))]
+        calls = [call for _, call in sites]
+        inputs += emitter.memories.connect(interface, calls, selections, names, outputs)
+        done = self._callee_done[callee]
+        names.append(done)
+        outputs.append("done: i1")
+        self._results(interface, sites, callee, names, outputs)
+        text.line(
+            f'{", ".join(names)} = hw.instance "{callee}" @{interface.module}'
+            f"({', '.join(inputs)}) -> ({', '.join(outputs)})",
+            calls[0].place,
+        )
+
+    def _results(
+        self,
+        interface,
+        sites: list[tuple[str, Call]],
+        callee: str,
+        names: list[str],
+        outputs: list[str],
+    ) -> None:
+        text = self._text
+        for position, (name, width) in enumerate(interface.scalars_out):
+            value = text.fresh()
+            names.append(value)
+            outputs.append(f"{name}: i{width}")
+            for number, (_, call) in enumerate(sites):
+                node: Node = call.results[position]
+                enable = text.all_of(self._callee_done[callee], self._selected[callee, number])
+                held = self._e.stable[node.number]
+                text.register(held, value, width, enable=enable, place=call.place)

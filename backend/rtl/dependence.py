@@ -1,0 +1,194 @@
+"""Orders between memory accesses of a body, within an iteration and across iterations.
+
+Distances count flattened iterations of the nest and are exact where both subscripts have the
+same coefficients; anything else is assumed to meet in the next iteration unless ranges exclude it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import gcd
+
+from .graph import Access, Array, Body, Edge, Level, Node
+from .linear import Lin, common_factor, subtract
+
+UNBOUNDED = 1 << 40
+SEARCH_LIMIT = 20000
+
+
+def add_edges(body: Body, levels: list[Level], carried: bool) -> None:
+    """Fill ``body.edges`` from its memory accesses."""
+    body.edges = [edge for edge in body.edges if edge.array is None]
+    by_array: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        if node.access is not None and node.kind in ("load", "store"):
+            by_array[node.access.array.number].append(node)
+    distances = Distances(body, levels) if carried else None
+    for nodes in by_array.values():
+        if not any(n.kind == "store" for n in nodes):
+            continue
+        for group in _groups(nodes):
+            _order(body, group, distances)
+
+
+def _groups(nodes: list[Node]) -> list[list[Node]]:
+    """Accesses by bank where every bank is known, else all together."""
+    if any(n.access is None or n.access.bank is None for n in nodes):
+        return [nodes]
+    groups: dict[int | None, list[Node]] = defaultdict(list)
+    for node in nodes:
+        assert node.access is not None
+        groups[node.access.bank].append(node)
+    return list(groups.values())
+
+
+def _order(body: Body, nodes: list[Node], distances: Distances | None) -> None:
+    for position, first in enumerate(nodes):
+        for second in nodes[position:]:
+            if first.kind == "load" and second.kind == "load":
+                continue
+            a, b = first.access, second.access
+            assert a is not None and b is not None
+            if first is not second and may_meet(a.index, b.index):
+                body.edges.append(Edge(first, second, _latency(first, second), 0, a.array))
+            if distances is None:
+                continue
+            for source, target in ((first, second), (second, first)):
+                assert source.access is not None and target.access is not None
+                distance = distances.least(source.access, target.access)
+                if distance is not None:
+                    latency = _latency(source, target)
+                    body.edges.append(Edge(source, target, latency, distance, a.array))
+                if first is second:
+                    break
+
+
+def _latency(source: Node, target: Node) -> int:
+    """Cycles from access to access: a read sees the word before a write of the same cycle."""
+    return 1 if source.kind == "store" else 0
+
+
+def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
+    """Whether two subscripts of one iteration may name the same element."""
+    for x, y in zip(a, b, strict=True):
+        difference = subtract(x, y)
+        low, high = difference.bounds()
+        if low > 0 or high < 0:
+            return False
+        step = common_factor(difference)
+        if step and difference.const % step:
+            return False
+        if difference.is_const and difference.const:
+            return False
+    return True
+
+
+class Distances:
+    """Least distances, in flattened iterations, at which accesses of a nest meet again."""
+
+    def __init__(self, body: Body, levels: list[Level]) -> None:
+        self._body = body
+        self._position = {level.iv.number: i for i, level in enumerate(levels)}
+        self._steps = [1 if level.trips is not None else level.step for level in levels]
+        self._trips = [level.trips or UNBOUNDED for level in levels]
+        self._strides = [1] * len(levels)
+        for i in reversed(range(len(levels) - 1)):
+            self._strides[i] = self._strides[i + 1] * self._trips[i + 1]
+        self._solved: dict[tuple[object, ...], int | None] = {}
+
+    def least(self, source: Access, target: Access) -> int | None:
+        """The smallest d > 0 with element(source, n) = element(target, n + d); None if none."""
+        rows: list[tuple[tuple[int, ...], int]] = []
+        exact = True
+        for x, y in zip(source.index, target.index, strict=True):
+            row = self._row(x, y)
+            if row is None:
+                exact = False
+                if _apart(x, y):
+                    return None
+                continue
+            rows.append(row)
+        key = (tuple(rows), exact)
+        if key not in self._solved:
+            self._solved[key] = self._solve(rows)
+        return self._solved[key]
+
+    def _row(self, x: Lin, y: Lin) -> tuple[tuple[int, ...], int] | None:
+        """One equation ``coefficients * delta = right`` or None where the subscripts differ in kind."""
+        if x.signature != y.signature:
+            return None
+        coefficients = [0] * len(self._trips)
+        for node, factor in x.terms:
+            position = self._position.get(node.number)
+            if position is not None:
+                coefficients[position] = factor * self._steps[position]
+            elif node.body is self._body:
+                return None
+        return tuple(coefficients), x.const - y.const
+
+    def _solve(self, rows: list[tuple[tuple[int, ...], int]]) -> int | None:
+        for coefficients, right in rows:
+            step = 0
+            for c in coefficients:
+                step = gcd(step, c)
+            if (step == 0 and right) or (step and right % step):
+                return None
+        budget = [SEARCH_LIMIT]
+        delta = self._search(0, rows, False, budget)
+        if delta is None:
+            return None if budget[0] > 0 else 1
+        return sum(d * s for d, s in zip(delta, self._strides, strict=True))
+
+    def _search(
+        self,
+        level: int,
+        rows: list[tuple[tuple[int, ...], int]],
+        positive: bool,
+        budget: list[int],
+    ) -> list[int] | None:
+        """The lexicographically least positive delta from ``level`` on."""
+        if level == len(self._trips):
+            return [] if positive and all(right == 0 for _, right in rows) else None
+        reach = self._trips[level] - 1
+        for value in self._candidates(level, rows, positive, reach):
+            budget[0] -= 1
+            if budget[0] <= 0:
+                return None
+            left = [(c, right - c[level] * value) for c, right in rows]
+            if not all(self._reachable(level + 1, c, right) for c, right in left):
+                continue
+            rest = self._search(level + 1, left, positive or value > 0, budget)
+            if rest is not None:
+                return [value, *rest]
+        return None
+
+    def _candidates(self, level, rows, positive: bool, reach: int):
+        low, high = (-reach if positive else 0), reach
+        last = [all(x == 0 for x in c[level + 1 :]) for c, _ in rows]
+        for (c, right), final in zip(rows, last, strict=True):
+            if final and c[level]:
+                if right % c[level]:
+                    return ()
+                value = right // c[level]
+                return (value,) if low <= value <= high else ()
+        return range(low, high + 1)
+
+    def _reachable(self, level: int, coefficients: tuple[int, ...], right: int) -> bool:
+        most = sum(
+            abs(c) * (t - 1) for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
+        )
+        return abs(right) <= most
+
+
+def _apart(x: Lin, y: Lin) -> bool:
+    """Whether ranges or divisibility keep two subscripts apart in all iterations."""
+    a, b = x.bounds(), y.bounds()
+    if a[1] < b[0] or b[1] < a[0]:
+        return True
+    step = gcd(common_factor(x), common_factor(y))
+    return bool(step) and (x.const - y.const) % step != 0
+
+
+def users_of(array: Array, body: Body) -> list[Node]:
+    """Accesses of an array in a body, in program order."""
+    return [n for n in body.nodes if n.access is not None and n.access.array is array]

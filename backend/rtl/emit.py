@@ -1,0 +1,282 @@
+"""One scheduled and bound function to the text of its hw.module."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from .bind import Binding, Interface
+from .control import Control
+from .graph import Array, Body, Function, Node
+from .memories import Memories
+from .operators.spec import Operator
+from .prune import bodies_of
+from .text import Locations, ModuleText, identifier
+
+
+@dataclass(slots=True)
+class Tokens:
+    """When a body runs: ``issue`` is high in the first cycle of each iteration."""
+
+    body: Body
+    issue: str
+    valid: list[str] = field(default_factory=list)
+
+
+class Emitter:
+    """Writes one function."""
+
+    def __init__(
+        self,
+        function: Function,
+        static: Body,
+        binding: Binding,
+        callees: dict[str, Interface],
+        locations: Locations,
+    ) -> None:
+        self.function = function
+        self.static = static
+        self.binding = binding
+        self.callees = callees
+        self.text = ModuleText(function.module, locations)
+        self.tokens: dict[int, Tokens] = {}
+        self.homes: dict[int, Body] = {}
+        self.stable: dict[int, str] = {}
+        self.raw: dict[int, str] = {}
+        self._chains: dict[tuple[int, int], str] = {}
+        self._units: dict[tuple[str, int], list[tuple[str, list[str]]]] = defaultdict(list)
+        self._unit_results: dict[tuple[str, int], str] = {}
+        self.memories = Memories(self)
+        self.control = Control(self)
+        self.debug: dict[str, str] = {}
+
+    def run(self) -> Interface:
+        """Emit everything; the text is then in ``self.text``."""
+        interface = Interface(self.function.module, self.function.cycles)
+        self.text.input("start", "i1")
+        for name in ("start", "done"):
+            self.text.reserve(name)
+        self._scalar_inputs(interface)
+        self.memories.declare(interface)
+        last = self.control.emit()
+        for body in bodies_of(self.function.root):
+            self._emit_body(body)
+        self.control.finish()
+        self._emit_units()
+        self.memories.finish()
+        self.text.output("done", "i1", self._done(last))
+        self._scalar_outputs(interface)
+        return interface
+
+    # --- interface -----------------------------------------------------------------
+
+    def _scalar_inputs(self, interface: Interface) -> None:
+        for node in self.function.scalar_args:
+            name = identifier(node.label)
+            self.text.reserve(name)
+            port = self.text.input(name, f"i{node.width}")
+            held = self.text.named(f"{name}_held")
+            self.text.register(held, port, node.width, enable="%start", place=self.function.place)
+            self.stable[node.number] = held
+            interface.scalars_in.append((name, node.width))
+
+    def _done(self, last: str) -> str:
+        if not any(isinstance(value, Node) for value in self.function.returned):
+            return last
+        return self.text.register(
+            self.text.named("done_q"), last, 1, reset=0, place=self.function.place
+        )
+
+    def _scalar_outputs(self, interface: Interface) -> None:
+        results = [v for v in self.function.returned if isinstance(v, Node)]
+        taken = {name for name, _ in interface.scalars_in}
+        for position, node in enumerate(results):
+            name = "res" if len(self.function.returned) == 1 else f"res{position}"
+            while name in taken:
+                name += "_"
+            taken.add(name)
+            self.text.output(name, f"i{node.width}", self.stable_value(node))
+            interface.scalars_out.append((name, node.width))
+
+    # --- values ----------------------------------------------------------------------
+
+    def valid(self, body: Body, time: int) -> str:
+        """High when the step ``time`` of an iteration runs."""
+        tokens = self.tokens[body.number]
+        while len(tokens.valid) <= time:
+            step = len(tokens.valid)
+            name = self.text.named(f"b{body.number}_run{step}")
+            self.text.register(name, tokens.valid[-1], 1, reset=0)
+            tokens.valid.append(name)
+        return tokens.valid[time]
+
+    def value(self, node: Node, body: Body, time: int) -> str:
+        """A node's value as step ``time`` of a body sees it."""
+        if node.kind == "const":
+            return self.text.const(node.data, node.width)
+        if self.homes.get(node.number) is body:
+            return self._held(node, self.stable[node.number], body, -1, time, first=1)
+        if node.is_free or node.body is not body:
+            return self.stable_value(node)
+        if time == node.avail:
+            return self.raw_value(node)
+        return self._held(node, self.raw_value(node), body, node.avail, time, first=0)
+
+    def stable_value(self, node: Node) -> str:
+        """A node's value where it does not change: constants, held values, logic on them."""
+        if node.kind == "const":
+            return self.text.const(node.data, node.width)
+        found = self.stable.get(node.number)
+        if found is not None:
+            return found
+        if node.body is self.static:
+            operands = [self.stable_value(o) for o in node.operands]
+            name = self._compute(node, operands)
+        else:
+            assert node.body is not None
+            name = self._held(node, self.raw_value(node), node.body, node.avail, node.avail + 1, 0)
+        self.stable[node.number] = name
+        return name
+
+    def raw_value(self, node: Node) -> str:
+        """The name under which the node's own logic gives its value."""
+        name = self.raw.get(node.number)
+        if name is None:
+            name = self.raw[node.number] = self.text.fresh()
+        return name
+
+    def _held(self, node: Node, base: str, body: Body, born: int, time: int, first: int) -> str:
+        """The copy of a value that holds in step ``time``; ``born`` is the cycle it appears.
+
+        Copy ``k`` is loaded ``(k - 1) * ii`` cycles after ``born``; ``first`` is the number of
+        the copy that ``base`` itself is (1 for a counter, which holds for a whole interval).
+        """
+        ii = body.ii
+        wanted = -(-(time - born) // ii)
+        name = base
+        for copy in range(first + 1, wanted + 1):
+            key = (node.number, copy)
+            found = self._chains.get(key)
+            if found is None:
+                step = born + (copy - 1) * ii
+                label = node.label or node.kind
+                found = self.text.named(f"{label}_b{body.number}_{step + 1}")
+                enable = "" if ii == 1 and body.overlaps else self.valid(body, step)
+                self.text.register(found, name, node.width, enable=enable, place=node.place)
+                self._chains[key] = found
+                if node.place is not None:
+                    self.debug[found[1:]] = str(node.place)
+            name = found
+        return name
+
+    # --- bodies ------------------------------------------------------------------------
+
+    def _emit_body(self, body: Body) -> None:
+        for node in body.nodes:
+            match node.kind:
+                case "load":
+                    self.memories.load(node, body)
+                case "store":
+                    self.memories.store(node, body)
+                case _:
+                    operands = [self.value(o, body, node.time) for o in node.operands]
+                    result = self._compute(node, operands, body)
+                    self._name_raw(node, result)
+
+    def _name_raw(self, node: Node, result: str) -> None:
+        known = self.raw.get(node.number)
+        if known is None:
+            self.raw[node.number] = result
+        elif known != result:
+            self.alias(known, result, node.width)
+
+    def alias(self, name: str, value: str, width: int) -> None:
+        """Give a value that was promised a name."""
+        self.text.line(f"{name} = comb.or {value} : i{width}")
+
+    def _compute(self, node: Node, operands: list[str], body: Body | None = None) -> str:
+        match node.kind:
+            case "lin":
+                return self._linear(node, operands)
+            case "wire":
+                return self._wire(node, operands[0])
+        operator = node.operator
+        assert operator is not None
+        if operator.latency == 0:
+            assert operator.emit is not None
+            lines, result = operator.emit(operands, self.text.fresh)
+            for line in lines:
+                self.text.line(line, node.place)
+            return result
+        assert body is not None
+        key = (operator.module, node.unit)
+        self._units[key].append((self.valid(body, node.time), operands))
+        if key not in self._unit_results:
+            self._unit_results[key] = self.text.fresh()
+        return self._unit_results[key]
+
+    def _wire(self, node: Node, operand: str) -> str:
+        how, low = node.data
+        source = node.operands[0].width
+        if how == "slice":
+            return self.text.slice(operand, low, node.width, source)
+        return self.text.extend(operand, source, node.width, signed=how == "sext")
+
+    def _linear(self, node: Node, operands: list[str]) -> str:
+        width, text = node.width, self.text
+        total = ""
+        for (symbol, factor), operand in zip(node.data.terms, operands, strict=True):
+            value = text.extend(operand, symbol.width, width, signed=symbol.low < 0)
+            if factor % (1 << width) == 0:
+                continue
+            size = abs(factor)
+            if size != 1:
+                value = self._scaled(value, size, width, node)
+            if factor < 0:
+                total = text.binary("sub", total or text.const(0, width), value, width, node.place)
+            else:
+                total = text.binary("add", total, value, width, node.place) if total else value
+        if node.data.const % (1 << width) or not total:
+            constant = text.const(node.data.const, width)
+            total = text.binary("add", total, constant, width, node.place) if total else constant
+        return total
+
+    def _scaled(self, value: str, factor: int, width: int, node: Node) -> str:
+        if factor & (factor - 1) == 0:
+            shift = text_shift = factor.bit_length() - 1
+            kept = width - shift
+            low = self.text.slice(value, 0, kept, width)
+            zeros = self.text.const(0, text_shift)
+            name = self.text.fresh()
+            self.text.line(f"{name} = comb.concat {low}, {zeros} : i{kept}, i{shift}")
+            return name
+        return self.text.binary("mul", value, self.text.const(factor, width), width, node.place)
+
+    # --- units ----------------------------------------------------------------------------
+
+    def _emit_units(self) -> None:
+        for (module, number), users in self._units.items():
+            operator = self.binding.units[module][0]
+            inputs = [
+                self.text.choose([(valid, operands[i]) for valid, operands in users], width)
+                for i, width in enumerate(operator.operand_widths)
+            ]
+            self._instance(
+                operator, f"{module}_{number}", inputs, self._unit_results[module, number]
+            )
+
+    def _instance(self, operator: Operator, label: str, inputs: list[str], result: str) -> None:
+        enable = self.text.enable or self.text.const(1, 1)
+        ports = ["clk: %clk: !seq.clock", f"ce: {enable}: i1"]
+        names = "abcd"
+        for name, value, width in zip(names, inputs, operator.operand_widths, strict=False):
+            ports.append(f"{name}: {value}: i{width}")
+        self.text.line(
+            f'{result} = hw.instance "{label}" @{operator.module}({", ".join(ports)}) '
+            f"-> (r: i{operator.result_width})"
+        )
+
+
+def arrays_of(function: Function) -> list[Array]:
+    """Arrays that need storage or ports."""
+    return [a for a in function.arrays if a.loaded or a.stored]

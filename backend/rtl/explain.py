@@ -1,0 +1,84 @@
+"""Sentences that say what holds an initiation interval at its value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+from os.path import basename
+
+from allo.dialects.diagnostics import SourcePlace
+
+from .graph import Array, Body, Node
+from .modulo import PORTS_PER_BANK, Recurrence
+
+
+def short(place: SourcePlace | None) -> str:
+    """``gemm.py:12:9``, or ``?``."""
+    return f"{basename(place.file)}:{place.line}:{place.col}" if place else "?"
+
+
+def recurrence_limit(ii: int, found: Recurrence | None) -> str:
+    """Why a cycle of dependences asks for ``ii``."""
+    if found is None or not found.edges:
+        return f"II={ii}: a chain of dependences between iterations"
+    edge = found.edges[0]
+    name = edge.array.name if edge.array else "value"
+    source, target = edge.source.place, edge.target.place
+    lines = f"line {source.line if source else '?'} -> line {target.line if target else '?'}"
+    units = Counter(
+        n.operator.name for n in found.path if n.operator is not None and n.operator.latency
+    )
+    through = ", ".join(f"{k} {name}" if k > 1 else name for name, k in units.items())
+    through = f" through {through}" if through else ""
+    return (
+        f"II={ii}: {name} {lines} ({short(source)}){through}, "
+        f"latency {found.latency}, distance {found.distance}"
+    )
+
+
+def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
+    """Why a port or a shared unit asks for ``ii``."""
+    assert isinstance(resource, tuple)
+    if resource[0] != "port":
+        return f"II={ii}: {demand} uses of {resource[1]} share units"
+    _, number, bank = resource
+    users = [
+        n
+        for n in body.nodes
+        if n.access is not None and n.access.array.number == number and bank in n.access.banks()
+    ]
+    array = next(n.access.array for n in users if n.access is not None)
+    reads = [n for n in users if n.kind == "load"]
+    writes = [n for n in users if n.kind == "store"]
+    parts = []
+    if reads:
+        parts.append(f"{_count(reads, 'read')} of {array.name} ({short(reads[0].place)})")
+    if writes:
+        parts.append(f"{_count(writes, 'write')} of {array.name} ({short(writes[0].place)})")
+    need = "need" if len(users) > 1 else "needs"
+    cycles = -(-len(users) // PORTS_PER_BANK)
+    text = (
+        f"II={ii}: {' and '.join(parts)} {need} {cycles} cycles of bank {bank}'s "
+        f"{PORTS_PER_BANK} ports"
+    )
+    advice = partition_advice(array, users)
+    return f"{text}; {advice}" if advice else text
+
+
+def _count(nodes: list[Node], noun: str) -> str:
+    return f"{len(nodes)} {noun}{'s' if len(nodes) != 1 else ''}"
+
+
+def partition_advice(array: Array, users: list[Node]) -> str:
+    """The partition that would spread the accesses, where one dimension tells them apart."""
+    spread: list[tuple[int, int]] = []
+    for dim in range(len(array.shape)):
+        constants = {n.access.index[dim].const for n in users if n.access is not None}
+        if len(constants) > 1:
+            spread.append((len(constants), dim))
+    if not spread:
+        return ""
+    count, dim = max(spread)
+    banks = array.layout.dims[dim].banks * count
+    banks = min(banks, array.shape[dim])
+    return f"partition {array.name} on dim {dim + 1} by {banks}"

@@ -1,0 +1,303 @@
+"""The compiler's own graph: nodes in bodies, bodies in a tree of regions.
+
+A :class:`Body` is straight-line code after if-conversion, in program order. A region says
+when bodies run: one after the other, in a loop, under a condition. Every function is converted
+to this form once; scheduling, binding and emission work on it alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.partition import ArrayLayout
+
+from .linear import Lin
+from .operators.spec import Operator
+
+FREE = frozenset({"const", "iv", "arg", "result"})
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One operation and its value.
+
+    Attributes:
+        number: unique in the function, in order of creation.
+        kind: ``const``, ``iv`` (loop counter), ``arg`` (scalar argument), ``result`` (scalar a call
+            returned), ``lin`` (a linear expression), ``op`` (a library operator), ``wire`` (bits
+            selected or resized, no logic), ``load``, ``store``, ``get``, ``put``.
+        width: bits of the value, 0 where there is none.
+        body: the body it runs in; None for values that are stable while bodies read them.
+        low, high: range of the value where it serves as an index symbol.
+        data: constant value, :class:`Lin`, wire spelling, by kind.
+        time: cycle in its body in which it starts (set by the scheduler).
+        avail: cycle from which its value can be read.
+        settle: nanoseconds into cycle ``avail`` until it is stable.
+        crosses: whether another body reads it.
+    """
+
+    number: int
+    kind: str
+    width: int
+    operands: tuple[Node, ...] = ()
+    body: Body | None = None
+    operator: Operator | None = None
+    data: Any = None
+    access: Access | None = None
+    place: SourcePlace | None = None
+    low: int = 0
+    high: int = 0
+    label: str = ""
+    float_op: bool = False
+    guard: tuple[Any, ...] = ()
+    time: int = 0
+    avail: int = 0
+    settle: float = 0.0
+    crosses: bool = False
+    unit: int = -1
+
+    @property
+    def is_free(self) -> bool:
+        return self.kind in FREE
+
+    @property
+    def latency(self) -> int:
+        if self.operator is not None:
+            return self.operator.latency
+        if self.kind == "load" and self.access is not None:
+            return self.access.array.read_latency
+        return 0
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """A memory as one function sees it.
+
+    Attributes:
+        storage: ``"ram"``, ``"reg"`` (a register a bank), ``"port"`` (argument or result),
+            ``"rom"``.
+        parameter: position among the function's array parameters for ``"port"``.
+        initial: words of a constant or of a stateful variable, row-major; None when undefined.
+        private: declared in the body it is used in: no value outlives an iteration.
+    """
+
+    name: str
+    dtype: str
+    width: int
+    layout: ArrayLayout
+    shape: tuple[int, ...]
+    storage: str
+    place: SourcePlace | None = None
+    initial: list[int] | None = None
+    read_latency: int = 1
+    private: Body | None = None
+    parameter: int = -1
+    number: int = 0
+    loaded: bool = False
+    stored: bool = False
+    space: str = ""
+
+    @property
+    def banks(self) -> int:
+        return self.layout.bank_count
+
+    @property
+    def depth(self) -> int:
+        return self.layout.bank_depth
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """Where a load or store goes.
+
+    Attributes:
+        index: the subscripts, a linear expression a dimension (for dependences).
+        bank: the bank, where known at compile time.
+        bank_node, word_node: nodes that compute bank and word; None where constant 0 or known.
+        data, predicate: nodes of a store; ``predicate`` None means always.
+        ports: RAM port used in each bank touched (set by binding).
+    """
+
+    array: Array
+    index: tuple[Lin, ...]
+    bank: int | None
+    bank_node: Node | None = None
+    word_node: Node | None = None
+    data: Node | None = None
+    predicate: Node | None = None
+    ports: dict[int, int] = field(default_factory=dict)
+
+    def banks(self) -> range | tuple[int, ...]:
+        """Every bank it may touch."""
+        return (self.bank,) if self.bank is not None else range(self.array.banks)
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """``target`` starts at least ``latency`` cycles after ``source``, ``distance`` iterations on."""
+
+    source: Node
+    target: Node
+    latency: int
+    distance: int
+    array: Array | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """Straight-line code with its schedule.
+
+    Attributes:
+        number: unique in the function.
+        edges: orders beyond data flow (memory).
+        ii: cycles between iterations; equal to ``depth`` when they do not overlap.
+        depth: cycles of one iteration.
+    """
+
+    number: int
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    ii: int = 1
+    depth: int = 1
+    overlaps: bool = False
+    unique: dict[Any, Any] = field(default_factory=dict)
+    known: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class Level:
+    """One loop.
+
+    ``trips`` is None for a loop with bounds known only at run time; then ``iv`` is the Python
+    iterator itself and ``lower``, ``upper`` are stable nodes; otherwise ``iv`` counts 0 … trips-1.
+    """
+
+    name: str
+    iv: Node
+    trips: int | None
+    step: int = 1
+    lower: Node | None = None
+    upper: Node | None = None
+    place: SourcePlace | None = None
+
+
+class Region:
+    """A part of a function's control."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class Seq(Region):
+    """Regions one after the other."""
+
+    children: list[Region] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Block(Region):
+    """Straight-line code run once."""
+
+    body: Body
+
+
+@dataclass(slots=True, eq=False)
+class Leaf(Region):
+    """A loop nest without loops inside its body: one pipeline.
+
+    ``asked`` is the initiation interval the user asked for, None for a loop that is not pipelined.
+    ``condition``, for a while loop: the node that says whether the iteration counts.
+    """
+
+    levels: list[Level]
+    body: Body
+    asked: int | None
+    band: str = ""
+    condition: Node | None = None
+    limit: str = ""
+    place: SourcePlace | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Loop(Region):
+    """A loop around other regions."""
+
+    level: Level
+    child: Seq
+    band: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class If(Region):
+    """A condition around other regions; ``condition`` is stable while it runs."""
+
+    condition: Node
+    then: Seq
+    other: Seq
+
+
+@dataclass(slots=True, eq=False)
+class While(Region):
+    """``test`` runs, and while ``condition`` (of its last block) holds, ``child``."""
+
+    test: Seq
+    condition: Node
+    child: Seq
+    place: SourcePlace | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Call(Region):
+    """A run of another function's module.
+
+    Attributes:
+        scalars: nodes of the scalar arguments, in order.
+        arrays: arrays bound to the callee's array parameters, results included.
+        results: nodes of the scalar results.
+    """
+
+    callee: str
+    scalars: list[Node]
+    arrays: list[Array]
+    results: list[Node]
+    place: SourcePlace | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """One function as a tree of regions.
+
+    Attributes:
+        parameters: array parameters in order: arguments, then results that have storage here.
+        scalar_args: nodes of the scalar arguments in order.
+        argument_names: all arguments in the user's order.
+        returned: what is returned, in order: an :class:`Array` or a node.
+    """
+
+    name: str
+    module: str
+    root: Seq = field(default_factory=Seq)
+    parameters: list[Array] = field(default_factory=list)
+    scalar_args: list[Node] = field(default_factory=list)
+    scalar_types: list[str] = field(default_factory=list)
+    argument_names: list[str] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+    result_types: list[str] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
+    place: SourcePlace | None = None
+    notes: list[str] = field(default_factory=list)
+    count: int = 0
+    bodies: int = 0
+    float_ops: int | None = 0
+    cycles: int | None = None
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def new_body(self) -> Body:
+        self.bodies += 1
+        return Body(self.bodies)

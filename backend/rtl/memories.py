@@ -1,0 +1,379 @@
+"""Memories of a function: RAM banks, registers, tables, and the ports of array parameters.
+
+A user of a RAM port is a condition with an address, and data where it writes. Users of one port
+never meet in a cycle, because ports are reserved by the schedule.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .bind import Interface, PortUse
+from .graph import Access, Array, Body, Call, Node
+from .linear import bits_unsigned
+from .storage import bank_words
+from .text import identifier
+
+if TYPE_CHECKING:
+    from .emit import Emitter
+
+Key = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class PortUsers:
+    """Users of one RAM port: (condition, address) of reads; (condition, address, data) of writes."""
+
+    reads: list[tuple[str, str]] = field(default_factory=list)
+    writes: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+class Memories:
+    """Emits the memories of one function."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._e = emitter
+        self._users: dict[Key, PortUsers] = defaultdict(PortUsers)
+        self._read_data: dict[Key, str] = {}
+        self._registers: dict[tuple[int, int], str] = {}
+        self._writes: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+        self._prefixes: dict[int, str] = {}
+
+    @property
+    def _text(self):
+        return self._e.text
+
+    def declare(self, interface: Interface) -> None:
+        """Name the ports of array parameters."""
+        taken: set[str] = set()
+        for array in self._e.function.parameters:
+            prefix = identifier(array.name)
+            while prefix in taken:
+                prefix += "_"
+            taken.add(prefix)
+            self._prefixes[array.number] = prefix
+            uses = self._e.binding.ports[array.number]
+            interface.arrays.append((prefix, uses))
+            for (bank, port), use in sorted(uses.items()):
+                stem = port_prefix(prefix, bank, port)
+                for suffix in ("addr", "en", "we", "wdata", "rdata"):
+                    self._text.reserve(f"{stem}_{suffix}")
+                if use.reads:
+                    name = self._text.input(f"{stem}_rdata", f"i{array.width}")
+                    self._read_data[array.number, bank, port] = name
+
+    # --- accesses -----------------------------------------------------------------
+
+    def load(self, node: Node, body: Body) -> None:
+        """A load: its address goes to the port, its value becomes the node's."""
+        access = node.access
+        assert access is not None
+        array = access.array
+        if array.storage == "reg":
+            values = {bank: self.register(array, bank) for bank in access.banks()}
+            self._e._name_raw(node, self._pick(node, body, values, node.time))
+            return
+        address = self._word(access, body, node.time)
+        condition = self._e.valid(body, node.time)
+        values = {}
+        for bank, port in ((b, access.ports[b]) for b in access.banks()):
+            key = (array.number, bank, port)
+            when = self._bank_condition(access, bank, body, node.time, condition)
+            self._users[key].reads.append((when, address))
+            values[bank] = self._data(key)
+        self._e._name_raw(node, self._pick(node, body, values, node.avail))
+
+    def store(self, node: Node, body: Body) -> None:
+        """A store: address, data and condition go to the port."""
+        access = node.access
+        assert access is not None and access.data is not None
+        array, time = access.array, node.time
+        condition = self._e.valid(body, time)
+        if access.predicate is not None:
+            predicate = self._e.value(access.predicate, body, time)
+            condition = self._text.all_of(condition, predicate)
+        data = self._e.value(access.data, body, time)
+        address = self._word(access, body, time)
+        for bank in access.banks():
+            when = self._bank_condition(access, bank, body, time, condition)
+            if array.storage == "reg":
+                self._writes[array.number, bank].append((when, data))
+            else:
+                key = (array.number, bank, access.ports[bank])
+                self._users[key].writes.append((when, address, data))
+
+    def _word(self, access: Access, body: Body, time: int) -> str:
+        if access.word_node is None:
+            return self._text.const(0, 1)
+        return self._e.value(access.word_node, body, time)
+
+    def _bank_condition(
+        self, access: Access, bank: int, body: Body, time: int, condition: str
+    ) -> str:
+        if access.bank is not None or access.bank_node is None:
+            return condition
+        text, node = self._text, access.bank_node
+        chosen = self._e.value(node, body, time)
+        return text.all_of(
+            condition, text.compare("eq", chosen, text.const(bank, node.width), node.width)
+        )
+
+    def _pick(self, node: Node, body: Body, values: dict[int, str], time: int) -> str:
+        access = node.access
+        assert access is not None
+        if access.bank is not None:
+            return values[access.bank]
+        assert access.bank_node is not None
+        index, width = access.bank_node, node.width
+        count = 1 << index.width
+        chosen = self._e.value(index, body, time)
+        listed = [values.get(bank, values[0]) for bank in reversed(range(count))]
+        table, result = self._text.fresh(), self._text.fresh()
+        self._text.line(f"{table} = hw.array_create {', '.join(listed)} : i{width}", node.place)
+        self._text.line(
+            f"{result} = hw.array_get {table}[{chosen}] : !hw.array<{count}xi{width}>, i{index.width}",
+            node.place,
+        )
+        return result
+
+    def _data(self, key: Key) -> str:
+        name = self._read_data.get(key)
+        if name is None:
+            name = self._read_data[key] = self._text.fresh()
+        return name
+
+    def register(self, array: Array, bank: int) -> str:
+        """The register of one bank of a register array."""
+        key = (array.number, bank)
+        name = self._registers.get(key)
+        if name is None:
+            suffix = f"_{bank}" if array.banks > 1 else ""
+            name = self._registers[key] = self._text.named(f"{array.name}{suffix}")
+            if array.place is not None:
+                self._e.debug[name[1:]] = f"variable {array.name} ({array.place})"
+        return name
+
+    # --- calls --------------------------------------------------------------------------
+
+    def connect(
+        self,
+        interface: Interface,
+        calls: list[Call],
+        selections: list[str],
+        names: list[str],
+        outputs: list[str],
+    ) -> list[str]:
+        """Join the array ports of a callee to the caller's memories; its extra inputs."""
+        inputs: list[str] = []
+        for position, (prefix, uses) in enumerate(interface.arrays):
+            arrays = [call.arrays[position] for call in calls]
+            for (bank, port), use in sorted(uses.items()):
+                stem = port_prefix(prefix, bank, port)
+                value = self._join(stem, arrays, selections, (bank, port), use, names, outputs)
+                if use.reads:
+                    inputs.append(f"{stem}_rdata: {value}: i{arrays[0].width}")
+        return inputs
+
+    def _join(
+        self,
+        stem: str,
+        arrays: list[Array],
+        selections: list[str],
+        where: tuple[int, int],
+        use: PortUse,
+        names: list[str],
+        outputs: list[str],
+    ) -> str:
+        text, array = self._text, arrays[0]
+        width = bits_unsigned(array.depth - 1)
+        address, enable = text.fresh(), text.fresh()
+        names += [address, enable]
+        outputs += [f"{stem}_addr: i{width}", f"{stem}_en: i1"]
+        write = data = ""
+        if use.writes:
+            write, data = text.fresh(), text.fresh()
+            names += [write, data]
+            outputs += [f"{stem}_we: i1", f"{stem}_wdata: i{array.width}"]
+        reads: list[tuple[str, str]] = []
+        seen: dict[int, list[str]] = defaultdict(list)
+        for target, selected in zip(arrays, selections, strict=True):
+            seen[target.number].append(selected)
+        by_number = {a.number: a for a in arrays}
+        for number, chosen in seen.items():
+            target = by_number[number]
+            active = enable if len(seen) == 1 else text.all_of(enable, text.any_of(*chosen))
+            reads.append(
+                (
+                    text.any_of(*chosen),
+                    self._callee_port(target, where, use, active, address, write, data),
+                )
+            )
+        return text.choose(reads, array.width) if use.reads else ""
+
+    def _callee_port(
+        self,
+        target: Array,
+        where: tuple[int, int],
+        use: PortUse,
+        active: str,
+        address: str,
+        write: str,
+        data: str,
+    ) -> str:
+        """Make a callee's port a user of one array; the data it reads."""
+        text, (bank, port) = self._text, where
+        if target.storage == "reg":
+            if use.writes:
+                self._writes[target.number, bank].append((text.all_of(active, write), data))
+            if not use.reads:
+                return ""
+            value = self.register(target, bank)
+            return text.register(text.named(f"{target.name}_{bank}_q"), value, target.width)
+        key = (target.number, bank, port)
+        if use.writes:
+            self._users[key].writes.append((text.all_of(active, write), address, data))
+        if not use.reads:
+            return ""
+        when = text.all_of(active, text.invert(write)) if use.writes else active
+        self._users[key].reads.append((when, address))
+        return self._data(key)
+
+    # --- storage --------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Emit every memory, after all users are known."""
+        for array in self._e.function.arrays:
+            uses = self._e.binding.ports[array.number]
+            if array.storage == "port":
+                self._outside(array, uses)
+            elif array.storage == "reg":
+                self._register_banks(array)
+            elif array.storage == "rom":
+                self._table(array, uses)
+            else:
+                self._ram(array, uses)
+
+    def _outside(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        text = self._text
+        width = bits_unsigned(array.depth - 1)
+        for (bank, port), use in sorted(uses.items()):
+            stem = port_prefix(self._prefixes[array.number], bank, port)
+            users = self._users[array.number, bank, port]
+            reading = [(w, a) for w, a in users.reads]
+            writing = [(w, a) for w, a, _ in users.writes]
+            everyone = reading + writing
+            address = text.choose(everyone, width) if everyone else text.const(0, width)
+            text.output(f"{stem}_addr", f"i{width}", address)
+            text.output(f"{stem}_en", "i1", text.any_of(*(w for w, _ in everyone)))
+            if use.writes:
+                data = [(w, d) for w, _, d in users.writes]
+                text.output(f"{stem}_we", "i1", text.any_of(*(w for w, _ in data)))
+                text.output(f"{stem}_wdata", f"i{array.width}", text.choose(data, array.width))
+
+    def _register_banks(self, array: Array) -> None:
+        text = self._text
+        initial = bank_words(array)
+        for bank in range(array.banks):
+            key = (array.number, bank)
+            if key not in self._registers and key not in self._writes:
+                continue
+            name = self.register(array, bank)
+            users = self._writes.get(key, [])
+            data = text.choose(users, array.width) if users else name
+            text.register(
+                name,
+                data,
+                array.width,
+                enable=text.any_of(*(w for w, _ in users)),
+                reset=initial[bank][0] if initial else None,
+                place=array.place,
+            )
+
+    def _table(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        text = self._text
+        words = bank_words(array) or []
+        for bank, port in sorted(uses):
+            users = self._users[array.number, bank, port].reads
+            address_width = bits_unsigned(array.depth - 1)
+            count = 1 << address_width
+            values = words[bank] + [0] * (count - len(words[bank]))
+            kind = f"!hw.array<{count}xi{array.width}>"
+            listed = ", ".join(f"{_signed(v, array.width)} : i{array.width}" for v in values[::-1])
+            table, value = text.fresh(), text.fresh()
+            address = text.choose(users, address_width)
+            text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)
+            text.line(
+                f"{value} = hw.array_get {table}[{address}] : {kind}, i{address_width}", array.place
+            )
+            held = text.named(f"{array.name}_{bank}_p{port}_q")
+            text.register(held, value, array.width, place=array.place)
+            self._e.alias(self._data((array.number, bank, port)), held, array.width)
+
+    def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        if not uses:
+            return
+        text = self._text
+        width = bits_unsigned(array.depth - 1)
+        kind = f"<{array.depth}xi{array.width}>"
+        banks = sorted({bank for bank, _ in uses})
+        for bank in banks:
+            suffix = f"_{bank}" if array.banks > 1 else ""
+            memory = text.named(f"{array.name}{suffix}_ram")
+            text.styled(
+                f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
+                f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
+                array.place,
+            )
+            for port in (0, 1):
+                if (bank, port) in uses:
+                    key = (array.number, bank, port)
+                    self._ram_port(array, memory, kind, width, key, uses[bank, port])
+
+    def _ram_port(
+        self, array: Array, memory: str, kind: str, width: int, key: Key, use: PortUse
+    ) -> None:
+        text, users = self._text, self._users[key]
+        writing = [(w, a) for w, a, _ in users.writes]
+        everyone = users.reads + writing
+        address = text.choose(everyone, width)
+        if use.reads and users.reads:
+            value = text.fresh()
+            always = text.const(1, 1)
+            text.styled(
+                f"{value} = seq.read {memory}[{address}] rden {always} "
+                f"{{ latency = 0}} : !seq.hlmem{kind}",
+                f"{value} = seq.firmem.read_port {memory}[{address}], clock %clk "
+                f"enable {always} : {_spaced(kind)}",
+                array.place,
+            )
+            held = text.named(f"{memory[1:]}_p{key[2]}_q")
+            text.register(held, value, array.width, place=array.place)
+            self._e.alias(self._data(key), held, array.width)
+        if use.writes and users.writes:
+            data = text.choose([(w, d) for w, _, d in users.writes], array.width)
+            enable = text.any_of(*(w for w, _ in writing))
+            if text.enable:
+                enable = text.all_of(enable, text.enable)
+            text.styled(
+                f"seq.write {memory}[{address}] {data} wren {enable} "
+                f"{{ latency = 1}} : !seq.hlmem{kind}",
+                f"seq.firmem.write_port {memory}[{address}] = {data}, clock %clk "
+                f"enable {enable} : {_spaced(kind)}",
+                array.place,
+            )
+
+
+def _spaced(kind: str) -> str:
+    """``<16xi32>`` as firmem writes it: ``<16 x 32>``."""
+    return kind.replace("xi", " x ")
+
+
+def port_prefix(prefix: str, bank: int, port: int) -> str:
+    """The stem of a RAM port's signals."""
+    return f"{prefix}_{bank}_p{port}"
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (1 << width) if value >> (width - 1) else value

@@ -1,0 +1,208 @@
+"""Choosing a schedule for every body of a function: initiation intervals, flattening, cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from math import prod
+
+from .dependence import add_edges
+from .explain import recurrence_limit, resource_limit
+from .graph import Block, Body, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .prune import regions_of
+from .timing_model import TimingModel
+
+MAX_II = 4096
+
+
+@dataclass(slots=True)
+class _Choice:
+    """A schedule found for a leaf whose first ``outer`` levels stay loops around it."""
+
+    outer: int
+    ii: int
+    depth: int
+    cycles: int
+    limit: str
+
+
+def plan(function: Function, static: Body, timing: TimingModel) -> None:
+    """Schedule all bodies of a function, in place; leaves may move levels into outer loops."""
+    _settle_static(static, timing)
+    _plan_region(function.root, timing)
+
+
+def _settle_static(static: Body, timing: TimingModel) -> None:
+    for node in static.nodes:
+        arrival = max((o.settle for o in node.operands if o.body is static), default=0.0)
+        node.settle = arrival + timing.entry(node)
+
+
+def _plan_region(region: Region, timing: TimingModel) -> None:
+    match region:
+        case Seq():
+            for position, child in enumerate(region.children):
+                if isinstance(child, Leaf) and child.asked is not None:
+                    region.children[position] = _plan_pipeline(child, timing)
+                else:
+                    _plan_region(child, timing)
+        case Block():
+            _sequential(region.body, [], timing)
+        case Leaf():
+            _sequential(region.body, region.levels, timing, region.condition)
+        case Loop():
+            _plan_region(region.child, timing)
+        case If():
+            _plan_region(region.then, timing)
+            _plan_region(region.other, timing)
+        case While():
+            _plan_region(region.test, timing)
+            _plan_region(region.child, timing)
+
+
+def _ports(body: Body) -> dict[Hashable, int]:
+    return {
+        use: PORTS_PER_BANK
+        for node in body.nodes
+        for use in resources_of(node)
+        if isinstance(use, tuple) and use[0] == "port"
+    }
+
+
+def _sequential(
+    body: Body, levels: list[Level], timing: TimingModel, condition: Node | None = None
+) -> None:
+    add_edges(body, levels, carried=False)
+    Scheduler(body, timing, _ports(body)).attempt(None)
+    body.depth = _depth(body, condition)
+    body.ii, body.overlaps = body.depth, False
+
+
+def _depth(body: Body, condition: Node | None = None) -> int:
+    depth = 1
+    for node in body.nodes:
+        if node.kind in ("store", "put", "get"):
+            depth = max(depth, node.time + 1)
+        if node.crosses or node is condition:
+            depth = max(depth, node.avail + 1)
+    return depth
+
+
+def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
+    choices = [_choose(leaf, 0, timing)]
+    floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
+    if choices[0].ii > floor and all(level.trips is not None for level in leaf.levels):
+        choices += [_choose(leaf, outer, timing) for outer in range(1, len(leaf.levels))]
+    best = min(choices, key=lambda c: c.cycles)
+    if best is not choices[-1]:
+        best = _choose(leaf, best.outer, timing, start=best.ii)
+    leaf.limit = next(c.limit for c in choices if c.outer == best.outer)
+    outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
+    region: Region = leaf
+    for level in reversed(outer):
+        region = Loop(level, Seq([region]), band=leaf.band)
+    return region
+
+
+def _choose(leaf: Leaf, outer: int, timing: TimingModel, start: int = 0) -> _Choice:
+    """Schedule the leaf with its first ``outer`` levels left out."""
+    levels, body = leaf.levels[outer:], leaf.body
+    add_edges(body, levels, carried=True)
+    least, port, demand = _port_bound(body)
+    asked = leaf.asked or 1
+    ii = max(asked, least, start)
+    limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
+    while ii <= MAX_II:
+        recurrence, failed = _try(body, ii, timing)
+        if not failed:
+            break
+        next_ii = max(ii + 1, recurrence.least_ii if recurrence else 0)
+        limit = recurrence_limit(next_ii, recurrence)
+        ii = next_ii
+    body.ii, body.overlaps = ii, True
+    body.depth = _depth(body)
+    trips = [level.trips or 1 for level in levels]
+    cycles = prod(level.trips or 1 for level in leaf.levels[:outer])
+    cycles *= (prod(trips) - 1) * ii + body.depth
+    return _Choice(outer, ii, body.depth, cycles, limit)
+
+
+def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
+    """One initiation interval: first with as few shared units as it allows, then with more."""
+    scheduler = Scheduler(body, timing, _ports(body))
+    needs = {use: count for use, count in scheduler.demand().items() if _is_unit(use)}
+    tight = {use: -(-count // ii) for use, count in needs.items()}
+    result = None
+    for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
+        scheduler.capacity = {**_ports(body), **units}
+        result = scheduler.attempt(ii)
+        if result.ok:
+            return None, False
+        if ii == 1 or not needs:
+            break
+    assert result is not None
+    return result.recurrence, True
+
+
+def _is_unit(use: Hashable) -> bool:
+    return isinstance(use, tuple) and use[0] == "unit"
+
+
+def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
+    """Least interval the ports allow, the port that says so, and its uses."""
+    counts: dict[Hashable, int] = {}
+    for node in body.nodes:
+        for use in resources_of(node):
+            if not _is_unit(use):
+                counts[use] = counts.get(use, 0) + 1
+    if not counts:
+        return 1, None, 0
+    worst = max(counts, key=lambda use: counts[use])
+    return -(-counts[worst] // PORTS_PER_BANK), worst, counts[worst]
+
+
+# --- cycles ---------------------------------------------------------------------
+
+
+def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) -> int | None:
+    """Cycles of one run of a region; None where they depend on data."""
+    match region:
+        case Seq():
+            parts = [region_cycles(c, callee_cycles) for c in region.children]
+            return None if None in parts else sum(p for p in parts if p is not None)
+        case Block():
+            return region.body.depth
+        case Leaf():
+            return leaf_cycles(region)
+        case Loop():
+            inner = region_cycles(region.child, callee_cycles)
+            trips = region.level.trips
+            return None if inner is None or trips is None else trips * inner
+        case Call():
+            inner = callee_cycles(region.callee)
+            return None if inner is None else inner + 1
+    return None
+
+
+def leaf_cycles(leaf: Leaf) -> int | None:
+    """Cycles of one run of a pipelined or sequential loop."""
+    trips = leaf_trips(leaf)
+    return None if trips is None else (trips - 1) * leaf.body.ii + leaf.body.depth
+
+
+def leaf_trips(leaf: Leaf) -> int | None:
+    """Iterations of the flattened loop."""
+    if leaf.condition is not None:
+        return None
+    trips = 1
+    for level in leaf.levels:
+        if level.trips is None:
+            return None
+        trips *= level.trips
+    return trips
+
+
+def all_leaves(function: Function) -> list[Leaf]:
+    """Every leaf of a function, in program order."""
+    return [r for r in regions_of(function.root) if isinstance(r, Leaf)]

@@ -1,0 +1,270 @@
+"""The compiler's figures: loops, memories, operators, useful float operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from allo.dialects.report import (
+    DesignReport,
+    FunctionReport,
+    LoopReport,
+    MemoryReport,
+    place_text,
+)
+
+from .bind import Binding, Interface
+from .graph import Block, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .linear import Lin
+from .plan import leaf_cycles, leaf_trips, region_cycles
+from .prune import regions_of
+
+if TYPE_CHECKING:
+    from .compile import Compiler
+
+CalleeCycles = Callable[[str], int | None]
+FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")
+COUNT_LIMIT = 1 << 22
+
+
+def function_report(function: Function, binding: Binding, cycles: CalleeCycles) -> FunctionReport:
+    """The report of one function."""
+    report = FunctionReport(function.name, place_text(function.place), function.cycles)
+    report.loops = _loops(function.root, cycles)
+    report.memories = _memories(function, binding)
+    report.operators = {op.name: count for op, count in binding.units.values()}
+    for region in regions_of(function.root):
+        if isinstance(region, Call):
+            report.instances[region.callee] = 1
+    return report
+
+
+def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
+    match region:
+        case Seq():
+            return [r for child in region.children for r in _loops(child, cycles)]
+        case If():
+            return _loops(region.then, cycles) + _loops(region.other, cycles)
+        case Loop():
+            return [_outer(region, cycles)]
+        case While():
+            inner = _loops(region.test, cycles) + _loops(region.child, cycles)
+            place = place_text(region.place)
+            return [LoopReport("while", place, None, 1, 1, None, False, children=inner)]
+        case Leaf():
+            return [_leaf(region)]
+    return []
+
+
+def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
+    level = loop.level
+    child = region_cycles(loop.child, cycles)
+    total = None if child is None or level.trips is None else child * level.trips
+    return LoopReport(
+        name=_name(loop.band, [level]),
+        place=place_text(level.place),
+        trips=level.trips,
+        ii=child or 0,
+        depth=child or 0,
+        cycles=total,
+        pipelined=False,
+        children=_loops(loop.child, cycles),
+    )
+
+
+def _leaf(leaf: Leaf) -> LoopReport:
+    name = _name(leaf.band, leaf.levels) if leaf.levels else f"{leaf.band}.while"
+    return LoopReport(
+        name=name,
+        place=place_text(leaf.place),
+        trips=leaf_trips(leaf),
+        ii=leaf.body.ii,
+        depth=leaf.body.depth,
+        cycles=leaf_cycles(leaf),
+        pipelined=leaf.body.overlaps,
+        limit=leaf.limit,
+    )
+
+
+def _name(band: str, levels: list[Level]) -> str:
+    joined = "*".join(level.name for level in levels)
+    return joined if joined == band else f"{band}.{joined}"
+
+
+def _memories(function: Function, binding: Binding) -> list[MemoryReport]:
+    rows = []
+    for array in function.arrays:
+        if not (array.loaded or array.stored):
+            continue
+        ports = {port for _, port in binding.ports[array.number]}
+        storage = {"reg": "registers", "ram": "RAM", "rom": "ROM", "port": "argument"}
+        rows.append(
+            MemoryReport(
+                array.name,
+                place_text(array.place),
+                array.banks,
+                array.depth,
+                array.width,
+                len(ports),
+                storage[array.storage],
+            )
+        )
+    return rows
+
+
+# --- useful float operations ----------------------------------------------------------
+
+
+def float_operations(function: Function, callees: dict[str, Interface]) -> int | None:
+    """Float operations one run executes; None where that depends on data."""
+    return _count(function.root, [], callees)
+
+
+def _count(region: Region, around: list[Level], callees: dict[str, Interface]) -> int | None:
+    match region:
+        case Seq():
+            return _total([_count(c, around, callees) for c in region.children])
+        case Block():
+            return _count_nodes(region.body.nodes, around)
+        case Leaf():
+            if region.condition is not None:
+                return None if any(n.float_op for n in region.body.nodes) else 0
+            return _count_nodes(region.body.nodes, [*around, *region.levels])
+        case Loop():
+            return _count(region.child, [*around, region.level], callees)
+        case If() | While():
+            children = (
+                (region.then, region.other)
+                if isinstance(region, If)
+                else (region.test, region.child)
+            )
+            inner = _total([_count(c, around, callees) for c in children])
+            return 0 if inner == 0 else None
+        case Call():
+            inner = callees[region.callee].float_ops
+            trips = _trips(around)
+            if inner == 0:
+                return 0
+            return None if inner is None or trips is None else inner * trips
+    return 0
+
+
+def _total(parts: list[int | None]) -> int | None:
+    return None if None in parts else sum(p for p in parts if p is not None)
+
+
+def _trips(levels: list[Level]) -> int | None:
+    total = 1
+    for level in levels:
+        if level.trips is None:
+            return None
+        total *= level.trips
+    return total
+
+
+def _count_nodes(nodes: list[Node], levels: list[Level]) -> int | None:
+    floats = [n for n in nodes if n.float_op]
+    if not floats:
+        return 0
+    total = _trips(levels)
+    if total is None:
+        return None
+    count = 0
+    seen: dict[tuple[Any, ...], int | None] = {}
+    for node in floats:
+        if node.guard not in seen:
+            seen[node.guard] = _guarded_trips(node.guard, levels, total)
+        part = seen[node.guard]
+        if part is None:
+            return None
+        count += part
+    return count
+
+
+def _guarded_trips(guard: tuple[Any, ...], levels: list[Level], total: int) -> int | None:
+    """Iterations of a nest in which a guard of affine conditions holds."""
+    if not guard:
+        return total
+    used = _symbols(guard)
+    if used is None:
+        return None
+    inside = [level for level in levels if level.iv.number in used]
+    if len(inside) != len(used):
+        return None
+    size = _trips(inside) or 1
+    if size > COUNT_LIMIT:
+        return None
+    grid = np.meshgrid(*(np.arange(level.trips or 1) for level in inside), indexing="ij")
+    values = {level.iv.number: g for level, g in zip(inside, grid, strict=True)}
+    holds = np.ones([level.trips or 1 for level in inside], dtype=bool)
+    for condition in guard:
+        holds &= _holds(condition, values)
+    return int(np.count_nonzero(holds)) * (total // size)
+
+
+def _symbols(guard: tuple[Any, ...]) -> set[int] | None:
+    found: set[int] = set()
+    for condition in guard:
+        kind, data = condition
+        if kind == "data":
+            return None
+        tests = data[1] if kind == "not" else data
+        if kind == "not" and data[0] == "data":
+            return None
+        for _, lin in tests:
+            found |= {node.number for node, _ in lin.terms}
+    return found
+
+
+def _holds(condition: tuple[str, Any], values: dict[int, Any]) -> Any:
+    kind, data = condition
+    if kind == "not":
+        return ~_holds(data, values)
+    result: Any = True
+    for relation, lin in data:
+        value = _evaluate(lin, values)
+        result = result & (value == 0 if relation == "eq" else value >= 0)
+    return result
+
+
+def _evaluate(lin: Lin, values: dict[int, Any]) -> Any:
+    total: Any = lin.const
+    for node, factor in lin.terms:
+        total = total + factor * values[node.number]
+    return total
+
+
+# --- the design -------------------------------------------------------------------------
+
+
+def design_report(compiler: Compiler, top: str, target: str, clock_mhz: float) -> DesignReport:
+    """The report of a whole design."""
+    report = DesignReport("allo rtl", target, top, clock_mhz, compiler.functions[top].cycles)
+    report.functions = list(compiler.reports.values())
+    report.float_ops = compiler.interfaces[top].float_ops
+    counts = _instance_counts(compiler, top)
+    for name, instances in counts.items():
+        for operator, number in compiler.bindings[name].units.values():
+            if operator.name.startswith(FLOAT_UNITS) and not operator.name.startswith("fcmp"):
+                report.float_units += number * instances
+            _add_resources(report.resources, operator, number * instances)
+        report.notes += compiler.functions[name].notes
+    return report
+
+
+def _add_resources(totals: dict[str, int], operator: Any, count: int) -> None:
+    for kind in ("lut", "ff", "dsp", "bram"):
+        value = getattr(operator.resources, kind) * count
+        if value:
+            totals[kind] = totals.get(kind, 0) + value
+
+
+def _instance_counts(compiler: Compiler, top: str) -> dict[str, int]:
+    """Module instances of every function in the design."""
+    counts = {top: 1}
+    for name in reversed(list(compiler.functions)):
+        for callee, number in compiler.reports[name].instances.items():
+            counts[callee] = counts.get(callee, 0) + number * counts.get(name, 0)
+    return counts

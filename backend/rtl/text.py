@@ -1,0 +1,254 @@
+"""Writing hw, comb and seq text: one module at a time, values named once."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from allo.dialects.diagnostics import SourcePlace
+
+KEYWORDS = frozenset(
+    """alias always and assert assign assume automatic before begin bind bit break buf byte case
+    cell chandle checker class clocking config const constraint context continue cover cross deassign
+    default define design disable dist do edge else end endcase endfunction endmodule enum event expect
+    export extends extern final first_match for force foreach forever fork function generate genvar
+    global if iff import in include initial inout input inside instance int integer interface
+    intersect join large let library local localparam logic longint loop mailbox matches medium
+    modport module nand negedge new nor not null or output package packed parameter posedge primitive
+    priority program property protected pull pure rand randc real ref reg release repeat restrict
+    return scalared semaphore sequence shortint signed small soft solve specify static string strong
+    struct super supply table task this throughout time timeprecision timeunit tran tri type typedef
+    union unique unsigned until use var vectored virtual void wait wand weak while wildcard wire with
+    within wor xnor xor clk rst start done ce""".split()
+)
+
+
+def identifier(name: str) -> str:
+    """A Verilog identifier for a user's name."""
+    clean = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
+    if clean[0].isdigit():
+        clean = f"v{clean}"
+    return f"{clean}_" if clean in KEYWORDS else clean
+
+
+class Locations:
+    """Location aliases of a whole design."""
+
+    def __init__(self) -> None:
+        self._aliases: dict[SourcePlace, int] = {}
+
+    def suffix(self, place: SourcePlace | None) -> str:
+        """`` loc(#p3)``, or nothing."""
+        if place is None:
+            return ""
+        number = self._aliases.setdefault(place, len(self._aliases))
+        return f" loc(#p{number})"
+
+    def definitions(self) -> list[str]:
+        """The alias lines that end a module's text."""
+        lines = []
+        for place, number in self._aliases.items():
+            file = place.file.replace("\\", "\\\\").replace('"', '\\"')
+            lines.append(f'#p{number} = loc("{file}":{place.line}:{place.col})')
+        return lines
+
+
+@dataclass(slots=True)
+class Ports:
+    """Ports of a module in order."""
+
+    inputs: list[tuple[str, str]] = field(default_factory=list)
+    outputs: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+class ModuleText:
+    """The text of one hw.module.
+
+    ``enable`` names the value that freezes every register when low, or is "" for none.
+    """
+
+    def __init__(self, name: str, locations: Locations, *, enable: str = "") -> None:
+        self.name = name
+        self.ports = Ports([("clk", "!seq.clock"), ("rst", "i1")])
+        self.enable = enable
+        self._locations = locations
+        self._lines: list[str | tuple[str, str]] = []
+        self._count = 0
+        self._names: dict[str, int] = {"clk": 1, "rst": 1}
+        self._constants: dict[tuple[int, int], str] = {}
+        self._shared: dict[tuple[str, ...], str] = {}
+
+    # --- names -------------------------------------------------------------------
+
+    def fresh(self) -> str:
+        """A new anonymous value."""
+        self._count += 1
+        return f"%{self._count}"
+
+    def named(self, hint: str) -> str:
+        """A new value whose name appears in the Verilog."""
+        base = identifier(hint)
+        number = self._names.get(base, 0) + 1
+        name = base if number == 1 else f"{base}_{number}"
+        while number > 1 and name in self._names:
+            number += 1
+            name = f"{base}_{number}"
+        self._names[base] = number
+        if number > 1:
+            self._names[name] = 1
+        return f"%{name}"
+
+    def reserve(self, name: str) -> None:
+        """Keep a port's name from being taken."""
+        self._names.setdefault(name, 1)
+
+    def line(self, text: str, place: SourcePlace | None = None) -> None:
+        """Append one operation."""
+        self._lines.append(f"  {text}{self._locations.suffix(place)}")
+
+    def styled(self, rtl: str, native: str, place: SourcePlace | None = None) -> None:
+        """Append one operation that the in-process simulator wants written in another way."""
+        suffix = self._locations.suffix(place)
+        self._lines.append((f"  {rtl}{suffix}", f"  {native}{suffix}"))
+
+    # --- logic --------------------------------------------------------------------
+
+    def const(self, value: int, width: int) -> str:
+        """A constant."""
+        value &= (1 << width) - 1
+        key = (value, width)
+        if key not in self._constants:
+            name = self.fresh()
+            if width == 1:
+                self.line(f"{name} = hw.constant {'true' if value else 'false'}")
+            else:
+                self.line(f"{name} = hw.constant {_signed(value, width)} : i{width}")
+            self._constants[key] = name
+        return self._constants[key]
+
+    def _once(self, text: str, place: SourcePlace | None = None) -> str:
+        key = (text,)
+        if key not in self._shared:
+            name = self.fresh()
+            self.line(f"{name} = {text}", place)
+            self._shared[key] = name
+        return self._shared[key]
+
+    def all_of(self, *values: str) -> str:
+        """Conjunction of bits."""
+        true = self._constants.get((1, 1))
+        kept = list(dict.fromkeys(v for v in values if v != true))
+        if not kept:
+            return self.const(1, 1)
+        return kept[0] if len(kept) == 1 else self._once(f"comb.and {', '.join(kept)} : i1")
+
+    def any_of(self, *values: str) -> str:
+        """Disjunction of bits."""
+        false = self._constants.get((0, 1))
+        kept = list(dict.fromkeys(v for v in values if v != false))
+        if not kept:
+            return self.const(0, 1)
+        return kept[0] if len(kept) == 1 else self._once(f"comb.or {', '.join(kept)} : i1")
+
+    def invert(self, value: str) -> str:
+        """The opposite of a bit."""
+        return self._once(f"comb.xor {value}, {self.const(1, 1)} : i1")
+
+    def mux(self, condition: str, then: str, other: str, width: int) -> str:
+        """``condition ? then : other``."""
+        if then == other:
+            return then
+        return self._once(f"comb.mux {condition}, {then}, {other} : i{width}")
+
+    def compare(self, kind: str, a: str, b: str, width: int) -> str:
+        """An integer comparison."""
+        return self._once(f"comb.icmp {kind} {a}, {b} : i{width}")
+
+    def binary(
+        self, kind: str, a: str, b: str, width: int, place: SourcePlace | None = None
+    ) -> str:
+        """``add``, ``sub``, ``mul``, ``and``, ``or`` …"""
+        return self._once(f"comb.{kind} {a}, {b} : i{width}", place)
+
+    def slice(self, value: str, low: int, width: int, source: int) -> str:
+        """Bits ``low`` … ``low + width - 1``."""
+        if width == source:
+            return value
+        return self._once(f"comb.extract {value} from {low} : (i{source}) -> i{width}")
+
+    def extend(self, value: str, source: int, width: int, *, signed: bool) -> str:
+        """A value at a larger width."""
+        extra = width - source
+        if extra <= 0:
+            return self.slice(value, 0, width, source)
+        if signed:
+            top = self.slice(value, source - 1, 1, source)
+            fill = self._once(f"comb.replicate {top} : (i1) -> i{extra}") if extra > 1 else top
+        else:
+            fill = self.const(0, extra)
+        return self._once(f"comb.concat {fill}, {value} : i{extra}, i{source}")
+
+    def choose(self, users: list[tuple[str, str]], width: int) -> str:
+        """The value of the one condition that holds; any value when none does."""
+        if len(users) == 1 or len({v for _, v in users}) == 1:
+            return users[0][1]
+        half = len(users) // 2
+        left, right = users[:half], users[half:]
+        condition = self.any_of(*(c for c, _ in left))
+        return self.mux(condition, self.choose(left, width), self.choose(right, width), width)
+
+    # --- state ---------------------------------------------------------------------
+
+    def register(
+        self,
+        name: str,
+        following: str,
+        width: int,
+        *,
+        enable: str = "",
+        reset: int | None = None,
+        place: SourcePlace | None = None,
+    ) -> str:
+        """A register called ``name`` (from :meth:`named`) that takes ``following``."""
+        gates = [g for g in (enable, self.enable) if g]
+        tail = ""
+        if reset is not None:
+            tail = f" reset %rst, {self.const(reset, width)}"
+        if gates:
+            gate = self.all_of(*gates)
+            text = f"{name} = seq.compreg.ce {following}, %clk, {gate}{tail} : i{width}"
+        else:
+            text = f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
+        self.line(text, place)
+        return name
+
+    # --- the whole ------------------------------------------------------------------
+
+    def input(self, name: str, kind: str) -> str:
+        """An input port."""
+        self.ports.inputs.append((name, kind))
+        return f"%{name}"
+
+    def output(self, name: str, kind: str, value: str) -> None:
+        """An output port and its value."""
+        self.ports.outputs.append((name, kind, value))
+
+    def render(
+        self, *, private: bool, place: SourcePlace | None = None, native: bool = False
+    ) -> str:
+        """The module; ``native`` for the in-process simulator."""
+        ports = [f"in %{n} : {k}" for n, k in self.ports.inputs]
+        ports += [f"out {n} : {k}" for n, k, _ in self.ports.outputs]
+        head = "hw.module private" if private else "hw.module"
+        body = (line if isinstance(line, str) else line[native] for line in self._lines)
+        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *body]
+        if self.ports.outputs:
+            values = ", ".join(v for _, _, v in self.ports.outputs)
+            kinds = ", ".join(k for _, k, _ in self.ports.outputs)
+            lines.append(f"  hw.output {values} : {kinds}")
+        lines.append("}" + self._locations.suffix(place))
+        return "\n".join(lines)
+
+
+def _signed(value: int, width: int) -> int:
+    return value - (1 << width) if value >> (width - 1) else value

@@ -1,0 +1,79 @@
+"""The in-process engine: CIRCT's arc through MLIR's JIT, without a C++ compiler.
+
+It runs the design with float units as native operations where the design has that
+text, and the design as it is otherwise; cycles and bits equal Verilator's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.diagnostics import SimulationError
+
+from ..driver import DriverEmitter
+from ..engine import BuildOptions
+from ..model import DrivenModel, Evaluated
+from ..native import NativeModule
+from ..ports import PortMap, top_ports
+from ..wires import Evaluation
+from .lower import ArcModel, lower_design
+
+# Above this many lines LLVM's optimiser takes longer than most runs.
+OPTIMISE_LINES = 60_000
+ALIGNMENT = 64
+
+
+def container(width: int) -> int:
+    """Bits of memory arc's code loads and stores for a signal."""
+    return -(-width // 8) * 8
+
+
+class ArcEngine:
+    """Simulate the design's hw text in process."""
+
+    name = "jit"
+
+    def build(self, design: HardwareDesign, options: BuildOptions) -> DrivenModel:
+        if options.wave:
+            raise SimulationError(
+                'simulator="jit" writes no waveforms.',
+                help='use simulator="verilator" with wave=: its cycles and values are the same.',
+            )
+        model = lower_design(design)
+        ports = PortMap(
+            offsets=model.ports,
+            widths={port.name: port.width for port in top_ports(design)},
+            container=container,
+        )
+        driver = DriverEmitter(design, options.outside, ports, Evaluation(model.eval)).emit()
+        text = f"{model.text}\n{driver.text}"
+        level = 2 if text.count("\n") < OPTIMISE_LINES else 0
+        native = NativeModule(text, level)
+        return DrivenModel(
+            design, options.outside, driver, native, _Instance(model, native).evaluated()
+        )
+
+
+@dataclass(slots=True)
+class _Instance:
+    """The state of one instance, in NumPy memory."""
+
+    model: ArcModel
+    native: NativeModule
+
+    def evaluated(self) -> Evaluated:
+        memory = np.zeros(self.model.size + ALIGNMENT, dtype=np.uint8)
+        skip = -memory.ctypes.data % ALIGNMENT
+        state = memory[skip : skip + self.model.size]
+        if self.model.initial:
+            self.native.function(self.model.initial)(state.ctypes.data)
+        return Evaluated(
+            base=state.ctypes.data,
+            eval=0,
+            handle=0,
+            close=lambda: None,
+            peek=lambda: self.model.registers_of(state),
+        )

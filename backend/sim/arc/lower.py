@@ -1,0 +1,206 @@
+"""From hw, comb and seq text to llvm dialect text, through CIRCT's arc dialect."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+
+import numpy as np
+
+from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes
+from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.cache import cache_dir, content_key, publish
+from allo.dialects.diagnostics import BuildError
+
+# Instances must go first: what is left of them would silently count as external.
+_FLATTEN = ("hw-flatten-modules",)
+_TO_STATE = (
+    "hw.module(lower-seq-fifo,lower-seq-hlmem,lower-seq-shiftreg,lower-seq-compreg-ce)",
+    "lower-seq-firmem",
+    "arc-infer-memories{tap-ports=false}",
+    "convert-to-arcs",
+    "arc-dedup",
+    "canonicalize",
+    "arc-infer-state-properties",
+    "arc-split-loops",
+    "arc-dedup",
+    "canonicalize",
+    "cse",
+    "arc-lower-state",
+    "canonicalize",
+    "cse",
+    "arc-inline",
+    "arc-merge-ifs",
+    "canonicalize",
+    "cse",
+    "arc-lower-arcs-to-funcs",
+    "arc.model(arc-allocate-state)",
+    "arc-lower-clocks-to-funcs",
+    "canonicalize",
+    "cse",
+)
+_TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
+_STATE = re.compile(r"!arc\.state<i(\d+)>")
+
+
+@dataclass(frozen=True, slots=True)
+class ArcModel:
+    """A design as functions over a block of state.
+
+    Attributes:
+        text: functions in the llvm dialect.
+        eval: name of ``void eval(state)``; ``initial``: of ``void initial(state)``, or "".
+        size: bytes of state.
+        ports: byte offset of each port of the top.
+        registers: byte offset and bits of each named register.
+    """
+
+    text: str
+    eval: str
+    initial: str
+    size: int
+    ports: dict[str, int]
+    registers: dict[str, tuple[int, int]]
+
+    def registers_of(self, state: np.ndarray) -> dict[str, int]:
+        """The value of every register, by hierarchical name."""
+        return {
+            name: int.from_bytes(state[at : at + -(-bits // 8)].tobytes(), "little")
+            & ((1 << bits) - 1)
+            for name, (at, bits) in self.registers.items()
+        }
+
+
+def lower_design(design: HardwareDesign) -> ArcModel:
+    """Lower a design, or take what the cache holds of it.
+
+    Raises:
+        BuildError: when the design has something arc cannot simulate.
+    """
+    text = design.native_hw_text or design.hw_text
+    key = content_key(design.top, text, *_TO_STATE, "1")
+    file = cache_dir("arc") / f"{key}.json"
+    if file.exists():
+        return _read(file.read_text())
+    model = _lower(design.top, text)
+    publish(file, json.dumps(asdict(model)))
+    return model
+
+
+def _read(text: str) -> ArcModel:
+    data = json.loads(text)
+    data["registers"] = {name: tuple(at) for name, at in data["registers"].items()}
+    return ArcModel(**data)
+
+
+def _lower(top: str, text: str) -> ArcModel:
+    module = parse_hw(text)
+    try:
+        run_hw_passes(module, _FLATTEN)
+        _refuse_leftovers(module, top)
+        _fold_resets(module)
+        run_hw_passes(module, _TO_STATE)
+        size, ports, registers = _layout(module, top)
+        run_hw_passes(module, _TO_LLVM)
+    except (ir.MLIRError, ValueError) as error:
+        raise BuildError(
+            f"CIRCT's arc cannot simulate {top}.",
+            help='use simulator="verilator".',
+            notes=tuple(str(error).splitlines()[:10]),
+        ) from error
+    lowered = _body(str(module))
+    initial = f"{top}_initial"
+    return ArcModel(
+        text=lowered,
+        eval=f"{top}_eval",
+        initial=initial if f"@{initial}(" in lowered else "",
+        size=size,
+        ports=ports,
+        registers=registers,
+    )
+
+
+def _body(text: str) -> str:
+    """A module's text without its ``module { … }``."""
+    start = text.index("{", text.index("module")) + 1
+    return text[start : text.rindex("}")]
+
+
+def _refuse_leftovers(module: ir.Module, top: str) -> None:
+    modules = [op for op in module.body.operations if op.operation.name == "hw.module"]
+    external = [op for op in module.body.operations if op.operation.name == "hw.module.extern"]
+    if len(modules) == 1 and not external:
+        return
+    names = ", ".join(op.attributes["sym_name"].value for op in [*modules, *external])
+    raise BuildError(
+        f"CIRCT's arc cannot simulate {top}: modules are left after flattening ({names}).",
+        help='every module but the top must be private; use simulator="verilator" with '
+        "external modules.",
+    )
+
+
+def _fold_resets(module: ir.Module) -> None:
+    """Make a reset to anything but a zero constant a multiplexer before the register."""
+    for register in _registers_with_reset(module):
+        value, clock, reset, reset_value = register.operands
+        if _is_zero(reset_value):
+            continue
+        with module.context, register.location, ir.InsertionPoint(register):
+            chosen = ir.Operation.create(
+                "comb.mux", results=[value.type], operands=[reset, reset_value, value]
+            )
+            attributes = {
+                name: register.attributes[name]
+                for name in register.attributes
+                if name != "operandSegmentSizes"
+            }
+            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0])
+            plain = ir.Operation.create(
+                register.name,
+                results=[value.type],
+                operands=[chosen.result, clock],
+                attributes=attributes,
+            )
+        register.results[0].replace_all_uses_with(plain.result)
+        register.erase()
+
+
+def _registers_with_reset(module: ir.Module) -> list[ir.Operation]:
+    found = []
+    for top in module.body.operations:
+        for region in top.regions:
+            for block in region.blocks:
+                found += [
+                    op.operation
+                    for op in block.operations
+                    if op.operation.name == "seq.compreg" and len(op.operands) == 4
+                ]
+    return found
+
+
+def _is_zero(value: ir.Value) -> bool:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "hw.constant":
+        return False
+    return ir.IntegerAttr(owner.attributes["value"]).value == 0
+
+
+def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+    """Size of the state, offsets of the ports, offsets and bits of the registers."""
+    model = next(op for op in module.body.operations if op.operation.name == "arc.model")
+    size = ir.IntegerAttr(model.attributes["storageBytes"]).value
+    ports: dict[str, int] = {}
+    registers: dict[str, tuple[int, int]] = {}
+    for op in model.regions[0].blocks[0].operations:
+        name = op.operation.name
+        if name in ("arc.root_input", "arc.root_output"):
+            port = ir.StringAttr(op.attributes["name"]).value
+            ports[port] = ir.IntegerAttr(op.attributes["offset"]).value
+        elif name == "arc.alloc_state" and "name" in op.attributes:
+            bits = _STATE.fullmatch(str(op.results[0].type))
+            if bits:
+                register = ir.StringAttr(op.attributes["name"]).value
+                offset = ir.IntegerAttr(op.attributes["offset"]).value
+                registers[register] = (offset, int(bits[1]))
+    return size, ports, registers

@@ -1,0 +1,206 @@
+"""What ``s.build(target="verilog")`` returns: a design that runs on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allo.backend.rtl.design import HardwareDesign, ScalarPort
+from allo.dialects.boundary import Call, Parameter, Signature
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.report import DesignReport
+
+from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .stream_words import from_words, to_words, with_stream_arrays
+from .traffic import Placement, StreamModel, Traffic, make_outside
+from .wave import wave_kind, write_companions
+
+DEFAULT_MAX_CYCLES = 100_000_000
+
+
+class RTLModule:
+    """A kernel compiled to hardware, with the calling convention of the CPU build.
+
+    Calling it builds a simulation model on first use (cached by content), runs one
+    transaction from start to done, and returns what the CPU build would. What the design keeps
+    inside (stateful variables) lives on between calls; :meth:`reset` clears it.
+
+    Args:
+        design: the compiled design.
+        signature: what a call takes and returns.
+        simulator: ``"verilator"``, the reference, or ``"jit"``, in process and quick to build.
+        max_cycles: cycles after which a run is given up; by default four times the predicted
+            cycles and then some, or 10⁸ where nothing is predicted.
+        memory: arrays in external memory: name to :class:`~.traffic.MemoryChannel`, or several
+            to interleave over; others are ideal RAM.
+        streams: what lies outside each stream port, by name.
+        timeout: seconds an external tool may take.
+
+    Attributes:
+        design: ports, memories, report and texts of the design.
+        cycles: cycles of the last run, from start to done; None before one.
+        result: everything the last run gave.
+    """
+
+    def __init__(
+        self,
+        design: HardwareDesign,
+        signature: Signature,
+        *,
+        simulator: str = "verilator",
+        max_cycles: int | None = None,
+        memory: Mapping[str, Placement] | None = None,
+        streams: Mapping[str, StreamModel] | None = None,
+        timeout: float = 1800.0,
+    ) -> None:
+        find_engine(simulator)
+        self.design = design
+        self.signature = with_stream_arrays(signature, design)
+        self.top_func_name = signature.top
+        self.simulator = simulator
+        self.cycles: int | None = None
+        self.result: SimResult | None = None
+        self._max_cycles = max_cycles
+        self._outside = make_outside(
+            memory, streams, [a.name for a in design.arrays], [s.name for s in design.streams]
+        )
+        self._timeout = timeout
+        self._models: dict[tuple[str, str], SimModel] = {}
+
+    @property
+    def verilog(self) -> str:
+        """SystemVerilog of the whole design."""
+        return self.design.verilog
+
+    @property
+    def report(self) -> DesignReport:
+        """Figures of the design; ``measured_cycles`` holds those of the last run."""
+        return self.design.report
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """Bytes, stalls and words of the last run; None before one."""
+        return self.result.traffic if self.result else None
+
+    def __str__(self) -> str:
+        return self.verilog
+
+    def __repr__(self) -> str:
+        return f"RTLModule({self.top_func_name}, simulator={self.simulator!r})"
+
+    def __call__(
+        self,
+        *args: Any,
+        wave: str | Path | None = None,
+        simulator: str | None = None,
+        max_cycles: int | None = None,
+        stall_seed: int = 1,
+    ) -> Any:
+        """Run one transaction; see ``docs/simulation.md``.
+
+        Args:
+            wave: file for a waveform, ``.vcd`` or ``.fst``; a viewer layout (``.gtkw``) and the
+                source map (``.map.json``) are written beside it. Waves come from Verilator, from
+                a model of its own that starts at reset.
+            simulator: engine for this run only.
+            max_cycles: limit for this run only.
+            stall_seed: seed of random stalls of streams and memories.
+
+        Raises:
+            BoundaryError: an argument of the wrong count, kind, shape or layout.
+            SimulationError: the run did not end, or the design broke its protocol.
+            ToolMissingError, ToolFailedError: Verilator or the C++ compiler.
+        """
+        call = self.signature.bind(args)
+        limit = max_cycles or self._max_cycles or self._default_limit()
+        path = Path(wave) if wave is not None else None
+        options = RunOptions(max_cycles=limit, wave=path, stall_seed=stall_seed)
+        engine = simulator or self.simulator
+        model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
+        arrays, scalars = self._inputs(call)
+        streams = self._stream_words(call)
+        self.result = model.run(
+            {**arrays, **{name: words for name, (words, _, _) in streams.items()}}, scalars, options
+        )
+        for stream in self.design.streams:
+            if stream.direction == "out":
+                from_words(*streams[stream.name], stream)
+        self.cycles = self.design.report.measured_cycles = self.result.cycles
+        self._take_scalars(call, self.result)
+        if path:
+            write_companions(path, self.design)
+        return call.finish()
+
+    def reset(self) -> None:
+        """Bring the design back to its initial state."""
+        for model in self._models.values():
+            model.reset()
+
+    def build_model(self, simulator: str | None = None) -> SimModel:
+        """Build the simulation model now rather than at the first call."""
+        return self._model(simulator or self.simulator, "")
+
+    def write_project(self, folder: str | Path) -> Path:
+        """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
+        from .project import write_project
+
+        return write_project(self, Path(folder))
+
+    def _model(self, simulator: str, wave: str) -> SimModel:
+        key = (simulator, wave)
+        if key not in self._models:
+            options = BuildOptions(wave=wave, outside=self._outside, timeout=self._timeout)
+            self._models[key] = find_engine(simulator).build(self.design, options)
+        return self._models[key]
+
+    def _default_limit(self) -> int:
+        predicted = self.design.report.cycles
+        if predicted is None or self.design.streams or self._outside.memory:
+            return DEFAULT_MAX_CYCLES
+        return 4 * predicted + 10_000
+
+    def _inputs(self, call: Call) -> tuple[dict[str, np.ndarray], dict[str, int]]:
+        """Cells of every array and raw bits of every scalar input, by port name."""
+        arrays: dict[str, np.ndarray] = {}
+        scalars: dict[str, int] = {}
+        ports = {port.name: port for port in self.design.scalars_in}
+        memories = {array.name for array in self.design.arrays}
+        named = [
+            *zip(self.design.arguments, call.inputs, strict=True),
+            *zip(self.design.results, call.outputs, strict=True),
+        ]
+        for name, cells in named:
+            if name in memories:
+                arrays[name] = cells
+            elif name in ports:
+                scalars[name] = _bits_of(cells, ports[name])
+        missing = (memories - arrays.keys()) | (ports.keys() - scalars.keys())
+        if missing:
+            raise BuildError(
+                f"The design's ports {', '.join(sorted(missing))} belong to no argument or "
+                f"result of {self.top_func_name}."
+            )
+        return arrays, scalars
+
+    def _stream_words(self, call: Call) -> dict[str, tuple[np.ndarray, np.ndarray, Parameter]]:
+        """Words, cells and declaration of every stream argument, by port name."""
+        found = {}
+        streams = {stream.name: stream for stream in self.design.streams}
+        named = zip(self.design.arguments, call.inputs, self.signature.arguments, strict=True)
+        for name, cells, parameter in named:
+            if name in streams:
+                found[name] = (to_words(cells, parameter, streams[name]), cells, parameter)
+        return found
+
+    def _take_scalars(self, call: Call, result: SimResult) -> None:
+        for name, cells in zip(self.design.results, call.outputs, strict=True):
+            if name in result.scalars:
+                raw = result.scalars[name].to_bytes(64, "little")[: cells.nbytes]
+                cells.reshape(-1).view(np.uint8)[:] = np.frombuffer(raw, np.uint8)
+
+
+def _bits_of(cells: np.ndarray, port: ScalarPort) -> int:
+    return int.from_bytes(cells.tobytes(), "little") & ((1 << port.width) - 1)

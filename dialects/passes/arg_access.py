@@ -1,0 +1,100 @@
+"""Which array arguments a function reads and which it writes, calls included."""
+
+from __future__ import annotations
+
+from .._mlir import ir
+from ..effects import EffectAnalysis, FunctionEffects
+
+
+def analyze_arg_load_store(module: ir.Module) -> dict[str, list[str]]:
+    """For every function, ``in``, ``out`` or ``both`` for each argument.
+
+    Scalars, and arrays that are not touched, are ``in``; arrays of a function without a body ``both``.
+    """
+    effects = EffectAnalysis(module.operation)
+    found = {}
+    for op in module.body.operations:
+        if op.operation.name != "func.func":
+            continue
+        name = op.operation.attributes["sym_name"].value  # type: ignore[attr-defined]
+        found[name] = _function(op.operation, effects.summary(name))
+    return found
+
+
+def _function(op: ir.Operation, summary: FunctionEffects) -> list[str]:
+    inputs = ir.FunctionType(op.attributes["function_type"].value).inputs  # type: ignore[attr-defined]
+    if not len(op.regions[0].blocks):
+        return ["both" if isinstance(t, ir.MemRefType) else "in" for t in inputs]
+    words = []
+    for position in range(len(inputs)):
+        written = position in summary.arguments_written
+        read = position in summary.arguments_read or _is_returned(op, position)
+        words.append(("both" if read else "out") if written else "in")
+    return words
+
+
+def _is_returned(op: ir.Operation, position: int) -> bool:
+    argument = op.regions[0].blocks[0].arguments[position]
+    return any(use.owner.operation.name == "func.return" for use in argument.uses)
+
+
+def writes_everything(function: ir.Operation, position: int, module: ir.Module) -> bool:
+    """Whether every element of an array argument is surely written when the function runs.
+
+    Conservative: a whole-array fill or copy, a store whose subscripts are loops over the
+    whole extents outside any condition, or a call that does so.
+    """
+    argument = function.regions[0].blocks[0].arguments[position]
+    return any(_covers(use, argument, module) for use in argument.uses)
+
+
+def _covers(use: ir.OpOperand, argument: ir.Value, module: ir.Module) -> bool:
+    owner = use.owner.operation
+    if owner.name in ("linalg.fill", "memref.copy"):
+        return use.operand_number == 1 and _loops_around(owner) is not None
+    if owner.name == "func.call":
+        if _loops_around(owner) is None:
+            return False
+        callee = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
+        target = ir.SymbolTable(module.operation)[callee].operation
+        has_body = len(target.regions[0].blocks) > 0
+        return has_body and writes_everything(target, use.operand_number, module)
+    if owner.name != "affine.store" or use.operand_number != 1:
+        return False
+    loops = _loops_around(owner)
+    affine_map = owner.attributes["map"].value  # type: ignore[attr-defined]
+    if loops is None or not affine_map.is_projected_permutation:
+        return False
+    operands = list(owner.operands)[2:]
+    extents = ir.MemRefType(argument.type).shape
+    ivs = [operands[e.position] for e in affine_map.results]
+    if len(set(ivs)) != len(ivs):
+        return False
+    return all(
+        any(iv == loop_iv and trips == extent for loop_iv, trips in loops)
+        for iv, extent in zip(ivs, extents, strict=True)
+    )
+
+
+def _loops_around(op: ir.Operation) -> list[tuple[ir.Value, int]] | None:
+    """(iterator, extent) of the loops from 0 by 1 around ``op``; None under anything else."""
+    loops = []
+    parent = op.parent
+    while parent is not None and parent.operation.name != "func.func":
+        loop = parent.operation
+        extent = _extent(loop) if loop.name == "affine.for" else None
+        if extent is None:
+            return None
+        loops.append((loop.regions[0].blocks[0].arguments[0], extent))
+        parent = loop.parent
+    return loops
+
+
+def _extent(loop: ir.Operation) -> int | None:
+    lower = loop.attributes["lowerBoundMap"].value.results  # type: ignore[attr-defined]
+    upper = loop.attributes["upperBoundMap"].value.results  # type: ignore[attr-defined]
+    constants = all(isinstance(e, ir.AffineConstantExpr) for e in (*lower, *upper))
+    if not constants or len(lower) != 1 or len(upper) != 1:
+        return None
+    plain = lower[0].value == 0 and loop.attributes["step"].value == 1  # type: ignore[attr-defined]
+    return upper[0].value if plain and upper[0].value > 0 else None

@@ -1,0 +1,77 @@
+"""Replace scalar functions by arithmetic, once for every target.
+
+Assumes upstream dialects and scalar operands. Leaves no operation of :data:`EXPANSIONS` on f16,
+bf16 or f32; other ``math`` operations (``sqrt``, ``absf``, ``ctlz`` …) are arithmetic already.
+CPU and RTL run this same pass, so their results agree to the last bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from allo.dialects._mlir import ir
+
+from .math.bits import Emitter
+from .math.exponential import expand_exp, expand_exp2
+from .math.logarithm import BASES, expand_log
+from .math.odd_saturating import expand_erf, expand_tanh
+from .math.power import expand_powf
+from .math.reciprocal_root import expand_rsqrt
+from .math.trigonometric import expand_cos, expand_sin, expand_tan
+
+Expansion = Callable[..., ir.Value]
+"""``expansion(emitter, *operands)`` gives the float32 result."""
+
+
+def _log(op: str) -> Expansion:
+    return lambda emitter, value: expand_log(emitter, value, op)
+
+
+EXPANSIONS: dict[str, Expansion] = {
+    "math.exp": expand_exp,
+    "math.exp2": expand_exp2,
+    **{op: _log(op) for op in BASES},
+    "math.tanh": expand_tanh,
+    "math.erf": expand_erf,
+    "math.rsqrt": expand_rsqrt,
+    "math.sin": expand_sin,
+    "math.cos": expand_cos,
+    "math.tan": expand_tan,
+    "math.powf": expand_powf,
+}
+"""Functions that have an expansion. A new function is a new file and a line here."""
+
+
+def expand_math(module: ir.Module) -> int:
+    """Rewrite, in place, every function of :data:`EXPANSIONS` into ``arith`` operations.
+
+    f16 and bf16 go through f32.
+
+    Returns:
+        The number of operations rewritten.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in EXPANSIONS and str(op.results[0].type) in ("f16", "bf16", "f32"):
+            found.append(op.operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for op in found:
+        _rewrite(op)
+    return len(found)
+
+
+def _rewrite(op: ir.Operation) -> None:
+    emitter = Emitter(op)
+    kind = op.results[0].type
+    single = ir.F32Type.get(op.context)
+    operands = list(op.operands)
+    if kind != single:
+        operands = [emitter.make("arith.extf", single, [value]) for value in operands]
+    result = EXPANSIONS[op.name](emitter, *operands)
+    if kind != single:
+        result = emitter.make("arith.truncf", kind, [result])
+    op.results[0].replace_all_uses_with(result)
+    op.erase()

@@ -1,0 +1,1 @@
+"""Expansions of scalar functions into arithmetic, one file for a family of functions."""

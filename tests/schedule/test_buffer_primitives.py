@@ -1,0 +1,123 @@
+"""buffer_at and partition."""
+
+from __future__ import annotations
+
+import pytest
+
+from allo.dialects.partition import Partition
+from allo.errors import PartitionError, ScheduleError, UnknownHandleError
+from allo.schedule import MockBuffer, Schedule
+from tests.schedule.support import DATA, check_golden, count, kernel, refused, text
+
+
+def test_buffer_at_with_a_known_initial_value():
+    s = kernel("gemm")
+    s.reorder("k", "j")
+    row = s.buffer_at(s.C, "i")
+    assert row == MockBuffer("gemm", "C_row") == s.C_row
+    check_golden(s, "buffer_at")
+
+
+def test_buffer_at_reads_the_array_when_its_value_is_unknown():
+    source = (DATA / "gemm.mlir").read_text()
+    source = "\n".join(line for line in source.splitlines() if "linalg.fill" not in line)
+    s = Schedule.from_text(source)
+    s.reorder("k", "j")
+    s.buffer_at(s.C, "i")
+    check_golden(s, "buffer_at_unknown")
+
+
+def test_buffer_at_of_a_tile():
+    s = kernel("gemm")
+    s.split("i", 4)
+    s.split("j", 8)
+    s.reorder("i.outer", "j.outer", "k", "i.inner", "j.inner")
+    s.buffer_at(s.C, "j.outer")
+    check_golden(s, "buffer_at_tile")
+
+
+@pytest.mark.parametrize(
+    ("axis", "pattern"),
+    [
+        ("j", "it is the innermost loop"),
+        ("k", "it is a loop the array is summed over"),
+        ("l", "No such loop 'l'"),
+    ],
+)
+def test_buffer_at_refuses_unfit_loops(axis, pattern):
+    s = kernel("gemm")
+    s.reorder("k", "j")
+    refused(s, ScheduleError, pattern, lambda: s.buffer_at(s.C, axis))
+
+
+def test_buffer_at_refuses_other_targets():
+    s = kernel("gemm")
+    refused(
+        s, ScheduleError, "nothing is stored to the array inside it", lambda: s.buffer_at(s.A, "i")
+    )
+    refused(s, ScheduleError, "Target must be a buffer, got 5", lambda: s.buffer_at(5, "i"))
+    refused(
+        s,
+        UnknownHandleError,
+        r"Target D not found in function gemm\.\nhelp: gemm has the buffers A, B, C",
+        lambda: s.buffer_at(MockBuffer("gemm", "D"), "i"),
+    )
+
+
+COMPLETE = "affine_map<(d0, d1) -> (d0, d1, 0, 0)>"
+
+
+def test_partition_texts():
+    s = kernel("gemm")
+    s.partition(s.A)
+    s.partition(s.B, Partition.Complete, dim=1)
+    s.partition(s.C, Partition.Block, dim=2, factor=5)
+    s.partition(s.C, Partition.Cyclic, dim=1, factor=4)
+    assert COMPLETE in text(s)
+    assert "affine_map<(d0, d1) -> (d0, 0, 0, d1)>" in text(s)
+    assert "(d0, d1) -> (d0 mod 4, d1 floordiv 7, d0 floordiv 4, d1 mod 7)" in text(s)
+    s.partition(s.A)
+    assert s.partitioned_arrays["gemm:C"] == [(2, Partition.Block, 5), (1, Partition.Cyclic, 4)]
+
+
+def test_partition_flows_through_calls_in_both_directions():
+    path = DATA.parent.parent / "data" / "calls_i8.mlir"
+    s = Schedule.from_text(path.read_text())
+    s.partition("mm:C", Partition.Cyclic, dim=2, factor=2)
+    s.partition(s.A, dim=2)
+    assert s.module.operation.verify()
+    check_golden(s, "partition_calls")
+    assert count(s, r"memref<4x4xi32, #map\d*>") >= 6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "pattern"),
+    [
+        ((7,), "Invalid partition type 7"),
+        ((Partition.Complete, -1), "Invalid dimension -1 for array A of rank 2"),
+        ((Partition.Complete, 3), "Invalid dimension 3 for array A of rank 2"),
+        ((Partition.Cyclic, 1, -2), "Invalid factor -2"),
+        ((Partition.Block, 1), "Invalid factor 0"),
+    ],
+)
+def test_partition_refuses_bad_arguments(arguments, pattern):
+    s = kernel("gemm")
+    refused(s, PartitionError, pattern, lambda: s.partition(s.A, *arguments))
+
+
+def test_partition_refuses_conflicts():
+    s = kernel("gemm")
+    s.partition(s.A, dim=1)
+    refused(
+        s,
+        PartitionError,
+        r"Cannot mix all-dim partitioning \(dim=0\) with per-dimension partitions for array A",
+        lambda: s.partition(s.A),
+    )
+    refused(
+        s,
+        PartitionError,
+        "Cannot partition the same array on dimension 1 twice: A",
+        lambda: s.partition(s.A, Partition.Cyclic, dim=1, factor=2),
+    )
+    refused(s, ScheduleError, 'names a buffer as "func:buffer"', lambda: s.partition("A"))

@@ -1,0 +1,191 @@
+"""RTLModule: the CPU build's calling convention, waves, projects, errors."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from allo.backend.sim import RTLModule, build
+from allo.dialects.boundary import Parameter, Signature
+from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning, SimulationError
+from allo.dialects.partition import Partition
+from allo.dialects.types import Stream, UInt, parse_type
+from allo.target import BuildRequest
+
+from . import designs
+
+
+def vector_module(width=32, shape=(3, 8), **options):
+    dtype = parse_type(f"ui{width}")
+    arguments = tuple(Parameter(n, dtype, shape, None, n == "C") for n in "ABC")
+    design = designs.vector_add(width, shape, Partition.Block)
+    return RTLModule(design, Signature("vadd", arguments, ()), **options)
+
+
+def adder_module(**options):
+    design = designs.scalar_adder(13)
+    number = parse_type("ui13")
+    arguments = (Parameter("a", number, None), Parameter("b", number, None))
+    signature = Signature("adder", arguments, (Parameter("result", number, None),))
+    return RTLModule(design, signature, **options)
+
+
+@pytest.fixture(scope="module", params=["verilator", "jit"])
+def vadd(request):
+    return vector_module(simulator=request.param)
+
+
+def test_arrays_are_written_in_place(vadd):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        a, b = rng.integers(0, 1 << 32, size=(2, 3, 8), dtype=np.uint32)
+        c = rng.integers(0, 1 << 32, size=(3, 8), dtype=np.uint32)
+        assert vadd(a, b, c) is None
+        np.testing.assert_array_equal(c, a + b)
+    assert vadd.cycles == vadd.report.measured_cycles == vadd.report.cycles == 13
+
+
+def test_arrays_of_another_dtype_are_converted_and_written_back(vadd):
+    a = np.arange(24, dtype=np.int64).reshape(3, 8) - 5
+    c = np.zeros((3, 8), np.float64)
+    with pytest.warns(DTypeWarning) as caught:
+        vadd(a, a.astype(np.uint32), c)
+    assert [str(w.message)[:18] for w in caught] == ["Argument A of vadd", "Argument C of vadd"]
+    np.testing.assert_array_equal(c, (2 * a) % (1 << 32))
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "jit"])
+def test_scalars_of_any_width(simulator):
+    module = adder_module(simulator=simulator)
+    rng = np.random.default_rng(9)
+    for a, b in rng.integers(0, 1 << 13, size=(20, 2)):
+        result = module(int(a), int(b))
+        assert type(result) is int
+        assert result == (a + b) % (1 << 13)
+    assert module(-1, np.int64(2)) == 1
+
+
+def test_wrong_arguments_are_refused(vadd):
+    a = np.zeros((3, 8), np.uint32)
+    with pytest.raises(BoundaryError) as caught:
+        vadd(a, a)
+    assert "# of input arguments mismatch, got 2 but expected 3." in str(caught.value)
+    with pytest.raises(BoundaryError, match=r"got an array of shape \(8, 3\)"):
+        vadd(a, a.T.copy(), a.copy())
+    with pytest.raises(BoundaryError, match="not contiguous"):
+        vadd(a, np.zeros((3, 16), np.uint32)[:, ::2], a.copy())
+
+
+def test_the_text_and_the_name():
+    module = vector_module()
+    assert str(module) == module.verilog == module.design.verilog
+    assert "module vadd(" in str(module)
+    assert repr(module) == "RTLModule(vadd, simulator='verilator')"
+
+
+def test_a_waveform_with_its_companions(tmp_path):
+    module = vector_module()
+    module.design.debug = {"states": {"run": "gemm.py:3"}}
+    a = np.arange(24, dtype=np.uint32).reshape(3, 8)
+    c = np.zeros_like(a)
+    module(a, a, c, wave=tmp_path / "x.vcd")
+    np.testing.assert_array_equal(c, 2 * a)
+    vcd = (tmp_path / "x.vcd").read_text()
+    assert "$var" in vcd and "A_0_addr" in vcd
+    ends = [int(line[1:]) for line in vcd.splitlines() if line.startswith("#")]
+    assert ends[-1] >= 13 * 10_000
+    layout = (tmp_path / "x.gtkw").read_text()
+    assert "TOP.vadd.C_1_wdata[31:0]" in layout and "TOP.vadd.done" in layout
+    assert json.loads((tmp_path / "x.map.json").read_text()) == module.design.debug
+
+
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("x.wlf", 'x.wlf names no kind of waveform.\nhelp: wave= takes a file that ends in ".vcd"'),
+        ("none/x.vcd", "does not exist.\nhelp: make it first."),
+    ],
+)
+def test_a_waveform_that_cannot_be(tmp_path, file, message):
+    a = np.zeros((3, 8), np.uint32)
+    with pytest.raises(SimulationError) as caught:
+        vector_module()(a, a, a.copy(), wave=tmp_path / file)
+    assert message in str(caught.value)
+
+
+def test_a_project_is_replaced_in_one_piece(tmp_path, monkeypatch):
+    module = vector_module()
+    folder = module.write_project(tmp_path / "vadd.prj")
+    assert (folder / "vadd.sv").read_text() == module.verilog
+    assert json.loads((folder / "report.json").read_text())["cycles"] == 13
+    assert "<html" in (folder / "report.html").read_text()
+    before = sorted(p.name for p in folder.iterdir())
+    monkeypatch.setattr(type(module.report), "html", lambda self: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        module.write_project(folder)
+    assert sorted(p.name for p in folder.iterdir()) == before
+    assert [p.name for p in tmp_path.iterdir()] == ["vadd.prj"]
+    monkeypatch.undo()
+    module.write_project(folder)
+    assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_a_folder_of_the_users_is_left_alone(tmp_path):
+    (tmp_path / "thesis.tex").write_text("x")
+    with pytest.raises(BuildError) as caught:
+        vector_module().write_project(tmp_path)
+    assert "exists and was not written by Allo." in str(caught.value)
+    assert [p.name for p in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_limit_for_one_run(vadd):
+    a = np.zeros((3, 8), np.uint32)
+    with pytest.raises(SimulationError, match="vadd was not done after 3 cycles"):
+        vadd(a, a, a.copy(), max_cycles=3)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3))])
+def test_stream_arguments_are_arrays(kind, shape):
+    element = parse_type(kind)
+    block = int(np.prod(shape))
+    design = designs.stream_adder(40, element.bits * block)
+    stream = Stream(element, shape, 2)
+    arguments = (
+        Parameter("n", UInt(element.bits * block), None),
+        Parameter("x", stream, None),
+        Parameter("y", stream, None),
+    )
+    module = RTLModule(design, Signature("offset", arguments, ()), simulator="jit")
+    low, high = (-(1 << 23), 1 << 23) if kind == "i24" else (0, 1 << 31)
+    x = np.random.default_rng(1).integers(low, high, (40, *shape))
+    x = x.astype(np.uint32 if kind == "ui32" else np.int32)
+    y = np.zeros_like(x)
+    module(0, x, y)
+    np.testing.assert_array_equal(y, x)
+    assert module.traffic.streams["x"].words == 40
+
+
+def test_options_that_do_not_exist_are_refused():
+    request = BuildRequest("module {}", "f", "verilog", options={"clok_mhz": 100})
+    with pytest.raises(BuildError) as caught:
+        build(request)
+    assert "Target verilog has no option 'clok_mhz'.\nhelp: did you mean 'clock_mhz'?" in str(
+        caught.value
+    )
+
+
+def test_fst_without_its_headers_says_what_to_install(monkeypatch, tmp_path):
+    fake = tmp_path / "g++"
+    fake.write_text("#!/bin/sh\ncase $1 in -fsyntax-only) exit 1;; *) echo 12;; esac\n")
+    fake.chmod(0o755)
+    monkeypatch.setenv("CXX", str(fake))
+    monkeypatch.setenv("ALLO_CACHE_DIR", str(tmp_path / "cache"))
+    a = np.zeros((3, 8), np.uint32)
+    with pytest.raises(BuildError) as caught:
+        vector_module()(a, a, a.copy(), wave=tmp_path / "x.fst")
+    assert str(caught.value) == (
+        "FST waveforms need the headers of lz4 and zlib, which are not installed.\n"
+        "help: run `apt-get install liblz4-dev zlib1g-dev`, or write a .vcd file instead."
+    )
