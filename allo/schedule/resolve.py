@@ -164,8 +164,12 @@ def buffers_of(function: ir.Operation) -> dict[str, ir.Value]:
 
 
 def _global_name(op: ir.Operation) -> str:
-    # The inherent attribute "name" is the symbol; the variable's name, if any, is in "var_name".
-    return string_attribute(op, "var_name") or ir.FlatSymbolRefAttr(op.attributes["name"]).value
+    # The inherent attribute "name" is the symbol; the loads carry the variable's name.
+    for use in op.result.uses:
+        name = string_attribute(use.owner, "from") or string_attribute(use.owner, "to")
+        if name is not None:
+            return name
+    return ir.FlatSymbolRefAttr(op.attributes["name"]).value
 
 
 def find_buffer(

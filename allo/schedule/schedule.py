@@ -13,11 +13,16 @@ from . import annotate
 from .bands import bands_of
 from .buffer_at import buffer_at
 from .compose import compose
+from .compute_at import compute_at
+from .equivalent import get_equivalent_variables
+from .fuse import fuse
 from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
 from .partition import partition
 from .reorder import reorder
+from .reshape import reshape
 from .resolve import buffers_of, find_function, function_name, functions_of
+from .reuse_at import reuse_at
 from .split import split
 
 
@@ -153,6 +158,7 @@ class Schedule:
 
     split = split
     reorder = reorder
+    fuse = fuse
     unroll = annotate.unroll
     pipeline = annotate.pipeline
     parallel = annotate.parallel
@@ -160,7 +166,11 @@ class Schedule:
     dataflow = annotate.dataflow
     partition = partition
     buffer_at = buffer_at
+    reuse_at = reuse_at
+    compute_at = compute_at
+    reshape = reshape
     compose = compose
+    get_equivalent_variables = get_equivalent_variables
 
     def get_loops(self, func: str | ir.Operation | ir.OpView | None = None) -> LoopBand:
         """The bands of a function (the top one by default), each a :class:`LoopBand`."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .builder import INDEX_BITS, INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
+from .fold import fold
 from .graph import Array, Node
 from .linear import Lin, add, constant, scale, subtract
 from .operators.spec import Operator
@@ -88,14 +89,14 @@ class Arithmetic:
         if not isinstance(bound, Deferred):
             assert not isinstance(bound, Array)
             return bound
-        key = ("deferred", id(bound))
+        key = ("deferred", bound)
         found = self._b.body.unique.get(key)
         if found is None:
             saved = self._b.place
             self._b.place = bound.op.place
             found = self.evaluate(bound.op, bound.operands)
             self._b.place = saved
-            self._b.body.unique[key] = found  # pyright: ignore[reportArgumentType]
+            self._b.body.unique[key] = found
         return found
 
     def can_defer(self, op: Op) -> bool:
@@ -145,6 +146,9 @@ class Arithmetic:
             return nodes[0]
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
+        value = fold(op.name, nodes, op.attrs.get("predicate"))
+        if value is not None:
+            return self._b.const(value, width)
         operator = self._find(op, nodes)
         return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
 
@@ -156,6 +160,10 @@ class Arithmetic:
             attributes["predicate"] = op.attrs["predicate"]
         if nodes and op.name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
             attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
+        if nodes and op.name == "arith.muli":
+            extended = tuple(_extension(node) for node in nodes)
+            if any(extended):
+                attributes["extended"] = extended
         try:
             return self._library.find(op.name, operand_types, result, attributes)
         except UnsupportedOpError as error:
@@ -229,6 +237,13 @@ class Arithmetic:
             nodes = [self._b.lin_node(p, INDEX_BITS) for p in pick]
             result = self._b.as_symbol(self._b.select(less, *nodes), low, high)
         return result
+
+
+def _extension(node: Node) -> tuple[str, int] | None:
+    """How a node was made wide, and from how many bits; None when it was not."""
+    if node.kind != "wire" or node.data[0] not in ("sext", "zext"):
+        return None
+    return ("s" if node.data[0] == "sext" else "u"), node.operands[0].width
 
 
 def _is_zero(node: Node) -> bool:

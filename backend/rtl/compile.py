@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError
@@ -43,7 +44,7 @@ class Compiler:
         self.functions: dict[str, Function] = {}
         self.bindings: dict[str, Binding] = {}
         self.units: dict[str, Operator] = {}
-        self.texts: list[str] = []
+        self._modules_text: list[partial[str]] = []
         self.reports: dict[str, Any] = {}
         self.debug: dict[str, Any] = {}
         self._modules: set[str] = set()
@@ -64,7 +65,9 @@ class Compiler:
         self._cycles(function)
         emitter = Emitter(function, static, binding, self.interfaces, self.locations)
         interface = emitter.run()
-        self.texts.append(emitter.text.render(private=not top, place=function.place))
+        self._modules_text.append(
+            partial(emitter.text.render, private=not top, place=function.place)
+        )
         for module, (operator, _) in binding.units.items():
             self.units[module] = operator
         interface.float_ops = float_operations(function, self.interfaces)
@@ -94,7 +97,8 @@ class Compiler:
     def text(self, style: str = "rtl") -> str:
         """The whole design; ``style`` says how arithmetic units are written."""
         units = [op.unit_text(style) for op in self.units.values() if op.unit_text is not None]
-        return "\n".join([*units, *self.texts, *self.locations.definitions(), ""])
+        modules = [render(native=style == "native") for render in self._modules_text]
+        return "\n".join([*units, *modules, *self.locations.definitions(), ""])
 
 
 def _settle_storage(function: Function) -> None:

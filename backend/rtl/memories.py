@@ -321,8 +321,9 @@ class Memories:
         for bank in banks:
             suffix = f"_{bank}" if array.banks > 1 else ""
             memory = text.named(f"{array.name}{suffix}_ram")
-            text.line(
+            text.styled(
                 f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
+                f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
                 array.place,
             )
             for port in (0, 1):
@@ -339,9 +340,12 @@ class Memories:
         address = text.choose(everyone, width)
         if use.reads and users.reads:
             value = text.fresh()
-            text.line(
-                f"{value} = seq.read {memory}[{address}] rden {text.const(1, 1)} "
+            always = text.const(1, 1)
+            text.styled(
+                f"{value} = seq.read {memory}[{address}] rden {always} "
                 f"{{ latency = 0}} : !seq.hlmem{kind}",
+                f"{value} = seq.firmem.read_port {memory}[{address}], clock %clk "
+                f"enable {always} : {_spaced(kind)}",
                 array.place,
             )
             held = text.named(f"{memory[1:]}_p{key[2]}_q")
@@ -352,11 +356,18 @@ class Memories:
             enable = text.any_of(*(w for w, _ in writing))
             if text.enable:
                 enable = text.all_of(enable, text.enable)
-            text.line(
+            text.styled(
                 f"seq.write {memory}[{address}] {data} wren {enable} "
                 f"{{ latency = 1}} : !seq.hlmem{kind}",
+                f"seq.firmem.write_port {memory}[{address}] = {data}, clock %clk "
+                f"enable {enable} : {_spaced(kind)}",
                 array.place,
             )
+
+
+def _spaced(kind: str) -> str:
+    """``<16xi32>`` as firmem writes it: ``<16 x 32>``."""
+    return kind.replace("xi", " x ")
 
 
 def port_prefix(prefix: str, bank: int, port: int) -> str:

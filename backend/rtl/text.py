@@ -72,9 +72,9 @@ class ModuleText:
         self.ports = Ports([("clk", "!seq.clock"), ("rst", "i1")])
         self.enable = enable
         self._locations = locations
-        self._lines: list[str] = []
+        self._lines: list[str | tuple[str, str]] = []
         self._count = 0
-        self._names: set[str] = {"clk", "rst"}
+        self._names: dict[str, int] = {"clk": 1, "rst": 1}
         self._constants: dict[tuple[int, int], str] = {}
         self._shared: dict[tuple[str, ...], str] = {}
 
@@ -88,20 +88,28 @@ class ModuleText:
     def named(self, hint: str) -> str:
         """A new value whose name appears in the Verilog."""
         base = identifier(hint)
-        name, number = base, 1
-        while name in self._names:
+        number = self._names.get(base, 0) + 1
+        name = base if number == 1 else f"{base}_{number}"
+        while number > 1 and name in self._names:
             number += 1
             name = f"{base}_{number}"
-        self._names.add(name)
+        self._names[base] = number
+        if number > 1:
+            self._names[name] = 1
         return f"%{name}"
 
     def reserve(self, name: str) -> None:
         """Keep a port's name from being taken."""
-        self._names.add(name)
+        self._names.setdefault(name, 1)
 
     def line(self, text: str, place: SourcePlace | None = None) -> None:
         """Append one operation."""
         self._lines.append(f"  {text}{self._locations.suffix(place)}")
+
+    def styled(self, rtl: str, native: str, place: SourcePlace | None = None) -> None:
+        """Append one operation that the in-process simulator wants written in another way."""
+        suffix = self._locations.suffix(place)
+        self._lines.append((f"  {rtl}{suffix}", f"  {native}{suffix}"))
 
     # --- logic --------------------------------------------------------------------
 
@@ -225,12 +233,15 @@ class ModuleText:
         """An output port and its value."""
         self.ports.outputs.append((name, kind, value))
 
-    def render(self, *, private: bool, place: SourcePlace | None = None) -> str:
-        """The module."""
+    def render(
+        self, *, private: bool, place: SourcePlace | None = None, native: bool = False
+    ) -> str:
+        """The module; ``native`` for the in-process simulator."""
         ports = [f"in %{n} : {k}" for n, k in self.ports.inputs]
         ports += [f"out {n} : {k}" for n, k, _ in self.ports.outputs]
         head = "hw.module private" if private else "hw.module"
-        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *self._lines]
+        body = (line if isinstance(line, str) else line[native] for line in self._lines)
+        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *body]
         if self.ports.outputs:
             values = ", ".join(v for _, _, v in self.ports.outputs)
             kinds = ", ".join(k for _, k, _ in self.ports.outputs)

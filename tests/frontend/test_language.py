@@ -242,7 +242,7 @@ def test_instances_of_a_template_have_names_of_their_own():
         return a + b + c + d
 
     s = allo.customize(kernel)
-    assert [n for n in s.func_args] == ["scale", "scale_1", "scale_five", "kernel"]
+    assert list(s.func_args) == ["scale", "scale_1", "scale_five", "kernel"]
     assert s.build()(10) == 20 + 30 + 60 + 50
 
 
