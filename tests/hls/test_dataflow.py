@@ -31,7 +31,7 @@ def test_text_of_a_region():
         "  hls::stream< int32_t >& right\n) {"
     ) in code
     assert "    left.write(v0);\t// forkjoin.py:12\n    right.write(v0);\t// forkjoin.py:13" in code
-    assert "int32_t v1 = left.read();\t// forkjoin.py:20" in code
+    assert "int32_t v0 = left.read();\t// forkjoin.py:20" in code
     top = code[code.index("/// This is top function.") :]
     assert top.splitlines() == [
         "/// This is top function.",
