@@ -212,10 +212,11 @@ def _write_back(target: np.ndarray, values: np.ndarray) -> None:
 
 
 def _write_bytes(target: np.ndarray, values: np.ndarray) -> None:
-    if values.dtype.names != target.dtype.names[: len(values.dtype.names)]:
+    names = values.dtype.names or ()
+    if names != (target.dtype.names or ())[: len(names)]:
         np.copyto(target, values.astype(target.dtype), casting="unsafe")
         return
-    for name in values.dtype.names:
+    for name in names:
         target[name] = values[name]
 
 

@@ -85,6 +85,7 @@ def tables_f32() -> dict[str, str]:
     return {
         "EXP2": table(two_power, 3, 30),
         "LOG2": table(uniform(log_ratio(mp.mpf(2)), -0.25, 1 / 32, 24), 4, 31),
+        "LOG2_WIDE": table(uniform(log_ratio(mp.mpf(2)), -0.25, 1 / 32, 24), 6, 42),
         "LN": table(uniform(log_ratio(mp.e), -0.25, 1 / 32, 24), 4, 31),
         "LOG10": table(uniform(log_ratio(mp.mpf(10)), -0.25, 1 / 32, 24), 4, 32),
         "RSQRT": table([s for f in root for s in uniform(f, 1, 1 / 16, 16)], 4, 30),

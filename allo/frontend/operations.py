@@ -415,7 +415,7 @@ def with_bits(value: Expr, low: Expr, width: int, bits: Expr, place: SourcePlace
     ones = Const(dtype, place, (1 << width) - 1)
     mask = _shift_raw("<<", ones, low, place)
     field = _shift_raw("<<", cast(cast(bits, UInt(width)), dtype), low, place)
-    keep = Binary(dtype, place, "^", mask, Const(dtype, place, (1 << dtype.bits) - 1))
+    keep: Expr = Binary(dtype, place, "^", mask, Const(dtype, place, (1 << dtype.bits) - 1))
     if isinstance(mask, Const):
         keep = Const(dtype, place, (1 << dtype.bits) - 1 - int(mask.value))
     kept = Binary(dtype, place, "&", raw, keep)

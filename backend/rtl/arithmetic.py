@@ -96,7 +96,7 @@ class Arithmetic:
             self._b.place = bound.op.place
             found = self.evaluate(bound.op, bound.operands)
             self._b.place = saved
-            self._b.body.unique[key] = found  # pyright: ignore[reportArgumentType]
+            self._b.body.unique[key] = found
         return found
 
     def can_defer(self, op: Op) -> bool:

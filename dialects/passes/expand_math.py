@@ -15,8 +15,9 @@ from .math.bits import Emitter
 from .math.exponential import expand_exp, expand_exp2
 from .math.logarithm import BASES, expand_log
 from .math.odd_saturating import expand_erf, expand_tanh
+from .math.power import expand_powf
 from .math.reciprocal_root import expand_rsqrt
-from .math.trigonometric import expand_cos, expand_sin
+from .math.trigonometric import expand_cos, expand_sin, expand_tan
 
 Expansion = Callable[..., ir.Value]
 """``expansion(emitter, *operands)`` gives the float32 result."""
@@ -35,6 +36,8 @@ EXPANSIONS: dict[str, Expansion] = {
     "math.rsqrt": expand_rsqrt,
     "math.sin": expand_sin,
     "math.cos": expand_cos,
+    "math.tan": expand_tan,
+    "math.powf": expand_powf,
 }
 """Functions that have an expansion. A new function is a new file and a line here."""
 

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-import mpmath
 import numpy as np
 
 EXTENDED = np.longdouble
 """On this host an 80-bit float: 40 bits more than float32 has."""
-
-
-def _erf(x: np.ndarray) -> np.ndarray:
-    return np.array([float(mpmath.erf(float(v))) for v in x])
-
-
-def _tabulated(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda x: np.array([function(float(v)) for v in x])
 
 
 @dataclass(frozen=True)
@@ -46,7 +36,9 @@ def measure(found: np.ndarray, exact: np.ndarray, *operands: np.ndarray) -> Erro
         rounded = exact.astype(kind)
         regular = np.isfinite(rounded) & np.isfinite(exact)
         distance = np.abs(found.astype(EXTENDED) - exact.astype(EXTENDED)) / ulp_of(exact, kind)
-        near_limit = ~np.isfinite(rounded) & np.isfinite(exact) & (np.abs(exact) < limit * 1.0000001)
+        near_limit = (
+            ~np.isfinite(rounded) & np.isfinite(exact) & (np.abs(exact) < limit * 1.0000001)
+        )
     error = np.where(regular, distance, 0)
     error = np.where(regular & ~np.isfinite(found), np.inf, error)
     same = (found == rounded) & (np.signbit(found) == np.signbit(rounded))

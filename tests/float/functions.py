@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allo.backend.rtl.operators import Operator, OperatorLibrary
-from allo.backend.rtl.operators.hw_text import inline_text, port_list
+from allo.backend.rtl.operators.hw_text import inline_text
 from allo.dialects._mlir import ExecutionEngine, ir, make_context, run_passes
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math

@@ -30,7 +30,8 @@ from ..tree import (
     Store,
     Var,
 )
-from . import annotations, arrays, expressions, statements
+from . import arrays, expressions, statements
+from .annotations import declared, parse_string
 from .arrays import ArrayValue, View
 from .context import ConstBinding, FunctionContext, ModuleContext, NestedFunction
 
@@ -244,7 +245,7 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             place,
             help=f"annotate it: {argument.arg}: int32 or {argument.arg}: float32[16, 16].",
         )
-    said = annotations.declared(ctx, argument.annotation)
+    said = declared(ctx, argument.annotation)
     if said.stateful or said.dtype.stateful:
         raise TypeMismatchError(
             f"Argument {argument.arg!r} cannot be Stateful; only a local variable can.", place
@@ -299,7 +300,7 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
     if not arguments.defaults:
         return
     named = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-    defaults = {}
+    defaults: dict[str, ast.expr] = {}
     for argument, node in zip(named, arguments.defaults, strict=True):
         value = ctx.constant(node, f"The default of {argument.arg}")
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -315,10 +316,10 @@ def _results(ctx: FunctionContext) -> None:
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        node = annotations.parse_string(ctx, node)
+        node = parse_string(ctx, node)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     for part in parts:
-        said = annotations.declared(ctx, part)
+        said = declared(ctx, part)
         statements.refuse_storage(said)
         if None in said.shape:
             raise ShapeMismatchError(
@@ -428,14 +429,13 @@ def _result(
             f"shape {arrays.show(value.shape)}.",
             place,
         )
-    own = (
+    if (
         isinstance(value, View)
         and value.is_whole
         and value.var.kind in ("local", "result")
         and value.dtype == dtype
         and value.var not in taken
-    )
-    if own:
+    ):
         return value.var
     return arrays.fresh_copy(ctx, value, "result", dtype)
 

@@ -53,10 +53,9 @@ def signature(types: TypeCache, function: Function) -> Signature:
     inputs = [parameter_type(types, p) for p in function.params]
     returned = next((s for s in function.body if isinstance(s, Return)), None)
     results = []
-    for position, (dtype, shape) in enumerate(function.results):
+    for position, (dtype, _) in enumerate(function.results):
         value = returned.values[position] if returned else None
         results.append(types.memref(value) if isinstance(value, Var) else types.scalar(dtype))
-        assert bool(shape) == isinstance(value, Var)
     return inputs, results
 
 

@@ -53,7 +53,6 @@ def power_of_two(power: Bits) -> tuple[Bits, Bits]:
     Args:
         power: signed, ``POSITION`` fraction bits, at least -2**9.
     """
-    emitter = power.emitter
     whole = power.sar(POSITION).sext(32)
     part = power.zext(POSITION)
     segment = POSITION - 4

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 
-from .bits import Emitter
+from .bits import Bits, Emitter
 from .polynomial import PolynomialTable, evaluate
 from .single import (
     FRACTION,
     INFINITY,
     NAN,
     NEGATIVE_INFINITY,
+    Single,
     fixed_to_single,
     normalised,
     take_apart,
@@ -44,15 +45,7 @@ def expand_log(emitter: Emitter, value: ir.Value, op: str) -> ir.Value:
     """The logarithm that ``op`` names."""
     base = BASES[op]
     operand = take_apart(emitter, value)
-    significand, field = normalised(operand)
-    upper = significand.field(FRACTION - 1, 1)
-    doubled = emitter.select(upper, significand, significand.shl(1))
-    distance = (doubled - (1 << FRACTION + 1)).zext(26)
-    position = (distance + (1 << FRACTION - 1)).zext(24)
-    slope = evaluate(base.table, position.field(_SEGMENT, 5), position.zext(_SEGMENT))
-    product = distance.sext(64) * slope.sext(64)
-    power = (field + upper.zext(32) - 127).zext(9)
-    total = power.sext(64) * base.log_of_2 + product
+    total = fixed_log(operand, base.table, base.log_of_2, 64)
     bits = fixed_to_single(total, base.table.fraction + FRACTION + 1)
 
     nan, infinity = emitter.constant(NAN, 32), emitter.constant(INFINITY, 32)
@@ -61,3 +54,17 @@ def expand_log(emitter: Emitter, value: ir.Value, op: str) -> ir.Value:
     limit = emitter.select(operand.magnitude.is_("eq", 0), bottom, limit)
     special = (operand.bits - 1).is_("uge", INFINITY - 1)
     return emitter.select(special, limit, bits).as_float("f32")
+
+
+def fixed_log(operand: Single, table: PolynomialTable, log_of_2: int, width: int) -> Bits:
+    """The logarithm of |x| as ``width`` bits with 24 fraction bits more than the table has."""
+    emitter = operand.emitter
+    significand, field = normalised(operand)
+    upper = significand.field(FRACTION - 1, 1)
+    doubled = emitter.select(upper, significand, significand.shl(1))
+    distance = (doubled - (1 << FRACTION + 1)).zext(26)
+    position = (distance + (1 << FRACTION - 1)).zext(24)
+    slope = evaluate(table, position.field(_SEGMENT, 5), position.zext(_SEGMENT))
+    product = distance.sext(width) * slope.sext(width)
+    power = (field + upper.zext(32) - 127).zext(9)
+    return power.sext(width) * log_of_2 + product

@@ -10,7 +10,7 @@ from allo.dialects._mlir import ir
 
 from .bits import Emitter
 from .polynomial import PolynomialTable, evaluate
-from .single import FRACTION, NAN, ONE, fixed_to_single, multiply, take_apart
+from .single import NAN, ONE, fixed_to_single, multiply, take_apart
 from .tables_f32 import ERF, TANH
 
 _SEGMENT = 21
