@@ -112,9 +112,9 @@ def _print_function(console: Console, function: FunctionReport) -> None:
             place = short_place(memory.place)
             table.add_row(memory.name, place, *map(count_text, counts), memory.storage)
         console.print(table)
-    for label, counts in (("operators", function.operators), ("instances", function.instances)):
-        if counts:
-            text = ", ".join(f"{name} × {count}" for name, count in sorted(counts.items()))
+    for label, used in (("operators", function.operators), ("instances", function.instances)):
+        if used:
+            text = ", ".join(f"{name} × {count}" for name, count in sorted(used.items()))
             console.print(f"  {label}: {text}")
 
 

@@ -148,7 +148,7 @@ def _struct_to_python(bits: int, dtype: Struct) -> dict[str, Any]:
     values = {}
     for name, field in dtype.fields.items():
         part = (bits & ((1 << field.bits) - 1)).to_bytes(cell_bytes(field), "little")
-        cells = np.frombuffer(part, np.uint8)
+        cells: np.ndarray = np.frombuffer(part, np.uint8)
         if field.bits <= 64:
             cells = cells.view(f"u{len(part)}").reshape(())
         values[name] = to_python(cells, field)

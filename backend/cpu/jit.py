@@ -87,7 +87,7 @@ def pack(arrays: Sequence[np.ndarray], scalars: Sequence[bool]) -> tuple[Any, An
         scalars: whether each passes by value.
     """
     words: list[int] = []
-    slots: list[int | None] = []
+    slots: list[int] = []
     for cells, is_scalar in zip(arrays, scalars, strict=True):
         address = cells.__array_interface__["data"][0]
         if is_scalar:

@@ -198,7 +198,7 @@ def expand_strided_copies(module: ir.Module) -> None:
         module.operation.walk(visit)
         for op in found:
             with ir.InsertionPoint(op), op.location:
-                _copy_elements(*op.operands, [])
+                _copy_elements(op.operands[0], op.operands[1], [])
             op.erase()
 
 

@@ -157,7 +157,7 @@ def _source_files(sources: Sequence[Path]) -> dict[str, str]:
 
 def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
     options = module.options
-    context = {
+    context: dict[str, object] = {
         "top": module.code.top.name,
         "platform": module.platform,
         "tool": module.platform,
@@ -181,10 +181,9 @@ def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
         "tb.cpp": render("common/tb.cpp"),
     }
     if module.platform == "vivado_hls":
-        names = ("Makefile", "timer.h")
-        return files | {name: render(f"vivado_hls/{name}") for name in names}
-    names = ("README.md", "description.json", "hls.cfg", "hls_pre.tcl", "Makefile")
-    names += ("host.cpp", "xcl2.cpp", "xcl2.hpp")
+        return files | {name: render(f"vivado_hls/{name}") for name in ("Makefile", "timer.h")}
+    names = ["README.md", "description.json", "hls.cfg", "hls_pre.tcl", "Makefile"]
+    names += ["host.cpp", "xcl2.cpp", "xcl2.hpp"]
     files |= {name: render(f"vitis_hls/{name}") for name in names}
     for name, (title, compiler) in _FAMILIES.items():
         more = {"family_title": title, "compiler": compiler}

@@ -251,7 +251,8 @@ class Control:
         for position, (name, width) in enumerate(interface.scalars_in):
             users = [(go, emitter.stable_value(c.scalars[position])) for go, c in sites]
             inputs.append(f"{name}: {text.choose(users, width)}: i{width}")
-        names, outputs = [], []
+        names: list[str] = []
+        outputs: list[str] = []
         selections = [self._selected[callee, n] for n in range(len(sites))]
         calls = [call for _, call in sites]
         inputs += emitter.memories.connect(interface, calls, selections, names, outputs)

@@ -303,8 +303,8 @@ class Elaborator:
     def _condition(self, op: Op) -> tuple[Node, Any]:
         """The condition as a node, and as a guard that can be counted (None: always true)."""
         if op.name == "scf.if":
-            node = self._value(op.operands[0], 1)
-            return node, None if node.kind == "const" else ("data", node)
+            given = self._value(op.operands[0], 1)
+            return given, None if given.kind == "const" else ("data", given)
         dims, rows = op.attrs["condition"]
         operands = [self.arithmetic.lin(self.env[o]) for o in op.operands]
         node: Node | None = None
@@ -314,8 +314,8 @@ class Elaborator:
             test = self.builder.compare(0 if equal else 5, lin, constant(0))
             tests.append(("eq" if equal else "ge", lin))
             node = self.builder.both(node, test)
-        node = node or self.builder.const(1, 1)
-        return node, None if node.kind == "const" else ("and", tuple(tests))
+        joined = node or self.builder.const(1, 1)
+        return joined, None if joined.kind == "const" else ("and", tuple(tests))
 
     # --- loops ---------------------------------------------------------------------
 

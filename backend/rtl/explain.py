@@ -47,7 +47,7 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
         for n in body.nodes
         if n.access is not None and n.access.array.number == number and bank in n.access.banks()
     ]
-    array = users[0].access.array  # pyright: ignore[reportOptionalMemberAccess]
+    array = next(n.access.array for n in users if n.access is not None)
     reads = [n for n in users if n.kind == "load"]
     writes = [n for n in users if n.kind == "store"]
     parts = []

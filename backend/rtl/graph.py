@@ -162,7 +162,7 @@ class Body:
     ii: int = 1
     depth: int = 1
     overlaps: bool = False
-    unique: dict[Any, Node] = field(default_factory=dict)
+    unique: dict[Any, Any] = field(default_factory=dict)
     known: Any = None
 
 

@@ -63,7 +63,10 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
 
 def _ports(body: Body) -> dict[Hashable, int]:
     return {
-        use: PORTS_PER_BANK for node in body.nodes for use in resources_of(node) if use[0] == "port"
+        use: PORTS_PER_BANK
+        for node in body.nodes
+        for use in resources_of(node)
+        if isinstance(use, tuple) and use[0] == "port"
     }
 
 

@@ -114,9 +114,9 @@ def _mark_crossing(function: Function, static: Body) -> None:
     for region in regions_of(function.root):
         if isinstance(region, Leaf):
             for level in region.levels:
-                for node in (level.lower, level.upper):
-                    if node is not None:
-                        use(node, None)
+                for bound in (level.lower, level.upper):
+                    if bound is not None:
+                        use(bound, None)
     for node in function.returned:
         if isinstance(node, Node):
             use(node, None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from allo.dialects.diagnostics import SimulationError
 
@@ -90,7 +91,7 @@ def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[Memo
             f"There is no kind of memory {kind!r}.", help=f"known: {', '.join(MEMORY_KINDS)}."
         )
     about = MEMORY_KINDS[kind]
-    fields = {
+    fields: dict[str, Any] = {
         "bytes_per_cycle": about.gigabytes_per_second * 1e3 / clock_mhz,
         "latency": round(about.latency_ns * clock_mhz / 1e3),
         "line_bytes": about.line_bytes,

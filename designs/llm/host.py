@@ -137,8 +137,8 @@ class Session:
             raise AlloError("The prompt is empty.", help="give at least one character.")
         self._check_room(len(prompt) + count - 1)
         block = len(self.memories.tokens)
-        step = None
-        for first in range(0, len(prompt), block):
+        step = self.feed(np.asarray(prompt[:block]))
+        for first in range(block, len(prompt), block):
             step = self.feed(np.asarray(prompt[first : first + block]))
         for _ in range(count - 1):
             yield step

@@ -32,12 +32,12 @@ def schedule_product(
     """
     s = allo.customize(product, instantiate=[element, result, *sizes])
     s.reorder("k", "j")
-    s.buffer_at(s.out, axis="i")
-    s.split("j", lanes)
-    s.unroll("j.inner")
-    s.pipeline("j.outer")
+    row = s.buffer_at(s.out, axis="i")
+    s.unroll("j", factor=lanes)
+    s.pipeline("j")
     s.unroll("j_init", factor=lanes)
     s.unroll("j_back", factor=lanes)
+    s.partition(row, partition_type=allo.Partition.Cyclic, dim=1, factor=lanes)
     s.partition(s.B, partition_type=allo.Partition.Cyclic, dim=2, factor=lanes)
     s.partition(s.out, partition_type=allo.Partition.Cyclic, dim=2, factor=lanes)
     return s

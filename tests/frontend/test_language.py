@@ -1,7 +1,5 @@
 """Kernels built for the CPU against the same function run by Python, or a NumPy model."""
 
-# ruff: noqa: F821 - `C: T[4]` declares an array in a kernel
-
 import numpy as np
 import pytest
 

@@ -128,25 +128,26 @@ def _extent(ctx: FunctionContext, node: ast.expr, extent: Any) -> int | None:
 
 def parse_string(ctx: FunctionContext, node: ast.Constant) -> ast.expr:
     """The expression inside a string annotation, its nodes placed in the file."""
+    text = str(node.value)
     try:
-        tree = ast.parse(node.value.strip(), mode="eval").body
+        tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise UnsupportedSyntaxError(
-            f"The annotation {node.value!r} is not an expression: {error.msg}.", ctx.place(node)
+            f"The annotation {text!r} is not an expression: {error.msg}.", ctx.place(node)
         ) from error
-    lead = len(node.value) - len(node.value.lstrip())
+    lead = len(text) - len(text.lstrip())
     one_piece = (
         node.lineno == node.end_lineno
         and node.end_col_offset is not None
-        and node.end_col_offset - node.col_offset == len(node.value.encode()) + 2
+        and node.end_col_offset - node.col_offset == len(text.encode()) + 2
     )
     for part in ast.walk(tree):
-        if not hasattr(part, "lineno"):
+        if not isinstance(part, (ast.expr, ast.keyword)):
             continue
         if one_piece:
             shift = node.col_offset + 1 + lead
             part.col_offset += shift
-            part.end_col_offset += shift
+            part.end_col_offset = (part.end_col_offset or 0) + shift
         else:
             part.col_offset, part.end_col_offset = node.col_offset, node.end_col_offset
         part.lineno, part.end_lineno = node.lineno, node.end_lineno

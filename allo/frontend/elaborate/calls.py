@@ -31,6 +31,7 @@ from ..tree import (
     Math,
     Return,
     Select,
+    Subscript,
     Var,
 )
 from ..tree import View as TreeView
@@ -114,9 +115,10 @@ def _hashable(value: Any) -> bool:
 
 def _callee(ctx: FunctionContext, func: ast.expr) -> tuple[Any, ast.expr | None]:
     """The function a call names, and the expression in its template brackets."""
-    template = None
+    template: ast.expr | None = None
     if isinstance(func, ast.Subscript):
-        func, template = func.value, func.slice
+        template = func.slice
+        func = func.value
     if isinstance(func, ast.Name):
         found = ctx.find(func.id)
         if isinstance(found, NestedFunction):
@@ -473,7 +475,7 @@ def array_argument(
         raise _mismatch(ctx, node, value, wanted, info, number)
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
-    if not _in_order(value):
+    if not in_order(value):
         return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
     return tree_view(value, len(wanted.shape))
 
@@ -481,7 +483,9 @@ def array_argument(
 def tree_view(value: View, rank: int) -> TreeView:
     """A view as a subview; dimensions of extent 1 go when the receiver has fewer."""
     surplus = len(value.shape) - rank
-    offsets, sizes, steps = [], [], []
+    offsets: list[Subscript] = []
+    sizes: list[int | None] = []
+    steps: list[int] = []
     for selector in value.selectors:
         if isinstance(selector, At):
             offsets.append(selector.position)
@@ -497,7 +501,8 @@ def tree_view(value: View, rank: int) -> TreeView:
     return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
 
 
-def _in_order(value: View) -> bool:
+def in_order(value: View) -> bool:
+    """Whether the axes of a view stand as those of its variable: a subview can say it."""
     axes = [s.axis for s in value.selectors if isinstance(s, Along)]
     return axes == sorted(axes)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
+    DataflowError,
     FrontendError,
     ShapeMismatchError,
     SourcePlace,
@@ -30,7 +31,8 @@ from ..tree import (
     Store,
     Var,
 )
-from . import annotations, arrays, expressions, statements
+from . import arrays, expressions, regions, statements
+from .annotations import declared, parse_string
 from .arrays import ArrayValue, View
 from .context import ConstBinding, FunctionContext, ModuleContext, NestedFunction
 
@@ -90,7 +92,16 @@ def instance_for_call(
     if found is not None:
         _refuse_recursion(ctx, found, place)
         return found
-    return build_instance(ctx.module, source, names, outer, values, instance_id, place, key)
+    is_region = regions.is_region(function)
+    if is_region and ctx.kernel is None:
+        raise DataflowError(
+            f"The region {source.tree.name} is called outside a df.kernel.",
+            place,
+            help="a region runs inside a kernel of another region, or is the top of a build.",
+        )
+    return build_instance(
+        ctx.module, source, names, outer, values, instance_id, place, key, is_region=is_region
+    )
 
 
 def _key(value: Any) -> Any:
@@ -148,6 +159,7 @@ def build_instance(
     *,
     symbol: str | None = None,
     pid: tuple[int, ...] | None = None,
+    is_region: bool = False,
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> FunctionInfo:
     """Elaborate one function with given template arguments and register it."""
@@ -164,7 +176,10 @@ def build_instance(
         _signature(ctx)
         if prepare is not None:
             prepare(ctx)
-        _body(ctx)
+        if is_region:
+            regions.region_body(ctx)
+        else:
+            _body(ctx)
     finally:
         module.building.pop()
     module.functions.append(function)
@@ -244,7 +259,7 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             place,
             help=f"annotate it: {argument.arg}: int32 or {argument.arg}: float32[16, 16].",
         )
-    said = annotations.declared(ctx, argument.annotation)
+    said = declared(ctx, argument.annotation)
     if said.stateful or said.dtype.stateful:
         raise TypeMismatchError(
             f"Argument {argument.arg!r} cannot be Stateful; only a local variable can.", place
@@ -299,7 +314,7 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
     if not arguments.defaults:
         return
     named = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-    defaults = {}
+    defaults: dict[str, ast.expr] = {}
     for argument, node in zip(named, arguments.defaults, strict=True):
         value = ctx.constant(node, f"The default of {argument.arg}")
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -315,10 +330,10 @@ def _results(ctx: FunctionContext) -> None:
     if node is None or (isinstance(node, ast.Constant) and node.value is None):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        node = annotations.parse_string(ctx, node)
+        node = parse_string(ctx, node)
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     for part in parts:
-        said = annotations.declared(ctx, part)
+        said = declared(ctx, part)
         statements.refuse_storage(said)
         if None in said.shape:
             raise ShapeMismatchError(
@@ -428,14 +443,13 @@ def _result(
             f"shape {arrays.show(value.shape)}.",
             place,
         )
-    own = (
+    if (
         isinstance(value, View)
         and value.is_whole
         and value.var.kind in ("local", "result")
         and value.dtype == dtype
         and value.var not in taken
-    )
-    if own:
+    ):
         return value.var
     return arrays.fresh_copy(ctx, value, "result", dtype)
 

@@ -20,7 +20,6 @@ from .. import operations as ops
 from ..capture import MISSING
 from ..tree import Const, Declare, Effect, Expr, Store, Var
 from . import (
-    annotations,
     arrays,
     branches,
     calls,
@@ -32,7 +31,7 @@ from . import (
     streams,
     subscripts,
 )
-from .annotations import Declared
+from .annotations import Declared, declared
 from .arrays import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, NestedFunction
 
@@ -74,7 +73,7 @@ def _declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
             node.target, "Only a plain name can be declared with a type.", "drop the annotation."
         )
     name = node.target.id
-    said = annotations.declared(ctx, node.annotation)
+    said = declared(ctx, node.annotation)
     _check_redeclaration(ctx, node.target, said)
     if isinstance(said.dtype, Stream):
         streams.declare(ctx, node, name, said)
@@ -127,8 +126,7 @@ def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Decla
             ctx.place(node),
             help=f"write {name}: ConstExpr[...] = expression.",
         )
-    pid = streams.pid_values(ctx, node.value)
-    value = pid[0] if pid else ctx.constant(node.value, f"The ConstExpr {name}")
+    value = ctx.constant(node.value, f"The ConstExpr {name}")
     try:
         number = float(value) if isinstance(said.dtype, Float) else int(value)
     except (TypeError, ValueError):

@@ -23,6 +23,7 @@ from ..tree import (
     Function,
     Get,
     If,
+    MakeStream,
     Put,
     Return,
     ScalarArg,
@@ -53,10 +54,9 @@ def signature(types: TypeCache, function: Function) -> Signature:
     inputs = [parameter_type(types, p) for p in function.params]
     returned = next((s for s in function.body if isinstance(s, Return)), None)
     results = []
-    for position, (dtype, shape) in enumerate(function.results):
+    for position, (dtype, _) in enumerate(function.results):
         value = returned.values[position] if returned else None
         results.append(types.memref(value) if isinstance(value, Var) else types.scalar(dtype))
-        assert bool(shape) == isinstance(value, Var)
     return inputs, results
 
 
@@ -353,6 +353,20 @@ class FunctionEmitter:
 
     # --- the allo dialect ------------------------------------------------------------------------------
 
+    def _make_stream(self, statement: MakeStream) -> None:
+        value, stream = self.value, statement.stream
+        dtype = stream.dtype
+        assert isinstance(dtype, Stream)
+        element = "x".join([*(str(d) for d in dtype.shape), dtype.dtype.name])
+        attributes = {
+            "name": self.types.string(stream.name),
+            "dtype": self.types.string(element),
+            "depth": self.types.integer(dtype.depth),
+        }
+        value.values[stream] = value.value_op(
+            "allo.stream", self.types.index, [], statement.place, attributes
+        )
+
     def _put(self, statement: Put) -> None:
         value = self.value
         item = statement.value
@@ -398,6 +412,7 @@ _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {
     Call: FunctionEmitter._call,
     Compute: FunctionEmitter._compute,
     Return: FunctionEmitter._return,
+    MakeStream: FunctionEmitter._make_stream,
     Put: FunctionEmitter._put,
     Get: FunctionEmitter._get,
     Effect: FunctionEmitter._effect,

@@ -1,0 +1,80 @@
+"""How long Allo keeps one waiting: import, customize, and Python to Verilog.
+
+scripts/python benchmarks/compile_time.py
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import allo
+from allo.designs.polybench import gemm
+from allo.ir.types import float32
+from benchmarks.harness import Row, finish, seconds
+
+IMPORTS = 7
+
+
+def import_seconds(module: str) -> float:
+    """Best wall time of importing a module in a fresh interpreter, less the interpreter's own."""
+    program = (
+        f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    )
+    times = []
+    for _ in range(IMPORTS):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        )
+        times.append(float(done.stdout))
+    return min(times)
+
+
+def square_gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
+    """``A @ B``."""
+    C: float32[32, 32] = 0
+    for i, j, k in allo.grid(32, 32, 32):
+        C[i, j] += A[i, k] * B[k, j]
+    return C
+
+
+def to_verilog() -> float:
+    """Seconds from the Python of PolyBench gemm to its Verilog text, schedule included."""
+    began = time.perf_counter()
+    text = str(gemm.schedule().build(target="verilog"))
+    taken = time.perf_counter() - began
+    if "module gemm" not in text:
+        raise RuntimeError("the Verilog holds no module gemm")
+    return taken
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails."""
+    first = to_verilog()
+    rows = [
+        Row("import allo", import_seconds("allo"), "s", "limit", 0.5, True),
+        Row("import allo", import_seconds("allo"), "s", "import numpy", import_seconds("numpy")),
+        Row(
+            "customize gemm 32³, warm",
+            seconds(lambda: allo.customize(square_gemm), 21) * 1e3,
+            "ms",
+            "limit",
+            20,
+            True,
+        ),
+        Row("gemm 60×70×80 to Verilog, first", first, "s", "limit", 2, True),
+        Row(
+            "gemm 60×70×80 to Verilog, again",
+            min(to_verilog() for _ in range(3)),
+            "s",
+            "limit",
+            2,
+            True,
+        ),
+    ]
+    return finish("compile_time", "Compile time", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+"""What every benchmark shares: rows with a ratio against a peer or a limit, a table, JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One figure.
+
+    Attributes:
+        what: what was measured.
+        value: the figure, in ``unit``.
+        against: the peer or limit of the same run.
+        reference: the peer's figure or the limit, in ``unit``.
+        at_most: a limit from above (True), from below (False), or a peer without a verdict (None).
+        note: anything a reader needs to judge the figure.
+    """
+
+    what: str
+    value: float
+    unit: str
+    against: str
+    reference: float
+    at_most: bool | None = None
+    note: str = ""
+
+    @property
+    def ratio(self) -> float:
+        """The figure over its reference."""
+        return self.value / self.reference if self.reference else float("inf")
+
+    @property
+    def held(self) -> bool | None:
+        """Whether the limit holds; None for a peer."""
+        if self.at_most is None:
+            return None
+        return self.value <= self.reference if self.at_most else self.value >= self.reference
+
+
+def seconds(function: Callable[[], object], repeats: int = 5) -> float:
+    """Median time of one call, in seconds, after one call that is not counted."""
+    function()
+    times = []
+    for _ in range(repeats):
+        began = time.perf_counter()
+        function()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times)
+
+
+def finish(name: str, title: str, rows: list[Row]) -> int:
+    """Print the table, write ``out/benchmarks/<name>.json`` (or ``--json``), 1 when a limit fails."""
+    parser = argparse.ArgumentParser(description=title)
+    default = ROOT / "out" / "benchmarks" / f"{name}.json"
+    parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
+    target: Path = parser.parse_args().json
+    console = Console()
+    console.print(_table(title, rows))
+    for row in rows:
+        if row.note:
+            console.print(f"{row.what}: {row.note}", style="dim", markup=False, highlight=False)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    figures = [asdict(row) | {"ratio": row.ratio, "held": row.held} for row in rows]
+    machine = {"machine": platform.machine(), "python": platform.python_version()}
+    target.write_text(json.dumps({"benchmark": name, **machine, "rows": figures}, indent=1) + "\n")
+    console.print(f"wrote {target}", style="dim", highlight=False)
+    return 1 if any(row.held is False for row in rows) else 0
+
+
+def _table(title: str, rows: list[Row]) -> Table:
+    table = Table(title=title, title_justify="left")
+    for name in ("what", "figure", "against", "reference", "ratio", ""):
+        table.add_column(name, justify="left" if name in ("what", "against", "") else "right")
+    for row in rows:
+        verdict = {None: "", True: "[green]held[/]", False: "[red]FAILED[/]"}[row.held]
+        table.add_row(
+            row.what,
+            f"{_short(row.value)} {row.unit}",
+            row.against,
+            f"{_short(row.reference)} {row.unit}",
+            f"{row.ratio:.3g}",
+            verdict,
+        )
+    return table
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 or value == int(value) else f"{value:.3g}"

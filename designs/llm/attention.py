@@ -1,0 +1,84 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""Attention of a block of queries against the KV cache, as a kernel."""
+
+import allo
+from allo.ir.types import float32, int8, int32, uint8
+
+ROUND = 12582912.0
+"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
+
+
+def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
+    queries: int8[BLOCK, HEADS, HD],
+    keys: int8[LAYERS, HEADS, CTX, HD],
+    values: int8[LAYERS, HEADS, CTX, HD],
+    factors: float32[LAYERS, 3],
+    layer: int32,
+    start: int32,
+    rows: int32,
+    small: int8[BLOCK, KMAX],
+):
+    # Every query of the block against the cache: small = softmax(q k) v, as int8.
+    scores: int32[HEADS, CTX]
+    levels: uint8[HEADS, CTX]
+    peak: int32[HEADS]
+    total: int32[HEADS]
+    summed: int32[HEADS, HD]
+    inverse: float32[HEADS]
+    for b in range(rows):
+        last: int32 = start + b
+        h: int32 = 0
+        j: int32 = 0
+        best: int32 = 0
+        for score in range((last + 1) * HEADS):
+            dot: int32 = 0
+            for cs in range(HD):
+                dot = dot + queries[b, h, cs] * keys[layer, h, j, cs]
+            scores[h, j] = dot
+            best = dot if j == 0 else max(best, dot)
+            peak[h] = best
+            if j == last:
+                j = 0
+                h = h + 1
+            else:
+                j = j + 1
+        he: int32 = 0
+        je: int32 = 0
+        sum: int32 = 0
+        for weigh in range((last + 1) * HEADS):
+            below: float32 = scores[he, je] - peak[he]
+            weight: float32 = allo.exp(below * factors[layer, 0])
+            level: int32 = (weight * 255.0 + ROUND) - ROUND
+            levels[he, je] = level
+            sum = level if je == 0 else sum + level
+            total[he] = sum
+            if je == last:
+                je = 0
+                he = he + 1
+            else:
+                je = je + 1
+        hv: int32 = 0
+        jv: int32 = 0
+        acc: int32[HD] = 0
+        for mix in range((last + 1) * HEADS):
+            share: int32 = levels[hv, jv]
+            for cm in range(HD):
+                before: int32 = 0 if jv == 0 else acc[cm]
+                after: int32 = before + share * values[layer, hv, jv, cm]
+                acc[cm] = after
+                summed[hv, cm] = after
+            if jv == last:
+                jv = 0
+                hv = hv + 1
+            else:
+                jv = jv + 1
+        for hi in range(HEADS):
+            count: float32 = total[hi]
+            inverse[hi] = factors[layer, 1] / count
+        for head in range(HEADS):
+            for c in range(HD):
+                mixed: float32 = summed[head, c]
+                wide: float32 = mixed * inverse[head]
+                clamped: float32 = min(max(wide, -127.0), 127.0)
+                rounded: float32 = (clamped + ROUND) - ROUND
+                small[b, head * HD + c] = rounded
