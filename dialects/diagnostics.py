@@ -91,12 +91,13 @@ def _render_note(note: str | tuple[str, SourcePlace]) -> list[str]:
 class FrontendError(AlloError, SystemExit):
     """The kernel's source cannot become core IR.
 
-    It is also a ``SystemExit`` because published programs catch that.
+    It is also a ``SystemExit`` because published programs catch that; uncaught, the
+    interpreter prints the message and exits with status 1.
     """
 
     def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
         AlloError.__init__(self, message, place, **kw)
-        self.code = 1
+        self.code = self
 
 
 class UnsupportedSyntaxError(FrontendError):

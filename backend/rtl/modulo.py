@@ -17,6 +17,8 @@ from .timing_model import TimingModel
 
 PORTS_PER_BANK = 2
 MAX_ROUNDS = 64
+PATIENCE = 2
+"""Rounds before a cycle among the critical constraints is taken as proof of failure."""
 
 
 @dataclass(slots=True)
@@ -83,7 +85,7 @@ class Scheduler:
         floor: dict[int, int] = {}
         carried = self._carried if ii is not None else []
         rounds = min(len(carried) + 2, MAX_ROUNDS)
-        for _ in range(rounds):
+        for number_of_round in range(rounds):
             blocked = self._forward(floor, ii)
             if blocked is not None:
                 return Attempt(False, resource=blocked)
@@ -100,6 +102,10 @@ class Scheduler:
             if raised is None:
                 self._sink(ii)
                 return Attempt(True)
+            if number_of_round >= PATIENCE and ii is not None:
+                found = self._recurrence(raised)
+                if found is not None and found.latency > found.distance * ii:
+                    return Attempt(False, recurrence=found)
         return Attempt(False, recurrence=self._recurrence(raised))
 
     # --- forward pass ----------------------------------------------------------

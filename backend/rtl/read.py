@@ -16,6 +16,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
+from allo.dialects.passes.expand_math import expand_math
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +88,11 @@ class Program:
 
 
 def read_program(text: str) -> Program:
-    """Parse and read a core IR module."""
+    """Parse a core IR module, expand its scalar functions as the CPU does, and read it."""
     context = _mlir.make_context()
     with context:
         module = ir.Module.parse(text)
+        expand_math(module)
         return _Reader().read(module)
 
 

@@ -74,7 +74,7 @@ class ModuleText:
         self._locations = locations
         self._lines: list[str | tuple[str, str]] = []
         self._count = 0
-        self._names: set[str] = {"clk", "rst"}
+        self._names: dict[str, int] = {"clk": 1, "rst": 1}
         self._constants: dict[tuple[int, int], str] = {}
         self._shared: dict[tuple[str, ...], str] = {}
 
@@ -88,16 +88,19 @@ class ModuleText:
     def named(self, hint: str) -> str:
         """A new value whose name appears in the Verilog."""
         base = identifier(hint)
-        name, number = base, 1
-        while name in self._names:
+        number = self._names.get(base, 0) + 1
+        name = base if number == 1 else f"{base}_{number}"
+        while number > 1 and name in self._names:
             number += 1
             name = f"{base}_{number}"
-        self._names.add(name)
+        self._names[base] = number
+        if number > 1:
+            self._names[name] = 1
         return f"%{name}"
 
     def reserve(self, name: str) -> None:
         """Keep a port's name from being taken."""
-        self._names.add(name)
+        self._names.setdefault(name, 1)
 
     def line(self, text: str, place: SourcePlace | None = None) -> None:
         """Append one operation."""

@@ -22,6 +22,8 @@ from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffi
 
 CHUNK_SECONDS = 0.2
 FIRST_CHUNK = 4096
+# Registers or loops an error lists at most.
+SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,17 +210,18 @@ class DrivenModel:
     # --- errors ------------------------------------------------------------------
 
     def _hung(self, options: RunOptions) -> SimulationError:
-        state = self._evaluated.peek()
-        values = ", ".join(f"{name} = {value}" for name, value in state.items())
-        notes = [f"where it stands: {values}."] if values else []
+        notes = standing(self._evaluated.peek(), self._design.debug)
         for stream in self._design.streams:
             passed, room = (self._context[f"{f} {stream.name}"] for f in ("position", "count"))
             verb = "fed" if stream.direction == "in" else "took"
             notes.append(f"stream {stream.name} {verb} {passed} of {room} words.")
+        advice = "pass max_cycles= if the run is longer than that; otherwise the design waits for "
+        advice += "something that never comes."
+        if not notes:
+            advice += ' simulator="jit" also says where it stands.'
         return SimulationError(
             f"{self._design.top} was not done after {options.max_cycles} cycles.",
-            help="pass max_cycles= if the run is longer than that; otherwise the design waits "
-            "for something that never comes.",
+            help=advice,
             notes=tuple(notes),
         )
 
@@ -254,3 +257,22 @@ class DrivenModel:
             f"{top} writes {where} outside its {array.layout.bank_depth} words in cycle {cycle}.",
             help=f"an index of {array.name} runs past its shape {list(array.shape)}.",
         )
+
+
+def standing(registers: Mapping[str, int], debug: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Where a design stands, as lines: its loops with their source, else its first registers."""
+    loops = {
+        signal: text
+        for signals in debug.values()
+        for signal, text in signals.items()
+        if text.startswith("loop ")
+    }
+    lines = [
+        f"{loops[name.rsplit('/', 1)[-1]]}: {name} = {value}."
+        for name, value in registers.items()
+        if name.rsplit("/", 1)[-1] in loops
+    ]
+    if lines or not registers:
+        return lines[:SHOWN]
+    shown = ", ".join(f"{name} = {value}" for name, value in list(registers.items())[:SHOWN])
+    return [f"where it stands: {shown}."]

@@ -12,27 +12,26 @@ A step takes ``count`` tokens at positions ``start`` … ``start + count - 1``: 
 of the prompt, decode with one token. The KV cache lives in two arrays that stay between steps.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
+from allo.ir.types import Stream, UInt, float32, int8, int32
 
+from .attention import attend
 from .config import GPTConfig
 from .layout import check_lanes, jobs_of
+from .norm import norm
 
 GELU_C, GELU_A = 0.7978845608, 0.044715
 ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
-EPS = 1e-5
 
 
 def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any:
-    """The accelerator as a dataflow region.
+    """The accelerator as a dataflow region, ready to be scheduled.
 
     Args:
         lanes: multipliers of the linear engine; divides every layer's outputs.
@@ -51,118 +50,6 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
     WORDS = int((job_depth * job_tiles).sum())
     OUTPUTS = sum(j.outputs for j in jobs)
     NORMS = 2 * LAYERS + 1
-    INV_D = 1.0 / D
-
-    def norm(
-        x: float32[BLOCK, D],
-        delta: float32[BLOCK, D],
-        gains: float32[NORMS, D],
-        shifts: float32[NORMS, D],
-        which: int32,
-        rows: int32,
-        small: int8[BLOCK, KMAX],
-    ):
-        # x += delta, then layer norm and quantisation into small.
-        for b in range(rows, name="rows"):
-            part: float32[8] = 0.0
-            for r in range(D // 8, name="total"):
-                for lane in range(8):
-                    value: float32 = x[b, r * 8 + lane] + delta[b, r * 8 + lane]
-                    x[b, r * 8 + lane] = value
-                    part[lane] = part[lane] + value
-            left: float32 = (part[0] + part[1]) + (part[2] + part[3])
-            right: float32 = (part[4] + part[5]) + (part[6] + part[7])
-            mean: float32 = (left + right) * INV_D
-            square: float32[8] = 0.0
-            for r in range(D // 8, name="spread"):
-                for lane in range(8):
-                    away: float32 = x[b, r * 8 + lane] - mean
-                    square[lane] = square[lane] + away * away
-            low: float32 = (square[0] + square[1]) + (square[2] + square[3])
-            high: float32 = (square[4] + square[5]) + (square[6] + square[7])
-            variance: float32 = (low + high) * INV_D
-            rstd: float32 = 1.0 / allo.sqrt(variance + EPS)
-            for j in range(D, name="scale"):
-                unit: float32 = (x[b, j] - mean) * rstd
-                wide: float32 = unit * gains[which, j] + shifts[which, j]
-                clamped: float32 = min(max(wide, -127.0), 127.0)
-                rounded: float32 = (clamped + ROUND) - ROUND
-                small[b, j] = rounded
-
-    def attend(
-        queries: int8[BLOCK, HEADS, HD],
-        keys: int8[LAYERS, HEADS, CTX, HD],
-        values: int8[LAYERS, HEADS, CTX, HD],
-        factors: float32[LAYERS, 3],
-        layer: int32,
-        start: int32,
-        rows: int32,
-        small: int8[BLOCK, KMAX],
-    ):
-        # Every query of the block against the cache: small = softmax(q k) v, as int8.
-        scores: int32[HEADS, CTX]
-        levels: uint8[HEADS, CTX]
-        peak: int32[HEADS]
-        total: int32[HEADS]
-        context: int32[HEADS, HD]
-        inverse: float32[HEADS]
-        for b in range(rows, name="queries"):
-            last: int32 = start + b
-            h: int32 = 0
-            j: int32 = 0
-            best: int32 = 0
-            for i in range((last + 1) * HEADS, name="score"):
-                dot: int32 = 0
-                for c in range(HD, name="score_lane"):
-                    dot = dot + queries[b, h, c] * keys[layer, h, j, c]
-                scores[h, j] = dot
-                best = dot if j == 0 else max(best, dot)
-                peak[h] = best
-                if j == last:
-                    j = 0
-                    h = h + 1
-                else:
-                    j = j + 1
-            he: int32 = 0
-            je: int32 = 0
-            sum: int32 = 0
-            for i in range((last + 1) * HEADS, name="weigh"):
-                below: float32 = scores[he, je] - peak[he]
-                weight: float32 = allo.exp(below * factors[layer, 0])
-                level: int32 = (weight * 255.0 + ROUND) - ROUND
-                levels[he, je] = level
-                sum = level if je == 0 else sum + level
-                total[he] = sum
-                if je == last:
-                    je = 0
-                    he = he + 1
-                else:
-                    je = je + 1
-            hv: int32 = 0
-            jv: int32 = 0
-            acc: int32[HD] = 0
-            for i in range((last + 1) * HEADS, name="mix"):
-                share: int32 = levels[hv, jv]
-                for c in range(HD, name="mix_lane"):
-                    before: int32 = 0 if jv == 0 else acc[c]
-                    after: int32 = before + share * values[layer, hv, jv, c]
-                    acc[c] = after
-                    context[hv, c] = after
-                if jv == last:
-                    jv = 0
-                    hv = hv + 1
-                else:
-                    jv = jv + 1
-            for head in range(HEADS, name="invert"):
-                count: float32 = total[head]
-                inverse[head] = factors[layer, 1] / count
-            for head in range(HEADS, name="output"):
-                for c in range(HD):
-                    mixed: float32 = context[head, c]
-                    wide: float32 = mixed * inverse[head]
-                    clamped: float32 = min(max(wide, -127.0), 127.0)
-                    rounded: float32 = (clamped + ROUND) - ROUND
-                    small[b, head * HD + c] = rounded
 
     @df.region()
     def gpt_step(
@@ -280,7 +167,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                     x[b, j] = token_rows[token, j]
                     delta[b, j] = position_rows[start + b, j]
             for layer in range(LAYERS, name="layers"):
-                norm(x, delta, gain, shift, layer * 2, count, small)
+                norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2, count, small)
                 for b in range(count, name="send_qkv"):
                     for j in range(D):
                         narrow: int8 = small[b, j]
@@ -300,7 +187,9 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                             else:
                                 value_cache[layer, head, start + b, n % HD] = value
 
-                attend(queries, key_cache, value_cache, factor, layer, start, count, small)
+                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
+                    queries, key_cache, value_cache, factor, layer, start, count, small
+                )
                 for b in range(count, name="send_p"):
                     for j in range(D):
                         narrow: int8 = small[b, j]
@@ -310,7 +199,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         for lane in range(P):
                             delta[b, t * P + lane] = results.get()
 
-                norm(x, delta, gain, shift, layer * 2 + 1, count, small)
+                norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2 + 1, count, small)
                 for b in range(count, name="send_f1"):
                     for j in range(D):
                         narrow: int8 = small[b, j]
@@ -334,7 +223,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         for lane in range(P):
                             delta[b, t * P + lane] = results.get()
 
-            norm(x, delta, gain, shift, 2 * LAYERS, count, small)
+            norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, 2 * LAYERS, count, small)
             for b in range(count, name="send_head"):
                 for j in range(D):
                     narrow: int8 = small[b, j]
@@ -344,4 +233,4 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                     for lane in range(P):
                         out[b, t * P + lane] = results.get()
 
-    return gpt_step
+    return df.customize(gpt_step)

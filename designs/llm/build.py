@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import allo.dataflow as df
-
 from .accelerator import make_region
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
@@ -33,7 +31,7 @@ class Design:
 
 def schedule(config: GPTConfig, design: Design) -> Any:
     """The region with its schedule applied."""
-    s = df.customize(make_region(config, design.lanes, design.block, design.prefetch))
+    s = make_region(config, design.lanes, design.block, design.prefetch)
     unroll = ("linear_0:lane", "norm:lane", "attend:score_lane", "attend:mix_lane")
     for loop in unroll:
         s.unroll(loop)

@@ -119,6 +119,12 @@ class QuantizedGPT:
         gq = round_clamp(g * arrays[p + "gelu"])
         return x + self._affine(p + "f2", self._accumulate(p + "f2", gq))
 
+    def _levels(self, p: str, most: int) -> np.ndarray:
+        """Softmax weight, 0 … 255, of a score that lies 0 … ``most`` below the row's peak."""
+        below = -np.arange(most + 1, dtype=np.int32)
+        e = bitexact.exp(below.astype(F32) * self.arrays[p + "softmax"])
+        return round_clamp(e * PROBABILITY_LEVELS, 0.0, 255.0)
+
     def _attention(self, q: np.ndarray, k: np.ndarray, v: np.ndarray, p: str) -> np.ndarray:
         batch, length, d = q.shape
         heads, width = self.config.heads, self.config.head_dim
@@ -129,9 +135,8 @@ class QuantizedGPT:
         scores = (split(q) @ split(k).transpose(0, 1, 3, 2)).astype(np.int32)
         causal = np.tril(np.ones((length, length), bool))
         peak = np.where(causal, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
-        below = np.where(causal, scores - peak, 0)
-        e = bitexact.exp(below.astype(F32) * self.arrays[p + "softmax"])
-        levels = np.where(causal, round_clamp(e * PROBABILITY_LEVELS, 0.0, 255.0), 0)
+        below = np.where(causal, peak - scores, 0)
+        levels = np.where(causal, self._levels(p, below.max())[below], 0)
         total = levels.sum(-1, dtype=np.int32, keepdims=True)
         context = (levels.astype(np.float64) @ split(v)).astype(np.int32)
         self.observe(p + "scores", np.where(causal, scores, 0))

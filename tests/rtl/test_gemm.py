@@ -1,0 +1,94 @@
+"""The main road: gemm in float32, utilisation, reasons for II, compile time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+from allo.backend.rtl import compile_design
+from allo.dialects.report import DesignReport, LoopReport
+
+from .differential import compare
+from .gemm import gemm_text
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def loop_called(report: DesignReport, name: str) -> LoopReport:
+    stack = [loop for f in report.functions for loop in f.loops]
+    while stack:
+        loop = stack.pop()
+        if loop.name.endswith(name):
+            return loop
+        stack += loop.children
+    raise AssertionError(name)
+
+
+def test_gemm_keeps_its_units_busy():
+    module = compare(gemm_text(60, 70, 80, 8), "gemm", runs=3)
+    main = loop_called(module.report, "k*j.outer")
+    assert (main.ii, main.trips, main.limit) == (1, 720, "")
+    assert module.report.float_ops == 60 * (70 * 80 * 2 + 70) + 60 * 80 * 9
+    assert module.report.utilisation is not None and module.report.utilisation >= 0.9
+
+
+def test_gemm_without_partition_names_the_port():
+    report = compile_design(gemm_text(60, 70, 80, 8, partition=False), "gemm").report
+    assert loop_called(report, "k*j.outer").limit == (
+        "II=8: 8 reads of C_row (gemm.py:5:9) and 8 writes of C_row (gemm.py:5:9) need 8 cycles "
+        "of bank 0's 2 ports; partition C_row on dim 1 by 8"
+    )
+    assert loop_called(report, "j_init").limit == (
+        "II=4: 8 reads of C_in (gemm.py:4:13) need 4 cycles of bank 0's 2 ports; "
+        "partition C_in on dim 2 by 8"
+    )
+
+
+def test_a_short_row_names_the_recurrence():
+    report = compile_design((DATA / "gemm_f32.mlir").read_text(), "gemm").report
+    assert loop_called(report, "k*j.outer").limit == (
+        "II=4: C_row line 5 -> line 5 (gemm.py:5:9) through fadd_f32, latency 7, distance 2"
+    )
+
+
+def test_example_files_in_verilator():
+    compare((DATA / "gemm_f32.mlir").read_text(), "gemm", simulator="verilator")
+    compare((DATA / "calls_i8.mlir").read_text(), "top", simulator="verilator")
+
+
+def test_special_values_pass_through_gemm():
+    from allo.backend.cpu import build as build_cpu
+    from allo.backend.sim import build as build_rtl
+    from allo.target import BuildRequest
+
+    text = gemm_text(3, 6, 5, 3)
+    rtl = build_rtl(BuildRequest(text, "gemm", "verilog", options={"simulator": "verilator"}))
+    cpu = build_cpu(BuildRequest(text, "gemm", "llvm"))
+    rng = np.random.default_rng(3)
+    special = np.array([0.0, -0.0, 1e-45, -1e-40, 1.5, -2.0, 3e38, np.inf, -np.inf], np.float32)
+    for _ in range(20):
+        arrays = [rng.choice(special, shape) for shape in ((3, 5), (5, 6), (3, 6))]
+        got, want = rtl(*arrays), cpu(*arrays)
+        nan = np.isnan(want)
+        np.testing.assert_array_equal(np.isnan(got), nan)
+        np.testing.assert_array_equal(got.view(np.uint32)[~nan], want.view(np.uint32)[~nan])
+
+
+def test_gemm_compiles_in_well_under_two_seconds():
+    compile_design(gemm_text(4, 4, 4, 2), "gemm")
+    began = time.perf_counter()
+    design = compile_design(gemm_text(60, 70, 80, 8), "gemm")
+    assert time.perf_counter() - began < 2.0
+    assert "// @[gemm.py:5:9]" in design.verilog or "gemm.py:5:9" in design.verilog
+
+
+def test_work_grows_linearly_with_lanes():
+    times = []
+    for lanes in (32, 128):
+        text = gemm_text(4, lanes * 16, 4, lanes)
+        began = time.perf_counter()
+        compile_design(text, "gemm")
+        times.append(time.perf_counter() - began)
+    assert times[1] < 12 * times[0]
