@@ -128,6 +128,10 @@ class CompileTimeError(FrontendError):
     """A value that must be known at compile time is not, or its evaluation failed."""
 
 
+class DataflowError(FrontendError):
+    """A dataflow region whose kernels and streams do not fit together."""
+
+
 # --- schedule -----------------------------------------------------------------
 
 

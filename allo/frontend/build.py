@@ -9,7 +9,7 @@ from allo.dialects._mlir import make_context
 from allo.dialects.diagnostics import FrontendError
 
 from .capture import Names, caller_frames, unwrap
-from .elaborate import functions
+from .elaborate import functions, regions
 from .elaborate.context import FunctionContext, ModuleContext
 from .emit.module import emit_module
 from .kernel_module import KernelModule
@@ -56,7 +56,16 @@ def build_module(
         source, names = source_of(function), Names(function, frames, global_vars)
     values, instance_id = functions.top_values(instantiate)
     info = functions.build_instance(
-        module, source, names, None, values, instance_id, None, (fn, "top"), prepare=prepare
+        module,
+        source,
+        names,
+        None,
+        values,
+        instance_id,
+        None,
+        (fn, "top"),
+        is_region=regions.is_region(fn),
+        prepare=prepare,
     )
     mlir_context = context or make_context()
     return KernelModule(

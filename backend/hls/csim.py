@@ -22,9 +22,10 @@ from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
-from .headers import SHIMS, compiler, open_headers
+from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
 from .signature import Param
+from .simulation import Record, Simulation, State
 from .vendors import Vendor
 
 _FLAGS = ("-std=c++14", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-pthread")
@@ -38,6 +39,7 @@ _PRELUDE = """#include <algorithm>
 #include <math.h>
 #include <stdint.h>
 #include "allo_csim.h"
+#include "fiber.cpp"
 """
 _STACK_SLACK = 16 << 20
 _COMPILE_LIMIT_S = 600.0
@@ -52,11 +54,12 @@ def _compiler_identity(path: str) -> str:
 
 
 def _include_flags(extra: Sequence[Path] = ()) -> list[str]:
-    return [f"-I{folder}" for folder in (*extra, SHIMS, open_headers())]
+    return [f"-I{folder}" for folder in (*extra, SHIMS, RUNTIME, open_headers())]
 
 
 def _header_key() -> str:
-    files = sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])
+    fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
+    files = [*fibers, *sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])]
     identity = _compiler_identity(compiler())
     return content_key(identity, " ".join(_FLAGS), _PRELUDE, *files)
 
@@ -134,8 +137,11 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     stack = code.stack_bytes * 2 + _STACK_SLACK
     return (
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
+        "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stack}ul);\n}}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stack}ul, &allo_blocked);\n}}\n"
+        'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
+        "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )
 
 
@@ -165,11 +171,37 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 # --- calling -------------------------------------------------------------------------
 
 
+_DEADLOCKED, _EMPTY_READ, _ASSERTED = 2, 3, 5  # allo_csim.h, enum Status
+
+
+class _Record(ctypes.Structure):
+    """``struct Record`` of ``allo_dataflow.h``."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("index", "parent", "call", "state", "stream", "site")),
+        ("fill", ctypes.c_longlong),
+        ("depth", ctypes.c_longlong),
+    )
+
+    def read(self) -> Record:
+        return Record(
+            self.index,
+            self.parent,
+            self.call,
+            State(self.state),
+            self.stream,
+            self.site,
+            self.fill,
+            self.depth,
+        )
+
+
 class CsimKernel:
     """A compiled kernel with state of its own: static variables start at their initial values."""
 
-    def __init__(self, signature: Signature, library: Path) -> None:
+    def __init__(self, signature: Signature, library: Path, simulation: Simulation) -> None:
         self._signature = signature
+        self._simulation = simulation
         self._library = _load_private(library)
         self._entry = self._library.allo_entry
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
@@ -187,11 +219,25 @@ class CsimKernel:
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
         pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
-        if self._entry(pointers):
-            raise SimulationError(
-                "csim could not start: there is no memory for the kernel's stack."
-            )
+        status = self._entry(pointers)
+        if status:
+            raise self._failure(status)
         return call.finish()
+
+    def _failure(self, status: int) -> SimulationError:
+        records = self._records()
+        if status == _DEADLOCKED:
+            return self._simulation.deadlock(records)
+        if status == _EMPTY_READ:
+            return self._simulation.empty_read(records[0].stream)
+        if status == _ASSERTED:
+            return self._simulation.assertion(records[0].site)
+        return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
+
+    def _records(self) -> list[Record]:
+        pointer = ctypes.POINTER(_Record)()
+        count = self._library.allo_records(ctypes.byref(pointer))
+        return [pointer[k].read() for k in range(count)]
 
 
 def bind(signature: Signature, args: Sequence[Any]) -> Call:

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import allo
+
 from .accelerator import make_region
+from .attention import attend
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
+from .kernels_schedule import schedule_attend, schedule_norm
+from .norm import norm
 from .weights import QuantizedWeights
 
 
@@ -30,11 +35,23 @@ class Design:
 
 
 def schedule(config: GPTConfig, design: Design) -> Any:
-    """The region with its schedule applied."""
+    """The region with its schedule applied, kernels below it first."""
     s = make_region(config, design.lanes, design.block, design.prefetch)
-    unroll = ("linear_0:lane", "norm:lane", "attend:score_lane", "attend:mix_lane")
-    for loop in unroll:
-        s.unroll(loop)
+    norms, width = 2 * config.layers + 1, max(config.d, config.ffn)
+    sizes = [config.d, norms, design.block, width]
+    s.compose(schedule_norm(allo.customize(norm, instantiate=sizes)))
+    shape = [config.layers, config.heads, config.head_dim, config.context]
+    s.compose(schedule_attend(allo.customize(attend, instantiate=[*shape, design.block, width])))
+    s.partition("linear_0:acc")
+    s.unroll("linear_0:p")
+    for loop in ("loader_0:load", "linear_0:fill", "linear_0:mac", "rescale_0:lane"):
+        s.pipeline(loop)
+    for product in ("qkv", "p", "f1", "f2", "head"):
+        s.pipeline(f"vector_0:send_{product}")
+    for product in ("qkv", "p", "f2", "head"):
+        s.pipeline(f"vector_0:take_{product}")
+    s.pipeline("vector_0:embed")
+    s.pipeline("vector_0:gelu", initiation_interval=design.gelu_ii)
     return s
 
 
