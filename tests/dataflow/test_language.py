@@ -1,7 +1,5 @@
 """Regions, kernels and streams: the core IR they become, and what the simulator makes of it."""
 
-
-
 import numpy as np
 import pytest
 
