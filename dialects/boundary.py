@@ -19,10 +19,10 @@ import numpy as np
 
 from ._mlir import ir
 from .diagnostics import BoundaryError, BuildError, DTypeError, DTypeWarning, SourcePlace
+from .effects import EffectAnalysis
 from .locations import place_of
 from .storage import decode, empty_cells, encode, is_fixed, is_native, natural_dtype, to_python
 from .types import AlloType, Float, Index, Int, UInt, parse_type
-from .writes import written_arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
     names = _strings(function, "arg_names", len(types.inputs))
     dtypes = _strings(function, "arg_types", len(types.inputs))
     result_dtypes = _strings(function, "res_types", len(types.results))
-    written = written_arguments(module, top)
+    written = EffectAnalysis(module.operation).summary(top).arguments_written
     place = place_of(function)
     block = function.regions[0].blocks[0]
     arguments = [

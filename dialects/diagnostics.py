@@ -97,7 +97,7 @@ class FrontendError(AlloError, SystemExit):
 
     def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
         AlloError.__init__(self, message, place, **kw)
-        self.code = self
+        self.code: Any = self  # what SystemExit prints
 
 
 class UnsupportedSyntaxError(FrontendError):
@@ -126,6 +126,10 @@ class DTypeWarning(UserWarning):
 
 class CompileTimeError(FrontendError):
     """A value that must be known at compile time is not, or its evaluation failed."""
+
+
+class DataflowError(FrontendError):
+    """A dataflow region whose kernels and streams do not fit together."""
 
 
 # --- schedule -----------------------------------------------------------------

@@ -120,6 +120,8 @@ class EffectAnalysis:
             function = self._functions.get(name)
             if function is not None and len(function.regions[0].blocks):
                 self._summarise(function, found)
+            elif function is not None:
+                _assume_everything(function, found)
         return found
 
     def _on(self, value: ir.Value, writes: bool) -> Effect:
@@ -194,6 +196,14 @@ class EffectAnalysis:
 
         for op in block.operations:
             op.operation.walk(lambda o: visit(o.operation), ir.WalkOrder.PRE_ORDER)
+
+
+def _assume_everything(declaration: ir.Operation, into: FunctionEffects) -> None:
+    """An external function may read and write each of its arrays."""
+    inputs = declaration.attributes["function_type"].value.inputs
+    arrays = {i for i, kind in enumerate(inputs) if isinstance(kind, ir.MemRefType)}
+    into.arguments_read |= arrays
+    into.arguments_written |= arrays
 
 
 def _touches_stream(op: ir.Operation) -> bool:

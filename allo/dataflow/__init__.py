@@ -1,1 +1,28 @@
-"""TODO: written by the part that owns it."""
+"""The dataflow language: ``import allo.dataflow as df``.
+
+A region holds streams and kernels; every kernel instance is a process, and a stream is a FIFO
+between two of them::
+
+    @df.region()
+    def top(A: float32[M, N], B: float32[M, N]):
+        pipe: Stream[float32, 4]
+
+        @df.kernel(mapping=[1], args=[A])
+        def producer(a: float32[M, N]):
+            for i, j in allo.grid(M, N):
+                pipe.put(a[i, j])
+
+        @df.kernel(mapping=[1], args=[B])
+        def consumer(b: float32[M, N]):
+            for i, j in allo.grid(M, N):
+                b[i, j] = pipe.get() + 1
+
+    module = df.build(top, target="simulator")
+"""
+
+from __future__ import annotations
+
+from .build import build, customize
+from .language import gather, get_pid, kernel, region, scatter
+
+__all__ = ["build", "customize", "gather", "get_pid", "kernel", "region", "scatter"]

@@ -15,6 +15,8 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
 )
 
+from .capture import MISSING
+
 BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -62,14 +64,17 @@ class NotConstantError(Exception):
 Lookup = Callable[[ast.Name], Any]
 """The value of a name; raises NotConstantError or UnknownNameError."""
 PlaceOf = Callable[[ast.AST], SourcePlace]
+SpecialCall = Callable[[ast.Call], Any]
+"""The value of a call the language defines itself, or ``MISSING``."""
 
 
 class ConstantEvaluator:
     """Evaluates an expression of names, numbers, types, operators and calls of Python functions."""
 
-    def __init__(self, lookup: Lookup, place_of: PlaceOf) -> None:
+    def __init__(self, lookup: Lookup, place_of: PlaceOf, special_call: SpecialCall) -> None:
         self._lookup = lookup
         self._place_of = place_of
+        self._special_call = special_call
 
     def evaluate(self, node: ast.expr) -> Any:
         """The value of ``node``.
@@ -181,6 +186,9 @@ class ConstantEvaluator:
         return slice(*(None if part is None else self.evaluate(part) for part in parts))
 
     def _call(self, node: ast.Call) -> Any:
+        special = self._special_call(node)
+        if special is not MISSING:
+            return special
         function = self.evaluate(node.func)
         args = self._elements(node.args)
         keywords = {k.arg: self.evaluate(k.value) for k in node.keywords if k.arg is not None}

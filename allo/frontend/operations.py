@@ -280,24 +280,20 @@ _INTEGER: dict[str, Callable] = {
 def shift(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
     """``lhs << rhs`` and ``lhs >> rhs`` in the left operand's type.
 
-    An amount of the width or more shifts everything out; nothing is left undefined.
+    An amount of the width or more shifts everything out. The core IR says so of amounts that fit
+    in the left type; a wider amount is compared first, as narrowing it would lose high bits.
     """
     dtype = result_type(rules, op, lhs, rhs, place)
     if isinstance(lhs, Const) and isinstance(rhs, Const) and rhs.value >= 0:
         return _fold_shift(op, lhs, int(rhs.value), dtype, place)
     width = dtype.bits
-    amount = _shift_amount(rhs, dtype)
-    if isinstance(rhs, Const):
-        if 0 <= rhs.value < width:
-            return Binary(dtype, place, op, cast(lhs, dtype), amount)
+    if isinstance(rhs, Const) and not 0 <= rhs.value < width:
         return _shifted_out(op, lhs, dtype, place)
-    shifted = Binary(dtype, place, op, cast(lhs, dtype), amount)
-    if isinstance(rhs.dtype, UInt) and (1 << rhs.dtype.bits) <= width:
+    shifted = Binary(dtype, place, op, cast(lhs, dtype), _shift_amount(rhs, dtype))
+    if isinstance(rhs, Const) or isinstance(dtype, Index) or rhs.dtype.bits <= width:
         return shifted
-    limit = Const(UInt(rhs.dtype.bits), place, width)
-    if wrap(width, limit.dtype) != width or isinstance(dtype, Index):
-        return shifted
-    inside = Compare(BOOL, place, "<", cast(rhs, limit.dtype), limit)
+    raw = UInt(rhs.dtype.bits)
+    inside = Compare(BOOL, place, "<", cast(rhs, raw), Const(raw, place, width))
     return Select(dtype, place, inside, shifted, _shifted_out(op, lhs, dtype, place))
 
 

@@ -334,6 +334,14 @@ class Return:
 
 
 @dataclass(slots=True, eq=False)
+class MakeStream:
+    """One FIFO of a region."""
+
+    place: SourcePlace
+    stream: StreamRef
+
+
+@dataclass(slots=True, eq=False)
 class Put:
     place: SourcePlace
     stream: StreamRef
@@ -360,7 +368,20 @@ class Effect:
 
 
 Stmt = (
-    Declare | Fill | Copy | Store | For | If | While | Call | Compute | Return | Put | Get | Effect
+    Declare
+    | Fill
+    | Copy
+    | Store
+    | For
+    | If
+    | While
+    | Call
+    | Compute
+    | Return
+    | MakeStream
+    | Put
+    | Get
+    | Effect
 )
 
 

@@ -28,6 +28,7 @@ from .buffers import (
     Part,
     add_index,
     alloc,
+    box_bounds,
     declared_attributes,
     fresh_name,
     join_maps,
@@ -78,8 +79,9 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
                                                        C_row[j] += …
                                                for j_back:  C[i, j] = C_row[j]
 
-    The initialisation reads ``target``, or stores the constant it is known to hold there. Both
-    new loops are pipelined with an interval of 1.
+    The initialisation reads ``target``, or stores the constant it is known to hold there (and the
+    fill that set it goes, when every element is written back). Both new loops are pipelined with
+    an interval of 1.
 
     Returns:
         The handle of the new buffer, ``<target>_row``.
@@ -97,11 +99,12 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     parts = _common_parts(loop, buffer, accesses, variables)
     _check_reduction(loop, buffer, parts, inner)
     dims = _buffer_dims(loop, buffer, accesses, parts, variables)
-    constant = initial_constant(
-        s.module, buffer, loop.op, parts, [(d.position, d.low, d.extent) for d in dims]
-    )
+    box = [(d.position, d.low, d.extent) for d in dims]
+    initial = initial_constant(s.module, buffer, loop.op, parts, box)
     name = fresh_name(loop.function, f"{buffer.name}_row")
-    _rewrite(loop, buffer, accesses, parts, dims, name, constant)
+    _rewrite(loop, buffer, accesses, parts, dims, name, initial.constant if initial else None)
+    if initial is not None and initial.fill is not None:
+        initial.fill.erase()
     return MockBuffer(loop.func, name)
 
 
@@ -305,7 +308,10 @@ def _copy_nest(
     element = buffer.type.element_type
     loops: list[ir.Operation] = []
     for dim in dims:
-        made = make_loop(f"{dim.name}_{suffix}", 0, dim.extent, loop.op.location, ip)
+        low, high = box_bounds(
+            parts[dim.position].outer, dim.low, dim.extent, buffer.type, dim.position
+        )
+        made = make_loop(f"{dim.name}_{suffix}", low, high, loop.op.location, ip)
         loops.append(made)
         ip = inner_point(made)
     interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)

@@ -6,7 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.maps import BoundMap, linear_form, simplify
+from allo.dialects.affine.loops import join_bounds
+from allo.dialects.affine.maps import BoundMap, constant_map, linear_form, simplify
+from allo.dialects.affine.ranges import value_range
 
 from .resolve import buffers_of
 
@@ -115,6 +117,46 @@ def add_index(outer: BoundMap, value: ir.Value | None, constant: int = 0) -> Bou
     return simplify(BoundMap(made, (*dims, *symbols)))
 
 
+def box_bounds(
+    outer: BoundMap, low: int, extent: int, kind: ir.MemRefType, dim: int
+) -> tuple[BoundMap, BoundMap]:
+    """Bounds of a loop over ``outer + low + 0 … extent - 1`` that stays inside the array.
+
+    The last tile of a split that does not divide, for example, reaches past the end.
+    """
+    around = _range_of(outer)
+    below = around is None or around[0] + low < 0
+    above = not kind.is_dynamic_dim(dim) and (
+        around is None or around[1] + low + extent > kind.get_dim_size(dim)
+    )
+    lower, upper = constant_map(0), constant_map(extent)
+    if below:
+        lower = join_bounds(lower, _scaled(outer, -1, -low))
+    if above:
+        upper = join_bounds(upper, _scaled(outer, -1, kind.get_dim_size(dim) - low))
+    return lower, upper
+
+
+def _range_of(bound: BoundMap) -> tuple[int, int] | None:
+    constant = bound.constant()
+    if constant is not None:
+        return constant, constant
+    form = None
+    if not bound.map.n_symbols:
+        form = linear_form(bound.map.results[0], bound.map.n_dims)
+    if form is None:
+        return None
+    around = value_range(list(zip(bound.operands, form[0], strict=True)))
+    return None if around is None else (around[0] + form[1], around[1] + form[1])
+
+
+def _scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:
+    scaled = ir.AffineExpr.get_mul(bound.map.results[0], ir.AffineExpr.get_constant(factor))
+    expr = ir.AffineExpr.get_add(scaled, ir.AffineExpr.get_constant(constant))
+    made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
+    return simplify(BoundMap(made, bound.operands))
+
+
 def load(
     memref: ir.Value, bound: BoundMap, name: str, location: ir.Location, ip: ir.InsertionPoint
 ) -> ir.Value:
@@ -190,6 +232,4 @@ def redirect(op: ir.Operation, memref: ir.Value, bound: BoundMap, name: str) -> 
 
 def join_maps(maps: Sequence[BoundMap]) -> BoundMap:
     """One map with the results of all, in order."""
-    from allo.dialects.affine.loops import join_bounds
-
     return join_bounds(*maps) if maps else BoundMap(ir.AffineMap.get_empty(), ())

@@ -3,16 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 
 import islpy as isl
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import enclosing_loops, is_affine_loop, spec_of, walk
+from allo.dialects.affine.loops import (
+    enclosing_loops,
+    is_affine_loop,
+    parent_of,
+    spec_of,
+    walk,
+)
 from allo.dialects.affine.ranges import expression_text
 from allo.dialects.effects import EffectAnalysis
 
 from .buffers import Part
 from .resolve import FoundBuffer
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """A constant an array's box holds whenever a region begins.
+
+    Attributes:
+        constant: the value.
+        fill: the ``linalg.fill`` that set it, when the region makes it superfluous.
+    """
+
+    constant: ir.Attribute
+    fill: ir.Operation | None
 
 
 def initial_constant(
@@ -21,42 +42,87 @@ def initial_constant(
     axis: ir.Operation,
     parts: Sequence[Part],
     box: Sequence[tuple[int, int, int]],
-) -> ir.Attribute | None:
+) -> Initial | None:
     """The constant the array's box holds whenever an iteration of ``axis`` begins, or None.
 
     It is known when the array is a local one filled with a constant before the nest, nothing else
-    writes it before or elsewhere in the nest, and two iterations never meet in one box.
+    writes it before or elsewhere in the nest, and two iterations never meet in one box. The fill
+    itself is superfluous when nothing reads the array outside ``axis`` before the nest ends and
+    the boxes cover it.
 
     Args:
         box: (dimension, lowest inner part, extent) of the elements an iteration owns.
     """
     if isinstance(buffer.value, ir.BlockArgument):
         return None
-    if buffer.value.owner.operation.name != "memref.alloc":
+    if buffer.value.owner.operation.name != "memref.alloc" or not buffer.type.has_static_shape:
         return None
-    around = enclosing_loops(axis)
-    nest = [*around, axis]
-    top = nest[0]
-    constant = _fill_before(module, buffer, top)
-    if constant is None or _written_outside(module, buffer, top, axis):
+    nest = [*enclosing_loops(axis), axis]
+    fill = _fill_before(module, buffer, nest[0])
+    constant = None if fill is None else _fill_value(fill)
+    if fill is None or constant is None:
         return None
-    return constant if _disjoint(nest, parts, box) else None
-
-
-def _fill_before(module: ir.Module, buffer: FoundBuffer, top: ir.Operation) -> ir.Attribute | None:
     effects = EffectAnalysis(module.operation)
     key = effects.memory_of(buffer.value).key
-    alloc = buffer.value.owner.operation
-    if alloc.block != top.block:
+    if any(True in _touched(op, effects, key) for op in _outside(nest[0], axis)):
         return None
-    constant: ir.Attribute | None = None
+    owned = _owned_elements(nest, parts, box)
+    if owned is None:
+        return None
+    owned = owned.intersect_range(_whole(buffer))
+    if not owned.is_injective():
+        return None
+    read = any(
+        False in _touched(op, effects, key)
+        for op in [*_outside(nest[0], axis), *_between(fill, nest[0])]
+    )
+    always = all(parent_of(b) == a for a, b in pairwise(nest))
+    superfluous = always and not read and owned.range().is_equal(_whole(buffer))
+    return Initial(constant, fill if superfluous else None)
+
+
+def _outside(top: ir.Operation, axis: ir.Operation) -> list[ir.Operation]:
+    inside = list(walk(axis))
+    return [op for op in walk(top) if op not in inside]
+
+
+def _between(fill: ir.Operation, top: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+    started = False
     for child in top.block.operations:
         op = child.operation
         if op == top:
-            return constant
+            break
+        if started:
+            found += [op, *walk(op)]
+        started = started or op == fill
+    return found
+
+
+def _touched(op: ir.Operation, effects: EffectAnalysis, key: object) -> set[bool]:
+    return {e.writes for e in effects.effects_of(op) if e.memory.key == key}
+
+
+def _whole(buffer: FoundBuffer) -> isl.Set:
+    names = [f"e{k}" for k in range(buffer.type.rank)]
+    rows = [f"0 <= {n} < {extent}" for n, extent in zip(names, buffer.type.shape, strict=True)]
+    return isl.Set(f"{{ [{', '.join(names)}] : {' and '.join(rows)} }}")
+
+
+def _fill_before(module: ir.Module, buffer: FoundBuffer, top: ir.Operation) -> ir.Operation | None:
+    """The last operation before ``top`` that writes the array, when it is a fill."""
+    effects = EffectAnalysis(module.operation)
+    key = effects.memory_of(buffer.value).key
+    if buffer.value.owner.operation.block != top.block:
+        return None
+    fill: ir.Operation | None = None
+    for child in top.block.operations:
+        op = child.operation
+        if op == top:
+            return fill
         for inner in (op, *walk(op)):
-            if any(e.writes and e.memory.key == key for e in effects.effects_of(inner)):
-                constant = _fill_value(inner) if inner == op else None
+            if True in _touched(inner, effects, key):
+                fill = inner if inner == op and op.name == "linalg.fill" else None
     return None
 
 
@@ -67,31 +133,18 @@ def _fill_value(op: ir.Operation) -> ir.Attribute | None:
     return source.attributes["value"] if source.name == "arith.constant" else None
 
 
-def _written_outside(
-    module: ir.Module, buffer: FoundBuffer, top: ir.Operation, axis: ir.Operation
-) -> bool:
-    effects = EffectAnalysis(module.operation)
-    key = effects.memory_of(buffer.value).key
-    inside = list(walk(axis))
-    return any(
-        e.writes and e.memory.key == key
-        for op in walk(top)
-        if op not in inside
-        for e in effects.effects_of(op)
-    )
-
-
-def _disjoint(
+def _owned_elements(
     nest: Sequence[ir.Operation], parts: Sequence[Part], box: Sequence[tuple[int, int, int]]
-) -> bool:
+) -> isl.Map | None:
+    """Iterations of the nest down to the axis to the elements of their boxes."""
     if not all(is_affine_loop(op) for op in nest):
-        return False
+        return None
     names = {op.regions[0].blocks[0].arguments[0]: f"i{k}" for k, op in enumerate(nest)}
     used = [v for p in parts for v in p.outer.operands]
     bounds = [spec_of(op) for op in nest]
     used += [v for b in bounds for v in (*b.lower.operands, *b.upper.operands)]
     if any(v not in names for v in used):
-        return False
+        return None
     rows = []
     for spec, name in zip(bounds, names.values(), strict=True):
         rows += [
@@ -100,6 +153,11 @@ def _disjoint(
         rows += [
             f"{name} < {expression_text(e, spec.upper, names)}" for e in spec.upper.map.results
         ]
+        if spec.step > 1:
+            low = spec.lower.constant()
+            if low is None:
+                return None
+            rows.append(f"({name} - {low}) mod {spec.step} = 0")
     boxes = {position: (low, extent) for position, low, extent in box}
     targets = []
     for position, part in enumerate(parts):
@@ -108,5 +166,4 @@ def _disjoint(
         targets.append(f"e{position}")
         rows.append(f"{outer} + {low} <= e{position} < {outer} + {low + extent}")
     inputs = ", ".join(names.values())
-    touch = isl.Map(f"{{ [{inputs}] -> [{', '.join(targets)}] : {' and '.join(rows)} }}")
-    return bool(touch.is_injective())
+    return isl.Map(f"{{ [{inputs}] -> [{', '.join(targets)}] : {' and '.join(rows)} }}")

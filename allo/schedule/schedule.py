@@ -24,6 +24,8 @@ from .reshape import reshape
 from .resolve import buffers_of, find_function, function_name, functions_of
 from .reuse_at import reuse_at
 from .split import split
+from .to import to
+from .unfold import unfold
 
 
 class Kernel(Protocol):
@@ -169,6 +171,8 @@ class Schedule:
     reuse_at = reuse_at
     compute_at = compute_at
     reshape = reshape
+    to = to
+    unfold = unfold
     compose = compose
     get_equivalent_variables = get_equivalent_variables
 

@@ -9,7 +9,7 @@ from allo.target import BuildRequest
 
 from .module import LLVMModule, parse_module
 
-__all__ = ["LLVMModule", "build", "parse_module"]
+__all__ = ["LLVMModule", "build", "build_simulator", "parse_module"]
 
 
 def build(request: BuildRequest) -> LLVMModule:
@@ -28,3 +28,16 @@ def build(request: BuildRequest) -> LLVMModule:
         fast_math=bool(options.get("fast_math", False)),
         opt_level=int(options.get("opt_level", 3)),
     )
+
+
+def build_simulator(request: BuildRequest) -> LLVMModule:
+    """Compile a dataflow region for the simulator: its processes run as fibers on one thread.
+
+    The result is called like any CPU module, and so is a plain kernel's. :func:`build` gives the
+    same for a module with streams.
+
+    Raises:
+        BuildError: when the module cannot be compiled, or a FIFO has two producers or consumers.
+        ToolMissingError: when the runtime must be compiled and there is no C++ compiler.
+    """
+    return build(request)

@@ -19,6 +19,9 @@ from .prepare import (
     results_to_arguments,
     strip_layouts,
 )
+from .program import Program, read_program
+from .stream_helpers import APART_PREFIX
+from .streams import lower_streams
 
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
@@ -41,11 +44,14 @@ _TO_LLVM = ",".join(
 )
 
 
-def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> None:
+def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program | None:
     """Run the shared passes and the CPU's own, and add the entry function. In place.
 
     Args:
         fast_math: leave ``math`` operations to the C library instead of the shared expansion.
+
+    Returns:
+        The dataflow of the module, if it has any: it then runs on the native runtime.
     """
     if not fast_math:
         _expand_math(module)
@@ -53,9 +59,13 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> None:
     lower_narrow_floats(module)
     strip_layouts(module)
     results_to_arguments(module)
+    dataflow = read_program(module, top)
+    if dataflow is not None:
+        lower_streams(module, *dataflow)
     expand_strided_copies(module)
     add_entry(module, top)
     place_locals(module)
+    return dataflow[0] if dataflow else None
 
 
 def _expand_math(module: ir.Module) -> None:
@@ -100,6 +110,16 @@ def to_llvm(module: ir.Module) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
+    _keep_spawns_apart(module)
+
+
+def _keep_spawns_apart(module: ir.Module) -> None:
+    """A region may start thousands of processes: inlined, that is slow to compile and no faster."""
+    with module.context:
+        never = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
+        for op in module.body.operations:
+            if op.attributes["sym_name"].value.startswith(APART_PREFIX):
+                op.attributes["passthrough"] = never
 
 
 _KNOWN = frozenset(

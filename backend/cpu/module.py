@@ -9,8 +9,12 @@ from allo.dialects.boundary import Parameter, Signature, read_signature
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.storage import cell_bytes
 
+from .deadlock import deadlock_error
+from .events import handle_event
+from .external import link_externals
 from .jit import Jit, pack
 from .lower import prepare, to_llvm
+from .runtime import load_runtime
 
 
 def parse_module(text: str) -> ir.Module:
@@ -61,11 +65,15 @@ class LLVMModule:
         source = mod if isinstance(mod, str) else _text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
-        prepare(module, top_func_name, fast_math=fast_math)
+        symbols = link_externals(module, self.ext_libs)
+        self._program = prepare(module, top_func_name, fast_math=fast_math)
         self._intermediate = _text_of(module)
         to_llvm(module)
         self.module = module
-        self._jit = Jit(module, opt_level)
+        self._runtime = load_runtime() if self._program else None
+        if self._runtime:
+            symbols |= self._runtime.symbols
+        self._jit = Jit(module, opt_level, symbols)
         self._layout = _EntryLayout(self.signature)
 
     @property
@@ -89,12 +97,26 @@ class LLVMModule:
 
         Raises:
             BoundaryError: when an argument has the wrong count, kind, shape, layout or values.
+            DeadlockError: when the processes of a dataflow region wait for each other.
+            SimulationError: when an assertion of the kernel does not hold.
         """
         call = self.signature.bind(args)
         pointers, words = self._layout.pack(call.inputs, call.outputs)
-        self._jit.call(pointers)
+        self._run(pointers)
         del words
         return call.finish()
+
+    def _run(self, pointers: Any) -> None:
+        program = self._program
+        if self._runtime is None or program is None:
+            self._jit.call(pointers)
+            return
+        self._runtime.run(
+            self._jit.entry_address,
+            pointers,
+            lambda number, data: handle_event(program.events[number], data),
+            lambda records: deadlock_error(program, records),
+        )
 
     def __repr__(self) -> str:
         return f"LLVMModule({self.top_func_name})"

@@ -22,12 +22,22 @@ from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
-from .headers import SHIMS, compiler, open_headers
+from .exact_math import exact_functions, exact_math_object
+from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
 from .signature import Param
+from .simulation import Record, Simulation, State
 from .vendors import Vendor
 
-_FLAGS = ("-std=c++14", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-pthread")
+_FLAGS = (
+    "-std=c++14",
+    "-O1",
+    "-fPIC",
+    "-w",
+    "-ffp-contract=off",
+    "-pthread",
+    "-DALLO_EXACT_MATH",
+)
 _PRELUDE = """#include <algorithm>
 #include <ap_axi_sdata.h>
 #include <ap_fixed.h>
@@ -51,12 +61,13 @@ def _compiler_identity(path: str) -> str:
     return done.stdout
 
 
-def _include_flags(extra: Sequence[Path] = ()) -> list[str]:
-    return [f"-I{folder}" for folder in (*extra, SHIMS, open_headers())]
+def _include_flags() -> list[str]:
+    return [f"-I{folder}" for folder in (SHIMS, RUNTIME, open_headers())]
 
 
 def _header_key() -> str:
-    files = sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])
+    fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
+    files = [*fibers, *sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])]
     identity = _compiler_identity(compiler())
     return content_key(identity, " ".join(_FLAGS), _PRELUDE, *files)
 
@@ -92,18 +103,26 @@ def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) ->
     library = target / "kernel.so"
     if library.is_file():
         return library
+    includes = [f"-I{source.parent}" for source in sources]
+    objects = []
+    if any(f"{vendor.math}{name}(" in code.kernel for name in exact_functions()):
+        objects.append(str(exact_math_object(_compile_object, [prelude.name])))
     with publishing(target) as folder:
         (folder / "csim.cpp").write_text(text)
-        includes = _include_flags([source.parent for source in sources])
-        command = [compiler(), *_FLAGS, "-Winvalid-pch", "-include", str(prelude / "prelude.h")]
-        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
-        run_tool(
-            [*command, *includes, *output],
-            folder,
-            what="Compiling the kernel for csim",
-            timeout_s=_COMPILE_LIMIT_S,
-        )
+        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp"), *objects]
+        _compile([*includes, *output], folder, "Compiling the kernel for csim")
     return library
+
+
+def _compile(arguments: Sequence[str], folder: Path, what: str) -> None:
+    prelude = ["-Winvalid-pch", "-include", str(_precompiled_header() / "prelude.h")]
+    command = [compiler(), *_FLAGS, *prelude, *_include_flags(), *arguments]
+    run_tool(command, folder, what=what, timeout_s=_COMPILE_LIMIT_S)
+
+
+def _compile_object(source: Path, target: Path) -> None:
+    arguments = ["-c", "-o", str(target), str(source)]
+    _compile(arguments, source.parent, "Compiling the math functions of csim")
 
 
 # --- the entry point, in C++ ---------------------------------------------------------
@@ -133,9 +152,13 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     )
     stack = code.stack_bytes * 2 + _STACK_SLACK
     return (
+        '#include "fiber.cpp"\n'
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
+        "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stack}ul);\n}}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stack}ul, &allo_blocked);\n}}\n"
+        'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
+        "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )
 
 
@@ -165,11 +188,37 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 # --- calling -------------------------------------------------------------------------
 
 
+_DEADLOCKED, _EMPTY_READ, _ASSERTED = 2, 3, 5  # allo_csim.h, enum Status
+
+
+class _Record(ctypes.Structure):
+    """``struct Record`` of ``allo_dataflow.h``."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("index", "parent", "call", "state", "stream", "site")),
+        ("fill", ctypes.c_longlong),
+        ("depth", ctypes.c_longlong),
+    )
+
+    def read(self) -> Record:
+        return Record(
+            self.index,
+            self.parent,
+            self.call,
+            State(self.state),
+            self.stream,
+            self.site,
+            self.fill,
+            self.depth,
+        )
+
+
 class CsimKernel:
     """A compiled kernel with state of its own: static variables start at their initial values."""
 
-    def __init__(self, signature: Signature, library: Path) -> None:
+    def __init__(self, signature: Signature, library: Path, simulation: Simulation) -> None:
         self._signature = signature
+        self._simulation = simulation
         self._library = _load_private(library)
         self._entry = self._library.allo_entry
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
@@ -187,11 +236,25 @@ class CsimKernel:
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
         pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
-        if self._entry(pointers):
-            raise SimulationError(
-                "csim could not start: there is no memory for the kernel's stack."
-            )
+        status = self._entry(pointers)
+        if status:
+            raise self._failure(status)
         return call.finish()
+
+    def _failure(self, status: int) -> SimulationError:
+        records = self._records()
+        if status == _DEADLOCKED:
+            return self._simulation.deadlock(records)
+        if status == _EMPTY_READ:
+            return self._simulation.empty_read(records[0].stream)
+        if status == _ASSERTED:
+            return self._simulation.assertion(records[0].site)
+        return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
+
+    def _records(self) -> list[Record]:
+        pointer = ctypes.POINTER(_Record)()
+        count = self._library.allo_records(ctypes.byref(pointer))
+        return [pointer[k].read() for k in range(count)]
 
 
 def bind(signature: Signature, args: Sequence[Any]) -> Call:

@@ -8,10 +8,10 @@ from allo.dialects.locations import place_of
 
 from .ctype import INDEX, CType, ctype_of
 from .emit_memory import assign, copy_array
-from .emitter import FunctionEmitter, Handler, integer, string
+from .emitter import FunctionEmitter, Handler, has, integer, string
 from .index_text import IndexText, index_of
 from .pragmas import array_pragmas, loop_pragmas
-from .signature import Param
+from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
 
 
@@ -141,9 +141,13 @@ def _call(e: FunctionEmitter, op: ir.Operation) -> None:
     symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
     signature = e.context.signatures[symbol]
     place = place_of(op)
+    access = e.context.access.get(symbol, [])
+    copies: list[tuple[Buffer, Buffer]] = []
     arguments = [
-        _argument(e, op, value, param)
-        for value, param in zip(op.operands, signature.arguments, strict=True)
+        _argument(e, op, value, param, access[position] if access else "both", copies)
+        for position, (value, param) in enumerate(
+            zip(op.operands, signature.arguments, strict=True)
+        )
     ]
     later: list[tuple[ir.Value, Scalar]] = []
     for result, param in zip(op.results, signature.results, strict=True):
@@ -154,11 +158,45 @@ def _call(e: FunctionEmitter, op: ir.Operation) -> None:
         e.out.line(f"{e.spell(param.ctype)} {name};", place)
         arguments.append(f"&{name}")
         later.append((result, Scalar(name, param.ctype)))
-    e.out.line(f"{signature.name}({', '.join(arguments)});", place)
+    call = f"{signature.name}({', '.join(arguments)});"
+    if e.region is not None and has(signature.op, "io"):
+        finish_region(e)
+    if e.region is not None and not has(signature.op, "io"):
+        _process(e, op, signature, call)
+    else:
+        e.out.line(call, place)
+    for source, target in copies:
+        copy_array(e, source, target, place)
     e.values.update(later)
 
 
-def _argument(e: FunctionEmitter, op: ir.Operation, value: ir.Value, param: Param) -> str:
+def _process(e: FunctionEmitter, op: ir.Operation, signature: Signature, call: str) -> None:
+    """Keep a kernel call for the scheduler of csim."""
+    simulation = e.context.simulation
+    assert simulation is not None and e.region is not None
+    e.region.append((simulation.add_call(op, signature.op, place_of(op)), call, place_of(op)))
+
+
+def finish_region(e: FunctionEmitter) -> None:
+    """Print the kernel calls kept so far as processes that run to their end side by side."""
+    if not e.region:
+        return
+    first = e.region[0][0]
+    head = f"allo_csim::run_region({first}, {len(e.region)}, [&](int kernel)"
+    with e.out.block(head, tail="});"), e.out.block("switch (kernel)"):
+        for number, call, place in e.region:
+            e.out.line(f"case {number}: {call} break;", place)
+    e.region = []
+
+
+def _argument(
+    e: FunctionEmitter,
+    op: ir.Operation,
+    value: ir.Value,
+    param: Param,
+    access: str,
+    copies: list[tuple[Buffer, Buffer]],
+) -> str:
     bound = e.values[value]
     if isinstance(bound, StreamRef):
         return bound.name
@@ -166,12 +204,31 @@ def _argument(e: FunctionEmitter, op: ir.Operation, value: ir.Value, param: Para
         return e.text(bound, param.ctype)
     if bound.flat and len(bound.shape) > 1:
         raise _flat_argument(e, op, bound)
-    address = "" if bound.shape or bound.boxed or bound.flat else "&"
+    pointer = bound.pointer()
+    if pointer is None:
+        bound = _gathered(e, op, bound, access, copies)
+        pointer = bound.name
     if bound.ctype == param.ctype:
-        return f"{address}{bound.name}"
+        return pointer
     dims = "".join(f"[{extent}]" for extent in bound.shape[1:])
-    pointer = f"(*){dims}" if dims else "*"
-    return f"({e.spell(param.ctype)} {pointer}){address}{bound.name}"
+    cast = f"(*){dims}" if dims else "*"
+    return f"({e.spell(param.ctype)} {cast}){pointer}"
+
+
+def _gathered(
+    e: FunctionEmitter,
+    op: ir.Operation,
+    view: Buffer,
+    access: str,
+    copies: list[tuple[Buffer, Buffer]],
+) -> Buffer:
+    """A dense copy of a strided view for one call, copied back when the callee writes it."""
+    local = Buffer(e.names.of(f"{view.name}_view"), view.shape, view.ctype)
+    e.out.line(f"{e.spell(view.ctype)} {local.declarator()};", place_of(op))
+    copy_array(e, view, local, place_of(op))
+    if access != "in":
+        copies.append((local, view))
+    return local
 
 
 def _flat_argument(e: FunctionEmitter, op: ir.Operation, buffer: Buffer) -> UnsupportedOpError:
@@ -198,6 +255,7 @@ def _result_array(e: FunctionEmitter, op: ir.Operation, result: ir.Value, param:
 
 
 def _return(e: FunctionEmitter, op: ir.Operation) -> None:
+    finish_region(e)
     for position, value in enumerate(op.operands):
         target, bound = e.results[position], e.values[value]
         if isinstance(target, Scalar):

@@ -116,6 +116,43 @@ def global_text(
     return f"{head} = {braces};"
 
 
+# --- views --------------------------------------------------------------------------
+
+
+def _subview(e: FunctionEmitter, op: ir.Operation) -> None:
+    """An alias: offsets and steps are applied where an element is used."""
+    base = e.buffer(op.operands[0])
+    dynamic = ir.ShapedType.get_dynamic_size()
+    operands = iter(list(op.operands)[1:])
+    offsets = [
+        e.text(e.scalar(next(operands))) if offset == dynamic else str(offset)
+        for offset in op.attributes["static_offsets"]  # type: ignore[attr-defined]
+    ]
+    sizes = list(op.attributes["static_sizes"])  # type: ignore[call-overload]
+    steps = list(op.attributes["static_strides"])  # type: ignore[call-overload]
+    if dynamic in sizes or dynamic in steps:
+        raise e.unsupported(op, "its extents or steps are not constant")
+    shape = tuple(ir.MemRefType(op.results[0].type).shape)
+    kept = _kept_dimensions(sizes, shape)
+    selectors = tuple(zip(offsets, steps, kept, strict=True))
+    e.values[op.results[0]] = Buffer(base.name, shape, base.ctype, base=base, selectors=selectors)
+
+
+def _kept_dimensions(sizes: list[int], shape: tuple[int, ...]) -> list[bool]:
+    """Which dimensions of a subview remain in its type; those dropped have extent 1."""
+    surplus = len(sizes) - len(shape)
+    kept = []
+    for size in sizes:
+        drop = size == 1 and surplus > 0
+        surplus -= drop
+        kept.append(not drop)
+    return kept
+
+
+def _alias(e: FunctionEmitter, op: ir.Operation) -> None:
+    e.values[op.results[0]] = e.buffer(op.operands[0])
+
+
 # --- element access ---------------------------------------------------------------
 
 
@@ -206,6 +243,8 @@ HANDLERS: dict[str, Handler] = {
     "memref.alloca": _alloc,
     "memref.dealloc": _nothing,
     "memref.get_global": _get_global,
+    "memref.subview": _subview,
+    "memref.cast": _alias,
     "memref.load": _load,
     "memref.store": _store,
     "affine.load": _load,

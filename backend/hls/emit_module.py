@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
+from allo.dialects.passes.arg_access import analyze_arg_load_store
 
-from . import emit_control, emit_float, emit_index, emit_integer, emit_memory
+from . import emit_control, emit_float, emit_index, emit_integer, emit_memory, emit_stream
 from .emit_memory import declare_globals, element_ctype, global_text
+from .emit_stream import stream_type
 from .emitter import FunctionEmitter, Handler, ModuleContext
 from .pragmas import array_pragmas, function_pragmas
 from .signature import Param, Signature, read_signature
+from .simulation import Simulation
 from .values import Buffer, Scalar, StreamRef
 from .vendors import Vendor
 from .writer import Writer
@@ -24,6 +27,7 @@ HANDLERS: dict[str, Handler] = {
     **emit_index.HANDLERS,
     **emit_memory.HANDLERS,
     **emit_control.HANDLERS,
+    **emit_stream.HANDLERS,
 }
 
 
@@ -35,11 +39,13 @@ class EmitOptions:
         flat_top: its arrays are pointers with linear subscripts.
         interfaces: print ``interface m_axi`` pragmas for its arrays.
         extern_c: wrap all functions in ``extern "C"``.
+        simulate: print for csim: regions run their kernels side by side.
     """
 
     flat_top: bool = False
     interfaces: bool = False
     extern_c: bool = False
+    simulate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,7 @@ class HlsCode:
         header: text of ``kernel.h``, declaring the top function.
         top: the C++ signature of the top function.
         parameters: the C++ names of its parameters, in order.
+        simulation: what a run for csim may report; None in a vendor's text.
         stack_bytes: upper bound of the bytes of local arrays of one call of the top function.
     """
 
@@ -59,6 +66,7 @@ class HlsCode:
     top: Signature
     parameters: tuple[str, ...]
     stack_bytes: int
+    simulation: Simulation | None = None
 
 
 def emit_module(
@@ -81,7 +89,14 @@ def emit_module(
         name: read_signature(op, flat=options.flat_top and name == top)
         for name, op in functions.items()
     }
-    context = ModuleContext(vendor, HANDLERS, signatures, _globals(module))
+    context = ModuleContext(
+        vendor,
+        HANDLERS,
+        signatures,
+        _globals(module),
+        access=analyze_arg_load_store(module),
+        simulation=Simulation(top, place_of(functions[top])) if options.simulate else None,
+    )
     _classify_globals(context, functions)
     body = Writer()
     parameters: tuple[str, ...] = ()
@@ -101,6 +116,7 @@ def emit_module(
         signatures[top],
         parameters,
         sum(_array_bytes(op) for op in functions.values()),
+        context.simulation,
     )
 
 
@@ -196,6 +212,8 @@ def _function(
             out.line(line)
         uses = [inner for inner in walk(op) if inner.name == "memref.get_global"]
         declare_globals(emitter, uses)
+        if context.simulation is not None and "region" in op.attributes:
+            emitter.region = []
         emitter.block(entry)
     out.line()
     return tuple(names)
@@ -224,14 +242,6 @@ def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) 
     buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
     e.values[argument] = buffer
     return f"{e.spell(param.ctype)} {buffer.declarator()}"
-
-
-def stream_type(e: FunctionEmitter, ctype, block: tuple[int, ...]) -> str:
-    """``hls::stream< T >``, with a vector of the innermost extent for blocks."""
-    element = e.spell(ctype)
-    if block:
-        element = e.vendor.vector.format(element=element, count=block[-1])
-    return e.vendor.stream.format(element=element)
 
 
 def _result(e: FunctionEmitter, param: Param, name: str, position: int) -> str:

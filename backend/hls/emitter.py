@@ -18,6 +18,7 @@ from .ctype import CType, Kind, ctype_of
 from .helpers import Helpers
 from .index_text import AffinePrinter
 from .signature import Signature
+from .simulation import Simulation
 from .values import Bound, Buffer, Scalar, StreamRef
 from .vendors import Vendor
 from .writer import Names, Writer
@@ -33,6 +34,8 @@ class ModuleContext:
         signatures: C++ signature of every function, by symbol.
         globals: ``memref.global`` operations, by symbol.
         passed_globals: symbols of constants that are passed to functions (so not ``const``).
+        access: ``in``, ``out`` or ``both`` for each argument of every function.
+        simulation: what csim must know of streams and processes; None in a vendor's text.
         shared_globals: symbols of variables that several functions use, mapped to their C++ name.
     """
 
@@ -42,6 +45,8 @@ class ModuleContext:
     globals: dict[str, ir.Operation]
     passed_globals: set[str] = field(default_factory=set)
     shared_globals: dict[str, str] = field(default_factory=dict)
+    access: dict[str, list[str]] = field(default_factory=dict)
+    simulation: Simulation | None = None
     helpers: Helpers = field(default_factory=Helpers)
 
 
@@ -56,6 +61,7 @@ class FunctionEmitter:
         self.names = Names({s.name for s in context.signatures.values()})
         self.values: dict[ir.Value, Bound] = {}
         self.results: list[Buffer | Scalar] = []
+        self.region: list[tuple[int, str, SourcePlace | None]] | None = None
         self.affine = AffinePrinter(context.helpers.use)
 
     # --- walking --------------------------------------------------------------

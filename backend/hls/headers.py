@@ -10,6 +10,7 @@ from pathlib import Path
 from allo.dialects.diagnostics import ToolMissingError
 
 SHIMS = Path(__file__).parent / "shims"
+RUNTIME = Path(__file__).parent.parent / "runtime"
 
 
 def open_headers() -> Path:

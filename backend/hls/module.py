@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shutil
 import tempfile
 import weakref
@@ -123,6 +124,7 @@ class HLSModule:
             )
         emit = EmitOptions(flat_top=vitis, interfaces=vitis, extern_c=vitis)
         self.code: HlsCode = emit_module(self.module, request.top, self.vendor, emit)
+        self._emit_options = emit
 
     @property
     def hls_code(self) -> str:
@@ -142,8 +144,12 @@ class HLSModule:
 
     @cached_property
     def _csim(self) -> CsimKernel:
-        library = compile_csim(self.code, self.vendor, self.sources)
-        return CsimKernel(self.signature, library)
+        with self.module.context, ir.Location.unknown():
+            options = dataclasses.replace(self._emit_options, simulate=True)
+            code = emit_module(self.module, self.top_func_name, self.vendor, options)
+        assert code.simulation is not None
+        library = compile_csim(code, self.vendor, self.sources)
+        return CsimKernel(self.signature, library, code.simulation)
 
     def __call__(self, *args: Any) -> Any:
         if self.mode in (None, "csim"):

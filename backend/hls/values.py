@@ -37,6 +37,8 @@ class Buffer:
         ctype: element type.
         flat: whether it is addressed by one linear subscript (a pointer port).
         boxed: whether a variable without dimensions is an array of one (a parameter).
+        base: the array of which this is a view, or None.
+        selectors: for a view, one (offset, step, kept) for each dimension of the base.
     """
 
     name: str
@@ -44,9 +46,13 @@ class Buffer:
     ctype: CType
     flat: bool = False
     boxed: bool = False
+    base: Buffer | None = None
+    selectors: tuple[tuple[str, int, bool], ...] = ()
 
     def element(self, subscripts: list[str]) -> str:
         """The C++ lvalue of one element."""
+        if self.base is not None:
+            return self.base.element(self._base_subscripts(subscripts))
         if not self.shape:
             return f"{self.name}[0]" if self.boxed or self.flat else self.name
         if not self.flat:
@@ -55,6 +61,43 @@ class Buffer:
         for extent, subscript in zip(self.shape[1:], subscripts[1:], strict=True):
             text = f"({text}) * {extent} + ({subscript})"
         return f"{self.name}[{text}]"
+
+    def _base_subscripts(self, subscripts: list[str]) -> list[str]:
+        remaining = iter(subscripts)
+        texts = []
+        for offset, step, kept in self.selectors:
+            if not kept:
+                texts.append(offset)
+                continue
+            inner = next(remaining)
+            scaled = inner if step == 1 else f"({inner}) * {step}"
+            texts.append(scaled if offset == "0" else f"{offset} + {scaled}")
+        return texts
+
+    def pointer(self) -> str | None:
+        """A C++ expression that passes as an array of this shape, or None where it is not dense."""
+        if self.base is None:
+            return self.name if self.shape or self.boxed or self.flat else f"&{self.name}"
+        if self.base.base is not None:
+            return None
+        extents = self.base.shape
+        leading = 0
+        while leading < len(extents) and not self.selectors[leading][2]:
+            leading += 1
+        rest = list(zip(self.selectors[leading:], extents[leading:], strict=True))
+        kept = list(self.shape)
+        dense = all(step == 1 and is_kept for (_, step, is_kept), _ in rest)
+        whole = all(
+            extent == size and offset == "0"
+            for ((offset, _, _), extent), size in zip(rest[1:], kept[1:], strict=False)
+        )
+        if not dense or not whole or not rest or (self.base.flat and len(kept) > 1):
+            return None
+        start = [s[0] for s in self.selectors[: leading + 1]]
+        start += ["0"] * (len(extents) - leading - 1)
+        if self.base.flat or len(rest) == 1:
+            return f"&{self.base.element(start)}"
+        return f"&{self.base.name}" + "".join(f"[{s}]" for s in start[: leading + 1])
 
     def declarator(self) -> str:
         """``name[4][4]``, or ``*name`` for a pointer port."""

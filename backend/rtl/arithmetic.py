@@ -160,6 +160,10 @@ class Arithmetic:
             attributes["predicate"] = op.attrs["predicate"]
         if nodes and op.name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
             attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
+        if nodes and op.name == "arith.muli":
+            extended = tuple(_extension(node) for node in nodes)
+            if any(extended):
+                attributes["extended"] = extended
         try:
             return self._library.find(op.name, operand_types, result, attributes)
         except UnsupportedOpError as error:
@@ -233,6 +237,13 @@ class Arithmetic:
             nodes = [self._b.lin_node(p, INDEX_BITS) for p in pick]
             result = self._b.as_symbol(self._b.select(less, *nodes), low, high)
         return result
+
+
+def _extension(node: Node) -> tuple[str, int] | None:
+    """How a node was made wide, and from how many bits; None when it was not."""
+    if node.kind != "wire" or node.data[0] not in ("sext", "zext"):
+        return None
+    return ("s" if node.data[0] == "sext" else "u"), node.operands[0].width
 
 
 def _is_zero(node: Node) -> bool:

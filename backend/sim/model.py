@@ -51,6 +51,8 @@ class Evaluated:
 class DrivenModel:
     """A design under the generated driver; the model both engines return."""
 
+    _open = False
+
     def __init__(
         self,
         design: HardwareDesign,

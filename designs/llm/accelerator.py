@@ -30,13 +30,16 @@ ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
 
-def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any:
+def make_region(
+    config: GPTConfig, lanes: int, block: int, prefetch: int, observe: bool = False
+) -> Any:
     """The accelerator as a dataflow region, ready to be scheduled.
 
     Args:
         lanes: multipliers of the linear engine; divides every layer's outputs.
         block: most tokens of one step.
         prefetch: words the weight FIFO holds.
+        observe: also write every int32 accumulator of the step to the ``seen`` arrays.
     """
     check_lanes(config, lanes)
     LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
@@ -50,6 +53,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
     WORDS = int((job_depth * job_tiles).sum())
     OUTPUTS = sum(j.outputs for j in jobs)
     NORMS = 2 * LAYERS + 1
+    SEEN = 1 if observe else 0
 
     @df.region()
     def gpt_step(
@@ -67,6 +71,9 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
         keys: int8[LAYERS, HEADS, CTX, HD],
         values: int8[LAYERS, HEADS, CTX, HD],
         logits: float32[BLOCK, VOCAB],
+        products_seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
+        scores_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
+        sums_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
     ):
         words: Stream[UInt(8 * P), PREFETCH]
         inputs: Stream[int8, 16]
@@ -75,8 +82,8 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
 
         @df.kernel(mapping=[1], args=[weights])
         def loader(memory: UInt(8 * P)[WORDS]):
-            for i in range(WORDS, name="load"):
-                word: UInt(8 * P) = memory[i]
+            for load in range(WORDS):
+                word: UInt(8 * P) = memory[load]
                 words.put(word)
 
         @df.kernel(mapping=[1])
@@ -86,11 +93,12 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
             x: int8[BLOCK * KMAX]
             held: UInt(8 * P)[KMAX]
             acc: int32[P] = 0
-            for job in range(JOBS, name="jobs"):
+            for job in range(JOBS):
                 depth: int32 = depths[job]
                 row: int32 = 0
                 col: int32 = 0
-                for i in range(count * depth, name="fill"):
+                work: int32 = count * depth
+                for fill in range(work):
                     value: int8 = inputs.get()
                     x[row + col] = value
                     if col == depth - 1:
@@ -100,7 +108,8 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         col = col + 1
                 k: int32 = 0
                 b: int32 = 0
-                for i in range(tiles[job] * count * depth, name="mac"):
+                total: int32 = tiles[job] * work
+                for mac in range(total):
                     word: UInt(8 * P) = 0
                     if b == 0:
                         word = words.get()
@@ -109,7 +118,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         word = held[k]
                     xv: int8 = x[b * KMAX + k]
                     out: UInt(32 * P) = 0
-                    for p in range(P, name="lane"):
+                    for p in range(P):
                         weight: int8 = word[8 * p : 8 * p + 8]
                         before: int32 = 0 if k == 0 else acc[p]
                         after: int32 = before + xv * weight
@@ -125,10 +134,14 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                     else:
                         k = k + 1
 
-        @df.kernel(mapping=[1], args=[scales, biases])
-        def rescale(scale: float32[OUTPUTS], bias: float32[OUTPUTS]):
+        @df.kernel(mapping=[1], args=[scales, biases, products_seen])
+        def rescale(
+            scale: float32[OUTPUTS],
+            bias: float32[OUTPUTS],
+            seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
+        ):
             word: UInt(32 * P) = 0
-            for t in range(OUTPUTS // P, name="tiles"):
+            for t in range(OUTPUTS // P):
                 for b in range(count):
                     for lane in range(P):
                         if lane == 0:
@@ -136,6 +149,8 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         else:
                             word = word >> 32
                         acc: int32 = word[0:32]
+                        with allo.meta_if(SEEN == 1):
+                            seen[b, t * P + lane] = acc
                         wide: float32 = acc
                         value: float32 = wide * scale[t * P + lane] + bias[t * P + lane]
                         results.put(value)
@@ -144,6 +159,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
             mapping=[1],
             args=[
                 tokens, token_table, position_table, gains, shifts, factors, keys, values, logits,
+                scores_seen, sums_seen,
             ],
         )  # fmt: skip
         def vector(
@@ -156,29 +172,31 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
             key_cache: int8[LAYERS, HEADS, CTX, HD],
             value_cache: int8[LAYERS, HEADS, CTX, HD],
             out: float32[BLOCK, VOCAB],
+            scores_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
+            sums_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
         ):
             x: float32[BLOCK, D]
             delta: float32[BLOCK, D]
             small: int8[BLOCK, KMAX]
             queries: int8[BLOCK, HEADS, HD]
-            for b in range(count, name="embed"):
+            for b in range(count):
                 token: int32 = ids[b]
-                for j in range(D):
-                    x[b, j] = token_rows[token, j]
-                    delta[b, j] = position_rows[start + b, j]
-            for layer in range(LAYERS, name="layers"):
+                for embed in range(D):
+                    x[b, embed] = token_rows[token, embed]
+                    delta[b, embed] = position_rows[start + b, embed]
+            for layer in range(LAYERS):
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2, count, small)
-                for b in range(count, name="send_qkv"):
-                    for j in range(D):
-                        narrow: int8 = small[b, j]
+                for b in range(count):
+                    for send_qkv in range(D):
+                        narrow: int8 = small[b, send_qkv]
                         inputs.put(narrow)
-                for t in range(3 * D // P, name="take_qkv"):
+                for t in range(3 * D // P):
                     for b in range(count):
-                        for lane in range(P):
+                        for take_qkv in range(P):
                             wide: float32 = results.get()
                             clamped: float32 = min(max(wide, -127.0), 127.0)
                             value: int8 = (clamped + ROUND) - ROUND
-                            n: int32 = t * P + lane
+                            n: int32 = t * P + take_qkv
                             head: int32 = (n % D) // HD
                             if n < D:
                                 queries[b, head, n % HD] = value
@@ -187,50 +205,59 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                             else:
                                 value_cache[layer, head, start + b, n % HD] = value
 
-                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
-                    queries, key_cache, value_cache, factor, layer, start, count, small
+                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
+                    queries,
+                    key_cache,
+                    value_cache,
+                    factor,
+                    layer,
+                    start,
+                    count,
+                    small,
+                    scores_out,
+                    sums_out,
                 )
-                for b in range(count, name="send_p"):
-                    for j in range(D):
-                        narrow: int8 = small[b, j]
+                for b in range(count):
+                    for send_p in range(D):
+                        narrow: int8 = small[b, send_p]
                         inputs.put(narrow)
-                for t in range(D // P, name="take_p"):
+                for t in range(D // P):
                     for b in range(count):
-                        for lane in range(P):
-                            delta[b, t * P + lane] = results.get()
+                        for take_p in range(P):
+                            delta[b, t * P + take_p] = results.get()
 
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2 + 1, count, small)
-                for b in range(count, name="send_f1"):
-                    for j in range(D):
-                        narrow: int8 = small[b, j]
+                for b in range(count):
+                    for send_f1 in range(D):
+                        narrow: int8 = small[b, send_f1]
                         inputs.put(narrow)
-                for t in range(FFN // P, name="gelu"):
+                for t in range(FFN // P):
                     for b in range(count):
-                        for lane in range(P):
+                        for gelu in range(P):
                             a: float32 = results.get()
                             cube: float32 = (a * a) * a
                             inner: float32 = (a + cube * GELU_A) * GELU_C
                             bent: float32 = (0.5 * a) * (1.0 + allo.tanh(inner))
                             wide: float32 = bent * factor[layer, 2]
                             clamped: float32 = min(max(wide, -127.0), 127.0)
-                            small[b, t * P + lane] = (clamped + ROUND) - ROUND
-                for b in range(count, name="send_f2"):
-                    for j in range(FFN):
-                        narrow: int8 = small[b, j]
+                            small[b, t * P + gelu] = (clamped + ROUND) - ROUND
+                for b in range(count):
+                    for send_f2 in range(FFN):
+                        narrow: int8 = small[b, send_f2]
                         inputs.put(narrow)
-                for t in range(D // P, name="take_f2"):
+                for t in range(D // P):
                     for b in range(count):
-                        for lane in range(P):
-                            delta[b, t * P + lane] = results.get()
+                        for take_f2 in range(P):
+                            delta[b, t * P + take_f2] = results.get()
 
             norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, 2 * LAYERS, count, small)
-            for b in range(count, name="send_head"):
-                for j in range(D):
-                    narrow: int8 = small[b, j]
+            for b in range(count):
+                for send_head in range(D):
+                    narrow: int8 = small[b, send_head]
                     inputs.put(narrow)
-            for t in range(VOCAB // P, name="take_logits"):
+            for t in range(VOCAB // P):
                 for b in range(count):
-                    for lane in range(P):
-                        out[b, t * P + lane] = results.get()
+                    for take_head in range(P):
+                        out[b, t * P + take_head] = results.get()
 
     return df.customize(gpt_step)

@@ -8,7 +8,7 @@ ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
 
-def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
+def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
     queries: int8[BLOCK, HEADS, HD],
     keys: int8[LAYERS, HEADS, CTX, HD],
     values: int8[LAYERS, HEADS, CTX, HD],
@@ -17,24 +17,28 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
     start: int32,
     rows: int32,
     small: int8[BLOCK, KMAX],
+    scores_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX]",
+    sums_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD]",
 ):
     # Every query of the block against the cache: small = softmax(q k) v, as int8.
     scores: int32[HEADS, CTX]
     levels: uint8[HEADS, CTX]
     peak: int32[HEADS]
     total: int32[HEADS]
-    context: int32[HEADS, HD]
+    summed: int32[HEADS, HD]
     inverse: float32[HEADS]
-    for b in range(rows, name="queries"):
+    for b in range(rows):
         last: int32 = start + b
         h: int32 = 0
         j: int32 = 0
         best: int32 = 0
-        for i in range((last + 1) * HEADS, name="score"):
+        for score in range((last + 1) * HEADS):
             dot: int32 = 0
-            for c in range(HD, name="score_lane"):
-                dot = dot + queries[b, h, c] * keys[layer, h, j, c]
+            for cs in range(HD):
+                dot = dot + queries[b, h, cs] * keys[layer, h, j, cs]
             scores[h, j] = dot
+            with allo.meta_if(SEEN == 1):
+                scores_seen[layer * BLOCK + b, h, j] = dot
             best = dot if j == 0 else max(best, dot)
             peak[h] = best
             if j == last:
@@ -45,7 +49,7 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
         he: int32 = 0
         je: int32 = 0
         sum: int32 = 0
-        for i in range((last + 1) * HEADS, name="weigh"):
+        for weigh in range((last + 1) * HEADS):
             below: float32 = scores[he, je] - peak[he]
             weight: float32 = allo.exp(below * factors[layer, 0])
             level: int32 = (weight * 255.0 + ROUND) - ROUND
@@ -60,24 +64,26 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
         hv: int32 = 0
         jv: int32 = 0
         acc: int32[HD] = 0
-        for i in range((last + 1) * HEADS, name="mix"):
+        for mix in range((last + 1) * HEADS):
             share: int32 = levels[hv, jv]
-            for c in range(HD, name="mix_lane"):
-                before: int32 = 0 if jv == 0 else acc[c]
-                after: int32 = before + share * values[layer, hv, jv, c]
-                acc[c] = after
-                context[hv, c] = after
+            for cm in range(HD):
+                before: int32 = 0 if jv == 0 else acc[cm]
+                after: int32 = before + share * values[layer, hv, jv, cm]
+                acc[cm] = after
+                summed[hv, cm] = after
             if jv == last:
                 jv = 0
                 hv = hv + 1
             else:
                 jv = jv + 1
-        for head in range(HEADS, name="invert"):
-            count: float32 = total[head]
-            inverse[head] = factors[layer, 1] / count
-        for head in range(HEADS, name="output"):
+        for hi in range(HEADS):
+            count: float32 = total[hi]
+            inverse[hi] = factors[layer, 1] / count
+        for head in range(HEADS):
             for c in range(HD):
-                mixed: float32 = context[head, c]
+                mixed: float32 = summed[head, c]
+                with allo.meta_if(SEEN == 1):
+                    sums_seen[layer * BLOCK + b, head, c] = summed[head, c]
                 wide: float32 = mixed * inverse[head]
                 clamped: float32 = min(max(wide, -127.0), 127.0)
                 rounded: float32 = (clamped + ROUND) - ROUND

@@ -18,26 +18,26 @@ def norm[D, NORMS, BLOCK, KMAX](
     small: int8[BLOCK, KMAX],
 ):
     # x += delta, then layer norm and quantisation into small.
-    for b in range(rows, name="rows"):
+    for b in range(rows):
         part: float32[8] = 0.0
-        for r in range(D // 8, name="total"):
-            for lane in range(8):
-                value: float32 = x[b, r * 8 + lane] + delta[b, r * 8 + lane]
-                x[b, r * 8 + lane] = value
-                part[lane] = part[lane] + value
+        for rt in range(D // 8):
+            for lt in range(8):
+                value: float32 = x[b, rt * 8 + lt] + delta[b, rt * 8 + lt]
+                x[b, rt * 8 + lt] = value
+                part[lt] = part[lt] + value
         left: float32 = (part[0] + part[1]) + (part[2] + part[3])
         right: float32 = (part[4] + part[5]) + (part[6] + part[7])
         mean: float32 = (left + right) * (1.0 / D)
         square: float32[8] = 0.0
-        for r in range(D // 8, name="spread"):
-            for lane in range(8):
-                away: float32 = x[b, r * 8 + lane] - mean
-                square[lane] = square[lane] + away * away
+        for rs in range(D // 8):
+            for ls in range(8):
+                away: float32 = x[b, rs * 8 + ls] - mean
+                square[ls] = square[ls] + away * away
         low: float32 = (square[0] + square[1]) + (square[2] + square[3])
         high: float32 = (square[4] + square[5]) + (square[6] + square[7])
         variance: float32 = (low + high) * (1.0 / D)
         rstd: float32 = 1.0 / allo.sqrt(variance + EPS)
-        for j in range(D, name="scale"):
+        for j in range(D):
             unit: float32 = (x[b, j] - mean) * rstd
             wide: float32 = unit * gains[which, j] + shifts[which, j]
             clamped: float32 = min(max(wide, -127.0), 127.0)

@@ -314,6 +314,10 @@ class Model:
         ]
         return self.relation(rows)
 
+    def memory_label(self, key: ir.Value | str) -> str | None:
+        """The model's name for a memory, or None when nothing touches it."""
+        return self._memories.get(key)
+
     def written_memories(self) -> dict[str, list[Statement]]:
         """Each memory that some statement writes, with every statement that touches it."""
         touched: dict[str, list[Statement]] = {}

@@ -16,8 +16,9 @@ After (``flatten=True``)::
       call @store_res1(%C, %res1)
       return %res1
 
-Assumes that the top function returns at its end. Partition stays with the buffers; ports
-have none. Arguments that are only written are not loaded when every element surely is.
+Assumes that the top function returns at its end. Partition stays with the buffers; ports have
+none. The functions that move data carry the unit attribute ``io``. Arguments that are only
+written are not loaded when every element surely is.
 """
 
 from __future__ import annotations
@@ -175,7 +176,7 @@ def _mover_text(
     head = f"arg_names = {names}, " + (f"arg_types = {types}, " if declared else "")
     lines = [
         f"func.func @{name}(%s: {source}, %t: {target}) attributes "
-        f'{{{head}itypes = "ss", otypes = "", res_types = []}} {{'
+        f'{{io, {head}itypes = "ss", otypes = "", res_types = []}} {{'
     ]
     for iv, extent in zip(ivs, shape, strict=True):
         lines.append(f"affine.for {iv} = 0 to {extent} {{")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
 
 import pytest
 
 from allo.backend.rtl._circt import parse_hw
+from allo.backend.rtl.compile import compile_design
 from allo.backend.rtl.operators import Operator, OperatorLibrary, supported_operations
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 
@@ -219,3 +221,21 @@ def test_unknown_device_lists_the_families() -> None:
         "There is no device family 'xcupp'.\n"
         "help: did you mean 'xcup'? known families: xcup, xc7, ecp5, generic."
     )
+
+
+def test_compiler_passes_the_extension_of_operands_on() -> None:
+    text = """
+    func.func @k(%A: memref<8xi8>, %C: memref<8xi32>)
+        attributes {arg_names = ["A", "C"], arg_types = ["i8", "i32"], itypes = "ss", otypes = "",
+                    res_types = []} {
+      affine.for %i = 0 to 8 {
+        %a = affine.load %A[%i] {from = "A"} : memref<8xi8>
+        %w = arith.extsi %a : i8 to i32
+        %p = arith.muli %w, %w : i32
+        affine.store %p, %C[%i] {to = "C"} : memref<8xi32>
+      } {loop_name = "i", op_name = "S_i_0", pipeline_ii = 1 : ui32}
+      return
+    }"""
+    hardware = compile_design(text, "k").hw_text
+    assert re.search(r"comb\.mul .* : i16", hardware)
+    assert not re.search(r"comb\.mul .* : i(17|2.|3.)", hardware)

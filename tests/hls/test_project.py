@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allo.backend.hls.headers import SHIMS, open_headers
+from allo.backend.hls.headers import RUNTIME, SHIMS, open_headers
 from allo.errors import BuildError, ToolFailedError, ToolMissingError
 
 from .harness import build, function, module
@@ -55,7 +55,7 @@ def test_project_test_bench_runs_the_kernel(tmp_path):
     """The test bench that vendor co-simulation uses, compiled here by g++."""
     project = tmp_path / "p"
     build(GEMM, "vitis_hls", "gemm", mode="csim", project=str(project))
-    includes = [f"-I{SHIMS}", f"-I{open_headers()}"]
+    includes = [f"-I{folder}" for folder in (SHIMS, RUNTIME, open_headers())]
     command = ["g++", "-std=c++14", "-w", *includes, "tb.cpp", "kernel.cpp", "-o", "tb"]
     subprocess.run(command, cwd=project, check=True, timeout=300)
     rng = np.random.default_rng(3)

@@ -8,6 +8,13 @@ from allo.dialects.partition import Partition
 from allo.errors import PartitionError, ScheduleError, UnknownHandleError
 from allo.schedule import MockBuffer, Schedule
 from tests.schedule.support import DATA, check_golden, count, kernel, refused, text
+from tests.schedule.test_more_primitives import assert_same
+
+
+def small_gemm() -> str:
+    """gemm of 12 x 12 x 12."""
+    source = (DATA / "gemm.mlir").read_text()
+    return source.replace("32x32", "12x12").replace("to 32", "to 12")
 
 
 def test_buffer_at_with_a_known_initial_value():
@@ -27,13 +34,27 @@ def test_buffer_at_reads_the_array_when_its_value_is_unknown():
     check_golden(s, "buffer_at_unknown")
 
 
+def test_buffer_at_keeps_a_fill_that_is_still_seen():
+    source = small_gemm().replace("%i = 0 to 12", "%i = 0 to 12 step 2")
+    s = Schedule.from_text(source)
+    s.reorder("k", "j")
+    s.buffer_at(s.C, "i")
+    assert "linalg.fill" in text(s)
+    assert_same(s, Schedule.from_text(source))
+
+
 def test_buffer_at_of_a_tile():
-    s = kernel("gemm")
-    s.split("i", 4)
-    s.split("j", 8)
-    s.reorder("i.outer", "j.outer", "k", "i.inner", "j.inner")
-    s.buffer_at(s.C, "j.outer")
-    check_golden(s, "buffer_at_tile")
+    def apply(s: Schedule) -> Schedule:
+        s.split("i", 4)
+        s.split("j", 8)
+        s.reorder("i.outer", "j.outer", "k", "i.inner", "j.inner")
+        s.buffer_at(s.C, "j.outer")
+        return s
+
+    check_golden(apply(kernel("gemm")), "buffer_at_tile")
+    ragged = apply(Schedule.from_text(small_gemm()))
+    assert "linalg.fill" not in text(ragged)
+    assert_same(ragged, Schedule.from_text(small_gemm()))
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def arguments(seed: int) -> list:
     return [*arrays, 7]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_random_schedules_keep_the_answer(data):
     source = data.draw(kernels(), label="kernel")
@@ -171,4 +171,57 @@ def test_random_schedules_keep_the_answer(data):
     lowered = copied(given_args)
     run_module(s.module, "f", lowered)
     for a, b in zip(expected, lowered, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+SUMS = """
+affine.for %i0 = 0 to {I} {{ affine.for %i1 = 0 to {J} {{ affine.for %i2 = 0 to {K} {{
+  %a = affine.load %A[%i0, %i2] : memref<12x12xi32>
+  %b = affine.load %B[%i2, %i1] : memref<12x12xi32>
+  %p = arith.muli %a, %b : i32
+  %c = affine.load %{name}[{where}] : memref<{shape}xi32>
+  %s = arith.addi %c, %p : i32
+  affine.store %s, %{name}[{where}] : memref<{shape}xi32>
+}} {{loop_name = "k"}} }} {{loop_name = "j"}} }} {{loop_name = "i", op_name = "band"}}
+"""
+TARGETS = [
+    ("C", "%i0, %i1", "12x12"),
+    ("C", "%i1, %i0", "12x12"),
+    ("C", "%i0 + 1, %i1 + 2", "12x12"),
+    ("y", "%i0 + %i1 - %i1", "12"),
+    ("C", "3, %i0 + %i1", "12x12"),
+]
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_buffered_sums_keep_the_answer(data):
+    extents = {n: data.draw(st.integers(2, 6)) for n in "IJK"}
+    name, where, shape = data.draw(st.sampled_from(TARGETS))
+    local = '%C = memref.alloc() {name = "C"} : memref<12x12xi32>\n'
+    fill = "linalg.fill ins(%v : i32) outs(%C : memref<12x12xi32>)\n"
+    save = "memref.copy %C, %B : memref<12x12xi32> to memref<12x12xi32>\n"
+    nest = SUMS.format(**extents, name=name, where=where, shape=shape)
+    source = HEAD + local + fill + nest + save + "return }"
+    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    for axis in data.draw(st.lists(st.sampled_from("ijk"), max_size=2, unique=True)):
+        try:
+            s.split(axis, data.draw(st.integers(1, 4)))
+        except ScheduleError:
+            event("split refused")
+    loops = [n for _, band in s.get_loops() for n in band.loops]
+    try:
+        s.reorder(*data.draw(st.permutations(loops)))
+    except ScheduleError:
+        event("reorder refused")
+    try:
+        s.buffer_at(getattr(s, name), data.draw(st.sampled_from(loops)))
+        event("buffer_at applied")
+    except ScheduleError:
+        event("buffer_at refused")
+    assert s.module.operation.verify()
+    expected, got = arguments(2), arguments(2)
+    run_module(original.module, "f", expected)
+    run_module(s.module, "f", got)
+    for a, b in zip(expected, got, strict=True):
         np.testing.assert_array_equal(a, b)

@@ -475,7 +475,7 @@ def array_argument(
         raise _mismatch(ctx, node, value, wanted, info, number)
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
-    if not _in_order(value):
+    if not in_order(value):
         return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
     return tree_view(value, len(wanted.shape))
 
@@ -501,7 +501,8 @@ def tree_view(value: View, rank: int) -> TreeView:
     return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
 
 
-def _in_order(value: View) -> bool:
+def in_order(value: View) -> bool:
+    """Whether the axes of a view stand as those of its variable: a subview can say it."""
     axes = [s.axis for s in value.selectors if isinstance(s, Along)]
     return axes == sorted(axes)
 

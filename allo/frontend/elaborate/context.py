@@ -93,8 +93,7 @@ class ModuleContext:
     stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
     stateful_counts: dict[str, int] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
-    endpoints: dict[str, list[Any]] = field(default_factory=dict)
-    unroll: bool = True
+    share: bool | None = None
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""
@@ -140,7 +139,9 @@ class FunctionContext:
         self.loop_exits: list[Any] = []
         self.symbols: dict[ScalarArg, Symbol] = {}
         self.pid: tuple[int, ...] | None = info.pid
-        self.evaluator = ConstantEvaluator(self.constant_name, source.place)
+        self.region: Any = None
+        self.kernel: Any = None
+        self.evaluator = ConstantEvaluator(self.constant_name, source.place, self._pid_call)
 
     # --- places and errors -----------------------------------------------------------
 
@@ -196,6 +197,8 @@ class FunctionContext:
             found = outer.find_own(name)
             if isinstance(found, (ConstBinding, NestedFunction, StreamBinding)):
                 return found
+            if isinstance(found, ScalarArg) and self.kernel is not None:
+                return self.kernel.captured_scalar(found)
             outer = outer.outer
         return None
 
@@ -234,6 +237,16 @@ class FunctionContext:
                 help=f"declare {name} before the block, so that it lives on after it.",
                 notes=((f"{name} ended with the block it was defined in", self.ended[name]),),
             )
+        if self.kernel is not None and self.outer is not None:
+            argument = self.outer.find_own(name)
+            if isinstance(argument, Var):
+                return UnknownNameError(
+                    message,
+                    place,
+                    help=f"{name} is an array of the region: name it in args=[...] and give the "
+                    "kernel a parameter for it.",
+                    notes=((f"{name} of the region", argument.place),),
+                )
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
         near = difflib.get_close_matches(name, visible, n=1)
         if near:
@@ -257,6 +270,20 @@ class FunctionContext:
         if value is MISSING:
             raise self.unknown_name(node, node.id)
         return value
+
+    def _pid_call(self, node: ast.Call) -> Any:
+        """The value of ``get_pid()`` in a compile-time expression, or ``MISSING``."""
+        func = node.func
+        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+        if name != "get_pid":
+            return MISSING
+        if self.pid is None:
+            raise UnsupportedSyntaxError(
+                "get_pid() has a value only in a df.kernel.",
+                self.place(node),
+                help="use it inside a kernel of a df.region.",
+            )
+        return self.pid[0] if len(self.pid) == 1 else self.pid
 
     def constant(self, node: ast.expr, what: str) -> Any:
         """The compile-time value of an expression that must have one.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
+    DataflowError,
     FrontendError,
     ShapeMismatchError,
     SourcePlace,
@@ -30,7 +32,7 @@ from ..tree import (
     Store,
     Var,
 )
-from . import arrays, expressions, statements
+from . import arrays, expressions, regions, statements
 from .annotations import declared, parse_string
 from .arrays import ArrayValue, View
 from .context import ConstBinding, FunctionContext, ModuleContext, NestedFunction
@@ -91,7 +93,16 @@ def instance_for_call(
     if found is not None:
         _refuse_recursion(ctx, found, place)
         return found
-    return build_instance(ctx.module, source, names, outer, values, instance_id, place, key)
+    is_region = regions.is_region(function)
+    if is_region and ctx.kernel is None:
+        raise DataflowError(
+            f"The region {source.tree.name} is called outside a df.kernel.",
+            place,
+            help="a region runs inside a kernel of another region, or is the top of a build.",
+        )
+    return build_instance(
+        ctx.module, source, names, outer, values, instance_id, place, key, is_region=is_region
+    )
 
 
 def _key(value: Any) -> Any:
@@ -149,6 +160,7 @@ def build_instance(
     *,
     symbol: str | None = None,
     pid: tuple[int, ...] | None = None,
+    is_region: bool = False,
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> FunctionInfo:
     """Elaborate one function with given template arguments and register it."""
@@ -165,7 +177,10 @@ def build_instance(
         _signature(ctx)
         if prepare is not None:
             prepare(ctx)
-        _body(ctx)
+        if is_region:
+            regions.region_body(ctx)
+        else:
+            _body(ctx)
     finally:
         module.building.pop()
     module.functions.append(function)
@@ -276,7 +291,8 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
     ctx.bind(argument.arg, var)
 
 
-def _assigned_names(tree: ast.FunctionDef) -> set[str]:
+@lru_cache(maxsize=1024)
+def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
     """Names the body assigns, bits of scalars (``x[0] = 1``) included."""
     found: set[str] = set()
     pending: list[ast.AST] = list(tree.body)
@@ -293,7 +309,7 @@ def _assigned_names(tree: ast.FunctionDef) -> set[str]:
             if isinstance(base, ast.Name):
                 found.add(base.id)
         pending.extend(ast.iter_child_nodes(node))
-    return found
+    return frozenset(found)
 
 
 def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:

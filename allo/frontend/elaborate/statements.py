@@ -126,8 +126,7 @@ def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Decla
             ctx.place(node),
             help=f"write {name}: ConstExpr[...] = expression.",
         )
-    pid = streams.pid_values(ctx, node.value)
-    value = pid[0] if pid else ctx.constant(node.value, f"The ConstExpr {name}")
+    value = ctx.constant(node.value, f"The ConstExpr {name}")
     try:
         number = float(value) if isinstance(said.dtype, Float) else int(value)
     except (TypeError, ValueError):

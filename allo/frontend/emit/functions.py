@@ -23,6 +23,7 @@ from ..tree import (
     Function,
     Get,
     If,
+    MakeStream,
     Put,
     Return,
     ScalarArg,
@@ -352,6 +353,20 @@ class FunctionEmitter:
 
     # --- the allo dialect ------------------------------------------------------------------------------
 
+    def _make_stream(self, statement: MakeStream) -> None:
+        value, stream = self.value, statement.stream
+        dtype = stream.dtype
+        assert isinstance(dtype, Stream)
+        element = "x".join([*(str(d) for d in dtype.shape), dtype.dtype.name])
+        attributes = {
+            "name": self.types.string(stream.name),
+            "dtype": self.types.string(element),
+            "depth": self.types.integer(dtype.depth),
+        }
+        value.values[stream] = value.value_op(
+            "allo.stream", self.types.index, [], statement.place, attributes
+        )
+
     def _put(self, statement: Put) -> None:
         value = self.value
         item = statement.value
@@ -397,6 +412,7 @@ _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {
     Call: FunctionEmitter._call,
     Compute: FunctionEmitter._compute,
     Return: FunctionEmitter._return,
+    MakeStream: FunctionEmitter._make_stream,
     Put: FunctionEmitter._put,
     Get: FunctionEmitter._get,
     Effect: FunctionEmitter._effect,

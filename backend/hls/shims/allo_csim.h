@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include <memory>
+#include <vector>
 
+#include "allo_dataflow.h"
 #include "ap_int.h"
 
 namespace allo_csim {
@@ -63,26 +65,52 @@ template <typename T, typename How> class Converted {
   }
 };
 
+enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED };
+
+struct Assertion {
+  int site;
+};
+
 struct Call {
   void (*body)(void **);
   void **arguments;
+  size_t stack_bytes;
+  std::vector<Record> *blocked;
+  Status status;
 };
 
-static void *enter(void *call) {
-  ((Call *)call)->body(((Call *)call)->arguments);
+static void *enter(void *argument) {
+  Call *call = (Call *)argument;
+  run_state().stack_bytes = call->stack_bytes;
+  run_state().scheduler = nullptr;
+  try {
+    call->body(call->arguments);
+  } catch (const Deadlock &) {
+    *call->blocked = run_state().blocked;
+    call->status = DEADLOCKED;
+  } catch (const EmptyRead &read) {
+    *call->blocked = {Record{-1, -1, -1, GETTING, read.stream, -1, 0, 0}};
+    call->status = EMPTY_READ;
+  } catch (const Assertion &assertion) {
+    *call->blocked = {Record{-1, -1, -1, READY, -1, assertion.site, 0, 0}};
+    call->status = ASSERTED;
+  } catch (const NoMemory &) {
+    call->status = NO_MEMORY;
+  }
   return 0;
 }
 
-// Runs `body` on a thread whose stack holds the kernel's local arrays. 0 when it ran.
-static int run(void (*body)(void **), void **arguments, size_t stack_bytes) {
+// Runs `body` on a thread whose stack holds the kernel's local arrays.
+static Status run(void (*body)(void **), void **arguments, size_t stack_bytes,
+                  std::vector<Record> *blocked) {
   pthread_attr_t attributes;
   pthread_t thread;
-  Call call = {body, arguments};
-  if (pthread_attr_init(&attributes)) return 1;
-  int failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
-               pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);
+  Call call = {body, arguments, stack_bytes, blocked, DONE};
+  if (pthread_attr_init(&attributes)) return NOT_STARTED;
+  bool failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
+                pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);
   pthread_attr_destroy(&attributes);
-  return failed;
+  return failed ? NOT_STARTED : call.status;
 }
 
 }  // namespace allo_csim

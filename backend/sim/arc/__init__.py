@@ -47,8 +47,11 @@ class ArcEngine:
             offsets=model.ports,
             widths={port.name: port.width for port in top_ports(design)},
             container=container,
+            aliases=model.aliases,
         )
-        driver = DriverEmitter(design, options.outside, ports, Evaluation(model.eval)).emit()
+        driver = DriverEmitter(
+            design, options.outside, ports, Evaluation(model.settle, model.edge)
+        ).emit()
         text = f"{model.text}\n{driver.text}"
         level = 2 if text.count("\n") < OPTIMISE_LINES else 0
         native = NativeModule(text, level)

@@ -13,6 +13,8 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.cache import cache_dir, content_key, publish
 from allo.dialects.diagnostics import BuildError
 
+from .split import split_model
+
 # Instances must go first: what is left of them would silently count as external.
 _FLATTEN = ("hw-flatten-modules",)
 _TO_STATE = (
@@ -40,6 +42,7 @@ _TO_STATE = (
     "canonicalize",
     "cse",
 )
+_CLEAN = ("canonicalize", "cse")
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
 
@@ -50,17 +53,22 @@ class ArcModel:
 
     Attributes:
         text: functions in the llvm dialect.
-        eval: name of ``void eval(state)``; ``initial``: of ``void initial(state)``, or "".
+        edge, settle: names of the functions of the state for a raised clock and for a low one;
+            one and the same where the model could not be split.
+        initial: name of the function that initialises the state, or "".
         size: bytes of state.
         ports: byte offset of each port of the top.
+        aliases: for each output the one of equal value that is kept.
         registers: byte offset and bits of each named register.
     """
 
     text: str
-    eval: str
+    edge: str
+    settle: str
     initial: str
     size: int
     ports: dict[str, int]
+    aliases: dict[str, str]
     registers: dict[str, tuple[int, int]]
 
     def registers_of(self, state: np.ndarray) -> dict[str, int]:
@@ -79,7 +87,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "1")
+    key = content_key(design.top, text, *_TO_STATE, "2")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -102,7 +110,8 @@ def _lower(top: str, text: str) -> ArcModel:
         _fold_resets(module)
         run_hw_passes(module, _TO_STATE)
         size, ports, registers = _layout(module, top)
-        run_hw_passes(module, _TO_LLVM)
+        split = split_model(module, top, {offset: name for name, offset in ports.items()})
+        run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
             f"CIRCT's arc cannot simulate {top}.",
@@ -113,10 +122,12 @@ def _lower(top: str, text: str) -> ArcModel:
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
-        eval=f"{top}_eval",
+        edge=f"{split.edge if split else top}_eval",
+        settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",
         size=size,
         ports=ports,
+        aliases=split.aliases if split else {},
         registers=registers,
     )
 

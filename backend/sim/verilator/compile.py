@@ -71,12 +71,16 @@ def control_text(units: Sequence[SharedUnit]) -> str:
     """Verilator configuration that keeps each shared unit one function for all its instances.
 
     ``no_inline`` alone would not do: with its ports public, signals of the parent are not
-    substituted into the unit.
+    substituted into the unit. Its clock stays private, or each instance would be triggered apart.
     """
     lines = ["`verilator_config"]
     for unit in units:
         lines.append(f'no_inline -module "{unit.module}"')
-        lines += [f'public_flat_rd -module "{unit.module}" -var "{port}"' for port in unit.ports]
+        lines += [
+            f'public_flat_rd -module "{unit.module}" -var "{port}"'
+            for port in unit.ports
+            if port != "clk"
+        ]
     return "\n".join(lines) + "\n"
 
 

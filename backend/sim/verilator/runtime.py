@@ -12,6 +12,7 @@ from allo.dialects.diagnostics import BuildError
 from .tools import Verilator, compiler_version, run
 
 HEADER = "allo_verilated.h"
+LEVELS = ("O0", "O1")
 _SOURCES = {
     "": ("verilated.cpp", "verilated_threads.cpp"),
     "vcd": ("verilated_vcd_c.cpp",),
@@ -63,7 +64,7 @@ def compile_flags(verilator: Verilator, wave: str) -> tuple[str, ...]:
 def prepare_runtime(verilator: Verilator, compiler: Path, wave: str, timeout: float) -> Runtime:
     """The run-time library for models with this kind of waveform, compiled on first use."""
     flags = compile_flags(verilator, wave)
-    key = content_key(verilator.version, compiler_version(compiler), *flags, "1")
+    key = content_key(verilator.version, compiler_version(compiler), *flags, "3")
     folder = cache_dir("verilator") / f"runtime-{key}"
     if not folder.exists():
         _check_headers(compiler, wave)
@@ -82,18 +83,10 @@ def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeo
     header.write_text("".join(f'#include "{name}"\n' for name in _HEADERS[wave]))
     sources = [*_SOURCES[""], *(_SOURCES[wave] if wave else ())]
     objects = [build / f"{Path(source).stem}.o" for source in sources]
-    commands = [
-        [
-            str(compiler),
-            *flags,
-            "-O1",
-            "-x",
-            "c++-header",
-            str(header),
-            "-o",
-            f"{header}.gch",
-        ]
-    ]
+    # A precompiled header serves one level of optimisation; the compiler picks from the folder.
+    precompiled = build / f"{HEADER}.gch"
+    precompiled.mkdir()
+    commands = [_header_command(compiler, flags, level, header, precompiled) for level in LEVELS]
     for source, target in zip(sources, objects, strict=True):
         path = verilator.include / source
         commands.append([str(compiler), *flags, "-O1", "-c", str(path), "-o", str(target)])
@@ -103,6 +96,13 @@ def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeo
     run(["ar", "rcs", str(build / "libverilated.a"), *map(str, objects)], timeout)
     for target in objects:
         target.unlink()
+
+
+def _header_command(
+    compiler: Path, flags: tuple[str, ...], level: str, header: Path, folder: Path
+) -> list[str]:
+    source = ["-x", "c++-header", str(header)]
+    return [str(compiler), *flags, f"-{level}", *source, "-o", str(folder / level)]
 
 
 def _check_headers(compiler: Path, wave: str) -> None:

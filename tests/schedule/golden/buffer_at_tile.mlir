@@ -2,7 +2,6 @@ module {
   func.func @gemm(%arg0: memref<32x32xf32>, %arg1: memref<32x32xf32>) -> memref<32x32xf32> attributes {arg_names = ["A", "B"], arg_types = ["f32", "f32"], itypes = "__", otypes = "_", res_types = ["f32"]} {
     %alloc = memref.alloc() {name = "C"} : memref<32x32xf32>
     %cst = arith.constant 0.000000e+00 : f32
-    linalg.fill ins(%cst : f32) outs(%alloc : memref<32x32xf32>)
     affine.for %arg2 = 0 to 8 {
       affine.for %arg3 = 0 to 4 {
         %alloc_0 = memref.alloc() {name = "C_row"} : memref<4x8xf32>

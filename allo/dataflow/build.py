@@ -1,0 +1,133 @@
+"""``df.customize`` and ``df.build``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from allo.dialects.diagnostics import BuildError, DataflowError
+
+if TYPE_CHECKING:
+    from allo.schedule.schedule import Schedule
+
+_NPU_ONLY = "only supported for AIE target"
+
+
+def customize(
+    func: Callable[..., Any],
+    enable_tensor: bool = False,
+    opt_default: bool = False,
+    *,
+    instantiate: Sequence[Any] | None = None,
+    global_vars: dict[str, Any] | None = None,
+    share: bool | None = None,
+) -> Schedule:
+    """Compile a region to core IR and return its Schedule.
+
+    Args:
+        func: a function decorated with ``@df.region()``.
+        enable_tensor: accepted; arrays are memrefs.
+        opt_default: pipeline every innermost loop.
+        instantiate: template arguments of the region.
+        global_vars: the names it may refer to, in place of automatic capture.
+        share: let kernel instances that differ only in constants of their subscripts be one
+            function; None: only where a kernel has more than 16 instances.
+
+    Raises:
+        DataflowError: when ``func`` is not a region, or its kernels and streams do not fit.
+    """
+    from allo.frontend import build_module
+    from allo.schedule.schedule import Schedule
+
+    if not getattr(func, "__allo_region__", False):
+        name = getattr(func, "__name__", repr(func))
+        raise DataflowError(
+            f"{name} is not a dataflow region.",
+            help="decorate it with @df.region(), or use allo.customize for a kernel.",
+        )
+    made = build_module(func, instantiate=instantiate, global_vars=global_vars, share=share)
+    schedule = Schedule(made)
+    if opt_default:
+        _pipeline_innermost(schedule)
+    return schedule
+
+
+def _pipeline_innermost(schedule: Schedule) -> None:
+    from allo.schedule.handles import LoopBand, LoopWrapper
+
+    for name, info in schedule.kernel.functions.items():
+        if info.is_region:
+            continue
+        for _, band in schedule.get_loops(name):
+            if not isinstance(band, LoopBand):
+                continue
+            wrappers = [wrapper for _, wrapper in band if isinstance(wrapper, LoopWrapper)]
+            if wrappers:
+                schedule.pipeline(wrappers[-1], rewind=len(wrappers) == 1)
+
+
+def build(
+    func: Callable[..., Any],
+    target: str = "vitis_hls",
+    mode: str | None = "csim",
+    project: str | None = None,
+    configs: dict[str, Any] | None = None,
+    wrap_io: bool = True,
+    enable_tensor: bool = False,
+    mapping_primitives: Sequence[Any] | None = None,
+    profile: bool = False,
+    warmup: int = 20,
+    num_iters: int = 100,
+    trace: Any = None,
+    trace_size: int = 4096,
+    device_type: str | None = None,
+    *,
+    share: bool | None = None,
+    **options: Any,
+) -> Any:
+    """Compile a region and build it for a target.
+
+    Args:
+        func: a function decorated with ``@df.region()``.
+        target: ``"simulator"``, ``"vitis_hls"`` (default), ``"vhls"``, ``"verilog"`` …
+        mode: the step to run (``"csim"``, ``"csyn"`` …), for targets that have several.
+        project: folder to write; ``~`` is expanded. Default: ``top.prj`` where the target's mode
+            needs a folder.
+        configs: target options.
+        wrap_io: HLS: load and store functions around the top.
+        share: as for :func:`customize`.
+        options: further options of the target.
+
+    Raises:
+        BuildError: for options of a target that is not there.
+    """
+    del enable_tensor, warmup, num_iters, trace_size, device_type
+    if profile and target != "aie":
+        raise BuildError(f"Profiling is {_NPU_ONLY}.", help="leave profile out.")
+    if trace and target != "aie":
+        raise BuildError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
+    if mapping_primitives:
+        raise BuildError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
+    schedule = customize(func, share=share)
+    if target not in _HLS_TARGETS:
+        path = None if project is None else _absolute(project)
+        return schedule.build(
+            target=target, project=path, configs=configs, wrap_io=wrap_io, **options
+        )
+    if target in _TEXT_TARGETS:
+        mode = None
+    elif project is None:
+        project = "top.prj"
+    path = None if project is None else _absolute(project)
+    return schedule.build(
+        target=target, mode=mode, project=path, configs=configs, wrap_io=wrap_io, **options
+    )
+
+
+_TEXT_TARGETS = ("vhls", "ihls")
+_HLS_TARGETS = ("vitis_hls", "vivado_hls", "tapa", "catapult", "pynq", *_TEXT_TARGETS)
+
+
+def _absolute(project: str) -> str:
+    return os.path.abspath(os.path.expanduser(project))

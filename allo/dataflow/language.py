@@ -1,0 +1,68 @@
+"""The names a dataflow program uses. Regions are read by the compiler, never run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from allo.template import meta_elif, meta_else, meta_for, meta_if
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def region() -> Callable[[_F], _F]:
+    """Mark a function as a dataflow region: ``@df.region()``."""
+
+    def mark(function: _F) -> _F:
+        function.__allo_region__ = True  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def kernel(
+    mapping: Sequence[int] | None = None, args: Sequence[Any] | None = None
+) -> Callable[[_F], _F]:
+    """Mark a function of a region as a kernel.
+
+    Args:
+        mapping: instances along 1 to 3 axes, for example ``[2, 4]``.
+        args: the region's arrays that the kernel's parameters stand for, in order.
+    """
+
+    def mark(function: _F) -> _F:
+        function.__allo_kernel__ = (mapping, args)  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def get_pid() -> NoReturn:
+    """The coordinates of a kernel instance in its mapping; known only while compiling."""
+    raise NotImplementedError("get_pid() has a value only while a df.kernel is compiled.")
+
+
+def gather(pipes: Any) -> NoReturn:
+    """One element of each stream, stacked on a new leading axis."""
+    raise NotImplementedError("gather() has a value only in a compiled df.kernel.")
+
+
+def scatter(buffer: Any, pipes: Any) -> NoReturn:
+    """The leading axis of ``buffer``, one part to each stream."""
+    raise NotImplementedError("scatter() works only in a compiled df.kernel.")
+
+
+gather.__allo_stream__ = True  # type: ignore[attr-defined]
+scatter.__allo_stream__ = True  # type: ignore[attr-defined]
+
+__all__ = [
+    "gather",
+    "get_pid",
+    "kernel",
+    "meta_elif",
+    "meta_else",
+    "meta_for",
+    "meta_if",
+    "region",
+    "scatter",
+]

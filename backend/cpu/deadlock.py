@@ -1,0 +1,80 @@
+"""The exception for a dataflow region whose processes wait for each other."""
+
+from __future__ import annotations
+
+from allo.dialects.diagnostics import DeadlockError, SourcePlace
+
+from .program import Program
+from .runtime import ProcessRecord, State
+
+
+def deadlock_error(program: Program, records: list[ProcessRecord]) -> DeadlockError:
+    """One note for every blocked process: where it waits, for which FIFO, and what the other end does."""
+    blocked = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
+    alive = [r for r in records if r.call >= 0 and r.state is not State.FINISHED]
+    notes: list[str | tuple[str, SourcePlace]] = []
+    for record in blocked:
+        text = _describe(program, records, record)
+        place = program.sites[record.site]
+        notes.append((text, place) if place else text)
+    waiting = "1 process waits" if len(blocked) == 1 else f"{len(blocked)} processes wait"
+    return DeadlockError(
+        f"{program.top} deadlocks: {waiting} and none of the {max(len(alive), len(blocked))} "
+        "that have not finished can go on.",
+        program.place,
+        help=_remedy(program, blocked),
+        notes=tuple(notes),
+    )
+
+
+def _describe(program: Program, records: list[ProcessRecord], record: ProcessRecord) -> str:
+    stream = program.streams[record.stream]
+    action = "put into" if record.state is State.PUTTING else "get from"
+    return (
+        f"{_name(program, records, record)} waits to {action} FIFO {stream.name} "
+        f"({record.fill} of {record.depth} filled); {_other_end(program, records, record)}"
+    )
+
+
+def _name(program: Program, records: list[ProcessRecord], record: ProcessRecord) -> str:
+    """The process's name, after those of the processes whose regions it runs in."""
+    if record.call < 0:
+        return program.top
+    name = program.calls[record.call].name
+    parent = records[record.parent]
+    return name if parent.call < 0 else f"{_name(program, records, parent)}/{name}"
+
+
+def _other_end(program: Program, records: list[ProcessRecord], record: ProcessRecord) -> str:
+    stream = program.streams[record.stream]
+    putting = record.state is State.PUTTING
+    ends = stream.consumers if putting else stream.producers
+    role = "reader" if putting else "writer"
+    if not ends:
+        return f"it has no {role}."
+    for other in records:
+        if other is record and len(ends) == 1 and other.call in ends:
+            return f"its {role} is the same process."
+        if other.region == record.fifo_region and other.call in ends:
+            return f"its {role} {_name(program, records, other)} {_doing(program, other)}."
+    if -1 in ends:
+        return f"its {role} is the region itself."
+    return f"its {role} {program.calls[ends[0]].name} is not running."
+
+
+def _doing(program: Program, record: ProcessRecord) -> str:
+    if record.state is State.FINISHED:
+        return "has finished"
+    if record.state is State.JOINING:
+        return "waits for the kernels of its own region"
+    if record.state is State.READY:
+        return "is running"
+    action = "put into" if record.state is State.PUTTING else "get from"
+    return f"waits to {action} FIFO {program.streams[record.stream].name}"
+
+
+def _remedy(program: Program, blocked: list[ProcessRecord]) -> str:
+    full = sorted({program.streams[r.stream].name for r in blocked if r.state is State.PUTTING})
+    if full:
+        return f"make {', '.join(full)} deeper, or take from it earlier."
+    return "put as many elements into each FIFO as are taken from it."

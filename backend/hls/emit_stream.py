@@ -1,0 +1,165 @@
+"""Dataflow: streams, regions, and what only simulation shows.
+
+In the text for a vendor a region is a function with ``#pragma HLS dataflow`` whose calls are its
+processes. For csim (:attr:`ModuleContext.simulation`) the same calls are handed to a scheduler that
+runs them side by side, and every put and get notes its place for reports.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from allo.dialects._mlir import ir
+from allo.dialects.locations import place_of
+from allo.dialects.types import Stream, parse_type
+
+from .ctype import CType, Kind, ctype_of_declared
+from .emit_memory import nest
+from .emitter import FunctionEmitter, Handler, integer, string
+from .simulation import StreamSite
+from .values import Buffer, Scalar, StreamRef
+
+
+def stream_type(e: FunctionEmitter, ctype: CType, block: tuple[int, ...]) -> str:
+    """``hls::stream< T >``; of vectors of the innermost extent for blocks."""
+    element = e.spell(ctype)
+    if block:
+        element = e.vendor.vector.format(element=element, count=block[-1])
+    return e.vendor.stream.format(element=element)
+
+
+def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
+    declared = parse_type(f"stream<{string(op, 'dtype')}, {integer(op, 'depth') or 1}>")
+    assert isinstance(declared, Stream)
+    ctype = ctype_of_declared(declared.dtype)
+    user_name = string(op, "name")
+    name = e.names.of(user_name)
+    block = tuple(declared.shape)
+    depth = declared.depth * prod(block[:-1])
+    kind = stream_type(e, ctype, block)
+    simulation = e.context.simulation
+    if simulation is None:
+        e.out.line(f"{kind} {name};", place_of(op))
+        e.out.line(f"#pragma HLS stream variable={name} depth={depth}")
+    else:
+        site = StreamSite(user_name or name, declared.depth, prod(block[:-1]), place_of(op))
+        number = simulation.add_stream(op.results[0], site)
+        make = f"allo_csim::Pool::here().make<{kind} >({number}, {depth})"
+        e.out.line(f"{kind}& {name} = {make};", place_of(op))
+    e.values[op.results[0]] = StreamRef(name, ctype, block)
+
+
+def _mark(e: FunctionEmitter, op: ir.Operation) -> None:
+    if e.context.simulation is not None:
+        e.out.line(f"allo_csim::at({e.context.simulation.add_site(place_of(op))});")
+
+
+def _put(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream = e.stream(op.operands[0])
+    value = e.values[op.operands[1]]
+    _mark(e, op)
+    if isinstance(value, Scalar):
+        e.out.line(f"{stream.name}.write({e.typed(value, stream.ctype)});", place_of(op))
+        return
+    assert isinstance(value, Buffer)
+    _put_block(e, op, stream, value)
+
+
+def _put_block(e: FunctionEmitter, op: ir.Operation, stream: StreamRef, block: Buffer) -> None:
+    place = place_of(op)
+    vector = _vector(e, stream)
+
+    def row(outer: list[str]) -> None:
+        name = e.names.fresh()
+        e.out.line(f"{vector} {name};", place)
+        lane = e.names.of("lane")
+        head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
+        with e.out.block(head, place):
+            e.out.line("#pragma HLS unroll")
+            element = block.element([*outer, lane])
+            e.out.line(f"{name}[{lane}] = {element};", place)
+        e.out.line(f"{stream.name}.write({name});", place)
+
+    nest(e, stream.block[:-1], row, place)
+
+
+def _get(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream = e.stream(op.operands[0])
+    _mark(e, op)
+    e.define(op, f"{stream.name}.read()", stream.ctype)
+
+
+def _get_block(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream, block = e.stream(op.operands[0]), e.buffer(op.operands[1])
+    place = place_of(op)
+    vector = _vector(e, stream)
+    _mark(e, op)
+
+    def row(outer: list[str]) -> None:
+        name = e.names.fresh()
+        e.out.line(f"{vector} {name} = {stream.name}.read();", place)
+        lane = e.names.of("lane")
+        head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
+        with e.out.block(head, place):
+            e.out.line("#pragma HLS unroll")
+            e.out.line(f"{block.element([*outer, lane])} = {name}[{lane}];", place)
+
+    nest(e, stream.block[:-1], row, place)
+
+
+def _vector(e: FunctionEmitter, stream: StreamRef) -> str:
+    return e.vendor.vector.format(element=e.spell(stream.ctype), count=stream.block[-1])
+
+
+def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
+    condition = e.text(e.scalar(op.operands[0]))
+    message = string(op, "message") or ""
+    if e.context.simulation is None:
+        e.out.line("#ifndef __SYNTHESIS__")
+        e.out.line(f"assert({condition} && {_quoted(message)});", place_of(op))
+        e.out.line("#endif")
+        return
+    site = e.context.simulation.add_site(place_of(op), message)
+    e.out.line(f"if (!({condition})) throw allo_csim::Assertion{{{site}}};", place_of(op))
+
+
+def _print(e: FunctionEmitter, op: ir.Operation) -> None:
+    """``printf`` with the format's ``{}`` filled in order; arrays are not printed."""
+    values = [e.values[v] for v in op.operands]
+    scalars = [v for v in values if isinstance(v, Scalar)]
+    template = string(op, "format") or " ".join("{}" for _ in scalars)
+    parts = template.replace("%", "%%").split("{}")
+    specifiers, arguments = [], []
+    for value in scalars:
+        specifier, text = _printed(e, value)
+        specifiers.append(specifier)
+        arguments.append(text)
+    specifiers += [""] * len(parts)
+    text = "".join(p + s for p, s in zip(parts[:-1], specifiers, strict=False)) + parts[-1]
+    call = ", ".join([_quoted(text + "\n"), *arguments[: len(parts) - 1]])
+    e.out.line("#ifndef __SYNTHESIS__")
+    e.out.line(f"printf({call});", place_of(op))
+    e.out.line("#endif")
+
+
+def _printed(e: FunctionEmitter, value: Scalar) -> tuple[str, str]:
+    if value.ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
+        return "%.9g", f"(double){e.text(value)}"
+    if value.ctype.signed:
+        return "%lld", f"(long long){e.text(value)}"
+    return "%llu", f"(unsigned long long){e.text(value)}"
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+HANDLERS: dict[str, Handler] = {
+    "allo.stream": _stream,
+    "allo.put": _put,
+    "allo.get": _get,
+    "allo.get_block": _get_block,
+    "allo.assert": _assert,
+    "allo.print": _print,
+}

@@ -1,0 +1,297 @@
+#include "simulator.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <new>
+#include <unordered_map>
+
+namespace allo {
+
+namespace {
+
+constexpr std::size_t stack_bytes = 256 * 1024;
+constexpr std::int64_t always = std::numeric_limits<std::int64_t>::max();
+
+StackPool &stacks() {
+  thread_local StackPool pool(stack_bytes);
+  return pool;
+}
+
+thread_local Run *active = nullptr;
+
+} // namespace
+
+Run::Run(void (*entry)(void **), void **arguments) : entry_(entry), arguments_(arguments) {
+  root_.frame = this;
+  if (start(root_, run_entry, 0))
+    ready_.push_back(&root_);
+  else
+    status_ = Status::no_memory;
+}
+
+Run::~Run() {
+  for (auto &region : regions_)
+    release(*region);
+  if (root_.stack.valid())
+    stacks().give(std::move(root_.stack));
+}
+
+void Run::release(Region &region) {
+  for (auto &process : region.processes)
+    if (process->stack.valid())
+      stacks().give(std::move(process->stack));
+  for (auto &fifo : region.fifos)
+    std::free(fifo->data);
+}
+
+Status Run::resume() {
+  if (status_ == Status::no_memory)
+    return status_;
+  Run *outer = active;
+  active = this;
+  Process *next = current_;
+  if (!next) {
+    next = ready_.front();
+    ready_.pop_front();
+    current_ = next;
+  }
+  switch_context(python_, next->context);
+  active = outer;
+  return status_;
+}
+
+// Returns to Python; resume() continues the current process.
+void Run::leave(Status status) {
+  status_ = status;
+  switch_context(current_->context, python_);
+}
+
+bool Run::start(Process &process, FiberEntry entry, std::size_t frame_bytes) {
+  process.stack = stacks().take();
+  if (!process.stack.valid())
+    return false;
+  const std::size_t reserved = (frame_bytes + 63) / 64 * 64;
+  if (frame_bytes)
+    process.frame = process.stack.low() + process.stack.size() - reserved;
+  process.entry = entry;
+  make_context(process.context, process.stack, reserved, run_process, &process);
+  return true;
+}
+
+void Run::run_process(void *argument) {
+  auto *process = static_cast<Process *>(argument);
+  process->entry(process->frame);
+  active->finish();
+}
+
+void Run::run_entry(void *argument) {
+  auto *run = static_cast<Run *>(argument);
+  run->entry_(run->arguments_);
+}
+
+void Run::finish() {
+  Process *process = current_;
+  process->state = State::finished;
+  if (process == &root_) {
+    leave(Status::done);
+    std::abort();
+  }
+  Process *parent = process->parent;
+  if (--process->home->running == 0 && parent->state == State::joining &&
+      parent->open_regions.back() == process->home)
+    wake(parent);
+  run_next();
+  std::abort();
+}
+
+void Run::wake(Process *process) {
+  process->state = State::ready;
+  process->fifo = nullptr;
+  ready_.push_back(process);
+}
+
+// Leaves the current process and runs the next that is ready, in the order in which they became so.
+void Run::run_next() {
+  Process *from = current_;
+  if (ready_.empty()) {
+    leave(Status::deadlock);
+    return;
+  }
+  current_ = ready_.front();
+  ready_.pop_front();
+  switch_context(from->context, current_->context);
+}
+
+void Run::block(State state, Fifo *fifo, std::int64_t site) {
+  current_->state = state;
+  current_->fifo = fifo;
+  current_->site = site;
+  run_next();
+}
+
+void Run::begin_region() {
+  auto region = std::make_unique<Region>();
+  region->serial = next_serial_++;
+  current_->open_regions.push_back(region.get());
+  regions_.push_back(std::move(region));
+}
+
+void Run::new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell) {
+  auto fifo = std::make_unique<Fifo>();
+  const auto bytes = static_cast<std::size_t>(depth * cell);
+  fifo->data = static_cast<char *>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  if (!fifo->data)
+    leave(Status::no_memory);
+  fifo->bytes = depth * cell;
+  fifo->put_limit = depth;
+  fifo->depth = depth;
+  fifo->stream = stream;
+  Region *region = current_->open_regions.back();
+  fifo->region = region;
+  region->fifos.push_back(std::move(fifo));
+}
+
+Fifo *Run::fifo_at(std::int64_t position) const {
+  return current_->open_regions.back()->fifos[static_cast<std::size_t>(position)].get();
+}
+
+void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
+  Region *region = current_->open_regions.back();
+  auto process = std::make_unique<Process>();
+  process->parent = current_;
+  process->home = region;
+  process->call = call;
+  if (!start(*process, entry, static_cast<std::size_t>(frame_bytes)))
+    leave(Status::no_memory);
+  ++region->running;
+  ready_.push_back(process.get());
+  region->processes.push_back(std::move(process));
+  return region->processes.back()->frame;
+}
+
+void Run::join_region() {
+  Region *region = current_->open_regions.back();
+  if (region->running)
+    block(State::joining, nullptr, -1);
+  current_->open_regions.pop_back();
+  end(region);
+}
+
+void Run::end(Region *region) {
+  release(*region);
+  const auto mine = [region](const std::unique_ptr<Region> &each) { return each.get() == region; };
+  // A region ends soon after it began as a rule, so the search starts at the newest.
+  const auto found = std::find_if(regions_.rbegin(), regions_.rend(), mine);
+  regions_.erase(std::next(found).base());
+}
+
+// A put finds no room, or a reader waiting for it. On return there is room and nobody waits.
+void Run::put_wait(Fifo *fifo, std::int64_t site) {
+  if (fifo->count >= fifo->depth) {
+    fifo->waiting = current_;
+    fifo->get_floor = always;
+    block(State::putting, fifo, site);
+  }
+  if (fifo->waiting) {
+    wake(fifo->waiting);
+    fifo->waiting = nullptr;
+    fifo->put_limit = fifo->depth;
+  }
+}
+
+// A get finds nothing, or a writer waiting for it. On return there is an element and nobody waits.
+void Run::get_wait(Fifo *fifo, std::int64_t site) {
+  if (fifo->count == 0) {
+    fifo->waiting = current_;
+    fifo->put_limit = 0;
+    block(State::getting, fifo, site);
+  }
+  if (fifo->waiting) {
+    wake(fifo->waiting);
+    fifo->waiting = nullptr;
+    fifo->get_floor = 0;
+  }
+}
+
+void Run::raise_event(std::int64_t id, const void *data) {
+  event_id = id;
+  event_data = data;
+  leave(Status::event);
+}
+
+std::vector<ProcessRecord> Run::records() const {
+  std::vector<const Process *> all{&root_};
+  for (const auto &region : regions_)
+    for (const auto &process : region->processes)
+      all.push_back(process.get());
+  std::unordered_map<const Process *, std::int64_t> position;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    position[all[i]] = static_cast<std::int64_t>(i);
+  std::vector<ProcessRecord> result;
+  for (const Process *process : all) {
+    const Fifo *fifo = process->fifo;
+    result.push_back({process->call, process->parent ? position.at(process->parent) : -1,
+                      process->home ? process->home->serial : -1,
+                      static_cast<std::int64_t>(process->state), process->site,
+                      fifo ? fifo->stream : -1, fifo ? fifo->region->serial : -1,
+                      fifo ? fifo->count : 0, fifo ? fifo->depth : 0});
+  }
+  return result;
+}
+
+} // namespace allo
+
+using allo::Fifo;
+using allo::Run;
+
+extern "C" {
+
+// Called by Python (backend/cpu/runtime.py).
+
+std::int64_t allo_runtime_abi() { return 1; }
+
+Run *allo_run_new(void (*entry)(void **), void **arguments) {
+  return new (std::nothrow) Run(entry, arguments);
+}
+
+std::int64_t allo_run_resume(Run *run) { return static_cast<std::int64_t>(run->resume()); }
+
+std::int64_t allo_run_event(const Run *run, const void **data) {
+  *data = run->event_data;
+  return run->event_id;
+}
+
+std::int64_t allo_run_processes(const Run *run, allo::ProcessRecord *out, std::int64_t room) {
+  const auto records = run->records();
+  const auto count = static_cast<std::int64_t>(records.size());
+  std::copy_n(records.begin(), std::min(count, room), out);
+  return count;
+}
+
+void allo_run_free(Run *run) { delete run; }
+
+// Called by generated code (backend/cpu/streams.py).
+
+void allo_region_begin() { allo::active->begin_region(); }
+
+void allo_region_join() { allo::active->join_region(); }
+
+// The table holds (stream, depth, bytes of an element) for each FIFO.
+void allo_fifos_new(const std::int64_t *table, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i)
+    allo::active->new_fifo(table[3 * i], table[3 * i + 1], table[3 * i + 2]);
+}
+
+Fifo *allo_fifo_at(std::int64_t position) { return allo::active->fifo_at(position); }
+
+void *allo_spawn(allo::FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
+  return allo::active->spawn(entry, call, frame_bytes);
+}
+
+void allo_put_wait(Fifo *fifo, std::int64_t site) { allo::active->put_wait(fifo, site); }
+
+void allo_get_wait(Fifo *fifo, std::int64_t site) { allo::active->get_wait(fifo, site); }
+
+void allo_event(std::int64_t id, const void *data) { allo::active->raise_event(id, data); }
+}

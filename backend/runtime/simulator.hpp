@@ -1,0 +1,115 @@
+// The dataflow simulator: processes as fibers that run until a FIFO blocks them, on one thread, in a fixed order.
+#pragma once
+
+#include "fiber.hpp"
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace allo {
+
+struct Process;
+struct Region;
+
+// Generated code reads and writes the first seven fields directly; backend/cpu/streams.py knows their order.
+struct Fifo {
+  char *data;
+  std::int64_t count;       // elements held
+  std::int64_t put_limit;   // a put with count >= put_limit must call allo_put_wait: depth, or 0 to wake a reader
+  std::int64_t get_floor;   // a get with count <= get_floor must call allo_get_wait: 0, or the maximum to wake a writer
+  std::int64_t read_offset; // bytes
+  std::int64_t write_offset;
+  std::int64_t bytes;        // of all elements: where the offsets wrap
+
+  std::int64_t depth;
+  std::int64_t stream;      // which allo.stream of the program made it
+  Region *region;
+  Process *waiting;         // the one process blocked on it
+};
+
+enum class State : std::int64_t { ready = 0, putting = 1, getting = 2, joining = 3, finished = 4 };
+
+struct Process {
+  Context context;
+  Stack stack;
+  FiberEntry entry = nullptr;
+  void *frame = nullptr;
+  Process *parent = nullptr;
+  Region *home = nullptr;             // the region that spawned it
+  std::vector<Region *> open_regions; // those it has begun and not joined, innermost last
+  std::int64_t call = -1;             // which call of the program it is; -1 for the root
+  State state = State::ready;
+  Fifo *fifo = nullptr;               // what it waits for
+  std::int64_t site = -1;             // where it waits: which put or get of the program
+};
+
+// One running region: its FIFOs and kernels live until all kernels have finished.
+struct Region {
+  std::int64_t serial = 0;
+  std::int64_t running = 0;
+  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<std::unique_ptr<Fifo>> fifos;
+};
+
+enum class Status : std::int64_t { done = 0, deadlock = 1, event = 2, no_memory = 3 };
+
+// What a process tells about itself when Python asks.
+struct ProcessRecord {
+  std::int64_t call;
+  std::int64_t parent; // position of the parent's record, -1 for the root
+  std::int64_t region; // serial of its region, -1 for the root
+  std::int64_t state;
+  std::int64_t site;
+  std::int64_t stream;
+  std::int64_t fifo_region;
+  std::int64_t fill;
+  std::int64_t depth;
+};
+
+// One call of a module.
+class Run {
+public:
+  Run(void (*entry)(void **), void **arguments);
+  ~Run();
+
+  Status resume();
+  std::vector<ProcessRecord> records() const;
+
+  void new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
+  Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
+  void begin_region();
+  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
+  void join_region();
+  void put_wait(Fifo *fifo, std::int64_t site);
+  void get_wait(Fifo *fifo, std::int64_t site);
+  void raise_event(std::int64_t id, const void *data);
+
+  std::int64_t event_id = 0;
+  const void *event_data = nullptr;
+
+private:
+  static void run_process(void *process);
+  static void run_entry(void *run);
+  bool start(Process &process, FiberEntry entry, std::size_t frame_bytes);
+  void block(State state, Fifo *fifo, std::int64_t site);
+  void wake(Process *process);
+  [[noreturn]] void finish();
+  void leave(Status status);
+  void run_next();
+  void end(Region *region);
+  static void release(Region &region);
+
+  void (*entry_)(void **);
+  void **arguments_;
+  Context python_;
+  Process root_;
+  Process *current_ = nullptr;
+  std::deque<Process *> ready_;
+  std::vector<std::unique_ptr<Region>> regions_;
+  std::int64_t next_serial_ = 0;
+  Status status_ = Status::done;
+};
+
+} // namespace allo

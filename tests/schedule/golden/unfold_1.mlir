@@ -1,0 +1,23 @@
+module {
+  func.func @kernel_0(%arg0: memref<2x2xi32>, %arg1: index, %arg2: index) attributes {arg_names = ["A", "i", "j"]} {
+    %0 = memref.load %arg0[%arg1, %arg2] : memref<2x2xi32>
+    %1 = arith.addi %0, %0 : i32
+    memref.store %1, %arg0[%arg1, %arg2] : memref<2x2xi32>
+    return
+  }
+  func.func @kernel_1(%arg0: memref<2x2xi32>, %arg1: index, %arg2: index) attributes {arg_names = ["A", "i", "j"]} {
+    %0 = memref.load %arg0[%arg1, %arg2] : memref<2x2xi32>
+    %1 = arith.addi %0, %0 : i32
+    memref.store %1, %arg0[%arg1, %arg2] : memref<2x2xi32>
+    return
+  }
+  func.func @top(%arg0: memref<2x2xi32>) attributes {arg_names = ["A"]} {
+    affine.for %arg1 = 0 to 2 {
+      %c0 = arith.constant 0 : index
+      func.call @kernel_0(%arg0, %arg1, %c0) : (memref<2x2xi32>, index, index) -> ()
+      %c1 = arith.constant 1 : index
+      func.call @kernel_1(%arg0, %arg1, %c1) : (memref<2x2xi32>, index, index) -> ()
+    } {loop_name = "i", op_name = "PE"}
+    return
+  }
+}
