@@ -67,7 +67,7 @@ class Compiler:
         self.units: dict[str, Operator] = {}
         self.fifos: set[tuple[int, int, bool]] = set()
         self._interfaces: dict[tuple[Any, ...], Interface] = {}
-        self._texts: list[partial[str]] = []
+        self._texts: dict[str, partial[str]] = {}
         self._fingerprints = Fingerprints(program)
         self._names: set[str] = set()
 
@@ -158,7 +158,7 @@ class Compiler:
 
     def _keep(self, interface: Interface, text: ModuleText, module: CompiledModule) -> None:
         self.modules[interface.module] = module
-        self._texts.append(partial(text.render, place=module.function.place))
+        self._texts[interface.module] = partial(text.render, place=module.function.place)
 
     def _module_name(self, name: str) -> str:
         base = module = identifier(name)
@@ -177,9 +177,24 @@ class Compiler:
             fifo_module(width, depth, bypass=bypass).render(private=True, native=native)
             for width, depth, bypass in sorted(self.fifos)
         ]
-        last = len(self._texts) - 1
-        modules = [render(private=i != last, native=native) for i, render in enumerate(self._texts)]
+        top = list(self._texts)[-1]
+        used = self._used(top)
+        modules = [
+            render(private=name != top, native=native)
+            for name, render in self._texts.items()
+            if name in used
+        ]
         return "\n".join([*units, *fifos, *modules, *self.locations.definitions(), ""])
+
+    def _used(self, top: str) -> set[str]:
+        """Modules that are in the design: some are compiled twice, with and without ``ce``."""
+        found, stack = {top}, [top]
+        while stack:
+            for inner in self.modules[stack.pop()].instances:
+                if inner not in found:
+                    found.add(inner)
+                    stack.append(inner)
+        return found
 
 
 def _partitioned(record: FunctionRecord) -> bool:

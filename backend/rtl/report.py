@@ -244,11 +244,14 @@ def design_report(
 ) -> DesignReport:
     """The report of a whole design."""
     report = DesignReport("allo rtl", target, name, clock_mhz, top.cycles)
-    report.functions = [module.report for module in modules.values()]
+    counts = _instance_counts(modules, top.module)
+    report.functions = [m.report for name, m in modules.items() if counts[name]]
     report.float_ops = top.float_ops
     if top.cycles is None and top.estimate is not None:
         report.notes.append(f"About {top.estimate} cycles where nothing waits.")
-    for module_name, instances in _instance_counts(modules, top.module).items():
+    for module_name, instances in counts.items():
+        if not instances:
+            continue
         module = modules[module_name]
         for operator, number in module.binding.units.values():
             if operator.name.startswith(FLOAT_UNITS):
