@@ -54,11 +54,15 @@ def customize(
 
 
 def _pipeline_innermost(schedule: Schedule) -> None:
+    from allo.schedule.handles import LoopBand, LoopWrapper
+
     for name, info in schedule.kernel.functions.items():
         if info.is_region:
             continue
         for _, band in schedule.get_loops(name):
-            wrappers = [wrapper for _, wrapper in band]
+            if not isinstance(band, LoopBand):
+                continue
+            wrappers = [wrapper for _, wrapper in band if isinstance(wrapper, LoopWrapper)]
             if wrappers:
                 schedule.pipeline(wrappers[-1], rewind=len(wrappers) == 1)
 
