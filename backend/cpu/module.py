@@ -11,6 +11,7 @@ from allo.dialects.storage import cell_bytes
 
 from .deadlock import deadlock_error
 from .events import handle_event
+from .external import link_externals
 from .jit import Jit, pack
 from .lower import prepare, to_llvm
 from .runtime import load_runtime
@@ -64,12 +65,15 @@ class LLVMModule:
         source = mod if isinstance(mod, str) else _text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
+        symbols = link_externals(module, self.ext_libs)
         self._program = prepare(module, top_func_name, fast_math=fast_math)
         self._intermediate = _text_of(module)
         to_llvm(module)
         self.module = module
         self._runtime = load_runtime() if self._program else None
-        self._jit = Jit(module, opt_level, self._runtime.symbols if self._runtime else None)
+        if self._runtime:
+            symbols |= self._runtime.symbols
+        self._jit = Jit(module, opt_level, symbols)
         self._layout = _EntryLayout(self.signature)
 
     @property

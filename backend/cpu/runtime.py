@@ -6,22 +6,21 @@ import ctypes
 import enum
 import functools
 import os
-import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from allo.dialects.cache import cache_dir, content_key, publishing
-from allo.dialects.diagnostics import BuildError, SimulationError, ToolFailedError, ToolMissingError
+from allo.dialects.diagnostics import BuildError, SimulationError
+
+from .compiler import compile_shared, find_compiler
 
 _ABI = 1
 _SOURCES = ("fiber.cpp", "simulator.cpp")
 _HEADERS = ("fiber.hpp", "simulator.hpp")
 _FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
 _LIBRARY = "liballo_runtime.so"
-_COMPILE_SECONDS = 120
 
 _GENERATED_CODE_CALLS = (
     "allo_region_begin",
@@ -122,40 +121,12 @@ def _compiled(defines: Sequence[str]) -> Path:
     key = content_key(*files, *_FLAGS, *defines, os.uname().machine)
     target = cache_dir("runtime") / key
     if not (target / _LIBRARY).exists():
-        compiler = _find_compiler()
+        compiler = find_compiler("the runtime of the dataflow simulator")
+        command = [compiler, *_FLAGS, *(f"-D{name}" for name in defines)]
         with publishing(target) as building:
-            _compile(compiler, folder, defines, building / _LIBRARY)
+            sources = [folder / name for name in _SOURCES]
+            compile_shared(command, sources, building / _LIBRARY, "the simulator's runtime")
     return target / _LIBRARY
-
-
-def _find_compiler() -> str:
-    for name in (os.environ.get("CXX"), "g++", "clang++", "c++"):
-        found = shutil.which(name) if name else None
-        if found:
-            return found
-    raise ToolMissingError(
-        "The dataflow simulator needs a C++ compiler once, to build its runtime, and found none.",
-        help="install g++ (apt install g++), or set CXX to a C++17 compiler.",
-    )
-
-
-def _compile(compiler: str, folder: Path, defines: Sequence[str], output: Path) -> None:
-    sources = [str(folder / name) for name in _SOURCES]
-    options = [f"-D{name}" for name in defines]
-    command = [compiler, *_FLAGS, *options, "-o", str(output), *sources]
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_COMPILE_SECONDS, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise ToolFailedError(
-            f"{compiler} did not finish the simulator's runtime in {_COMPILE_SECONDS} s."
-        ) from None
-    if done.returncode:
-        raise ToolFailedError(
-            f"{compiler} could not compile the simulator's runtime.",
-            notes=tuple(done.stderr.splitlines()[-10:]),
-        )
 
 
 class Runtime:

@@ -1,0 +1,186 @@
+"""Kernels in C++ that core IR calls: compiled once into a shared library, reached by address.
+
+An external function is a private declaration in the module and, beside it, an object with
+``top`` (the C++ function), ``impl`` (the file) and ``include_paths``. The C++ compiler takes the
+function's own parameter types, so arrays ``T a[8][8]``, pointers and scalars all work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.diagnostics import BuildError, ToolFailedError, UnsupportedOpError
+from allo.dialects.locations import place_of
+from allo.dialects.storage import is_native
+from allo.dialects.types import parse_type
+
+from .compiler import compile_shared, find_compiler
+
+_PREFIX = "__allo_external_"
+_SECONDS = 120
+
+_SHIM = """
+#include <cstddef>
+#include <utility>
+
+namespace allo_shim {{
+template <class T> struct Argument {{
+  static T of(void *address) {{ return *static_cast<T *>(address); }}
+}};
+template <class T> struct Argument<T *> {{
+  static T *of(void *address) {{ return static_cast<T *>(address); }}
+}};
+template <class T> struct Argument<T &> {{
+  static T &of(void *address) {{ return *static_cast<T *>(address); }}
+}};
+template <class R, class... A, std::size_t... I>
+void call(R (*function)(A...), void **addresses, std::index_sequence<I...>) {{
+  static_assert(sizeof...(A) == {count}, "the kernel passes {count} arguments");
+  function(Argument<A>::of(addresses[I])...);
+}}
+template <class R, class... A> void call(R (*function)(A...), void **addresses) {{
+  call(function, addresses, std::index_sequence_for<A...>());
+}}
+}} // namespace allo_shim
+
+extern "C" void {symbol}(void **addresses) {{ allo_shim::call({top}, addresses); }}
+"""
+
+
+def link_externals(module: ir.Module, libraries: Sequence[Any]) -> dict[str, int]:
+    """Give every external declaration of ``module`` a body that calls its C++; in place.
+
+    Args:
+        libraries: objects with ``top``, ``impl`` and, if need be, ``include_paths``.
+
+    Returns:
+        Addresses by symbol, for the JIT.
+
+    Raises:
+        BuildError: no library for a declaration, or a missing file.
+        UnsupportedOpError: an argument whose type C++ cannot take as it lies in memory.
+        ToolMissingError, ToolFailedError: from the C++ compiler.
+    """
+    addresses: dict[str, int] = {}
+    for op in list(module.body.operations):
+        if op.operation.name != "func.func" or op.regions[0].blocks:
+            continue
+        function = op.operation
+        library = _library_of(function, libraries)
+        _check_types(function)
+        symbol = _PREFIX + function.attributes["sym_name"].value
+        count = len(function.attributes["function_type"].value.inputs)
+        addresses[symbol] = _load(library, symbol, count)
+        _give_body(module, function, symbol)
+    return addresses
+
+
+def _library_of(function: ir.Operation, libraries: Sequence[Any]) -> Any:
+    name = function.attributes["sym_name"].value
+    for library in libraries:
+        top = getattr(library, "top", None)
+        if top and (name == top or name.startswith(f"{top}_")):
+            return library
+    raise BuildError(
+        f"Function {name} is external, and no external library has it.",
+        place_of(function),
+        help="pass an IPModule of that name in ext_libs.",
+    )
+
+
+def _check_types(function: ir.Operation) -> None:
+    if "arg_types" not in function.attributes:
+        return
+    for entry in function.attributes["arg_types"]:
+        if not is_native(parse_type(entry.value)):
+            raise UnsupportedOpError(
+                f"External function {function.attributes['sym_name'].value} takes {entry.value}, "
+                "which C++ does not lay out as the kernel does.",
+                place_of(function),
+                help="pass integers of 8, 16, 32 or 64 bits or floats.",
+            )
+
+
+def _load(library: Any, symbol: str, count: int) -> int:
+    path = Path(library.impl).expanduser().absolute()
+    if not path.is_file():
+        raise BuildError(f"The external C++ file {path} does not exist.")
+    includes = [f"-I{folder}" for folder in getattr(library, "include_paths", None) or ()]
+    text = f'#include "{path}"\n' + _SHIM.format(symbol=symbol, top=library.top, count=count)
+    compiler = find_compiler(f"external function {library.top}")
+    options = ["-std=c++17", "-O2", "-fPIC", "-shared", *includes]
+    key = content_key(_preprocess(compiler, text, includes, path), *options)
+    target = cache_dir("external") / key
+    if not target.exists():
+        with publishing(target) as folder:
+            source = folder / "shim.cpp"
+            source.write_text(text)
+            compile_shared([compiler, *options], [source], folder / "lib.so", str(path))
+    loaded = ctypes.CDLL(str(target / "lib.so"))
+    return ctypes.cast(getattr(loaded, symbol), ctypes.c_void_p).value or 0
+
+
+def _preprocess(compiler: str, text: str, includes: list[str], path: Path) -> bytes:
+    """The text with everything it includes, so that a changed header is noticed."""
+    command = [compiler, "-std=c++17", "-E", "-P", *includes, "-x", "c++", "-"]
+    done = subprocess.run(
+        command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False
+    )
+    if done.returncode:
+        raise ToolFailedError(
+            f"{compiler} could not read {path}.",
+            notes=tuple(done.stderr.decode(errors="replace").splitlines()[-10:]),
+        )
+    return done.stdout
+
+
+def _give_body(module: ir.Module, function: ir.Operation, symbol: str) -> None:
+    name = function.attributes["sym_name"].value
+    kinds = function.attributes["function_type"].value.inputs
+    lines = [
+        *_words_lines("slots", len(kinds)),
+        *_words_lines("cells", len(kinds)),
+    ]
+    for i, kind in enumerate(kinds):
+        lines.append(f"%slot{i} = llvm.getelementptr %slots_p[{i}] : (!llvm.ptr) -> !llvm.ptr, i64")
+        if isinstance(kind, ir.MemRefType):
+            lines += [
+                f"%x{i} = memref.extract_aligned_pointer_as_index %a{i} : {kind} -> index",
+                f"%w{i} = arith.index_cast %x{i} : index to i64",
+                f"%q{i} = llvm.inttoptr %w{i} : i64 to !llvm.ptr",
+            ]
+        else:
+            cast = isinstance(kind, ir.IndexType)
+            if cast:
+                lines.append(f"%v{i} = arith.index_cast %a{i} : index to i64")
+            lines += [
+                f"%q{i} = llvm.getelementptr %cells_p[{i}] : (!llvm.ptr) -> !llvm.ptr, i64",
+                f"llvm.store %{'v' if cast else 'a'}{i}, %q{i} : {'i64' if cast else kind}, !llvm.ptr",
+            ]
+        lines.append(f"llvm.store %q{i}, %slot{i} : !llvm.ptr, !llvm.ptr")
+    arguments = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(kinds))
+    body = "\n".join([*lines, f"llvm.call @{symbol}(%slots_p) : (!llvm.ptr) -> ()", "return"])
+    text = f"llvm.func @{symbol}(!llvm.ptr)\nfunc.func @{name}({arguments}) {{\n{body}\n}}"
+    with module.context, ir.Location.unknown():
+        function.erase()
+        made = ir.Module.parse(text)
+        for op in list(made.body.operations):
+            op.operation.detach_from_parent()
+            module.body.append(op)
+
+
+def _words_lines(name: str, count: int) -> list[str]:
+    """Local memory of ``count`` words, at ``%<name>_p``."""
+    kind = f"memref<{max(1, count)}xi64>"
+    return [
+        f"%{name} = memref.alloc() : {kind}",
+        f"%{name}_x = memref.extract_aligned_pointer_as_index %{name} : {kind} -> index",
+        f"%{name}_w = arith.index_cast %{name}_x : index to i64",
+        f"%{name}_p = llvm.inttoptr %{name}_w : i64 to !llvm.ptr",
+    ]
