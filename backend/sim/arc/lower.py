@@ -45,6 +45,7 @@ _TO_STATE = (
 _CLEAN = ("canonicalize", "cse")
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
+_MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,7 @@ class ArcModel:
         ports: byte offset of each port of the top.
         aliases: for each output the one of equal value that is kept.
         registers: byte offset and bits of each named register.
+        memories: byte offset, words, bits and bytes from word to word of each memory.
     """
 
     text: str
@@ -70,6 +72,7 @@ class ArcModel:
     ports: dict[str, int]
     aliases: dict[str, str]
     registers: dict[str, tuple[int, int]]
+    memories: list[tuple[int, int, int, int]]
 
     def registers_of(self, state: np.ndarray) -> dict[str, int]:
         """The value of every register, by hierarchical name."""
@@ -87,7 +90,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "2")
+    key = content_key(design.top, text, *_TO_STATE, "3")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -99,6 +102,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
 def _read(text: str) -> ArcModel:
     data = json.loads(text)
     data["registers"] = {name: tuple(at) for name, at in data["registers"].items()}
+    data["memories"] = [tuple(about) for about in data["memories"]]
     return ArcModel(**data)
 
 
@@ -109,7 +113,8 @@ def _lower(top: str, text: str) -> ArcModel:
         _refuse_leftovers(module, top)
         _fold_resets(module)
         run_hw_passes(module, _TO_STATE)
-        size, ports, registers = _layout(module, top)
+        size, ports, registers = _layout(module)
+        memories = _memories(module)
         split = split_model(module, top, {offset: name for name, offset in ports.items()})
         run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
     except (ir.MLIRError, ValueError) as error:
@@ -129,6 +134,7 @@ def _lower(top: str, text: str) -> ArcModel:
         ports=ports,
         aliases=split.aliases if split else {},
         registers=registers,
+        memories=memories,
     )
 
 
@@ -197,13 +203,20 @@ def _is_zero(value: ir.Value) -> bool:
     return ir.IntegerAttr(owner.attributes["value"]).value == 0
 
 
-def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+def _model_operations(module: ir.Module) -> list[ir.OpView]:
+    return list(_model(module).regions[0].blocks[0].operations)
+
+
+def _model(module: ir.Module) -> ir.OpView:
+    return next(op for op in module.body.operations if op.operation.name == "arc.model")
+
+
+def _layout(module: ir.Module) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
     """Size of the state, offsets of the ports, offsets and bits of the registers."""
-    model = next(op for op in module.body.operations if op.operation.name == "arc.model")
-    size = ir.IntegerAttr(model.attributes["storageBytes"]).value
+    size = ir.IntegerAttr(_model(module).attributes["storageBytes"]).value
     ports: dict[str, int] = {}
     registers: dict[str, tuple[int, int]] = {}
-    for op in model.regions[0].blocks[0].operations:
+    for op in _model_operations(module):
         name = op.operation.name
         if name in ("arc.root_input", "arc.root_output"):
             port = ir.StringAttr(op.attributes["name"]).value
@@ -215,3 +228,18 @@ def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str,
                 offset = ir.IntegerAttr(op.attributes["offset"]).value
                 registers[register] = (offset, int(bits[1]))
     return size, ports, registers
+
+
+def _memories(module: ir.Module) -> list[tuple[int, int, int, int]]:
+    """Offset, words, bits and stride of every memory."""
+    found = []
+    for op in _model_operations(module):
+        if op.operation.name != "arc.alloc_memory":
+            continue
+        kind = _MEMORY.match(str(op.results[0].type))
+        if kind:
+            offset, stride = (
+                ir.IntegerAttr(op.attributes[name]).value for name in ("offset", "stride")
+            )
+            found.append((offset, int(kind[1]), int(kind[2]), stride))
+    return found
