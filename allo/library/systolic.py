@@ -31,11 +31,14 @@ def systolic_tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
     A: TyA[Mt, K], B: TyB[K, Nt], C: TyC[Mt, Nt]
 ):
     """``C = A · B`` for one tile; each step of k updates all ``Mt × Nt`` cells."""
+    cells: TyC[Mt, Nt]
     for i0, j0 in allo.grid(Mt, Nt, name="clear"):
-        C[i0, j0] = 0
+        cells[i0, j0] = 0
     for k in range(K, name="PE"):
         for i, j in allo.grid(Mt, Nt):
-            C[i, j] += A[i, k] * B[k, j]
+            cells[i, j] += A[i, k] * B[k, j]
+    for i1, j1 in allo.grid(Mt, Nt, name="data_drain"):
+        C[i1, j1] = cells[i1, j1]
 
 
 def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
@@ -71,14 +74,14 @@ def schedule_systolic(s):
     top = s.top_func_name
     if not top.startswith("systolic"):
         raise ValueError(f"Cannot apply `schedule_systolic` to function: {top}")
-    s.partition(s.local_C)
+    tile = next(name for name in _callees(s) if name.startswith("systolic_tile"))
+    s.partition(f"{tile}:cells")
     s.partition(s.local_A, dim=1)
     s.partition(s.local_B, dim=2)
     for loop in ("ai", "bj", "si"):
         s.pipeline(f"{top}:{loop}")
-    tile = next(name for name in _callees(s) if name.startswith("systolic_tile"))
-    s.pipeline(f"{tile}:k")
-    s.pipeline(f"{tile}:j0")
+    for loop in ("i0", "k", "j1"):
+        s.pipeline(f"{tile}:{loop}")
     return s
 
 

@@ -67,7 +67,7 @@ def test_activations():
     check(nn.GeLU, [f, 4, 6], [wide], gelu)
 
 
-@pytest.mark.parametrize("offset", [0.0, -1e4, 80.0])
+@pytest.mark.parametrize("offset", [-1e4, 80.0])
 def test_softmax(offset):
     X = floats(5, 5, scale=4.0) + np.float32(offset)
     check(nn.softmax, [f, 5], [X], softmax(X))

@@ -35,7 +35,7 @@ def test_schedule_systolic_gives_every_cell_its_register():
     s = systolic.systolic.default_schedule([int8, int8, int32, 8, 8, 8, 4, 4])
     text = str(s.module)
     assert "memref<4x4xi32, #map" in text
-    assert text.count("pipeline_ii = 1") == 5
+    assert text.count("pipeline_ii = 1") == 6
     with pytest.raises(ValueError, match="Cannot apply `schedule_systolic` to function: relu2d"):
         systolic.schedule_systolic(allo.customize(nn.relu2d, instantiate=[float32, 2, 2]))
 

@@ -307,16 +307,16 @@ def _math_hint(ctx: FunctionContext, node: ast.Call, function: Any) -> None:
 
 def _dsl(ctx: FunctionContext, node: ast.Call, name: str) -> Value:
     function = MATH_FUNCTIONS.get(name)
+    if name not in ("power", "abs") and function is None:
+        return tensors.dsl_call(ctx, node, name)
+    request = tensors.bind(ctx, node, name)
+    values = [expressions.expression(ctx, n) for n in request.nodes.values()]
+    place = ctx.place(node)
     if name == "power":
-        a, b = _arguments(ctx, node, 2, "allo.power")
-        return expressions.apply_binary(ctx, "**", a, b, ctx.place(node))
-    if name == "abs":
-        return _absolute(ctx, node)
-    if function is not None:
-        value = _arguments(ctx, node, 1, f"allo.{name}")[0]
-        place = ctx.place(node)
-        return each(ctx, value, lambda v: scalar_math(v, function, place), place)
-    return tensors.dsl_call(ctx, node, name)
+        return expressions.apply_binary(ctx, "**", values[0], values[1], place)
+    if function is None:
+        return each(ctx, values[0], lambda v: absolute(ctx, v, place), place)
+    return each(ctx, values[0], lambda v: scalar_math(v, function, place), place)
 
 
 def scalar_math(value: Expr, function: str, place: SourcePlace) -> Expr:
