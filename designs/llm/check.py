@@ -51,7 +51,9 @@ def check_accumulators(
     first = 0
     for name in (n for job in jobs_of(config) for n in job.names):
         expected = reference[name][rows]
-        compare(name, memories.products_seen[: step.count, first : first + expected.shape[1]], expected)
+        compare(
+            name, memories.products_seen[: step.count, first : first + expected.shape[1]], expected
+        )
         first += expected.shape[1]
     block = len(memories.tokens)
     for layer in range(config.layers):

@@ -110,7 +110,11 @@ def show(
     for o in outcomes:
         bits = f"{o.accumulators:,}" if not o.differing else "no: " + ", ".join(o.differing)
         table.add_row(
-            o.name, f"{o.build_seconds:.1f}", f"{o.run_seconds:.2f}", "yes" if o.equal else "NO", bits
+            o.name,
+            f"{o.build_seconds:.1f}",
+            f"{o.run_seconds:.2f}",
+            "yes" if o.equal else "NO",
+            bits,
         )
     console.print(table)
     timed = [o for o in outcomes if o.cycles[0] is not None]
