@@ -17,6 +17,7 @@ from allo.dialects.affine.loops import (
     is_defined_inside,
     is_loop,
     make_loop,
+    spec_of,
     string_attribute,
     walk,
 )
@@ -44,6 +45,7 @@ from .handles import Axis, MockBuffer
 from .initial import initial_constant, meets_box
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+from .split import split_loop
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -57,12 +59,14 @@ class BufferDim:
         position: the array's dimension it stands for.
         low: smallest inner part; ``extent`` elements from there.
         name: base name of the loops that walk it.
+        lanes: how many neighbours a completely unrolled inner loop takes at once, 1 for none.
     """
 
     position: int
     low: int
     extent: int
     name: str
+    lanes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,8 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
 
     The initialisation reads ``target``, or stores the constant it is known to hold there (and the
     fill that set it goes, when every element is written back). Both new loops are pipelined with
-    an interval of 1.
+    an interval of 1; where the inner loop is marked for complete unrolling they copy as many
+    elements at once (``j_init`` around an unrolled ``j_init.inner``).
 
     Returns:
         The handle of the new buffer, ``<target>_row``.
@@ -303,8 +308,25 @@ def _buffer_dims(
         low = min(r[0] + gap for r, gap in zip(known, gaps, strict=True))
         high = max(r[1] + gap for r, gap in zip(known, gaps, strict=True))
         name = string_attribute(variables[moving[0].coefficients[0][0]], "loop_name") or "loop"
-        dims.append(BufferDim(position, low, high - low + 1, name.removesuffix(".outer")))
+        base = (
+            name.removesuffix(".outer").removesuffix(".inner")
+            if len(moving[0].coefficients) > 1
+            else name
+        )
+        lanes = _lanes(moving[0], variables)
+        dims.append(BufferDim(position, low, high - low + 1, base, lanes))
     return dims
+
+
+def _lanes(part: Part, variables: dict[ir.Value, ir.Operation]) -> int:
+    """The extent of the completely unrolled loop that takes neighbouring elements, or 1."""
+    for value, coefficient in part.coefficients:
+        op = variables[value]
+        if coefficient != 1 or "unroll" not in op.attributes:
+            continue
+        if ir.IntegerAttr(op.attributes["unroll"]).value == 0:
+            return spec_of(op).trip_count() or 1
+    return 1
 
 
 def _rewrite(
@@ -376,6 +398,7 @@ def _copy_nest(
     if suffix == "back":
         value = load(row, here, name, location, ip)
         store(value, buffer.value, there, buffer.name, location, ip)
+        _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
         return
     if constant is None:
         value = load(buffer.value, there, buffer.name, location, ip)
@@ -385,3 +408,17 @@ def _copy_nest(
         )
         value = made.result
     store(value, row, here, name, location, ip)
+    _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
+
+
+def _match_unrolling(op: ir.Operation, dim: BufferDim, name: str) -> None:
+    """Copy as many elements at once as the compute loop takes: ``j_init``, ``j_init.inner`` unrolled."""
+    spec = spec_of(op)
+    extent = spec.trip_count()
+    if extent is None or not 1 < dim.lanes < extent:
+        return
+    outer, inner = split_loop(op, name, dim.lanes, 0, extent)
+    outer.attributes["loop_name"] = ir.StringAttr.get(name)
+    outer.attributes["pipeline_ii"] = inner.attributes["pipeline_ii"]
+    del inner.attributes["pipeline_ii"]
+    inner.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
