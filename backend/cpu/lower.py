@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.define_arith import define_arith
 
+from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
     expand_strided_copies,
@@ -53,11 +54,12 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
+    strip_layouts(module)
+    merge_instances(module, top)
     if not fast_math:
         _expand_math(module)
     define_arith(module)
     lower_narrow_floats(module)
-    strip_layouts(module)
     results_to_arguments(module)
     dataflow = read_program(module, top)
     if dataflow is not None:
