@@ -21,7 +21,6 @@ from .prepare import (
     strip_layouts,
 )
 from .program import Program, read_program
-from .stream_helpers import APART_PREFIX
 from .streams import lower_streams
 
 ENTRY = "__allo_entry"
@@ -54,8 +53,8 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
-    strip_layouts(module)
     merge_instances(module, top)
+    strip_layouts(module)
     if not fast_math:
         _expand_math(module)
     define_arith(module)
@@ -112,16 +111,6 @@ def to_llvm(module: ir.Module) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
-    _keep_spawns_apart(module)
-
-
-def _keep_spawns_apart(module: ir.Module) -> None:
-    """A region may start thousands of processes: inlined, that is slow to compile and no faster."""
-    with module.context:
-        never = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
-        for op in module.body.operations:
-            if op.attributes["sym_name"].value.startswith(APART_PREFIX):
-                op.attributes["passthrough"] = never
 
 
 _KNOWN = frozenset(
