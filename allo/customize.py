@@ -35,7 +35,8 @@ def customize(
         instantiate: arguments of the template ``def fn[T, M](…)``, in order.
         context: an MLIR context to reuse.
         typing_rule_set: ``"default"`` (widths grow) or ``"cpp-style"``.
-        unroll: dataflow: one function per processing element.
+        unroll: dataflow: False lets all instances of a kernel share functions; True only those of
+            kernels with more than 16 instances.
 
     Raises:
         FrontendError: when ``fn`` is not a kernel; the message shows the place.
@@ -49,7 +50,7 @@ def customize(
         instantiate=instantiate,
         context=context,
         typing_rules=typing_rule_set,
-        unroll=unroll,
+        share=None if unroll else True,
     )
     if verbose:
         sys.stdout.write(f"{kernel_module.module}\n")

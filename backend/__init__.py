@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""The back ends; each registers its targets by name in ``allo.target``."""

@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""Complete accelerators, written with public names only."""

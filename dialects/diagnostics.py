@@ -97,7 +97,7 @@ class FrontendError(AlloError, SystemExit):
 
     def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
         AlloError.__init__(self, message, place, **kw)
-        self.code = self
+        self.code: Any = self  # what SystemExit prints
 
 
 class UnsupportedSyntaxError(FrontendError):

@@ -1,8 +1,10 @@
-"""``allo build FILE:FUNCTION``: build a kernel, or what a schedule function returns, for a target."""
+"""``allo build FILE.py:FUNCTION``: build a kernel, or what a schedule function returns."""
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
+import inspect
 import json
 import sys
 from pathlib import Path
@@ -10,18 +12,28 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 import allo
 from allo.dialects.diagnostics import AlloError
 
 
-def load_module(path: Path) -> ModuleType:
-    """Import a Python file by its path.
+def load_module(name: str) -> ModuleType:
+    """Import a Python file by its path, or a module by its dotted name.
 
     Raises:
-        AlloError: when there is no such file.
+        AlloError: when there is none, or it cannot be imported.
     """
+    path = Path(name)
+    try:
+        return _from_file(path) if path.suffix == ".py" else importlib.import_module(name)
+    except ImportError as error:
+        raise AlloError(
+            f"{name} cannot be imported: {error}.",
+            help="a file of a package is named as a module: package.module:FUNCTION.",
+        ) from error
+
+
+def _from_file(path: Path) -> ModuleType:
     if not path.is_file():
         raise AlloError(f"There is no file {path}.", help="give FILE.py:FUNCTION.")
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -34,25 +46,25 @@ def load_module(path: Path) -> ModuleType:
 
 
 def find_schedule(what: str) -> Any:
-    """The schedule named by ``FILE.py:FUNCTION``.
+    """The schedule named by ``FILE.py:FUNCTION`` or ``MODULE:FUNCTION``.
 
-    FUNCTION is a kernel, or a function without parameters that returns a schedule.
+    FUNCTION is a kernel, or a function that needs no argument and returns a schedule.
 
     Raises:
-        AlloError: when the text, the file or the function is not as asked.
+        AlloError: when the text, the module or the function is not as asked.
     """
-    file, colon, name = what.rpartition(":")
+    name, colon, function = what.rpartition(":")
     if not colon:
         raise AlloError(f"{what!r} names no function.", help="write FILE.py:FUNCTION.")
-    module = load_module(Path(file))
-    found = getattr(module, name, None)
+    found = getattr(load_module(name), function, None)
     if not callable(found):
-        raise AlloError(f"{file} has no function {name!r}.")
-    annotations = getattr(found, "__annotations__", {})
-    takes_nothing = not getattr(found, "__code__", None) or found.__code__.co_argcount == 0
-    if takes_nothing and "return" in annotations:
-        return found()
-    return allo.customize(found)  # type: ignore[attr-defined]
+        raise AlloError(f"{name} has no function {function!r}.")
+    required = [
+        parameter
+        for parameter in inspect.signature(found).parameters.values()
+        if parameter.default is parameter.empty
+    ]
+    return allo.customize(found) if required else found()
 
 
 def register(app: typer.Typer) -> None:
@@ -60,7 +72,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def build(
-        what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION, a kernel or a schedule")],
+        what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION")],
         target: Annotated[str, typer.Option(help="see `allo targets`")] = "verilog",
         mode: Annotated[str | None, typer.Option(help="the target's step, e.g. csim")] = None,
         project: Annotated[str | None, typer.Option(help="folder for a tool's project")] = None,
@@ -74,7 +86,7 @@ def register(app: typer.Typer) -> None:
         if output is not None:
             _write(output, str(built))
         elif report is None:
-            Console(highlight=False, soft_wrap=True).print(str(built), markup=False)
+            typer.echo(str(built))
 
 
 def _write(path: Path, text: str) -> None:

@@ -21,6 +21,7 @@ def customize(
     *,
     instantiate: Sequence[Any] | None = None,
     global_vars: dict[str, Any] | None = None,
+    share: bool | None = None,
 ) -> Schedule:
     """Compile a region to core IR and return its Schedule.
 
@@ -30,6 +31,8 @@ def customize(
         opt_default: pipeline every innermost loop.
         instantiate: template arguments of the region.
         global_vars: the names it may refer to, in place of automatic capture.
+        share: let kernel instances that differ only in constants of their subscripts be one
+            function; None: only where a kernel has more than 16 instances.
 
     Raises:
         DataflowError: when ``func`` is not a region, or its kernels and streams do not fit.
@@ -43,18 +46,23 @@ def customize(
             f"{name} is not a dataflow region.",
             help="decorate it with @df.region(), or use allo.customize for a kernel.",
         )
-    schedule = Schedule(build_module(func, instantiate=instantiate, global_vars=global_vars))
+    made = build_module(func, instantiate=instantiate, global_vars=global_vars, share=share)
+    schedule = Schedule(made)
     if opt_default:
         _pipeline_innermost(schedule)
     return schedule
 
 
 def _pipeline_innermost(schedule: Schedule) -> None:
+    from allo.schedule.handles import LoopBand, LoopWrapper
+
     for name, info in schedule.kernel.functions.items():
         if info.is_region:
             continue
         for _, band in schedule.get_loops(name):
-            wrappers = [wrapper for _, wrapper in band]
+            if not isinstance(band, LoopBand):
+                continue
+            wrappers = [wrapper for _, wrapper in band if isinstance(wrapper, LoopWrapper)]
             if wrappers:
                 schedule.pipeline(wrappers[-1], rewind=len(wrappers) == 1)
 
@@ -74,6 +82,8 @@ def build(
     trace: Any = None,
     trace_size: int = 4096,
     device_type: str | None = None,
+    *,
+    share: bool | None = None,
     **options: Any,
 ) -> Any:
     """Compile a region and build it for a target.
@@ -86,6 +96,7 @@ def build(
             needs a folder.
         configs: target options.
         wrap_io: HLS: load and store functions around the top.
+        share: as for :func:`customize`.
         options: further options of the target.
 
     Raises:
@@ -98,7 +109,7 @@ def build(
         raise BuildError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
     if mapping_primitives:
         raise BuildError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
-    schedule = customize(func)
+    schedule = customize(func, share=share)
     if target not in _HLS_TARGETS:
         path = None if project is None else _absolute(project)
         return schedule.build(

@@ -24,7 +24,7 @@ def build_module(
     instantiate: Sequence[Any] | None = None,
     context: Any = None,
     typing_rules: str = "default",
-    unroll: bool = True,
+    share: bool | None = None,
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> KernelModule:
     """Compile ``fn`` and every function it calls to core IR.
@@ -35,7 +35,8 @@ def build_module(
         instantiate: template arguments, in order; a string among them is the instance id.
         context: an MLIR context to reuse.
         typing_rules: name of the rule set.
-        unroll: dataflow: one function per processing element.
+        share: dataflow: let kernel instances that differ only in subscripts be one function with
+            index arguments; None: only where a kernel has more than 16 instances.
         prepare: called with the top function's context once its signature is known.
 
     Raises:
@@ -48,7 +49,7 @@ def build_module(
             help=f"known rule sets: {', '.join(RULE_SETS)}.",
         )
     frames = caller_frames()
-    module = ModuleContext(rules, frames, global_vars, unroll=unroll)
+    module = ModuleContext(rules, frames, global_vars, share=share)
     if isinstance(fn, str):
         source, names = source_of_text(fn), Names(None, frames, global_vars or {})
     else:

@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""Faces of the ground floor that users import: ``allo.ir.types``, ``allo.ir.utils``."""

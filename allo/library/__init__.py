@@ -1,1 +1,11 @@
-"""TODO: written by the part that owns it."""
+"""Kernels written in the language itself, each with a default schedule.
+
+``nn`` holds neural network layers, ``systolic`` matrix products on a tile of cells, ``gemv``
+packed matrix-vector products. ``KERNEL_SCHEDULES`` maps a kernel's name to the function that
+schedules it; ``Schedule.compose(kernel, instantiate=[…])`` applies it.
+"""
+
+from . import gemv, nn, systolic
+from ._defaults import KERNEL_SCHEDULES
+
+__all__ = ["KERNEL_SCHEDULES", "gemv", "nn", "systolic"]

@@ -22,13 +22,22 @@ from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
+from .exact_math import exact_functions, exact_math_object
 from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
 from .signature import Param
 from .simulation import Record, Simulation, State
 from .vendors import Vendor
 
-_FLAGS = ("-std=c++14", "-O1", "-fPIC", "-w", "-ffp-contract=off", "-pthread")
+_FLAGS = (
+    "-std=c++14",
+    "-O1",
+    "-fPIC",
+    "-w",
+    "-ffp-contract=off",
+    "-pthread",
+    "-DALLO_EXACT_MATH",
+)
 _PRELUDE = """#include <algorithm>
 #include <ap_axi_sdata.h>
 #include <ap_fixed.h>
@@ -39,7 +48,6 @@ _PRELUDE = """#include <algorithm>
 #include <math.h>
 #include <stdint.h>
 #include "allo_csim.h"
-#include "fiber.cpp"
 """
 _STACK_SLACK = 16 << 20
 _COMPILE_LIMIT_S = 600.0
@@ -53,8 +61,8 @@ def _compiler_identity(path: str) -> str:
     return done.stdout
 
 
-def _include_flags(extra: Sequence[Path] = ()) -> list[str]:
-    return [f"-I{folder}" for folder in (*extra, SHIMS, RUNTIME, open_headers())]
+def _include_flags() -> list[str]:
+    return [f"-I{folder}" for folder in (SHIMS, RUNTIME, open_headers())]
 
 
 def _header_key() -> str:
@@ -95,18 +103,26 @@ def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) ->
     library = target / "kernel.so"
     if library.is_file():
         return library
+    includes = [f"-I{source.parent}" for source in sources]
+    objects = []
+    if any(f"{vendor.math}{name}(" in code.kernel for name in exact_functions()):
+        objects.append(str(exact_math_object(_compile_object, [prelude.name])))
     with publishing(target) as folder:
         (folder / "csim.cpp").write_text(text)
-        includes = _include_flags([source.parent for source in sources])
-        command = [compiler(), *_FLAGS, "-Winvalid-pch", "-include", str(prelude / "prelude.h")]
-        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
-        run_tool(
-            [*command, *includes, *output],
-            folder,
-            what="Compiling the kernel for csim",
-            timeout_s=_COMPILE_LIMIT_S,
-        )
+        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp"), *objects]
+        _compile([*includes, *output], folder, "Compiling the kernel for csim")
     return library
+
+
+def _compile(arguments: Sequence[str], folder: Path, what: str) -> None:
+    prelude = ["-Winvalid-pch", "-include", str(_precompiled_header() / "prelude.h")]
+    command = [compiler(), *_FLAGS, *prelude, *_include_flags(), *arguments]
+    run_tool(command, folder, what=what, timeout_s=_COMPILE_LIMIT_S)
+
+
+def _compile_object(source: Path, target: Path) -> None:
+    arguments = ["-c", "-o", str(target), str(source)]
+    _compile(arguments, source.parent, "Compiling the math functions of csim")
 
 
 # --- the entry point, in C++ ---------------------------------------------------------
@@ -136,6 +152,7 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     )
     stack = code.stack_bytes * 2 + _STACK_SLACK
     return (
+        '#include "fiber.cpp"\n'
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
         "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'

@@ -44,7 +44,8 @@ def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
     else:
         site = StreamSite(user_name or name, declared.depth, prod(block[:-1]), place_of(op))
         number = simulation.add_stream(op.results[0], site)
-        e.out.line(f"{kind} {name}({number}, {depth});", place_of(op))
+        make = f"allo_csim::Pool::here().make<{kind} >({number}, {depth})"
+        e.out.line(f"{kind}& {name} = {make};", place_of(op))
     e.values[op.results[0]] = StreamRef(name, ctype, block)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+from dataclasses import fields
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
@@ -12,7 +13,7 @@ from allo.dialects.diagnostics import BuildError
 from allo.target import BuildRequest
 
 from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
-from .module import RTLModule
+from .module import RTLModule, SimulationOptions
 from .traffic import MemoryChannel, StreamModel, Traffic, external_memory
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "RunOptions",
     "SimModel",
     "SimResult",
+    "SimulationOptions",
     "StreamModel",
     "Traffic",
     "build",
@@ -30,14 +32,14 @@ __all__ = [
     "find_engine",
 ]
 
-_SIMULATION_OPTIONS = ("simulator", "max_cycles", "memory", "streams", "timeout")
+_SIMULATION_OPTIONS = tuple(option.name for option in fields(SimulationOptions))
 
 
 def build(request: BuildRequest) -> RTLModule:
     """Compile the requested module to hardware that runs on NumPy arrays.
 
-    Options of the simulation: ``simulator``, ``max_cycles``, ``memory``, ``streams``, ``timeout``
-    (see :class:`RTLModule`). The others, and ``configs``, are those of
+    Options of the simulation are the fields of :class:`SimulationOptions`. The others, and
+    ``configs``, are those of
     :func:`allo.backend.rtl.compile_design`; ``frequency`` (MHz) is its ``clock_mhz``.
     With ``project=`` a folder is written.
 
@@ -57,7 +59,7 @@ def build(request: BuildRequest) -> RTLModule:
     with make_context() as context:
         signature = read_signature(ir.Module.parse(request.module_text, context), request.top)
     design = compile_design(request.module_text, request.top, **options)
-    module = RTLModule(design, signature, **simulation)
+    module = RTLModule(design, signature, SimulationOptions(**simulation))
     if request.project is not None:
         module.write_project(request.project)
     return module

@@ -28,11 +28,14 @@ class BuildOptions:
         wave: ``""``, ``"vcd"`` or ``"fst"``: the kind of waveform the model can write.
         outside: external memories and the other ends of streams.
         timeout: seconds an external tool may take.
+        randomize: seed of random first contents of registers and memories, which a design must
+            not depend on; None for zeros.
     """
 
     wave: str = ""
     outside: Outside = field(default_factory=Outside)
     timeout: float = 1800.0
+    randomize: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ class FunctionText:
     """The text of one ``llvm.func``.
 
     Values are SSA names. Constants are collected in the entry block, so that they may be asked
-    for anywhere. Memory accesses claim no alignment.
+    for anywhere. Within a block an operation without effects is emitted once. Memory accesses
+    claim no alignment.
     """
 
     def __init__(self, name: str, parameters: Sequence[tuple[str, str]]) -> None:
@@ -22,6 +23,7 @@ class FunctionText:
         self.parameters = tuple(parameters)
         self._constants: dict[tuple[int, int], str] = {}
         self._lines: list[str] = []
+        self._known: dict[str, str] = {}
         self._count = 0
 
     def _fresh(self) -> str:
@@ -32,6 +34,12 @@ class FunctionText:
         name = self._fresh()
         self._lines.append(f"  {name} = {text}")
         return name
+
+    def _pure(self, text: str) -> str:
+        """The value of an operation without effects, emitted at most once a block."""
+        if text not in self._known:
+            self._known[text] = self._emit(text)
+        return self._known[text]
 
     def constant(self, value: int, bits: int) -> str:
         """A constant of ``bits`` bits."""
@@ -44,11 +52,11 @@ class FunctionText:
         """The address ``offset`` bytes after ``base``."""
         if offset == 0:
             return base
-        return self._emit(f"llvm.getelementptr {base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
+        return self._pure(f"llvm.getelementptr {base}[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8")
 
     def index(self, base: str, index: str, element_bits: int) -> str:
         """The address of element ``index`` (i64) of ``element_bits`` after ``base``."""
-        return self._emit(
+        return self._pure(
             f"llvm.getelementptr {base}[{index}] : (!llvm.ptr, i64) -> !llvm.ptr, i{element_bits}"
         )
 
@@ -65,27 +73,27 @@ class FunctionText:
 
     def binary(self, op: str, a: str, b: str, bits: int) -> str:
         """``llvm.<op>`` of two values: add, sub, mul, and, or, xor, shl, lshr …"""
-        return self._emit(f"llvm.{op} {a}, {b} : i{bits}")
+        return self._pure(f"llvm.{op} {a}, {b} : i{bits}")
 
     def largest(self, a: str, b: str, bits: int) -> str:
         """The larger of two unsigned values."""
-        return self._emit(f"llvm.intr.umax({a}, {b}) : (i{bits}, i{bits}) -> i{bits}")
+        return self._pure(f"llvm.intr.umax({a}, {b}) : (i{bits}, i{bits}) -> i{bits}")
 
     def compare(self, predicate: str, a: str, b: str, bits: int) -> str:
-        return self._emit(f'llvm.icmp "{predicate}" {a}, {b} : i{bits}')
+        return self._pure(f'llvm.icmp "{predicate}" {a}, {b} : i{bits}')
 
     def select(self, condition: str, a: str, b: str, bits: int) -> str:
-        return self._emit(f"llvm.select {condition}, {a}, {b} : i1, i{bits}")
+        return self._pure(f"llvm.select {condition}, {a}, {b} : i1, i{bits}")
 
     def select_pointer(self, condition: str, a: str, b: str) -> str:
-        return self._emit(f"llvm.select {condition}, {a}, {b} : i1, !llvm.ptr")
+        return self._pure(f"llvm.select {condition}, {a}, {b} : i1, !llvm.ptr")
 
     def resize(self, value: str, source: int, target: int, *, signed: bool = False) -> str:
         """``value`` cut or extended to ``target`` bits."""
         if source == target:
             return value
         op = "trunc" if target < source else ("sext" if signed else "zext")
-        return self._emit(f"llvm.{op} {value} : i{source} to i{target}")
+        return self._pure(f"llvm.{op} {value} : i{source} to i{target}")
 
     def call(self, symbol: str, arguments: Sequence[tuple[str, str]], result: str = "()") -> str:
         """Call ``@symbol``; ``arguments`` are (value, type) pairs."""
@@ -103,6 +111,7 @@ class FunctionText:
 
     def block(self, label: str, arguments: Sequence[tuple[str, str]] = ()) -> None:
         """Begin a block; ``arguments`` are (name, type) pairs."""
+        self._known.clear()
         formal = ", ".join(f"{name}: {kind}" for name, kind in arguments)
         self._lines.append(f"^{label}({formal}):" if formal else f"^{label}:")
 

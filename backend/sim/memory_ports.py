@@ -8,7 +8,7 @@ from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
 
 from .channels import add_port
 from .context import ContextLayout
-from .storage import cell_bits, is_sign_extended, slots_of
+from .storage import arrangement, cell_bits, is_sign_extended, slots_of, word_bits
 from .traffic import TICKS, MemoryChannel, Outside
 from .wires import Wires
 
@@ -52,7 +52,9 @@ class MemoryPorts:
     def declare(self, context: ContextLayout) -> None:
         """Reserve this part's context fields."""
         # Writes that are switched off go to a slot of their own.
-        context.add("scratch", max([8, *(slots_of(a.dtype) for a in self._design.arrays)]))
+        cells = [slots_of(array.dtype) for array in self._design.arrays]
+        words = [-(-word_bits(stream.width) // 64) for stream in self._design.streams]
+        context.add("scratch", max([1, *cells, *words]))
         for array in self._design.arrays:
             context.add(f"array {array.name}")
             channels = self._outside.memory.get(array.name)
@@ -170,10 +172,11 @@ class MemoryPorts:
     def _slot(self, w: Wires, access: _Access, at: str) -> str:
         """The address of word ``at`` of the port's bank."""
         f, array = w.f, access.array
-        first = access.port.bank * array.layout.bank_depth
-        position = f.binary("add", at, f.constant(first, 64), 64) if first else at
-        size = f.constant(cell_bits(array.dtype) // 8, 64)
-        return f.index(self._memories[array.name], f.binary("mul", position, size, 64), 8)
+        kept = arrangement(array.layout)
+        size = cell_bits(array.dtype) // 8
+        offset = f.binary("mul", at, f.constant(kept.word_stride * size, 64), 64)
+        row = f.index(self._memories[array.name], offset, 8)
+        return f.offset(row, access.port.bank * kept.bank_stride * size)
 
     def _within(self, w: Wires, access: _Access) -> str | None:
         """Whether the address lies in the bank; None where every address does."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,30 @@ from .wave import wave_kind, write_companions
 DEFAULT_MAX_CYCLES = 100_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class SimulationOptions:
+    """How a design is simulated.
+
+    Attributes:
+        simulator: ``"verilator"``, the reference, or ``"jit"``, in process and quick to build.
+        max_cycles: cycles after which a run is given up; by default four times the predicted
+            cycles and then some, or 10⁸ where nothing is predicted.
+        memory: arrays in external memory: name to :class:`~.traffic.MemoryChannel`, or several
+            to interleave over; others are ideal RAM.
+        streams: what lies outside each stream port, by name.
+        timeout: seconds an external tool may take.
+        randomize: seed of random first contents of registers and memories, to show that the
+            design does not depend on them; None for zeros.
+    """
+
+    simulator: str = "verilator"
+    max_cycles: int | None = None
+    memory: Mapping[str, Placement] | None = None
+    streams: Mapping[str, StreamModel] | None = None
+    timeout: float = 1800.0
+    randomize: int | None = None
+
+
 class RTLModule:
     """A kernel compiled to hardware, with the calling convention of the CPU build.
 
@@ -31,13 +57,7 @@ class RTLModule:
     Args:
         design: the compiled design.
         signature: what a call takes and returns.
-        simulator: ``"verilator"``, the reference, or ``"jit"``, in process and quick to build.
-        max_cycles: cycles after which a run is given up; by default four times the predicted
-            cycles and then some, or 10⁸ where nothing is predicted.
-        memory: arrays in external memory: name to :class:`~.traffic.MemoryChannel`, or several
-            to interleave over; others are ideal RAM.
-        streams: what lies outside each stream port, by name.
-        timeout: seconds an external tool may take.
+        options: how it is simulated.
 
     Attributes:
         design: ports, memories, report and texts of the design.
@@ -49,25 +69,21 @@ class RTLModule:
         self,
         design: HardwareDesign,
         signature: Signature,
-        *,
-        simulator: str = "verilator",
-        max_cycles: int | None = None,
-        memory: Mapping[str, Placement] | None = None,
-        streams: Mapping[str, StreamModel] | None = None,
-        timeout: float = 1800.0,
+        options: SimulationOptions | None = None,
     ) -> None:
-        find_engine(simulator)
+        self.options = options or SimulationOptions()
+        find_engine(self.options.simulator)
         self.design = design
         self.signature = with_stream_arrays(signature, design)
         self.top_func_name = signature.top
-        self.simulator = simulator
         self.cycles: int | None = None
         self.result: SimResult | None = None
-        self._max_cycles = max_cycles
         self._outside = make_outside(
-            memory, streams, [a.name for a in design.arrays], [s.name for s in design.streams]
+            self.options.memory,
+            self.options.streams,
+            [array.name for array in design.arrays],
+            [stream.name for stream in design.streams],
         )
-        self._timeout = timeout
         self._models: dict[tuple[str, str], SimModel] = {}
 
     @property
@@ -89,7 +105,7 @@ class RTLModule:
         return self.verilog
 
     def __repr__(self) -> str:
-        return f"RTLModule({self.top_func_name}, simulator={self.simulator!r})"
+        return f"RTLModule({self.top_func_name}, simulator={self.options.simulator!r})"
 
     def __call__(
         self,
@@ -115,10 +131,10 @@ class RTLModule:
             ToolMissingError, ToolFailedError: Verilator or the C++ compiler.
         """
         call = self.signature.bind(args)
-        limit = max_cycles or self._max_cycles or self._default_limit()
+        limit = max_cycles or self.options.max_cycles or self._default_limit()
         path = Path(wave) if wave is not None else None
         options = RunOptions(max_cycles=limit, wave=path, stall_seed=stall_seed)
-        engine = simulator or self.simulator
+        engine = simulator or self.options.simulator
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
         arrays, scalars = self._inputs(call)
         streams = self._stream_words(call)
@@ -139,9 +155,20 @@ class RTLModule:
         for model in self._models.values():
             model.reset()
 
+    def variant(self, **options: Any) -> RTLModule:
+        """The same design with other options of the simulation (``memory=``, ``simulator=`` …).
+
+        Example::
+
+            for rate in (8, 16, 32):
+                tried = mod.variant(memory={"W": MemoryChannel("w", rate)})
+        """
+        design = replace(self.design, report=copy(self.design.report))
+        return RTLModule(design, self.signature, replace(self.options, **options))
+
     def build_model(self, simulator: str | None = None) -> SimModel:
         """Build the simulation model now rather than at the first call."""
-        return self._model(simulator or self.simulator, "")
+        return self._model(simulator or self.options.simulator, "")
 
     def write_project(self, folder: str | Path) -> Path:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
@@ -152,7 +179,9 @@ class RTLModule:
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)
         if key not in self._models:
-            options = BuildOptions(wave=wave, outside=self._outside, timeout=self._timeout)
+            options = BuildOptions(
+                wave, self._outside, self.options.timeout, self.options.randomize
+            )
             self._models[key] = find_engine(simulator).build(self.design, options)
         return self._models[key]
 

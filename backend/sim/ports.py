@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from allo.backend.rtl.design import HardwareDesign
 
@@ -50,8 +50,10 @@ class PortMap:
         offsets: byte offset of each port from the model's base address.
         widths: bits of each port.
         container: bits the engine stores a value of some width in; higher bits are zero.
+        aliases: outputs that always have the value of another one, and are not kept.
     """
 
     offsets: dict[str, int]
     widths: dict[str, int]
     container: Callable[[int], int]
+    aliases: Mapping[str, str] = field(default_factory=dict)

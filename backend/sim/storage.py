@@ -1,10 +1,11 @@
 """How arrays lie in memory for the driver: cells in the order banks hold them.
 
-Cells are those of :mod:`allo.dialects.storage`; bank after bank, word after word.
+Cells are those of :mod:`allo.dialects.storage`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -18,6 +19,11 @@ from allo.dialects.types import Index, parse_type
 def cell_bits(dtype: str) -> int:
     """Bits of a cell for a declared type's name."""
     return 8 * cell_bytes(parse_type(dtype))
+
+
+def word_bits(width: int) -> int:
+    """Bits of a cell for a word of a stream, which may be a block and of any width."""
+    return max(8, 1 << (width - 1).bit_length()) if width <= 64 else -(-width // 128) * 128
 
 
 def slots_of(dtype: str) -> int:
@@ -41,29 +47,51 @@ def words_to_int(words: list[int]) -> int:
     return sum(int(word) << (64 * k) for k, word in enumerate(words))
 
 
-@lru_cache(maxsize=256)
-def bank_positions(layout: ArrayLayout) -> np.ndarray | None:
-    """For each element, row-major, its position when banks lie one after another.
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Where the driver keeps word ``w`` of bank ``b``: at ``b * bank_stride + w * word_stride``.
 
-    None when that is the element's own row-major number, so that no copy is needed.
+    Attributes:
+        positions: that position for each element, row-major; None when it is the element's
+            own number, so that no copy is needed.
     """
+
+    bank_stride: int
+    word_stride: int
+    positions: np.ndarray | None
+
+
+@lru_cache(maxsize=256)
+def arrangement(layout: ArrayLayout) -> Arrangement:
+    """How the driver keeps an array: as it is where the partition allows, else word by word.
+
+    Words of one address side by side suit banks that are read together.
+    """
+    bank, word = _banks_and_words(layout)
+    by_word = (1, layout.bank_count)
+    for strides in (by_word, (layout.bank_depth, 1)):
+        positions = (bank * strides[0] + word * strides[1]).reshape(-1)
+        if np.array_equal(positions, np.arange(layout.bank_count * layout.bank_depth)):
+            return Arrangement(*strides, None)
+    positions = (bank * by_word[0] + word * by_word[1]).reshape(-1)
+    positions.setflags(write=False)
+    return Arrangement(*by_word, positions)
+
+
+def _banks_and_words(layout: ArrayLayout) -> tuple[np.ndarray, np.ndarray]:
+    """Bank number and word address of every element."""
     bank = np.zeros((), dtype=np.int64)
     word = np.zeros((), dtype=np.int64)
     for dim in layout.dims:
         pairs = np.array([dim.split(p) for p in range(dim.extent)], dtype=np.int64).reshape(-1, 2)
         bank = bank[..., None] * dim.banks + pairs[:, 0]
         word = word[..., None] * dim.depth + pairs[:, 1]
-    positions = (bank * layout.bank_depth + word).reshape(-1)
-    size = layout.bank_count * layout.bank_depth
-    if positions.size == size and np.array_equal(positions, np.arange(size)):
-        return None
-    positions.setflags(write=False)
-    return positions
+    return bank, word
 
 
 def to_banks(cells: np.ndarray, layout: ArrayLayout, dtype: str) -> np.ndarray:
     """An array's cells in bank order; the cells themselves where the two orders are one."""
-    positions = bank_positions(layout)
+    positions = arrangement(layout).positions
     if positions is None:
         return cells
     flat = _flat(cells, dtype)
@@ -74,7 +102,7 @@ def to_banks(cells: np.ndarray, layout: ArrayLayout, dtype: str) -> np.ndarray:
 
 def from_banks(banks: np.ndarray, cells: np.ndarray, layout: ArrayLayout, dtype: str) -> None:
     """Copy cells in bank order back into ``cells``."""
-    positions = bank_positions(layout)
+    positions = arrangement(layout).positions
     if positions is not None:
         _flat(cells, dtype)[:] = banks[positions]
 

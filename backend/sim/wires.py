@@ -14,11 +14,13 @@ class Evaluation:
     """How the driver evaluates the design.
 
     Attributes:
-        symbol: function of the same module to call with the base address, or
+        settle: function of the same module to call with the base address when the clock is low, or
             "" to call the function whose address the context holds.
+        edge: the function to call when the clock has risen.
     """
 
-    symbol: str = ""
+    settle: str = ""
+    edge: str = ""
 
 
 class Wires:
@@ -32,7 +34,8 @@ class Wires:
         self._context = context
         self._evaluation = evaluation
         self._base = function.load_pointer(self.field("base"))
-        if not evaluation.symbol:
+        self._seen: dict[str, str] = {}
+        if not evaluation.settle:
             self._eval = function.load_pointer(self.field("eval"))
             self._handle = function.load_pointer(self.field("handle"))
 
@@ -45,14 +48,18 @@ class Wires:
         return self._context.offset(name)
 
     def get(self, port: str) -> str:
-        """The value of a port, in its own width."""
-        width = self._ports.widths[port]
-        bits = self._ports.container(width)
-        value = self.f.load(self.f.offset(self._base, self._ports.offsets[port]), bits)
-        return self.f.resize(value, bits, width)
+        """The value of a port, in its own width; read once between two evaluations."""
+        port = self._ports.aliases.get(port, port)
+        if port not in self._seen:
+            width = self._ports.widths[port]
+            bits = self._ports.container(width)
+            value = self.f.load(self.f.offset(self._base, self._ports.offsets[port]), bits)
+            self._seen[port] = self.f.resize(value, bits, width)
+        return self._seen[port]
 
     def put(self, port: str, value: str) -> None:
         """Drive a port with a value of its width."""
+        self._seen.pop(port, None)
         width = self._ports.widths[port]
         bits = self._ports.container(width)
         address = self.f.offset(self._base, self._ports.offsets[port])
@@ -60,8 +67,10 @@ class Wires:
 
     def clock(self, level: int) -> None:
         """Set the clock and let the design settle."""
+        self._seen.clear()
         self.put("clk", self.f.constant(level, 1))
-        if self._evaluation.symbol:
-            self.f.call(self._evaluation.symbol, [(self._base, "!llvm.ptr")])
+        if self._evaluation.settle:
+            symbol = self._evaluation.edge if level else self._evaluation.settle
+            self.f.call(symbol, [(self._base, "!llvm.ptr")])
         else:
             self.f.call_pointer(self._eval, self._handle)

@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""A spatial transformer: model, training, quantisation, bit-exact reference, accelerator."""

@@ -30,13 +30,16 @@ ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
 
-def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any:
+def make_region(
+    config: GPTConfig, lanes: int, block: int, prefetch: int, observe: bool = False
+) -> Any:
     """The accelerator as a dataflow region, ready to be scheduled.
 
     Args:
         lanes: multipliers of the linear engine; divides every layer's outputs.
         block: most tokens of one step.
         prefetch: words the weight FIFO holds.
+        observe: also write every int32 accumulator of the step to the ``seen`` arrays.
     """
     check_lanes(config, lanes)
     LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
@@ -50,6 +53,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
     WORDS = int((job_depth * job_tiles).sum())
     OUTPUTS = sum(j.outputs for j in jobs)
     NORMS = 2 * LAYERS + 1
+    SEEN = 1 if observe else 0
 
     @df.region()
     def gpt_step(
@@ -67,6 +71,9 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
         keys: int8[LAYERS, HEADS, CTX, HD],
         values: int8[LAYERS, HEADS, CTX, HD],
         logits: float32[BLOCK, VOCAB],
+        products_seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
+        scores_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
+        sums_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
     ):
         words: Stream[UInt(8 * P), PREFETCH]
         inputs: Stream[int8, 16]
@@ -127,8 +134,12 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                     else:
                         k = k + 1
 
-        @df.kernel(mapping=[1], args=[scales, biases])
-        def rescale(scale: float32[OUTPUTS], bias: float32[OUTPUTS]):
+        @df.kernel(mapping=[1], args=[scales, biases, products_seen])
+        def rescale(
+            scale: float32[OUTPUTS],
+            bias: float32[OUTPUTS],
+            seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
+        ):
             word: UInt(32 * P) = 0
             for t in range(OUTPUTS // P):
                 for b in range(count):
@@ -138,6 +149,8 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                         else:
                             word = word >> 32
                         acc: int32 = word[0:32]
+                        with allo.meta_if(SEEN == 1):
+                            seen[b, t * P + lane] = acc
                         wide: float32 = acc
                         value: float32 = wide * scale[t * P + lane] + bias[t * P + lane]
                         results.put(value)
@@ -146,6 +159,7 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
             mapping=[1],
             args=[
                 tokens, token_table, position_table, gains, shifts, factors, keys, values, logits,
+                scores_seen, sums_seen,
             ],
         )  # fmt: skip
         def vector(
@@ -158,6 +172,8 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
             key_cache: int8[LAYERS, HEADS, CTX, HD],
             value_cache: int8[LAYERS, HEADS, CTX, HD],
             out: float32[BLOCK, VOCAB],
+            scores_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
+            sums_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
         ):
             x: float32[BLOCK, D]
             delta: float32[BLOCK, D]
@@ -189,8 +205,17 @@ def make_region(config: GPTConfig, lanes: int, block: int, prefetch: int) -> Any
                             else:
                                 value_cache[layer, head, start + b, n % HD] = value
 
-                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
-                    queries, key_cache, value_cache, factor, layer, start, count, small
+                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
+                    queries,
+                    key_cache,
+                    value_cache,
+                    factor,
+                    layer,
+                    start,
+                    count,
+                    small,
+                    scores_out,
+                    sums_out,
                 )
                 for b in range(count):
                     for send_p in range(D):

@@ -8,7 +8,7 @@ ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
 
-def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
+def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
     queries: int8[BLOCK, HEADS, HD],
     keys: int8[LAYERS, HEADS, CTX, HD],
     values: int8[LAYERS, HEADS, CTX, HD],
@@ -17,6 +17,8 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
     start: int32,
     rows: int32,
     small: int8[BLOCK, KMAX],
+    scores_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX]",
+    sums_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD]",
 ):
     # Every query of the block against the cache: small = softmax(q k) v, as int8.
     scores: int32[HEADS, CTX]
@@ -35,6 +37,8 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
             for cs in range(HD):
                 dot = dot + queries[b, h, cs] * keys[layer, h, j, cs]
             scores[h, j] = dot
+            with allo.meta_if(SEEN == 1):
+                scores_seen[layer * BLOCK + b, h, j] = dot
             best = dot if j == 0 else max(best, dot)
             peak[h] = best
             if j == last:
@@ -78,6 +82,8 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX](
         for head in range(HEADS):
             for c in range(HD):
                 mixed: float32 = summed[head, c]
+                with allo.meta_if(SEEN == 1):
+                    sums_seen[layer * BLOCK + b, head, c] = summed[head, c]
                 wide: float32 = mixed * inverse[head]
                 clamped: float32 = min(max(wide, -127.0), 127.0)
                 rounded: float32 = (clamped + ROUND) - ROUND

@@ -26,22 +26,28 @@ class Design:
         prefetch: words of weights the loader may be ahead.
         gelu_ii: cycles between two GELU values; the linear engine makes ``lanes`` a
             hidden width's worth of cycles, so a slower, smaller unit loses nothing.
+        observe: write every int32 accumulator to arrays of the host, for checking.
     """
 
     lanes: int = 8
     block: int = 16
     prefetch: int = 64
     gelu_ii: int = 1
+    observe: bool = False
 
 
 def schedule(config: GPTConfig, design: Design) -> Any:
     """The region with its schedule applied, kernels below it first."""
-    s = make_region(config, design.lanes, design.block, design.prefetch)
+    s = make_region(config, design.lanes, design.block, design.prefetch, design.observe)
     norms, width = 2 * config.layers + 1, max(config.d, config.ffn)
     sizes = [config.d, norms, design.block, width]
     s.compose(schedule_norm(allo.customize(norm, instantiate=sizes)))
     shape = [config.layers, config.heads, config.head_dim, config.context]
-    s.compose(schedule_attend(allo.customize(attend, instantiate=[*shape, design.block, width])))
+    s.compose(
+        schedule_attend(
+            allo.customize(attend, instantiate=[*shape, design.block, width, int(design.observe)])
+        )
+    )
     s.partition("linear_0:acc")
     s.unroll("linear_0:p")
     for loop in ("loader_0:load", "linear_0:fill", "linear_0:mac", "rescale_0:lane"):
@@ -59,7 +65,7 @@ def memories_and_session(
     weights: QuantizedWeights, design: Design, module: Any
 ) -> tuple[Memories, Session]:
     """Memories filled with the weights, and a session that runs ``module`` on them."""
-    memories = make_memories(weights, design.lanes, design.block)
+    memories = make_memories(weights, design.lanes, design.block, design.observe)
     return memories, Session(
         weights.config, module, memories, lambda: getattr(module, "cycles", None)
     )

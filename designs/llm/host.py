@@ -46,6 +46,9 @@ class Memories:
     keys: np.ndarray
     values: np.ndarray
     logits: np.ndarray
+    products_seen: np.ndarray
+    scores_seen: np.ndarray
+    sums_seen: np.ndarray
 
     def arguments(self) -> tuple[np.ndarray, ...]:
         return (
@@ -55,6 +58,9 @@ class Memories:
             self.keys,
             self.values,
             self.logits,
+            self.products_seen,
+            self.scores_seen,
+            self.sums_seen,
         )
 
 
@@ -70,7 +76,9 @@ def word_array(words: list[int], bits: int) -> np.ndarray:
     return np.frombuffer(raw, dtype=get_np_struct_type(bits)).copy()
 
 
-def make_memories(weights: QuantizedWeights, lanes: int, block: int) -> Memories:
+def make_memories(
+    weights: QuantizedWeights, lanes: int, block: int, observe: bool = False
+) -> Memories:
     """Memories with the weights in streaming order and an empty cache."""
     config = weights.config
     cache = (config.layers, config.heads, config.context, config.head_dim)
@@ -85,6 +93,7 @@ def make_memories(weights: QuantizedWeights, lanes: int, block: int) -> Memories
         shift,
         layer_factors(weights),
     )
+    rows = config.layers * block if observe else 1
     return Memories(
         tokens=np.zeros(block, np.int32),
         weights=word_array(weight_words(weights, lanes), 8 * lanes),
@@ -92,6 +101,9 @@ def make_memories(weights: QuantizedWeights, lanes: int, block: int) -> Memories
         keys=np.zeros(cache, np.int8),
         values=np.zeros(cache, np.int8),
         logits=np.zeros((block, config.vocab), np.float32),
+        products_seen=np.zeros((block if observe else 1, len(scale)), np.int32),
+        scores_seen=np.zeros((rows, config.heads, config.context), np.int32),
+        sums_seen=np.zeros((rows, config.heads, config.head_dim), np.int32),
     )
 
 

@@ -1,1 +1,1 @@
-"""TODO: written by the part that owns it."""
+"""Passes over the core IR that every target shares: bulk operations, unrolling, scalar functions."""

@@ -9,10 +9,11 @@ bit, predicted against measured cycles. The status is 1 when anything differs.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,6 +41,7 @@ class Outcome:
         equal: comparison (``"cpu"``, ``"csim"``, ``"rtl"``) to whether all inputs agreed.
         seconds: step to its time.
         errors: step to what went wrong.
+        tell: hears of every step that ends.
     """
 
     design: Design
@@ -47,6 +49,7 @@ class Outcome:
     seconds: dict[str, float] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
     step: str = "waiting"
+    tell: Callable[[str], None] = lambda _: None
     predicted: int | None = None
     measured: list[int] = field(default_factory=list)
     utilisation: float | None = None
@@ -73,6 +76,7 @@ class Outcome:
             self.errors[step] = f"{type(error).__name__}: {error}"
         finally:
             self.seconds[step] = time.perf_counter() - began
+            self.tell(f"{self.design.name}: {step} {self.seconds[step]:.2f} s")
 
 
 def same_bits(left: np.ndarray, right: np.ndarray) -> bool:
@@ -213,14 +217,25 @@ def _arguments() -> argparse.Namespace:
 
 
 def show(runs: list[Run], console: Console) -> None:
-    """Run everything under a table that fills as results come."""
+    """Run everything under a table that fills as results come; line by line where none can be drawn."""
     outcomes = [run.outcome for run in runs]
-    waiting: list[Future[None]] = []
+    if not console.is_terminal:
+        for outcome in outcomes:
+            outcome.tell = functools.partial(console.print, style="dim", highlight=False)
+        work(runs)
+        console.print(table_of(outcomes))
+        return
     with Live(console=console, refresh_per_second=4, get_renderable=lambda: table_of(outcomes)):
-        for run in runs:
-            waiting += run.start()
-        for future in waiting:
-            future.result()
+        work(runs)
+
+
+def work(runs: list[Run]) -> None:
+    """Start every design, and wait for all that was queued."""
+    waiting: list[Future[None]] = []
+    for run in runs:
+        waiting += run.start()
+    for future in waiting:
+        future.result()
 
 
 def tell(outcomes: list[Outcome], folder: Path, seconds: float, console: Console) -> None:

@@ -1,14 +1,12 @@
 """Regions, kernels and streams: the core IR they become, and what the simulator makes of it."""
 
-
-
 import numpy as np
 import pytest
 
 import allo
 import allo.dataflow as df
 from allo.dialects.verify import verify
-from allo.ir.types import ConstExpr, Stream, UInt, float32, index, int8, int16, int32
+from allo.ir.types import ConstExpr, Stateful, Stream, UInt, float32, index, int8, int16, int32
 
 RNG = np.random.default_rng(11)
 M, N, P = 4, 8, 3
@@ -294,3 +292,56 @@ def test_names_of_the_compiler_refuse_to_run(name):
     arguments = {"get_pid": (), "gather": ([],), "scatter": ([], [])}[name]
     with pytest.raises(NotImplementedError, match=rf"{name}\(\)"):
         getattr(df, name)(*arguments)
+
+
+def test_many_instances_share_a_function():
+    """Instances that differ only in constants of subscripts become calls with index arguments."""
+    extents = (6, 6)
+
+    @df.region()
+    def top(A: int32[6, 7], B: int32[6, 6]):
+        pipes: Stream[int32, 1][6, 6]
+
+        @df.kernel(mapping=extents, args=[A])
+        def send(a: int32[6, 7]):
+            i, j = df.get_pid()
+            pipes[i, j].put(a[i, j + 1])
+
+        @df.kernel(mapping=extents, args=[B])
+        def receive(b: int32[6, 6]):
+            i, j = df.get_pid()
+            with allo.meta_if(i == j):
+                b[i, j] = pipes[i, j].get()
+            with allo.meta_else():
+                b[i, j] = pipes[i, j].get() + 10 * i
+
+    a = ints(6, 7)
+    expected = a[:, 1:] + 10 * np.arange(6, dtype=np.int32)[:, None] * (1 - np.eye(6, dtype=int))
+    np.testing.assert_array_equal(simulate(top, a, np.zeros((6, 6), np.int32))[1], expected)
+    made = df.customize(top)
+    names = list(made.func_args)
+    assert names == ["send_0_0"] + ["receive_0_0", "receive_0_1"] + [
+        f"receive_{i}_0" for i in range(1, 6)
+    ] + ["top"]
+    assert [x.name for x in made.func_args["send_0_0"]] == ["a", "pipes_0_0", "pid_0", "constant_1"]
+    assert str(made.module).count("call @send_0_0") == 36
+    assert len(df.customize(top, share=False).func_args) == 73
+
+
+def test_a_stateful_kernel_is_never_shared():
+    @df.region()
+    def top(A: int32[4]):
+        @df.kernel(mapping=[4], args=[A])
+        def count(a: int32[4]):
+            i = df.get_pid()
+            total: int32 @ Stateful = 0
+            total += 1
+            a[i] += total
+
+    made = df.customize(top, share=True)
+    assert len(made.func_args) == 5
+    module = made.build(target="simulator")
+    a = np.zeros(4, np.int32)
+    module(a)
+    module(a)
+    np.testing.assert_array_equal(a, [3, 3, 3, 3])

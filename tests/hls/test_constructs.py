@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from allo.dialects.storage import natural_dtype
+from allo.dialects.types import parse_type
+
 from .harness import build, function, module, same_as_cpu
 
 RNG = np.random.default_rng(11)
@@ -139,9 +142,6 @@ def test_constants_of_every_kind():
         body += f"memref.copy %{name}, %o_{name} : memref<{shape}> to memref<{shape}>\n"
     params = ",".join(f"%o_{n}: memref<{s}>" for n, (s, _) in kinds.items())
     text = module(*parts, function("top", params, body + "return", [t for _, t in kinds.values()]))
-    from allo.dialects.storage import natural_dtype
-    from allo.dialects.types import parse_type
-
     shapes = [tuple(int(d) for d in s.split("x")[:-1]) for s, _ in kinds.values()]
     args = [np.zeros(s, natural_dtype(parse_type(t))) for s, (_, t) in zip(shapes, kinds.values())]
     same_as_cpu(text, args)
@@ -274,29 +274,71 @@ def test_user_names_that_cpp_reserves():
         same_as_cpu(text, args, target=target)
 
 
-@pytest.mark.parametrize("kind", ["f32", "f64"])
-def test_math_functions_are_close_to_numpy(kind):
-    names = (
-        "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh atan erf rsqrt cbrt".split()
-    )
-    dtype = np.dtype(kind.replace("f", "float"))
-    body = "affine.for %i = 0 to 64 {\n%v = affine.load %x[%i] : memref<64x" + kind + ">\n"
-    for k, name in enumerate(names):
-        body += f"%r{k} = math.{name} %v : {kind}\n"
-        body += f"affine.store %r{k}, %o[{k}, %i] : memref<{len(names)}x64x{kind}>\n"
-    body += '} {loop_name = "i"}\nreturn'
-    params = f"%x: memref<64x{kind}>,%o: memref<{len(names)}x64x{kind}>"
-    text = module(function("top", params, body, [kind, kind]))
-    x = RNG.uniform(0.01, 3, 64).astype(dtype)
-    out = np.zeros((len(names), 64), dtype)
-    build(text)(x, out)
-    import math
+EXACT = "exp exp2 log log2 log10 sin cos tan tanh erf rsqrt sqrt powf".split()
+LIBRARY = "sinh cosh atan asin acos cbrt atan2".split()
 
-    references = {"erf": math.erf, "rsqrt": lambda v: 1 / math.sqrt(v), "cbrt": np.cbrt}
-    references["atan"] = math.atan
+
+@pytest.mark.parametrize("kind", ["f32", "f16", "bf16"])
+def test_math_functions_have_the_bits_of_the_cpu_build(kind):
+    count = 500
+    names = EXACT if kind == "bf16" else EXACT + LIBRARY
+    dtype = natural_dtype(parse_type(kind))
+    body = f"affine.for %i = 0 to {count} {{\n"
+    body += f"%v = affine.load %x[%i] : memref<{count}x{kind}>\n"
+    body += f"%w = affine.load %y[%i] : memref<{count}x{kind}>\n"
     for k, name in enumerate(names):
-        function_ = references.get(name) or getattr(np, name)
-        expected = [function_(float(v)) for v in x]
-        np.testing.assert_allclose(
-            out[k], expected, rtol=1e-6 if kind == "f32" else 1e-13, err_msg=name
-        )
+        operands = "%v, %w" if name in ("powf", "atan2") else "%v"
+        body += f"%r{k} = math.{name} {operands} : {kind}\n"
+        body += f"affine.store %r{k}, %o[{k}, %i] : memref<{len(names)}x{count}x{kind}>\n"
+    body += '} {loop_name = "i"}\nreturn'
+    arrays = f"%x: memref<{count}x{kind}>,%y: memref<{count}x{kind}>"
+    text = module(
+        function("top", f"{arrays},%o: memref<{len(names)}x{count}x{kind}>", body, [kind] * 3)
+    )
+    x = np.frombuffer(RNG.bytes(dtype.itemsize * count), dtype).copy()
+    x[::2] = (RNG.standard_normal(count // 2) * 3).astype(dtype)
+    y = (RNG.standard_normal(count) * 3).astype(dtype)
+    got, expected = (np.zeros((len(names), count), dtype) for _ in range(2))
+    build(text)(x, y, got)
+    build(text, "llvm")(x, y, expected)
+    nan = np.isnan(got) & np.isnan(expected)
+    raw = f"u{dtype.itemsize}"
+    for k, name in enumerate(names):
+        same = (got[k].view(raw) == expected[k].view(raw)) | nan[k]
+        assert same.all(), (name, x[np.argmin(same)], got[k][np.argmin(same)])
+
+
+def test_double_math_functions_are_close_to_numpy():
+    names = "exp exp2 expm1 log log2 log10 log1p sin cos tan tanh sinh cosh".split()
+    body = "affine.for %i = 0 to 64 {\n%v = affine.load %x[%i] : memref<64xf64>\n"
+    for k, name in enumerate(names):
+        body += f"%r{k} = math.{name} %v : f64\n"
+        body += f"affine.store %r{k}, %o[{k}, %i] : memref<{len(names)}x64xf64>\n"
+    body += '} {loop_name = "i"}\nreturn'
+    params = f"%x: memref<64xf64>,%o: memref<{len(names)}x64xf64>"
+    x, out = RNG.uniform(0.01, 3, 64), np.zeros((len(names), 64))
+    build(module(function("top", params, body, ["f64", "f64"])))(x, out)
+    for k, name in enumerate(names):
+        np.testing.assert_allclose(out[k], getattr(np, name)(x), rtol=1e-13, err_msg=name)
+
+
+def test_memory_binding():
+    body = """
+    %b = memref.alloc() {name = "buf"} : memref<4xi32, 18>
+    %u = memref.alloc() {name = "u"} : memref<4xi32, 32>
+    affine.for %i = 0 to 4 {
+      %v = affine.load %a[%i] : memref<4xi32, 48>
+      affine.store %v, %b[%i] : memref<4xi32, 18>
+      affine.store %v, %u[%i] : memref<4xi32, 32>
+    } {loop_name = "i", pipeline_ii = 2 : ui32, rewind, unroll = 4 : i32, dataflow}
+    return"""
+    text = module(function("top", "%a: memref<4xi32, 48>", body, ["i32"]))
+    lines = [line.strip() for line in build(text).hls_code.splitlines() if "#pragma" in line]
+    assert lines == [
+        "#pragma HLS bind_storage variable=a impl=lutram",
+        "#pragma HLS bind_storage variable=buf type=ram_2p impl=bram",
+        "#pragma HLS bind_storage variable=u impl=uram",
+        "#pragma HLS pipeline II=2 rewind",
+        "#pragma HLS unroll factor=4",
+        "#pragma HLS dataflow",
+    ]

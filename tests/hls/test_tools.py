@@ -207,7 +207,7 @@ class FakeRtl:
 
 @pytest.fixture
 def no_tool(monkeypatch):
-    monkeypatch.setattr("allo.backend.hls.availability.shutil.which", lambda name: None)
+    monkeypatch.setattr("allo.backend.hls.steps.find_tool", lambda backend: None)
 
 
 @pytest.fixture
@@ -253,3 +253,13 @@ def test_fallback_can_be_forbidden(no_tool, where):
         "help: install Vitis (https://www.xilinx.com/support/download.html) and source its "
         "settings64.sh, or leave out fallback=False to use Allo's own Verilog."
     )
+
+
+def test_open_road_by_the_verilog_compiler(no_tool):
+    """No fake: Allo's Verilog, simulated."""
+    mod = build(GEMM, "vitis_hls", "gemm", mode="cosim")
+    rng = np.random.default_rng(0)
+    a, b = rng.random((6, 10), np.float32), rng.random((10, 16), np.float32)
+    np.testing.assert_array_equal(mod(a, b), build(GEMM, "llvm", "gemm")(a, b))
+    assert mod.report.measured_cycles == mod.report.cycles
+    assert build(GEMM, "vitis_hls", "gemm", mode="csyn")().cycles == mod.report.cycles

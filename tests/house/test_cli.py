@@ -14,6 +14,17 @@ from allo.cli import main
 from allo.cli.doctor import Need
 from allo.dialects.report import DesignReport, FunctionReport, LoopReport, MemoryReport
 
+ROOT = Path(__file__).resolve().parents[2]
+KERNEL = """from allo.ir.types import int32
+
+
+def twice(A: int32[4]) -> int32[4]:
+    B: int32[4]
+    for i in range(4):
+        B[i] = A[i] + A[i]
+    return B
+"""
+
 
 def sample_report() -> DesignReport:
     inner = LoopReport("S.k", "g.py:3:5", 8, 2, 12, 26, True, "port of B")
@@ -68,6 +79,46 @@ def test_build_of_a_missing_file_says_so(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().err == (
         "AlloError: There is no file nowhere.py.\nhelp: give FILE.py:FUNCTION.\n"
     )
+
+
+def test_build_of_a_designs_file_points_to_its_module(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", f"{ROOT}/designs/polybench/gemm.py:schedule"]) == 1
+    assert capsys.readouterr().err == (
+        f"AlloError: {ROOT}/designs/polybench/gemm.py cannot be imported: attempted relative import "
+        "with no known parent package.\n"
+        "help: a file of a package is named as a module: package.module:FUNCTION.\n"
+    )
+
+
+def test_build_without_a_function_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["build", "kernel.py"]) == 1
+    assert capsys.readouterr().err == (
+        "AlloError: 'kernel.py' names no function.\nhelp: write FILE.py:FUNCTION.\n"
+    )
+
+
+def test_build_writes_verilog_and_a_report_that_can_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, figures, page = tmp_path / "g.sv", tmp_path / "g.json", tmp_path / "g.html"
+    design = "allo.designs.polybench.gemm_i8:schedule"
+    assert main(["build", design, "-o", str(text), "--report", str(figures)]) == 0
+    assert "module gemm_i8(" in text.read_text()
+    assert main(["report", str(figures)]) == 0
+    assert "gemm_i8" in capsys.readouterr().out
+    assert main(["report", str(figures), "--html", str(page)]) == 0
+    assert page.read_text().lower().startswith("<!doctype html>")
+
+
+def test_build_prints_a_kernels_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "kernel_file.py"
+    file.write_text(KERNEL)
+    assert main(["build", f"{file}:twice", "--target", "vhls"]) == 0
+    assert "void twice(" in capsys.readouterr().out
+    file.write_text(KERNEL.replace("A[i] + A[i]", "A[i] + missing"))
+    assert main(["build", f"{file}:twice", "--target", "vhls"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"UnknownNameError: {file}:7:23: The name 'missing' is not defined.\n")
 
 
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:

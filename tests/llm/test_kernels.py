@@ -50,7 +50,7 @@ def expected_attention(q, k, v, factors, start, rows):
 
 @pytest.mark.parametrize("start", [0, 5, CTX - BLOCK])
 def test_attention_equals_the_reference_on_cpu_and_rtl(start: int):
-    s = allo.customize(attend, instantiate=[2, HEADS, HD, CTX, BLOCK, WIDTH])
+    s = allo.customize(attend, instantiate=[2, HEADS, HD, CTX, BLOCK, WIDTH, 1])
     rng = np.random.default_rng(start)
     q = rng.integers(-127, 128, (BLOCK, HEADS, HD)).astype(np.int8)
     k, v = rng.integers(-127, 128, (2, 2, HEADS, CTX, HD)).astype(np.int8)
@@ -58,12 +58,18 @@ def test_attention_equals_the_reference_on_cpu_and_rtl(start: int):
     expected = expected_attention(q, k[1], v[1], factors[1], start, BLOCK)
     for build in builds(schedule_attend(s)):
         small = np.zeros((BLOCK, WIDTH), np.int8)
-        build(q, k, v, factors, 1, start, BLOCK, small)
+        scores = np.zeros((2 * BLOCK, HEADS, CTX), np.int32)
+        sums = np.zeros((2 * BLOCK, HEADS, HD), np.int32)
+        build(q, k, v, factors, 1, start, BLOCK, small, scores, sums)
+        exact = np.einsum("bhc,hjc->bhj", q.astype(int), k[1].astype(int))
+        for b in range(BLOCK):
+            n = start + b + 1
+            assert np.array_equal(scores[BLOCK + b, :, :n], exact[b, :, :n])
         assert np.array_equal(small[:, : HEADS * HD], expected)
 
 
 def test_attention_reads_one_key_a_cycle():
-    s = schedule_attend(allo.customize(attend, instantiate=[2, HEADS, HD, CTX, BLOCK, WIDTH]))
+    s = schedule_attend(allo.customize(attend, instantiate=[2, HEADS, HD, CTX, BLOCK, WIDTH, 0]))
     report = s.build(target="verilog").report
     loops = {loop.name.split(".")[-1]: loop for loop in report.functions[-1].loops[0].children}
     assert {name: loops[name].ii for name in ("score", "weigh", "mix")} == dict.fromkeys(

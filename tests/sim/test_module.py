@@ -7,7 +7,8 @@ import json
 import numpy as np
 import pytest
 
-from allo.backend.sim import RTLModule, build
+from allo.backend.rtl._circt import export_verilog
+from allo.backend.sim import MemoryChannel, RTLModule, SimulationOptions, build
 from allo.dialects.boundary import Parameter, Signature
 from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning, SimulationError
 from allo.dialects.partition import Partition
@@ -21,7 +22,7 @@ def vector_module(width=32, shape=(3, 8), **options):
     dtype = parse_type(f"ui{width}")
     arguments = tuple(Parameter(n, dtype, shape, None, n == "C") for n in "ABC")
     design = designs.vector_add(width, shape, Partition.Block)
-    return RTLModule(design, Signature("vadd", arguments, ()), **options)
+    return RTLModule(design, Signature("vadd", arguments, ()), SimulationOptions(**options))
 
 
 def adder_module(**options):
@@ -29,7 +30,7 @@ def adder_module(**options):
     number = parse_type("ui13")
     arguments = (Parameter("a", number, None), Parameter("b", number, None))
     signature = Signature("adder", arguments, (Parameter("result", number, None),))
-    return RTLModule(design, signature, **options)
+    return RTLModule(design, signature, SimulationOptions(**options))
 
 
 @pytest.fixture(scope="module", params=["verilator", "jit"])
@@ -146,18 +147,19 @@ def test_a_limit_for_one_run(vadd):
         vadd(a, a, a.copy(), max_cycles=3)
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3))])
+@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3)), ("i24", (4, 5))])
 def test_stream_arguments_are_arrays(kind, shape):
     element = parse_type(kind)
     block = int(np.prod(shape))
-    design = designs.stream_adder(40, element.bits * block)
+    design = designs.stream_adder(40, element.bits * block, element=kind)
+    number = UInt(element.bits * block)
     stream = Stream(element, shape, 2)
     arguments = (
-        Parameter("n", UInt(element.bits * block), None),
+        Parameter("n", number, None),
         Parameter("x", stream, None),
         Parameter("y", stream, None),
     )
-    module = RTLModule(design, Signature("offset", arguments, ()), simulator="jit")
+    module = RTLModule(design, Signature("offset", arguments, ()), SimulationOptions("jit"))
     low, high = (-(1 << 23), 1 << 23) if kind == "i24" else (0, 1 << 31)
     x = np.random.default_rng(1).integers(low, high, (40, *shape))
     x = x.astype(np.uint32 if kind == "ui32" else np.int32)
@@ -189,3 +191,45 @@ def test_fst_without_its_headers_says_what_to_install(monkeypatch, tmp_path):
         "FST waveforms need the headers of lz4 and zlib, which are not installed.\n"
         "help: run `apt-get install liblz4-dev zlib1g-dev`, or write a .vcd file instead."
     )
+
+
+def test_a_variant_is_the_same_design_in_another_world(vadd):
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(0, 1 << 32, size=(2, 3, 8), dtype=np.uint32)
+    ideal, slow = np.zeros_like(a), np.zeros_like(a)
+    vadd(a, b, ideal)
+    cycles = vadd.cycles
+    tried = vadd.variant(memory={"A": MemoryChannel("m", 1)}, simulator="jit")
+    tried(a, b, slow)
+    np.testing.assert_array_equal(slow, ideal)
+    assert tried.cycles > 90 > cycles == vadd.cycles == vadd.report.measured_cycles
+    assert tried.options.simulator == "jit" and vadd.options.memory is None
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "jit"])
+def test_first_contents_of_registers_do_not_matter_after_reset(simulator):
+    rng = np.random.default_rng(6)
+    a, b = rng.integers(0, 1 << 32, size=(2, 3, 8), dtype=np.uint32)
+    for seed in (1, 2):
+        c = np.zeros_like(a)
+        module = vector_module(simulator=simulator, randomize=seed)
+        module(a, b, c)
+        np.testing.assert_array_equal(c, a + b)
+
+
+@pytest.mark.parametrize("simulator", ["verilator", "jit"])
+def test_a_register_without_reset_shows_when_its_first_content_is_random(simulator):
+    design = designs.scalar_adder(13)
+    design.hw_text = design.hw_text.replace(
+        "%r = seq.compreg %sum, %clk : i13",
+        "%keep = seq.compreg %keep, %clk : i13\n"
+        "  %mixed = comb.add %sum, %keep : i13\n"
+        "  %r = seq.compreg %mixed, %clk : i13",
+    )
+    design.verilog = export_verilog(design.hw_text)
+    number = parse_type("ui13")
+    arguments = (Parameter("a", number, None), Parameter("b", number, None))
+    signature = Signature("adder", arguments, (Parameter("result", number, None),))
+    module = RTLModule(design, signature, SimulationOptions(simulator, randomize=3))
+    found = [module(1, 2)] + [module.variant(randomize=seed)(1, 2) for seed in (4, 5)]
+    assert len(set(found)) == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from .. import operations as ops
 from ..affine import Affine, constant
@@ -87,21 +88,20 @@ def may_leave(node: ast.AST) -> bool:
     return bool(exits(node))
 
 
-def exits(node: ast.AST) -> set[type]:
+@lru_cache(maxsize=8192)
+def exits(node: ast.AST) -> frozenset[type]:
     """The kinds of exits (Break, Continue) of the enclosing loop inside a statement."""
     if isinstance(node, (ast.Break, ast.Continue)):
-        return {type(node)}
-    if isinstance(node, (ast.For, ast.While, ast.FunctionDef)):
-        return set()
-    found: set[type] = set()
-    for child in ast.iter_child_nodes(node):
-        found |= exits(child)
-    return found
+        return frozenset((type(node),))
+    if not isinstance(node, (ast.If, ast.With)):
+        return frozenset()
+    inside = [*node.body, *getattr(node, "orelse", ())]
+    return frozenset().union(*(exits(child) for child in inside))
 
 
-def body_exits(nodes: list[ast.stmt]) -> set[type]:
+def body_exits(nodes: list[ast.stmt]) -> frozenset[type]:
     """The kinds of exits of a loop with this body."""
-    return set().union(*(exits(node) for node in nodes))
+    return frozenset().union(*(exits(node) for node in nodes))
 
 
 def new_flag(ctx: FunctionContext, name: str, node: ast.AST) -> Var:

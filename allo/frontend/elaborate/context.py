@@ -93,7 +93,7 @@ class ModuleContext:
     stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
     stateful_counts: dict[str, int] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
-    unroll: bool = True
+    share: bool | None = None
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""

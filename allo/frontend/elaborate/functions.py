@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -290,7 +291,8 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
     ctx.bind(argument.arg, var)
 
 
-def _assigned_names(tree: ast.FunctionDef) -> set[str]:
+@lru_cache(maxsize=1024)
+def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
     """Names the body assigns, bits of scalars (``x[0] = 1``) included."""
     found: set[str] = set()
     pending: list[ast.AST] = list(tree.body)
@@ -307,7 +309,7 @@ def _assigned_names(tree: ast.FunctionDef) -> set[str]:
             if isinstance(base, ast.Name):
                 found.add(base.id)
         pending.extend(ast.iter_child_nodes(node))
-    return found
+    return frozenset(found)
 
 
 def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:

@@ -262,7 +262,9 @@ def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
     ctx.bind(counter.name, IterBinding(value, it.place))
 
 
-def _body(ctx: FunctionContext, node: ast.For | ast.While, stop: set, flags: dict) -> None:
+def _body(
+    ctx: FunctionContext, node: ast.For | ast.While, stop: frozenset[type], flags: dict
+) -> None:
     """The body in a scope of its own, guarded by the break flag, with a fresh continue flag."""
     place = ctx.place(node)
     guarded = isinstance(node, ast.For) and ast.Break in stop

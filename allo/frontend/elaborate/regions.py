@@ -27,7 +27,7 @@ from ..tree import (
     StreamRef,
     Var,
 )
-from . import functions, statements
+from . import functions, sharing, statements
 from .annotations import Declared
 from .context import FunctionContext, StreamBinding, as_int
 
@@ -206,11 +206,26 @@ def _instances(ctx: FunctionContext, state: RegionState) -> list[Call]:
     for node, decorator in state.kernels:
         mapping = _mapping(ctx, node, decorator)
         taken = _region_arguments(ctx, node, decorator)
-        for pid in itertools.product(*(range(extent) for extent in mapping)):
-            call = _instance(ctx, state, node, decorator, pid, taken)
-            if call is not None:
-                calls.append(call)
+        pids = itertools.product(*(range(extent) for extent in mapping))
+        built = (_instance(ctx, state, node, decorator, pid, taken) for pid in pids)
+        instances = [i for i in built if i is not None]
+        if _shares(ctx, len(instances)):
+            sharing.share(ctx.module, instances)
+        calls += [_call(ctx, instance) for instance in instances]
     return calls
+
+
+def _shares(ctx: FunctionContext, count: int) -> bool:
+    wanted = ctx.module.share
+    return count > sharing.SHARE_ABOVE if wanted is None else wanted
+
+
+def _call(ctx: FunctionContext, instance: sharing.Instance) -> Call:
+    info = instance.info
+    if info.name not in ctx.info.calls:
+        ctx.info.calls.append(info.name)
+    assert info.place is not None
+    return Call(info.place, info.name, (*instance.arguments, *instance.extra), ())
 
 
 def _keyword(decorator: ast.Call, name: str, position: int) -> ast.expr | None:
@@ -289,7 +304,7 @@ def _instance(
     decorator: ast.Call,
     pid: tuple[int, ...],
     taken: Taken,
-) -> Call | None:
+) -> sharing.Instance | None:
     """Build one instance; None when nothing is left of it."""
     plain = ctx.info.name == ctx.info.origin
     suffix = [] if plain else [ctx.info.name]
@@ -329,9 +344,7 @@ def _instance(
     for var, parameter in zip((v for v, _ in taken), function.params, strict=False):
         if parameter in function.written:
             ctx.write(var)
-    ctx.info.calls.append(info.name)
-    assert info.place is not None
-    return Call(info.place, info.name, tuple(arguments), ())
+    return sharing.Instance(info, function, arguments)
 
 
 def _erase(ctx: FunctionContext, info: FunctionInfo) -> None:

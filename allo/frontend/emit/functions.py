@@ -150,7 +150,7 @@ class FunctionEmitter:
             return
         value = self.value
         attributes = {
-            "name": self.types.string(var.name),
+            "name": self.types.string(var.name or "array"),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
         }
         if is_unsigned(var.dtype):
@@ -191,7 +191,7 @@ class FunctionEmitter:
         value = self.value
         stored = value.emit(statement.value)
         name, operands, attributes = value.access(statement.var, statement.indices, statement.place)
-        attributes["to"] = self.types.string(statement.var.name)
+        attributes["to"] = self.types.string(statement.var.name or "array")
         if is_unsigned(statement.var.dtype):
             attributes["unsigned"] = self.types.unit
         value.op(f"{name}.store", [], [stored, *operands], statement.place, attributes)

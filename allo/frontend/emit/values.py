@@ -178,7 +178,7 @@ class ValueEmitter:
 
     def _load(self, expr: Load) -> ir.Value:
         name, operands, attributes = self.access(expr.var, expr.indices, expr.place)
-        attributes["from"] = self.types.string(expr.var.name)
+        attributes["from"] = self.types.string(expr.var.name or "array")
         if is_unsigned(expr.dtype):
             attributes["unsigned"] = self.types.unit
         return self.value_op(

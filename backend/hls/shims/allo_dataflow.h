@@ -206,6 +206,22 @@ static inline void run_region(int first, int count, const std::function<void(int
   state.scheduler = nullptr;
 }
 
+// The streams of one run. They live until it ends, so that a region needs no code to clean up.
+class Pool {
+  std::vector<std::unique_ptr<Channel>> streams_;
+
+ public:
+  static Pool &here() {
+    static thread_local Pool pool;
+    return pool;
+  }
+  template <typename S> S &make(int id, size_t depth) {
+    S *stream = new S(id, depth);
+    streams_.emplace_back(stream);
+    return *stream;
+  }
+};
+
 // Note where in the program the running process is, for reports.
 static inline void at(int site) {
   Process *me = running();

@@ -15,6 +15,8 @@ from .pipeline import MARGIN, pipeline
 from .spec import Operator, Resources
 from .timing import critical_path, live_nodes, total_resources
 
+SYNTHESIS = 0.82
+"""Lookup tables and flip-flops that synthesis leaves of those drawn in a unit, as measured."""
 _INTEGER = re.compile(r"i([1-9][0-9]*)")
 
 
@@ -154,7 +156,9 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
         name=drawing.name,
         latency=plan.latency,
         delay_ns=round(plan.first_ns, 3),
-        resources=Resources(ceil(cost.lut), plan.register_bits, cost.dsp, cost.bram),
+        resources=Resources(
+            ceil(SYNTHESIS * cost.lut), ceil(SYNTHESIS * plan.register_bits), cost.dsp
+        ),
         shareable=drawing.shareable is not False,
         operand_widths=request.widths,
         result_width=net.nodes[net.output].width,

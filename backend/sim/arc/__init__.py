@@ -47,13 +47,20 @@ class ArcEngine:
             offsets=model.ports,
             widths={port.name: port.width for port in top_ports(design)},
             container=container,
+            aliases=model.aliases,
         )
-        driver = DriverEmitter(design, options.outside, ports, Evaluation(model.eval)).emit()
+        driver = DriverEmitter(
+            design, options.outside, ports, Evaluation(model.settle, model.edge)
+        ).emit()
         text = f"{model.text}\n{driver.text}"
         level = 2 if text.count("\n") < OPTIMISE_LINES else 0
         native = NativeModule(text, level)
         return DrivenModel(
-            design, options.outside, driver, native, _Instance(model, native).evaluated()
+            design,
+            options.outside,
+            driver,
+            native,
+            _Instance(model, native).evaluated(options.randomize),
         )
 
 
@@ -64,10 +71,12 @@ class _Instance:
     model: ArcModel
     native: NativeModule
 
-    def evaluated(self) -> Evaluated:
+    def evaluated(self, seed: int | None) -> Evaluated:
         memory = np.zeros(self.model.size + ALIGNMENT, dtype=np.uint8)
         skip = -memory.ctypes.data % ALIGNMENT
         state = memory[skip : skip + self.model.size]
+        if seed is not None:
+            self._randomize(state, np.random.default_rng(seed))
         if self.model.initial:
             self.native.function(self.model.initial)(state.ctypes.data)
         return Evaluated(
@@ -77,3 +86,17 @@ class _Instance:
             close=lambda: None,
             peek=lambda: self.model.registers_of(state),
         )
+
+    def _randomize(self, state: np.ndarray, rng: np.random.Generator) -> None:
+        """Fill registers and memories with random values of their widths."""
+        for offset, bits in self.model.registers.values():
+            _put_random(state, offset, bits, rng)
+        for offset, words, bits, stride in self.model.memories:
+            for word in range(words):
+                _put_random(state, offset + word * stride, bits, rng)
+
+
+def _put_random(state: np.ndarray, offset: int, bits: int, rng: np.random.Generator) -> None:
+    size = -(-bits // 8)
+    value = int.from_bytes(rng.bytes(size), "little") & ((1 << bits) - 1)
+    state[offset : offset + size] = np.frombuffer(value.to_bytes(size, "little"), np.uint8)

@@ -13,6 +13,8 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.cache import cache_dir, content_key, publish
 from allo.dialects.diagnostics import BuildError
 
+from .split import split_model
+
 # Instances must go first: what is left of them would silently count as external.
 _FLATTEN = ("hw-flatten-modules",)
 _TO_STATE = (
@@ -40,8 +42,10 @@ _TO_STATE = (
     "canonicalize",
     "cse",
 )
+_CLEAN = ("canonicalize", "cse")
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
+_MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +54,25 @@ class ArcModel:
 
     Attributes:
         text: functions in the llvm dialect.
-        eval: name of ``void eval(state)``; ``initial``: of ``void initial(state)``, or "".
+        edge, settle: names of the functions of the state for a raised clock and for a low one;
+            one and the same where the model could not be split.
+        initial: name of the function that initialises the state, or "".
         size: bytes of state.
         ports: byte offset of each port of the top.
+        aliases: for each output the one of equal value that is kept.
         registers: byte offset and bits of each named register.
+        memories: byte offset, words, bits and bytes from word to word of each memory.
     """
 
     text: str
-    eval: str
+    edge: str
+    settle: str
     initial: str
     size: int
     ports: dict[str, int]
+    aliases: dict[str, str]
     registers: dict[str, tuple[int, int]]
+    memories: list[tuple[int, int, int, int]]
 
     def registers_of(self, state: np.ndarray) -> dict[str, int]:
         """The value of every register, by hierarchical name."""
@@ -79,7 +90,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "1")
+    key = content_key(design.top, text, *_TO_STATE, "3")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -91,6 +102,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
 def _read(text: str) -> ArcModel:
     data = json.loads(text)
     data["registers"] = {name: tuple(at) for name, at in data["registers"].items()}
+    data["memories"] = [tuple(about) for about in data["memories"]]
     return ArcModel(**data)
 
 
@@ -101,8 +113,10 @@ def _lower(top: str, text: str) -> ArcModel:
         _refuse_leftovers(module, top)
         _fold_resets(module)
         run_hw_passes(module, _TO_STATE)
-        size, ports, registers = _layout(module, top)
-        run_hw_passes(module, _TO_LLVM)
+        size, ports, registers = _layout(module)
+        memories = _memories(module)
+        split = split_model(module, top, {offset: name for name, offset in ports.items()})
+        run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
             f"CIRCT's arc cannot simulate {top}.",
@@ -113,11 +127,14 @@ def _lower(top: str, text: str) -> ArcModel:
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
-        eval=f"{top}_eval",
+        edge=f"{split.edge if split else top}_eval",
+        settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",
         size=size,
         ports=ports,
+        aliases=split.aliases if split else {},
         registers=registers,
+        memories=memories,
     )
 
 
@@ -186,13 +203,20 @@ def _is_zero(value: ir.Value) -> bool:
     return ir.IntegerAttr(owner.attributes["value"]).value == 0
 
 
-def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
+def _model_operations(module: ir.Module) -> list[ir.OpView]:
+    return list(_model(module).regions[0].blocks[0].operations)
+
+
+def _model(module: ir.Module) -> ir.OpView:
+    return next(op for op in module.body.operations if op.operation.name == "arc.model")
+
+
+def _layout(module: ir.Module) -> tuple[int, dict[str, int], dict[str, tuple[int, int]]]:
     """Size of the state, offsets of the ports, offsets and bits of the registers."""
-    model = next(op for op in module.body.operations if op.operation.name == "arc.model")
-    size = ir.IntegerAttr(model.attributes["storageBytes"]).value
+    size = ir.IntegerAttr(_model(module).attributes["storageBytes"]).value
     ports: dict[str, int] = {}
     registers: dict[str, tuple[int, int]] = {}
-    for op in model.regions[0].blocks[0].operations:
+    for op in _model_operations(module):
         name = op.operation.name
         if name in ("arc.root_input", "arc.root_output"):
             port = ir.StringAttr(op.attributes["name"]).value
@@ -204,3 +228,18 @@ def _layout(module: ir.Module, top: str) -> tuple[int, dict[str, int], dict[str,
                 offset = ir.IntegerAttr(op.attributes["offset"]).value
                 registers[register] = (offset, int(bits[1]))
     return size, ports, registers
+
+
+def _memories(module: ir.Module) -> list[tuple[int, int, int, int]]:
+    """Offset, words, bits and stride of every memory."""
+    found = []
+    for op in _model_operations(module):
+        if op.operation.name != "arc.alloc_memory":
+            continue
+        kind = _MEMORY.match(str(op.results[0].type))
+        if kind:
+            offset, stride = (
+                ir.IntegerAttr(op.attributes[name]).value for name in ("offset", "stride")
+            )
+            found.append((offset, int(kind[1]), int(kind[2]), stride))
+    return found

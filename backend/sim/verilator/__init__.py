@@ -44,7 +44,7 @@ class VerilatorEngine:
 
     def build(self, design: HardwareDesign, options: BuildOptions) -> DrivenModel:
         library = _Library(compile_model(design, options), options.wave)
-        instance = library.instance(design)
+        instance = library.instance(design, options.randomize)
         ports = PortMap(
             offsets=instance.offsets,
             widths={port.name: port.width for port in top_ports(design)},
@@ -70,8 +70,8 @@ class _Library:
         self._library.allo_new.restype = ctypes.c_void_p
         self._wave = wave
 
-    def instance(self, design: HardwareDesign) -> _Instance:
-        handle = self._library.allo_new()
+    def instance(self, design: HardwareDesign, seed: int | None) -> _Instance:
+        handle = self._library.allo_new(0 if seed is None else 1 + seed % (1 << 30))
         names = [port.name for port in top_ports(design)]
         addresses = (ctypes.c_void_p * len(names))()
         self._library.allo_ports(ctypes.c_void_p(handle), addresses)

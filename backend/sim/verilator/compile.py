@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -21,8 +22,6 @@ _VERILATE = (
     "-O3",
     "-fno-dfg",
     "--x-assign",
-    "fast",
-    "--x-initial",
     "fast",
     "--no-timing",
     "--output-split",
@@ -67,6 +66,13 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     return folder / LIBRARY
 
 
+def _settings(options: BuildOptions) -> str:
+    """Everything the verilated code depends on beside the design."""
+    initial = "fast" if options.randomize is None else "unique"
+    trace = (f"--trace-{options.wave}",) if options.wave else ()
+    return " ".join((*_VERILATE, "--x-initial", initial, *trace))
+
+
 def control_text(units: Sequence[SharedUnit]) -> str:
     """Verilator configuration that keeps each shared unit one function for all its instances.
 
@@ -93,11 +99,9 @@ def _verilate(
 ) -> None:
     (build / "design.sv").write_text(design.verilog)
     (build / "control.vlt").write_text(control)
-    trace = {"": (), "vcd": ("--trace-vcd",), "fst": ("--trace-fst",)}[options.wave]
     command = [
         str(verilator.program),
-        *_VERILATE,
-        *trace,
+        *_settings(options).split(),
         "--prefix",
         PREFIX,
         "--top-module",
@@ -144,8 +148,6 @@ def _unity(sources: Sequence[Path]) -> str:
 
 
 def _keep_only(folder: Path, name: str) -> None:
-    import shutil
-
     for entry in folder.iterdir():
         if entry.name == name:
             continue

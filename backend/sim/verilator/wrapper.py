@@ -10,13 +10,17 @@ _TRACE_CLASS = {"vcd": "VerilatedVcdC", "fst": "VerilatedFstC"}
 
 _TEMPLATE = """\
 struct AlloModel {{
-    VerilatedContext context;
-    {prefix} top{{&context, "TOP"}};
+    std::unique_ptr<VerilatedContext> context;
+    {prefix} top;
 {members}
+    explicit AlloModel(VerilatedContext* made) : context(made), top(made, "TOP") {{}}
 }};
 
-extern "C" void* allo_new() {{
-    auto* model = new AlloModel;
+extern "C" void* allo_new(int seed) {{
+    auto* context = new VerilatedContext;
+    context->randReset(seed ? 2 : 0);
+    if (seed) context->randSeed(seed);
+    auto* model = new AlloModel(context);
 {configure}
     return model;
 }}
@@ -55,8 +59,8 @@ extern "C" void allo_end_wave(void* handle) {
 
 # A half period of 5 ns: with the usual picosecond precision, 5000 units.
 _DUMP = """\
-    if (model->open) model->trace.dump(model->context.time());
-    model->context.timeInc(5000);"""
+    if (model->open) model->trace.dump(model->context->time());
+    model->context->timeInc(5000);"""
 
 
 def wrapper_text(ports: Sequence[str], wave: str) -> str:
@@ -68,7 +72,7 @@ def wrapper_text(ports: Sequence[str], wave: str) -> str:
     text = _TEMPLATE.format(
         prefix=PREFIX,
         members=f"    {_TRACE_CLASS[wave]} trace;\n    bool open = false;" if wave else "",
-        configure="    model->context.traceEverOn(true);\n    model->top.trace(&model->trace, 99);"
+        configure="    model->context->traceEverOn(true);\n    model->top.trace(&model->trace, 99);"
         if wave
         else "",
         dump=_DUMP if wave else "",

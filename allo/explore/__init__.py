@@ -1,1 +1,0 @@
-"""TODO: written by the part that owns it."""

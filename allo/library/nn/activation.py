@@ -1,0 +1,69 @@
+# mypy: ignore-errors
+"""Element-wise activations."""
+
+from __future__ import annotations
+
+import allo
+from allo.ir.types import int32
+
+from .._defaults import pipeline_innermost, scheduled_by
+
+
+def relu2d[Ty, H: int32, W: int32](X: Ty[H, W]) -> Ty[H, W]:
+    """``max(X, 0)`` of two dimensions."""
+    Z: Ty[H, W]
+    for h, w in allo.grid(H, W, name="relu"):
+        Z[h, w] = X[h, w] if X[h, w] > 0 else 0
+    return Z
+
+
+def relu3d[Ty, N: int32, L: int32, C: int32](X: Ty[N, L, C]) -> Ty[N, L, C]:
+    """``max(X, 0)`` of three dimensions."""
+    Z: Ty[N, L, C]
+    for n, l, c in allo.grid(N, L, C, name="relu"):
+        Z[n, l, c] = X[n, l, c] if X[n, l, c] > 0 else 0
+    return Z
+
+
+def relu4d[Ty, N: int32, C: int32, H: int32, W: int32](X: Ty[N, C, H, W]) -> Ty[N, C, H, W]:
+    """``max(X, 0)`` of four dimensions."""
+    Z: Ty[N, C, H, W]
+    for n, c, h, w in allo.grid(N, C, H, W, name="relu"):
+        Z[n, c, h, w] = X[n, c, h, w] if X[n, c, h, w] > 0 else 0
+    return Z
+
+
+def GeLU[Ty, L: int32, D: int32](X: Ty[L, D]) -> Ty[L, D]:
+    """``0.5 · x · (1 + tanh(0.797885 · (x + 0.044715 · x³)))``."""
+    Z: Ty[L, D]
+    for i, j in allo.grid(L, D, name="gelu"):
+        x: Ty = X[i, j]
+        inner: Ty = 0.797885 * (x + 0.044715 * x * x * x)
+        Z[i, j] = 0.5 * x * (1.0 + allo.tanh(inner))
+    return Z
+
+
+def schedule_relu2d(s):
+    """Pipeline the innermost loop."""
+    return pipeline_innermost(s)
+
+
+def schedule_relu3d(s):
+    """Pipeline the innermost loop."""
+    return pipeline_innermost(s)
+
+
+def schedule_relu4d(s):
+    """Pipeline the innermost loop."""
+    return pipeline_innermost(s)
+
+
+def schedule_gelu(s):
+    """Pipeline the innermost loop."""
+    return pipeline_innermost(s)
+
+
+scheduled_by(relu2d, schedule_relu2d)
+scheduled_by(relu3d, schedule_relu3d)
+scheduled_by(relu4d, schedule_relu4d)
+scheduled_by(GeLU, schedule_gelu)

@@ -1,0 +1,122 @@
+# mypy: ignore-errors
+"""Convolution and pooling over NCHW images, with stride and zero padding."""
+
+from __future__ import annotations
+
+import allo
+from allo.ir.types import int32
+
+from .._defaults import scheduled_by
+
+
+def conv2d[
+    Ty,
+    B: int32,
+    Cin: int32,
+    Cout: int32,
+    H: int32,
+    W: int32,
+    Kh: int32,
+    Kw: int32,
+    Oh: int32,
+    Ow: int32,
+    Sh: int32,
+    Sw: int32,
+    Pd0: int32,
+    Pd1: int32,
+](inp: Ty[B, Cin, H, W], kernel: Ty[Cout, Cin, Kh, Kw], bias: Ty[Cout]) -> Ty[B, Cout, Oh, Ow]:
+    """Two-dimensional convolution, stride ``Sh × Sw``, padding ``Pd0 × Pd1`` of zeros."""
+    Z: Ty[B, Cout, Oh, Ow]
+    for b, co, oh, ow in allo.grid(B, Cout, Oh, Ow, name="conv"):
+        acc: Ty = bias[co]
+        for ci, kh, kw in allo.reduction(Cin, Kh, Kw):
+            if (
+                oh * Sh + kh >= Pd0
+                and oh * Sh + kh < H + Pd0
+                and ow * Sw + kw >= Pd1
+                and ow * Sw + kw < W + Pd1
+            ):
+                acc += inp[b, ci, oh * Sh + kh - Pd0, ow * Sw + kw - Pd1] * kernel[co, ci, kh, kw]
+        Z[b, co, oh, ow] = acc
+    return Z
+
+
+def maxpool2d[
+    Ty,
+    B: int32,
+    C: int32,
+    H: int32,
+    W: int32,
+    K: int32,
+    Oh: int32,
+    Ow: int32,
+    S: int32,
+    Pd: int32,
+](inp: Ty[B, C, H, W]) -> Ty[B, C, Oh, Ow]:
+    """The greatest element of each ``K × K`` window; padding never wins."""
+    Z: Ty[B, C, Oh, Ow]
+    for b, c, oh, ow in allo.grid(B, C, Oh, Ow, name="maxpool"):
+        best: Ty = 0
+        empty: int32 = 1
+        for kh, kw in allo.grid(K, K, name="window"):
+            if (
+                oh * S + kh >= Pd
+                and oh * S + kh < H + Pd
+                and ow * S + kw >= Pd
+                and ow * S + kw < W + Pd
+            ):
+                x: Ty = inp[b, c, oh * S + kh - Pd, ow * S + kw - Pd]
+                if empty == 1 or x > best:
+                    best = x
+                empty = 0
+        Z[b, c, oh, ow] = best
+    return Z
+
+
+def avgpool2d[
+    Ty,
+    B: int32,
+    C: int32,
+    H: int32,
+    W: int32,
+    K: int32,
+    Oh: int32,
+    Ow: int32,
+    S: int32,
+    Pd: int32,
+](inp: Ty[B, C, H, W]) -> Ty[B, C, Oh, Ow]:
+    """The sum of each ``K × K`` window over ``K · K``; padding counts as zeros."""
+    Z: Ty[B, C, Oh, Ow]
+    for b, c, oh, ow in allo.grid(B, C, Oh, Ow, name="avgpool"):
+        acc: Ty = 0
+        for kh, kw in allo.reduction(K, K):
+            if (
+                oh * S + kh >= Pd
+                and oh * S + kh < H + Pd
+                and ow * S + kw >= Pd
+                and ow * S + kw < W + Pd
+            ):
+                acc += inp[b, c, oh * S + kh - Pd, ow * S + kw - Pd]
+        Z[b, c, oh, ow] = acc / (K * K)
+    return Z
+
+
+def schedule_conv2d(s):
+    """Pipeline the innermost loop of the window."""
+    s.pipeline(f"{s.top_func_name}:kw")
+    return s
+
+
+def schedule_maxpool2d(s):
+    """Pipeline the innermost loop of the window."""
+    return schedule_conv2d(s)
+
+
+def schedule_avgpool2d(s):
+    """Pipeline the innermost loop of the window."""
+    return schedule_conv2d(s)
+
+
+scheduled_by(conv2d, schedule_conv2d)
+scheduled_by(maxpool2d, schedule_maxpool2d)
+scheduled_by(avgpool2d, schedule_avgpool2d)

@@ -1,0 +1,127 @@
+# mypy: ignore-errors
+"""Layer norm and the inference form of batch norm."""
+
+from __future__ import annotations
+
+import allo
+from allo.ir.types import int32
+
+from .._defaults import pipeline_innermost, scheduled_by
+
+
+def layer_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D], beta: Ty[D]) -> Ty[L, D]:
+    """Normalise each row to mean 0 and variance 1 (eps 1e-5), then ``· gamma + beta``.
+
+    The variance is the mean of squared differences, not a difference of means, so rows far from
+    zero keep their digits.
+    """
+    Z: Ty[L, D]
+    mean: Ty[L]
+    var: Ty[L]
+    for i0 in range(L, name="row_init"):
+        mean[i0] = 0
+        var[i0] = 0
+    for i, j in allo.grid(L, D, name="mean_sum"):
+        mean[i] += X[i, j]
+    for i1 in range(L, name="mean_scale"):
+        mean[i1] = mean[i1] / D
+    for i, j in allo.grid(L, D, name="var_sum"):
+        d: Ty = X[i, j] - mean[i]
+        var[i] += d * d
+    for i2 in range(L, name="var_scale"):
+        v: Ty = var[i2] / D + 0.00001
+        var[i2] = 1.0 / allo.sqrt(v)
+    for i, j in allo.grid(L, D, name="norm"):
+        Z[i, j] = gamma[j] * (X[i, j] - mean[i]) * var[i] + beta[j]
+    return Z
+
+
+def rms_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D]) -> Ty[L, D]:
+    """Scale each row to root mean square 1 (eps 1e-5), then ``· gamma``."""
+    Z: Ty[L, D]
+    square: Ty[L]
+    for i0 in range(L, name="row_init"):
+        square[i0] = 0
+    for i, j in allo.grid(L, D, name="square_sum"):
+        square[i] += X[i, j] * X[i, j]
+    for i2 in range(L, name="square_scale"):
+        v: Ty = square[i2] / D + 0.00001
+        square[i2] = 1.0 / allo.sqrt(v)
+    for i, j in allo.grid(L, D, name="norm"):
+        Z[i, j] = gamma[j] * (X[i, j] * square[i])
+    return Z
+
+
+def batchnorm2d[Ty, B: int32, C: int32, H: int32, W: int32](
+    X: Ty[B, C, H, W], gamma: Ty[C], beta: Ty[C], eps: Ty, mean: Ty[C], var: Ty[C]
+) -> Ty[B, C, H, W]:
+    """``gamma · (x - mean) / sqrt(var + eps) + beta`` of each channel."""
+    Z: Ty[B, C, H, W]
+    scale: Ty[C]
+    for c0 in range(C, name="scale"):
+        v: Ty = var[c0] + eps
+        scale[c0] = gamma[c0] / allo.sqrt(v)
+    for b, c, h, w in allo.grid(B, C, H, W, name="bn"):
+        Z[b, c, h, w] = (X[b, c, h, w] - mean[c]) * scale[c] + beta[c]
+    return Z
+
+
+def batchnorm1d_2d[Ty, B: int32, C: int32](
+    X: Ty[B, C], gamma: Ty[C], beta: Ty[C], eps: Ty, mean: Ty[C], var: Ty[C]
+) -> Ty[B, C]:
+    """Batch norm of ``[B, C]``."""
+    Z: Ty[B, C]
+    scale: Ty[C]
+    for c0 in range(C, name="scale"):
+        v: Ty = var[c0] + eps
+        scale[c0] = gamma[c0] / allo.sqrt(v)
+    for b, c in allo.grid(B, C, name="bn"):
+        Z[b, c] = (X[b, c] - mean[c]) * scale[c] + beta[c]
+    return Z
+
+
+def batchnorm1d_3d[Ty, B: int32, C: int32, L: int32](
+    X: Ty[B, C, L], gamma: Ty[C], beta: Ty[C], eps: Ty, mean: Ty[C], var: Ty[C]
+) -> Ty[B, C, L]:
+    """Batch norm of ``[B, C, L]``."""
+    Z: Ty[B, C, L]
+    scale: Ty[C]
+    for c0 in range(C, name="scale"):
+        v: Ty = var[c0] + eps
+        scale[c0] = gamma[c0] / allo.sqrt(v)
+    for b, c, l in allo.grid(B, C, L, name="bn"):
+        Z[b, c, l] = (X[b, c, l] - mean[c]) * scale[c] + beta[c]
+    return Z
+
+
+def schedule_layernorm(s):
+    """Pipeline every nest; the sums run over the rows side by side."""
+    loops = s.get_loops(s.top_func_name)
+    for name, band in loops:
+        if name.endswith("_sum"):
+            s.reorder(band["j"], band["i"])
+            s.pipeline(band["i"])
+    s.pipeline(loops["norm"]["j"])
+    return s
+
+
+def schedule_batchnorm2d(s):
+    """Pipeline the innermost loops."""
+    return pipeline_innermost(s)
+
+
+def schedule_batchnorm1d_2d(s):
+    """Pipeline the innermost loops."""
+    return pipeline_innermost(s)
+
+
+def schedule_batchnorm1d_3d(s):
+    """Pipeline the innermost loops."""
+    return pipeline_innermost(s)
+
+
+scheduled_by(layer_norm, schedule_layernorm)
+scheduled_by(rms_norm, schedule_layernorm)
+scheduled_by(batchnorm2d, schedule_batchnorm2d)
+scheduled_by(batchnorm1d_2d, schedule_batchnorm1d_2d)
+scheduled_by(batchnorm1d_3d, schedule_batchnorm1d_3d)

@@ -1,0 +1,52 @@
+"""Library kernels in Verilog: the CPU's bits, the predicted cycles; the systolic array's processes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo.dataflow as df
+from allo.ir.types import float32, int8, int32
+from allo.library import nn, systolic
+from allo.library.systolic_array import schedule_systolic_array, systolic_array
+from tests.library.support import floats, int8s
+
+
+def assert_bits(s, args: list, outputs: list) -> None:
+    """Run CPU and Verilog on equal inputs; results and in-place arrays must have equal bits."""
+    cpu, rtl = s.build(), s.build(target="verilog")
+    cpu_args = [*args, *(o.copy() for o in outputs)]
+    rtl_args = [*args, *(o.copy() for o in outputs)]
+    expected, got = cpu(*cpu_args), rtl(*rtl_args)
+    pairs = list(zip(cpu_args, rtl_args, strict=True))
+    if expected is not None:
+        pairs.append((expected, got))
+    for a, b in pairs:
+        np.testing.assert_array_equal(np.asarray(a).view(np.uint8), np.asarray(b).view(np.uint8))
+    assert rtl.cycles == rtl.report.cycles
+
+
+def test_systolic_tile_does_a_step_each_cycle():
+    s = systolic.systolic.default_schedule([int8, int8, int32, 7, 9, 6, 4, 4])
+    assert_bits(s, [int8s(7, 9), int8s(9, 6)], [np.zeros((7, 6), np.int32)])
+    report = s.build(target="verilog").report
+    intervals = {loop.name: loop.ii for f in report.functions for loop in f.loops}
+    assert [ii for name, ii in intervals.items() if name.endswith("k")] == [1]
+
+
+def test_linear_layers_in_verilog():
+    b = np.arange(6, dtype=np.int32)
+    s = nn.linear_int8.default_schedule([3, 6, 8])
+    assert_bits(s, [int8s(3, 8), int8s(6, 8), b], [])
+    f = nn.linear2d.default_schedule([float32, float32, float32, 3, 6, 8])
+    assert_bits(f, [floats(3, 8), floats(6, 8), floats(6)], [])
+
+
+@pytest.mark.parametrize(("M", "K", "N"), [(1, 1, 1), (2, 7, 3), (8, 8, 8)])
+def test_systolic_array_of_processes(M, K, N):
+    s = df.customize(systolic_array, instantiate=[int8, int8, int32, M, K, N])
+    schedule_systolic_array(s)
+    A, B, C = int8s(M, K), int8s(K, N), np.zeros((M, N), np.int32)
+    s.build(target="simulator")(A, B, C)
+    np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int))
+    assert len([name for name in s.func_args if name.startswith("cell")]) >= 1

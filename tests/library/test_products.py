@@ -1,0 +1,68 @@
+"""systolic and gemv."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo.ir.types import float32, int8, int16, int32
+from allo.library import gemv, nn, systolic
+from tests.library.support import builds, floats, int8s
+
+
+@pytest.mark.parametrize(
+    ("M", "K", "N", "Mt", "Nt"),
+    [(8, 8, 8, 4, 4), (7, 5, 6, 4, 4), (3, 9, 2, 8, 8), (1, 1, 1, 1, 1)],
+)
+def test_systolic_of_any_size(M, K, N, Mt, Nt):
+    A, B = int8s(M, K), int8s(K, N)
+    for module in builds(systolic.systolic, [int8, int8, int32, M, K, N, Mt, Nt]):
+        C = np.zeros((M, N), np.int32)
+        module(A, B, C)
+        np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int))
+
+
+def test_systolic_in_float():
+    A, B = floats(6, 10), floats(10, 5)
+    for module in builds(systolic.systolic, [float32, float32, float32, 6, 10, 5, 2, 5]):
+        C = np.zeros((6, 5), np.float32)
+        module(A, B, C)
+        np.testing.assert_allclose(C, A @ B, rtol=1e-5, atol=1e-5)
+
+
+def test_schedule_systolic_gives_every_cell_its_register():
+    s = systolic.systolic.default_schedule([int8, int8, int32, 8, 8, 8, 4, 4])
+    text = str(s.module)
+    assert "memref<4x4xi32, #map" in text
+    assert text.count("pipeline_ii = 1") == 6
+    with pytest.raises(ValueError, match="Cannot apply `schedule_systolic` to function: relu2d"):
+        systolic.schedule_systolic(allo.customize(nn.relu2d, instantiate=[float32, 2, 2]))
+
+
+def test_pe_kernel_accumulates_and_passes_on():
+    A, B = int8s(6), int8s(6, seed=1)
+    module = allo.customize(systolic.PE_kernel, instantiate=[int8, int8, int16, 6, 2, 3]).build()
+    A_out, B_out = np.zeros(6, np.int8), np.zeros(6, np.int8)
+    C = np.zeros((2, 3), np.int16)
+    module(A, B, A_out, B_out, C, 1, 2)
+    expected = np.zeros((2, 3), np.int16)
+    expected[1, 2] = (A.astype(int) @ B.astype(int)).astype(np.int16)
+    np.testing.assert_array_equal(C, expected)
+    np.testing.assert_array_equal(A_out, A)
+    np.testing.assert_array_equal(B_out, B)
+
+
+@pytest.mark.parametrize("P", [1, 2, 4])
+def test_packed_matrix_vector_product(P):
+    L, D = 10, 8
+    X, y = int8s(D, L), int8s(L, seed=2)
+    packed = np.zeros((D // P, L), np.int64)
+    for p in range(P):
+        packed |= (X[p::P].astype(np.int64) & 0xFF) << (8 * p)
+    words = packed.astype({1: np.int8, 2: np.int16, 4: np.int32}[P])
+    expected = (X.astype(int) @ y.astype(int)).astype(np.int8)
+    for module in builds(gemv.int8xint8_mat_vec, [L, D, P]):
+        out = np.zeros(D, np.int8)
+        module(words, y, out)
+        np.testing.assert_array_equal(out, expected)
