@@ -157,7 +157,7 @@ def test_a_slot_shares_units_when_the_port_limits():
         for n in range(8)
     )
     body = f"affine.for %i = 0 to 8 {{\n{lanes}\n}} {{pipeline_ii = 1 : ui32}}\nreturn"
-    kinds = {name: ("memref<64xf32>", "f32") for name in "ab"}
+    kinds = dict.fromkeys("ab", ("memref<64xf32>", "f32"))
     module = compare(function(body, kinds), "f")
     loop = module.report.functions[0].loops[0]
     assert (loop.ii, module.report.functions[0].operators) == (4, {"fmul_f32": 2})
