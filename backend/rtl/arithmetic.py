@@ -9,7 +9,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 
 from .builder import INDEX_BITS, INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
 from .fold import fold
-from .graph import Array, Node
+from .graph import Node
 from .linear import Lin, add, constant, scale, subtract
 from .operators.spec import Operator
 from .read import Expr, Map, Op, element_width
@@ -87,7 +87,7 @@ class Arithmetic:
     def resolve(self, bound: Bound) -> Node | Lin:
         """Place a deferred operation in the current body."""
         if not isinstance(bound, Deferred):
-            assert not isinstance(bound, Array)
+            assert isinstance(bound, Node | Lin)
             return bound
         key = ("deferred", bound)
         found = self._b.body.unique.get(key)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from .graph import Access, Array, Body, Call, Function, Node
+from .graph import Access, Array, Body, Call, Function, Node, Stream
 from .operators.spec import Operator
 from .prune import bodies_of, regions_of
+from .text import Ports
 
 
 @dataclass(slots=True)
@@ -24,6 +25,10 @@ class Interface:
 
     Attributes:
         scalars_in, scalars_out: port names and widths.
+        streams: port prefix and stream of each stream parameter.
+        ports: all ports of the module, in order.
+        frozen: whether the module has a ``ce`` input that freezes it when low.
+        estimate: cycles of a run without waiting for streams.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
     """
 
@@ -32,6 +37,10 @@ class Interface:
     scalars_in: list[tuple[str, int]] = field(default_factory=list)
     scalars_out: list[tuple[str, int]] = field(default_factory=list)
     arrays: list[tuple[str, dict[tuple[int, int], PortUse]]] = field(default_factory=list)
+    streams: list[tuple[str, Stream]] = field(default_factory=list)
+    ports: Ports = field(default_factory=Ports)
+    frozen: bool = False
+    estimate: int | None = None
     float_ops: int | None = 0
 
 

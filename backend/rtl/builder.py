@@ -15,7 +15,7 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace
 
 from . import glue
-from .graph import Array, Body, Function, Node
+from .graph import Array, Body, Function, Node, Stream
 from .linear import Lin, add, bits_signed, bits_unsigned, remainder, scale, subtract, symbol
 from .linear import floor_divide as linear_floor_divide
 from .operators.spec import Operator
@@ -33,7 +33,7 @@ class Deferred:
     operands: list[Bound]
 
 
-Bound = Node | Lin | Array | Deferred
+Bound = Node | Lin | Array | Stream | Deferred
 
 
 class Builder:

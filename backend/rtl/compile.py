@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.report import DesignReport
+from allo.dialects.report import FunctionReport
 from allo.target import BuildRequest
 
 from . import _circt
 from .bind import Binding, Interface, bind
-from .design import ArrayInterface, BankPort, HardwareDesign, ScalarPort, SharedUnit
+from .design import (
+    ArrayInterface,
+    BankPort,
+    HardwareDesign,
+    ScalarPort,
+    SharedUnit,
+    StreamInterface,
+)
 from .elaborate import Elaborator
 from .emit import Emitter
-from .graph import Array, Function, Node
+from .fifo import fifo_module
+from .fingerprint import Fingerprints
+from .graph import Array, Call, Function, Node
 from .linear import bits_unsigned
 from .memories import port_prefix
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan import plan, region_cycles
-from .prune import prune
-from .read import Program, read_program
+from .prune import prune, regions_of
+from .read import FunctionRecord, MemType, Op, Program, read_program
+from .region import RegionCompiler
 from .report import design_report, float_operations, function_report
-from .text import Locations, identifier
+from .text import Locations, ModuleText, identifier
 from .timing_model import TimingModel
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -31,8 +42,20 @@ DEFAULT_DEVICE = "xcup"
 MARGIN = 0.92
 
 
+@dataclass(slots=True)
+class CompiledModule:
+    """One hardware module and what was learnt making it; ``instances`` are modules inside it."""
+
+    function: Function
+    interface: Interface
+    binding: Binding
+    report: FunctionReport
+    instances: list[str]
+    debug: dict[str, str]
+
+
 class Compiler:
-    """Compiles the functions of one module, callees first, each once."""
+    """Compiles the functions of one module, callees first, each different one once."""
 
     def __init__(self, program: Program, device: str, clock_mhz: float) -> None:
         self.program = program
@@ -40,86 +63,189 @@ class Compiler:
         family = self.library.device
         self.timing = TimingModel(MARGIN * 1000.0 / clock_mhz - family.register_ns)
         self.locations = Locations()
-        self.interfaces: dict[str, Interface] = {}
-        self.functions: dict[str, Function] = {}
-        self.bindings: dict[str, Binding] = {}
+        self.modules: dict[str, CompiledModule] = {}
         self.units: dict[str, Operator] = {}
-        self._modules_text: list[partial[str]] = []
-        self.reports: dict[str, Any] = {}
-        self.debug: dict[str, Any] = {}
-        self._modules: set[str] = set()
+        self.fifos: set[tuple[int, int, bool]] = set()
+        self._interfaces: dict[tuple[Any, ...], Interface] = {}
+        self._texts: dict[str, partial[str]] = {}
+        self._fingerprints = Fingerprints(program)
+        self._names: set[str] = set()
 
-    def compile(self, name: str, *, top: bool) -> None:
-        """Compile a function and, before it, what it calls."""
-        for callee in _callees(self.program, name):
-            if callee not in self.interfaces:
-                self.compile(callee, top=False)
+    def compile(
+        self, name: str, constants: dict[int, int] | None = None, *, frozen: bool = False
+    ) -> Interface:
+        """Compile a function and, before it, what it calls.
+
+        Args:
+            constants: values of scalar arguments known where it is called, by position.
+            frozen: whether the module gets a ``ce`` input that freezes it when low.
+        """
         record = self.program.functions[name]
-        elaborator = Elaborator(self.program, record, self._module_name(name), self.library)
+        known = dict(constants or {}) if _partitioned(record) else {}
+        key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen)
+        if key not in self._interfaces:
+            if "region" in record.attrs:
+                self._interfaces[key] = self._region(record, frozen=frozen)
+            else:
+                self._interfaces[key] = self._function(record, known, frozen=frozen)
+        return self._interfaces[key]
+
+    def _function(
+        self, record: FunctionRecord, constants: dict[int, int], *, frozen: bool
+    ) -> Interface:
+        callees = {callee: self.compile(callee, frozen=frozen) for callee in _callees(record.ops)}
+        module = self._module_name(record.name)
+        elaborator = Elaborator(self.program, record, module, self.library, constants)
         function = elaborator.run()
         static = elaborator.builder.static
         prune(function, static)
-        _settle_storage(function)
+        _settle(function, callees)
         plan(function, static, self.timing)
-        binding = bind(function, self.interfaces)
-        self._cycles(function)
-        emitter = Emitter(function, static, binding, self.interfaces, self.locations)
+        binding = bind(function, callees)
+        _count_cycles(function, callees, frozen=frozen)
+        emitter = Emitter(function, static, binding, callees, self.locations, frozen=frozen)
         interface = emitter.run()
-        self._modules_text.append(
-            partial(emitter.text.render, private=not top, place=function.place)
+        interface.estimate = _estimate(function, callees)
+        interface.float_ops = float_operations(function, callees)
+        for unit, (operator, _) in binding.units.items():
+            self.units[unit] = operator
+        self.fifos |= {(width, depth, True) for width, depth in emitter.streams.fifos}
+        used = [r.callee for r in regions_of(function.root) if isinstance(r, Call)]
+        self._keep(
+            interface,
+            emitter.text,
+            CompiledModule(
+                function,
+                interface,
+                binding,
+                function_report(function, binding, lambda name: callees[name].estimate),
+                [callees[name].module for name in dict.fromkeys(used)],
+                emitter.debug,
+            ),
         )
-        for module, (operator, _) in binding.units.items():
-            self.units[module] = operator
-        interface.float_ops = float_operations(function, self.interfaces)
-        self.interfaces[name] = interface
-        self.functions[name] = function
-        self.bindings[name] = binding
-        self.reports[name] = function_report(function, binding, self._callee_cycles)
-        self.debug[function.module] = emitter.debug
+        return interface
+
+    def _region(self, record: FunctionRecord, *, frozen: bool) -> Interface:
+        region = RegionCompiler(
+            record,
+            self._module_name(record.name),
+            self.locations,
+            lambda name, constants, freeze: self.compile(name, constants, frozen=freeze),
+            frozen=frozen,
+        )
+        result = region.run()
+        self.fifos |= {(width, depth, False) for width, depth in result.fifos}
+        report = function_report(result.function, result.binding, lambda name: None)
+        for name, _ in result.instances:
+            report.instances[name] = report.instances.get(name, 0) + 1
+        inner = [interface.float_ops for _, interface in result.instances]
+        result.interface.float_ops = (
+            None if None in inner else sum(n for n in inner if n is not None)
+        )
+        self._keep(
+            result.interface,
+            result.text,
+            CompiledModule(
+                result.function,
+                result.interface,
+                result.binding,
+                report,
+                [interface.module for _, interface in result.instances],
+                {},
+            ),
+        )
+        return result.interface
+
+    def _keep(self, interface: Interface, text: ModuleText, module: CompiledModule) -> None:
+        self.modules[interface.module] = module
+        self._texts[interface.module] = partial(text.render, place=module.function.place)
 
     def _module_name(self, name: str) -> str:
-        module = identifier(name)
-        while module in self._modules:
-            module += "_"
-        self._modules.add(module)
+        base = module = identifier(name)
+        number = 1
+        while module in self._names:
+            number += 1
+            module = f"{base}_{number}"
+        self._names.add(module)
         return module
 
-    def _callee_cycles(self, name: str) -> int | None:
-        return self.interfaces[name].cycles
-
-    def _cycles(self, function: Function) -> None:
-        body = region_cycles(function.root, self._callee_cycles)
-        returns_scalar = any(isinstance(v, Node) for v in function.returned)
-        if body is not None:
-            body = max(1, body) + int(returns_scalar)
-        function.cycles = body
-
     def text(self, style: str = "rtl") -> str:
-        """The whole design; ``style`` says how arithmetic units are written."""
+        """The whole design, its top last; ``style`` says how arithmetic units are written."""
+        native = style == "native"
         units = [op.unit_text(style) for op in self.units.values() if op.unit_text is not None]
-        modules = [render(native=style == "native") for render in self._modules_text]
-        return "\n".join([*units, *modules, *self.locations.definitions(), ""])
+        fifos = [
+            fifo_module(width, depth, bypass=bypass).render(private=True, native=native)
+            for width, depth, bypass in sorted(self.fifos)
+        ]
+        top = list(self._texts)[-1]
+        used = self._used(top)
+        modules = [
+            render(private=name != top, native=native)
+            for name, render in self._texts.items()
+            if name in used
+        ]
+        return "\n".join([*units, *fifos, *modules, *self.locations.definitions(), ""])
+
+    def _used(self, top: str) -> set[str]:
+        """Modules that are in the design: some are compiled twice, with and without ``ce``."""
+        found, stack = {top}, [top]
+        while stack:
+            for inner in self.modules[stack.pop()].instances:
+                if inner not in found:
+                    found.add(inner)
+                    stack.append(inner)
+        return found
 
 
-def _settle_storage(function: Function) -> None:
-    """Set what is known only after elaboration: latency of arrays whose storage changed."""
+def _partitioned(record: FunctionRecord) -> bool:
+    """Whether knowing scalar arguments may decide the bank of an access."""
+    return any(isinstance(k, MemType) and k.layout.bank_count > 1 for k in record.arg_types)
+
+
+def _settle(function: Function, callees: dict[str, Interface]) -> None:
+    """Set what is known only after elaboration: latencies of arrays, directions of streams."""
     for array in function.arrays:
         if array.storage == "ram":
             array.read_latency = 1
+    for region in regions_of(function.root):
+        if not isinstance(region, Call):
+            continue
+        for stream, (_, port) in zip(region.streams, callees[region.callee].streams, strict=True):
+            if port.direction and stream.direction and port.direction != stream.direction:
+                raise BuildError(
+                    f"Function {function.name} both puts to and gets from stream {stream.name}.",
+                    region.place,
+                    help="give each direction a stream of its own.",
+                )
+            stream.direction = stream.direction or port.direction
 
 
-def _callees(program: Program, name: str) -> list[str]:
+def _estimate(function: Function, callees: dict[str, Interface]) -> int | None:
+    """Cycles of a run that never waits."""
+    cycles = region_cycles(function.root, lambda name: callees[name].estimate)
+    if cycles is None:
+        return None
+    return max(1, cycles) + int(any(isinstance(v, Node) for v in function.returned))
+
+
+def _count_cycles(function: Function, callees: dict[str, Interface], *, frozen: bool) -> None:
+    """Set the cycles of a run where no wait can change them."""
+    calls = [r for r in regions_of(function.root) if isinstance(r, Call)]
+    waits = frozen or bool(function.streams)
+    if waits or any(callees[call.callee].cycles is None for call in calls):
+        function.cycles = None
+        return
+    function.cycles = _estimate(function, callees)
+
+
+def _callees(ops: list[Op]) -> list[str]:
     found: list[str] = []
-
-    def walk(ops: list[Any]) -> None:
-        for op in ops:
-            if op.name == "func.call" and op.attrs["callee"] not in found:
-                found.append(op.attrs["callee"])
-            for region in op.regions:
-                walk(region)
-
-    walk(program.functions[name].ops)
-    return found
+    for op in ops:
+        if op.name == "func.call":
+            found.append(op.attrs["callee"])
+        for region in op.regions:
+            found += _callees(region)
+    return list(dict.fromkeys(found))
 
 
 def compile_design(
@@ -148,10 +274,10 @@ def compile_design(
         known = ", ".join(program.functions)
         raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")
     compiler = Compiler(program, device, clock_mhz)
-    compiler.compile(top, top=True)
+    interface = compiler.compile(top)
     hw_text = compiler.text()
-    function, interface = compiler.functions[top], compiler.interfaces[top]
-    report = design_report(compiler, top, target, clock_mhz)
+    function = compiler.modules[interface.module].function
+    report = design_report(compiler.modules, interface, top, target, clock_mhz)
     return HardwareDesign(
         top=function.module,
         hw_text=hw_text,
@@ -167,14 +293,21 @@ def compile_design(
         report=report,
         native_hw_text=compiler.text("native"),
         shared_units=_shared_units(compiler),
-        modules={name: f.module for name, f in compiler.functions.items()},
-        debug=compiler.debug,
+        modules={m.function.name: name for name, m in compiler.modules.items()},
+        debug={name: m.debug for name, m in compiler.modules.items()},
+        streams=tuple(
+            StreamInterface(
+                prefix, stream.dtype, stream.width, "out" if stream.direction == "put" else "in"
+            )
+            for prefix, stream in interface.streams
+            if stream.direction
+        ),
     )
 
 
 def _argument_names(function: Function) -> list[str]:
-    scalars = {node.label for node in function.scalar_args}
-    return [identifier(n) if n in scalars else n for n in function.argument_names]
+    arrays = {array.name for array in function.parameters}
+    return [n if n in arrays else identifier(n) for n in function.argument_names]
 
 
 def _result_names(function: Function, interface: Interface) -> list[str]:
@@ -234,4 +367,4 @@ def build_text(request: BuildRequest) -> str:
     return compile_design(request.module_text, request.top, target=request.target, **known).verilog
 
 
-__all__ = ["DesignReport", "build_text", "compile_design"]
+__all__ = ["build_text", "compile_design"]

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from .bind import Interface
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .text import Wiring
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -133,6 +135,8 @@ class Control:
         """High in the first cycle of each iteration."""
         text, body = self._text, leaf.body
         more = text.invert(final)
+        if any(node.stream is not None for node in body.nodes) and body.overlaps:
+            return self._gated_issue(leaf, enter, more)
         if all(level.trips == 1 for level in leaf.levels):
             self._start(body, enter)
             return enter
@@ -146,6 +150,20 @@ class Control:
         step = self._e.valid(body, body.ii - 1)
         text.register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
         self._e.alias(issue, text.any_of(enter, active), 1)
+        return issue
+
+    def _gated_issue(self, leaf: Leaf, enter: str, more: str) -> str:
+        """Issue of iterations that wait for streams."""
+        text, body = self._text, leaf.body
+        active = text.named(f"b{body.number}_active")
+        issue = text.named(f"b{body.number}_issue")
+        self._start(body, issue)
+        want = text.any_of(enter, active)
+        self._e.alias(issue, text.all_of(want, self._e.streams.gate(body)), 1)
+        step = self._e.valid(body, body.ii - 1)
+        waiting = text.all_of(want, text.invert(issue))
+        following = text.any_of(text.all_of(step, more), waiting)
+        text.register(active, following, 1, reset=0, place=leaf.place)
         return issue
 
     def _last_token(self, body: Body, issue: str, final: str) -> str:
@@ -247,38 +265,57 @@ class Control:
             text.register(
                 self._selected[callee, number], go, 1, enable=start, reset=0, place=call.place
             )
-        inputs = ["clk: %clk: !seq.clock", "rst: %rst: i1", f"start: {start}: i1"]
+        wiring = Wiring({"start": start, "ce": "%ce"})
         for position, (name, width) in enumerate(interface.scalars_in):
             users = [(go, emitter.stable_value(c.scalars[position])) for go, c in sites]
-            inputs.append(f"{name}: {text.choose(users, width)}: i{width}")
-        names: list[str] = []
-        outputs: list[str] = []
+            wiring.inputs[name] = text.choose(users, width)
         selections = [self._selected[callee, n] for n in range(len(sites))]
         calls = [call for _, call in sites]
-        inputs += emitter.memories.connect(interface, calls, selections, names, outputs)
-        done = self._callee_done[callee]
-        names.append(done)
-        outputs.append("done: i1")
-        self._results(interface, sites, callee, names, outputs)
-        text.line(
-            f'{", ".join(names)} = hw.instance "{callee}" @{interface.module}'
-            f"({', '.join(inputs)}) -> ({', '.join(outputs)})",
-            calls[0].place,
-        )
+        emitter.memories.connect(interface, calls, selections, wiring)
+        self._lend_streams(interface, calls, selections, wiring)
+        wiring.outputs["done"] = self._callee_done[callee]
+        self._results(interface, sites, callee, wiring)
+        text.instance(callee, interface.module, interface.ports, wiring, calls[0].place)
+
+    def _lend_streams(
+        self,
+        interface: Interface,
+        calls: list[Call],
+        selections: list[str],
+        wiring: Wiring,
+    ) -> None:
+        """Join a callee's stream ports to the caller's."""
+        text = self._text
+        for position, (prefix, stream) in enumerate(interface.streams):
+            local = [text.fresh(), text.fresh()]
+            width, seen = stream.width, []
+            putting = stream.direction == "put"
+            for call, selected in zip(calls, selections, strict=True):
+                active = text.all_of(local[0], selected)
+                offer = (active, local[1]) if putting else None
+                seen.append(
+                    self._e.streams.lend(call.streams[position], offer, "" if putting else active)
+                )
+            if putting:
+                wiring.outputs |= {f"{prefix}_valid": local[0], f"{prefix}_data": local[1]}
+                users = [(s, r) for s, (_, _, r) in zip(selections, seen, strict=True)]
+                wiring.inputs[f"{prefix}_ready"] = text.choose(users, 1)
+                continue
+            wiring.outputs[f"{prefix}_ready"] = local[0]
+            for index, suffix, bits in ((0, "data", width), (1, "valid", 1)):
+                users = [(s, view[index]) for s, view in zip(selections, seen, strict=True)]
+                wiring.inputs[f"{prefix}_{suffix}"] = text.choose(users, bits)
 
     def _results(
         self,
-        interface,
+        interface: Interface,
         sites: list[tuple[str, Call]],
         callee: str,
-        names: list[str],
-        outputs: list[str],
+        wiring: Wiring,
     ) -> None:
         text = self._text
         for position, (name, width) in enumerate(interface.scalars_out):
-            value = text.fresh()
-            names.append(value)
-            outputs.append(f"{name}: i{width}")
+            value = wiring.outputs[name] = text.fresh()
             for number, (_, call) in enumerate(sites):
                 node: Node = call.results[position]
                 enable = text.all_of(self._callee_done[callee], self._selected[callee, number])

@@ -18,7 +18,7 @@ SEARCH_LIMIT = 20000
 
 def add_edges(body: Body, levels: list[Level], carried: bool) -> None:
     """Fill ``body.edges`` from its memory accesses."""
-    body.edges = [edge for edge in body.edges if edge.array is None]
+    body.edges = _stream_edges(body, carried)
     by_array: dict[int, list[Node]] = defaultdict(list)
     for node in body.nodes:
         if node.access is not None and node.kind in ("load", "store"):
@@ -29,6 +29,33 @@ def add_edges(body: Body, levels: list[Level], carried: bool) -> None:
             continue
         for group in _groups(nodes):
             _order(body, group, distances)
+
+
+def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
+    """Orders of stream operations.
+
+    Iterations that overlap keep the order of each stream; a sequential body keeps the program's
+    order of all, so that it blocks where the program would.
+    """
+    edges: list[Edge] = []
+    last: dict[int, Node] = {}
+    first: dict[int, Node] = {}
+    before: Node | None = None
+    for node in body.nodes:
+        if node.stream is None:
+            continue
+        number = node.stream.number
+        if number in last:
+            edges.append(Edge(last[number], node, 1, 0))
+        elif before is not None and not overlaps:
+            edges.append(Edge(before, node, 0, 0))
+        if before is not None and not overlaps and number in last:
+            edges.append(Edge(before, node, 0, 0))
+        first.setdefault(number, node)
+        last[number] = before = node
+    if overlaps:
+        edges += [Edge(last[n], node, 1, 1) for n, node in first.items() if last[n] is not node]
+    return edges
 
 
 def _groups(nodes: list[Node]) -> list[list[Node]]:

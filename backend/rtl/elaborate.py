@@ -34,12 +34,14 @@ from .graph import (
     Node,
     Region,
     Seq,
+    Stream,
     While,
 )
 from .linear import Lin, add, bits_unsigned, constant, scale, subtract
 from .loops import LoopShape, chain_of, contains_control, shape_of
 from .read import FunctionRecord, MemType, Op, Program, element_width
 from .storage import array_for_global, array_for_local, array_for_parameter
+from .stream_ops import Streams
 
 MAX_UNROLLED = 65536
 SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc", "scf.condition"})
@@ -48,7 +50,14 @@ SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc
 class Elaborator:
     """Turns one function's records into regions and bodies."""
 
-    def __init__(self, program: Program, record: FunctionRecord, module: str, library: Library):
+    def __init__(
+        self,
+        program: Program,
+        record: FunctionRecord,
+        module: str,
+        library: Library,
+        constants: dict[int, int] | None = None,
+    ) -> None:
         self.program = program
         self.record = record
         self.function = Function(record.name, module, place=record.place)
@@ -56,6 +65,8 @@ class Elaborator:
         self.memory = Memory(self.builder)
         self.arithmetic = Arithmetic(self.builder, library)
         self.bulk = Bulk(self.builder, self.memory)
+        self.streams = Streams(self.builder, self.memory)
+        self.constants = constants or {}
         self.env: dict[int, Bound] = {}
         self.globals: dict[str, Array] = {}
         self._seq = self.function.root
@@ -87,10 +98,20 @@ class Elaborator:
                 function.parameters.append(array)
                 self.env[number] = array
                 continue
+            if declared.startswith("stream<"):
+                self.env[number] = self.streams.parameter(name, declared, self.record.place)
+                continue
             width = element_width(kind)
+            constant_value = self.constants.get(len(function.scalar_args))
             node = self.builder.free_node("arg", width, name)
             function.scalar_args.append(node)
             function.scalar_types.append(declared or kind)
+            if constant_value is not None:
+                known = kind == "index"
+                self.env[number] = (
+                    Lin(constant_value) if known else self.builder.const(constant_value, width)
+                )
+                continue
             self.env[number] = (
                 self.builder.as_symbol(node, *_index_range(declared)) if kind == "index" else node
             )
@@ -268,6 +289,38 @@ class Elaborator:
             self.bulk.copy_in_place(source, target)
             return
         self._add(self.bulk.copy(source, target, op.place))
+
+    # --- streams ---------------------------------------------------------------------
+
+    def _stream(self, op: Op) -> Stream:
+        stream = self.env[op.operands[0]]
+        assert isinstance(stream, Stream)
+        return stream
+
+    def _put(self, op: Op) -> None:
+        stream, value = self._stream(op), self.env[op.operands[1]]
+        with self._straight():
+            if isinstance(value, Array):
+                self.streams.put_block(stream, value)
+            else:
+                self.streams.put(stream, self.arithmetic.node(value, stream.width))
+
+    def _get(self, op: Op) -> None:
+        with self._straight():
+            node = self.streams.get(self._stream(op))
+            if op.result_types[0] == "index":
+                self.env[op.results[0]] = self.builder.as_symbol(node, INDEX_LOW, INDEX_HIGH)
+            else:
+                self.env[op.results[0]] = node
+
+    def _get_block(self, op: Op) -> None:
+        array = self.env[op.operands[1]]
+        assert isinstance(array, Array)
+        with self._straight():
+            self.streams.get_block(self._stream(op), array)
+
+    def _drop(self, op: Op) -> None:
+        self.function.notes.append(f"{op.name} ({op.place}) is left out of the hardware.")
 
     # --- conditions ----------------------------------------------------------------
 
@@ -510,15 +563,18 @@ class Elaborator:
         self._close()
         scalars: list[Node] = []
         arrays: list[Array] = []
+        streams: list[Stream] = []
         with self._static():
             for value, kind in zip(op.operands, op.operand_types, strict=True):
                 bound = self.env[value]
                 if isinstance(bound, Array):
                     arrays.append(bound)
+                elif isinstance(bound, Stream):
+                    streams.append(bound)
                 else:
                     scalars.append(self.arithmetic.node(bound, element_width(str(kind))))
         results = self._call_results(op, callee, arrays)
-        self._add(Call(callee.name, scalars, arrays, results, place=op.place))
+        self._add(Call(callee.name, scalars, arrays, results, streams, place=op.place))
 
     def _call_results(self, op: Op, callee: FunctionRecord, arrays: list[Array]) -> list[Node]:
         results: list[Node] = []
@@ -611,6 +667,11 @@ _HANDLERS: dict[str, Any] = {
     "scf.if": Elaborator._if,
     "scf.while": Elaborator._while,
     "func.call": Elaborator._call,
+    "allo.put": Elaborator._put,
+    "allo.get": Elaborator._get,
+    "allo.get_block": Elaborator._get_block,
+    "allo.print": Elaborator._drop,
+    "allo.assert": Elaborator._drop,
 }
 
 

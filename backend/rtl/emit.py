@@ -11,6 +11,7 @@ from .graph import Array, Body, Function, Node
 from .memories import Memories
 from .operators.spec import Operator
 from .prune import bodies_of
+from .stream_ports import StreamPorts
 from .text import Locations, ModuleText, identifier
 
 
@@ -33,6 +34,8 @@ class Emitter:
         binding: Binding,
         callees: dict[str, Interface],
         locations: Locations,
+        *,
+        frozen: bool = False,
     ) -> None:
         self.function = function
         self.static = static
@@ -46,24 +49,42 @@ class Emitter:
         self._chains: dict[tuple[int, int], str] = {}
         self._units: dict[tuple[str, int], list[tuple[str, list[str]]]] = defaultdict(list)
         self._unit_results: dict[tuple[str, int], str] = {}
+        self._frozen = frozen
+        self._waits = any(
+            not body.overlaps and any(n.stream is not None for n in body.nodes)
+            for body in bodies_of(function.root)
+        )
+        self.local = ""
+        if frozen or self._waits:
+            self.text.enable = self.text.named("advance")
+        if self._waits:
+            self.local = self.text.named("not_waiting")
         self.memories = Memories(self)
+        self.streams = StreamPorts(self)
         self.control = Control(self)
         self.debug: dict[str, str] = {}
 
     def run(self) -> Interface:
         """Emit everything; the text is then in ``self.text``."""
         interface = Interface(self.function.module, self.function.cycles)
+        interface.ports = self.text.ports
         self.text.input("start", "i1")
         for name in ("start", "done"):
             self.text.reserve(name)
+        if self._frozen:
+            self.text.input("ce", "i1")
+            interface.frozen = True
         self._scalar_inputs(interface)
         self.memories.declare(interface)
+        self.streams.declare(interface)
         last = self.control.emit()
         for body in bodies_of(self.function.root):
             self._emit_body(body)
         self.control.finish()
         self._emit_units()
         self.memories.finish()
+        self.streams.finish()
+        self._freeze()
         self.text.output("done", "i1", self._done(last))
         self._scalar_outputs(interface)
         return interface
@@ -80,12 +101,27 @@ class Emitter:
             self.stable[node.number] = held
             interface.scalars_in.append((name, node.width))
 
+    def _freeze(self) -> None:
+        """Say when the registers move."""
+        gates = ["%ce"] if self._frozen else []
+        if self._waits:
+            waiting = self.text.any_of(*self.streams.stalls)
+            self.alias(self.local, self.text.invert(waiting), 1)
+            gates.append(self.local)
+        if self.text.enable:
+            self.alias(self.text.enable, self.text.all_of(*gates), 1)
+
     def _done(self, last: str) -> str:
-        if not any(isinstance(value, Node) for value in self.function.returned):
-            return last
-        return self.text.register(
-            self.text.named("done_q"), last, 1, reset=0, place=self.function.place
-        )
+        text = self.text
+        if any(isinstance(value, Node) for value in self.function.returned):
+            last = text.register(text.named("done_q"), last, 1, reset=0, place=self.function.place)
+        drained = self.streams.drained()
+        if drained:
+            ending = text.named("ending")
+            over = text.any_of(last, ending)
+            text.register(ending, text.all_of(over, text.invert(drained)), 1, reset=0)
+            last = text.all_of(over, drained)
+        return text.all_of(last, text.enable) if text.enable else last
 
     def _scalar_outputs(self, interface: Interface) -> None:
         results = [v for v in self.function.returned if isinstance(v, Node)]
@@ -178,12 +214,21 @@ class Emitter:
                     self.memories.load(node, body)
                 case "store":
                     self.memories.store(node, body)
+                case "get" | "put":
+                    continue
                 case _:
                     operands = [self.value(o, body, node.time) for o in node.operands]
                     result = self._compute(node, operands, body)
-                    self._name_raw(node, result)
+                    self.name_raw(node, result)
 
-    def _name_raw(self, node: Node, result: str) -> None:
+        if any(node.stream is not None for node in body.nodes):
+            if body.overlaps:
+                self.streams.pipelined(body)
+            else:
+                self.streams.sequential(body)
+
+    def name_raw(self, node: Node, result: str) -> None:
+        """Say which value is a node's own."""
         known = self.raw.get(node.number)
         if known is None:
             self.raw[node.number] = result
@@ -199,7 +244,7 @@ class Emitter:
             case "lin":
                 return self._linear(node, operands)
             case "wire":
-                return self._wire(node, operands[0])
+                return self._wire(node, operands)
         operator = node.operator
         assert operator is not None
         if operator.latency == 0:
@@ -215,8 +260,16 @@ class Emitter:
             self._unit_results[key] = self.text.fresh()
         return self._unit_results[key]
 
-    def _wire(self, node: Node, operand: str) -> str:
+    def _wire(self, node: Node, operands: list[str]) -> str:
         how, low = node.data
+        if how == "concat":
+            name = self.text.fresh()
+            kinds = ", ".join(f"i{o.width}" for o in reversed(node.operands))
+            self.text.line(
+                f"{name} = comb.concat {', '.join(operands[::-1])} : {kinds}", node.place
+            )
+            return name
+        operand = operands[0]
         source = node.operands[0].width
         if how == "slice":
             return self.text.slice(operand, low, node.width, source)

@@ -39,6 +39,9 @@ def recurrence_limit(ii: int, found: Recurrence | None) -> str:
 def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
     """Why a port or a shared unit asks for ``ii``."""
     assert isinstance(resource, tuple)
+    if resource[0] == "stream":
+        first = next(n for n in body.nodes if n.stream and n.stream.number == resource[1])
+        return f"II={ii}: {demand} {first.kind}s of stream {first.label} ({short(first.place)})"
     if resource[0] != "port":
         return f"II={ii}: {demand} uses of {resource[1]} share units"
     _, number, bank = resource

@@ -52,6 +52,8 @@ class Node:
     label: str = ""
     float_op: bool = False
     guard: tuple[Any, ...] = ()
+    stream: Stream | None = None
+    predicate: Node | None = None
     time: int = 0
     avail: int = 0
     settle: float = 0.0
@@ -69,6 +71,36 @@ class Node:
         if self.kind == "load" and self.access is not None:
             return self.access.array.read_latency
         return 0
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """A FIFO as one function sees it.
+
+    Attributes:
+        dtype: textual type of an element, ``"f32"`` or ``"4x4xf32"``; ``width`` bits of a word.
+        shape: extents of a block element, () for a scalar.
+        direction: ``"put"`` or ``"get"`` by the function's use, "" while unknown.
+        parameter: position among the function's stream parameters, -1 for a region's own.
+    """
+
+    name: str
+    dtype: str
+    width: int
+    depth: int
+    shape: tuple[int, ...] = ()
+    number: int = 0
+    direction: str = ""
+    parameter: int = -1
+    place: SourcePlace | None = None
+
+    @property
+    def element_bits(self) -> int:
+        """Bits of one element of a block."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return self.width // count
 
 
 @dataclass(slots=True, eq=False)
@@ -162,6 +194,7 @@ class Body:
     ii: int = 1
     depth: int = 1
     overlaps: bool = False
+    streaming: bool = False
     unique: dict[Any, Any] = field(default_factory=dict)
     known: Any = None
 
@@ -255,6 +288,7 @@ class Call(Region):
 
     Attributes:
         scalars: nodes of the scalar arguments, in order.
+        streams: streams bound to the callee's stream parameters, in order.
         arrays: arrays bound to the callee's array parameters, results included.
         results: nodes of the scalar results.
     """
@@ -263,6 +297,7 @@ class Call(Region):
     scalars: list[Node]
     arrays: list[Array]
     results: list[Node]
+    streams: list[Stream] = field(default_factory=list)
     place: SourcePlace | None = None
 
 
@@ -287,6 +322,7 @@ class Function:
     returned: list[Any] = field(default_factory=list)
     result_types: list[str] = field(default_factory=list)
     arrays: list[Array] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
     place: SourcePlace | None = None
     notes: list[str] = field(default_factory=list)
     count: int = 0

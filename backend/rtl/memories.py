@@ -14,12 +14,14 @@ from .bind import Interface, PortUse
 from .graph import Access, Array, Body, Call, Node
 from .linear import bits_unsigned
 from .storage import bank_words
-from .text import identifier
+from .text import ModuleText, Wiring, identifier
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
 Key = tuple[int, int, int]
+RamPort = tuple[str, str, str, str]
+"""Address, name that the read data gets (or ""), write enable and data (or "")."""
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class Memories:
         self._registers: dict[tuple[int, int], str] = {}
         self._writes: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
         self._prefixes: dict[int, str] = {}
+        self._fresh = ""
 
     @property
     def _text(self):
@@ -62,7 +65,19 @@ class Memories:
                     self._text.reserve(f"{stem}_{suffix}")
                 if use.reads:
                     name = self._text.input(f"{stem}_rdata", f"i{array.width}")
-                    self._read_data[array.number, bank, port] = name
+                    self._read_data[array.number, bank, port] = self._kept(stem, name, array.width)
+
+    def _kept(self, stem: str, name: str, width: int) -> str:
+        """What a RAM outside answered in the last cycle in which this module moved."""
+        text = self._text
+        if not text.enable:
+            return name
+        if not self._fresh:
+            self._fresh = text.register(text.named("moved"), text.enable, 1, reset=0, free=True)
+        held = text.named(f"{stem}_kept")
+        value = text.mux(self._fresh, name, held, width)
+        text.register(held, value, width, free=True)
+        return value
 
     # --- accesses -----------------------------------------------------------------
 
@@ -73,7 +88,7 @@ class Memories:
         array = access.array
         if array.storage == "reg":
             values = {bank: self.register(array, bank) for bank in access.banks()}
-            self._e._name_raw(node, self._pick(node, body, values, node.time))
+            self._e.name_raw(node, self._pick(node, body, values, node.time))
             return
         address = self._word(access, body, node.time)
         condition = self._e.valid(body, node.time)
@@ -83,7 +98,7 @@ class Memories:
             when = self._bank_condition(access, bank, body, node.time, condition)
             self._users[key].reads.append((when, address))
             values[bank] = self._data(key)
-        self._e._name_raw(node, self._pick(node, body, values, node.avail))
+        self._e.name_raw(node, self._pick(node, body, values, node.avail))
 
     def store(self, node: Node, body: Body) -> None:
         """A store: address, data and condition go to the port."""
@@ -158,23 +173,16 @@ class Memories:
     # --- calls --------------------------------------------------------------------------
 
     def connect(
-        self,
-        interface: Interface,
-        calls: list[Call],
-        selections: list[str],
-        names: list[str],
-        outputs: list[str],
-    ) -> list[str]:
-        """Join the array ports of a callee to the caller's memories; its extra inputs."""
-        inputs: list[str] = []
+        self, interface: Interface, calls: list[Call], selections: list[str], wiring: Wiring
+    ) -> None:
+        """Join the array ports of a callee to the caller's memories."""
         for position, (prefix, uses) in enumerate(interface.arrays):
             arrays = [call.arrays[position] for call in calls]
             for (bank, port), use in sorted(uses.items()):
                 stem = port_prefix(prefix, bank, port)
-                value = self._join(stem, arrays, selections, (bank, port), use, names, outputs)
+                value = self._join(stem, arrays, selections, (bank, port), use, wiring)
                 if use.reads:
-                    inputs.append(f"{stem}_rdata: {value}: i{arrays[0].width}")
-        return inputs
+                    wiring.inputs[f"{stem}_rdata"] = value
 
     def _join(
         self,
@@ -183,19 +191,13 @@ class Memories:
         selections: list[str],
         where: tuple[int, int],
         use: PortUse,
-        names: list[str],
-        outputs: list[str],
+        wiring: Wiring,
     ) -> str:
         text, array = self._text, arrays[0]
-        width = bits_unsigned(array.depth - 1)
-        address, enable = text.fresh(), text.fresh()
-        names += [address, enable]
-        outputs += [f"{stem}_addr: i{width}", f"{stem}_en: i1"]
-        write = data = ""
+        address, enable, write, data = (text.fresh() for _ in range(4))
+        wiring.outputs |= {f"{stem}_addr": address, f"{stem}_en": enable}
         if use.writes:
-            write, data = text.fresh(), text.fresh()
-            names += [write, data]
-            outputs += [f"{stem}_we: i1", f"{stem}_wdata: i{array.width}"]
+            wiring.outputs |= {f"{stem}_we": write, f"{stem}_wdata": data}
         reads: list[tuple[str, str]] = []
         seen: dict[int, list[str]] = defaultdict(list)
         for target, selected in zip(arrays, selections, strict=True):
@@ -266,7 +268,10 @@ class Memories:
             everyone = reading + writing
             address = text.choose(everyone, width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
-            text.output(f"{stem}_en", "i1", text.any_of(*(w for w, _ in everyone)))
+            enabled = text.any_of(*(w for w, _ in everyone))
+            if self._e.local:
+                enabled = text.all_of(enabled, self._e.local)
+            text.output(f"{stem}_en", "i1", enabled)
             if use.writes:
                 data = [(w, d) for w, _, d in users.writes]
                 text.output(f"{stem}_we", "i1", text.any_of(*(w for w, _ in data)))
@@ -312,54 +317,55 @@ class Memories:
             self._e.alias(self._data((array.number, bank, port)), held, array.width)
 
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
-        if not uses:
-            return
         text = self._text
         width = bits_unsigned(array.depth - 1)
-        kind = f"<{array.depth}xi{array.width}>"
-        banks = sorted({bank for bank, _ in uses})
-        for bank in banks:
+        for bank in sorted({bank for bank, _ in uses}):
             suffix = f"_{bank}" if array.banks > 1 else ""
-            memory = text.named(f"{array.name}{suffix}_ram")
-            text.styled(
-                f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
-                f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
-                array.place,
-            )
+            ports: list[RamPort] = []
             for port in (0, 1):
-                if (bank, port) in uses:
-                    key = (array.number, bank, port)
-                    self._ram_port(array, memory, kind, width, key, uses[bank, port])
+                if (bank, port) not in uses:
+                    continue
+                key = (array.number, bank, port)
+                users = self._users[key]
+                writing = [(w, a) for w, a, _ in users.writes]
+                address = text.choose([*users.reads, *writing], width)
+                data = self._data(key) if users.reads else ""
+                enable = value = ""
+                if users.writes:
+                    enable = text.any_of(*(w for w, _ in writing))
+                    value = text.choose([(w, d) for w, _, d in users.writes], array.width)
+                ports.append((address, data, enable, value))
+            ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
 
-    def _ram_port(
-        self, array: Array, memory: str, kind: str, width: int, key: Key, use: PortUse
-    ) -> None:
-        text, users = self._text, self._users[key]
-        writing = [(w, a) for w, a, _ in users.writes]
-        everyone = users.reads + writing
-        address = text.choose(everyone, width)
-        if use.reads and users.reads:
-            value = text.fresh()
-            always = text.const(1, 1)
+
+def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) -> None:
+    """One bank: a memory whose read data is registered, which infers block RAM."""
+    kind = f"<{array.depth}xi{array.width}>"
+    text.styled(
+        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
+        f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
+        array.place,
+    )
+    always = text.const(1, 1)
+    for number, (address, data, enable, value) in enumerate(ports):
+        if data:
+            word = text.fresh()
             text.styled(
-                f"{value} = seq.read {memory}[{address}] rden {always} "
+                f"{word} = seq.read {memory}[{address}] rden {always} "
                 f"{{ latency = 0}} : !seq.hlmem{kind}",
-                f"{value} = seq.firmem.read_port {memory}[{address}], clock %clk "
+                f"{word} = seq.firmem.read_port {memory}[{address}], clock %clk "
                 f"enable {always} : {_spaced(kind)}",
                 array.place,
             )
-            held = text.named(f"{memory[1:]}_p{key[2]}_q")
-            text.register(held, value, array.width, place=array.place)
-            self._e.alias(self._data(key), held, array.width)
-        if use.writes and users.writes:
-            data = text.choose([(w, d) for w, _, d in users.writes], array.width)
-            enable = text.any_of(*(w for w, _ in writing))
-            if text.enable:
-                enable = text.all_of(enable, text.enable)
+            held = text.named(f"{memory[1:]}_p{number}_q")
+            text.register(held, word, array.width, place=array.place)
+            text.line(f"{data} = comb.or {held} : i{array.width}")
+        if enable:
+            enable = text.all_of(enable, text.enable) if text.enable else enable
             text.styled(
-                f"seq.write {memory}[{address}] {data} wren {enable} "
+                f"seq.write {memory}[{address}] {value} wren {enable} "
                 f"{{ latency = 1}} : !seq.hlmem{kind}",
-                f"seq.firmem.write_port {memory}[{address}] = {data}, clock %clk "
+                f"seq.firmem.write_port {memory}[{address}] = {value}, clock %clk "
                 f"enable {enable} : {_spaced(kind)}",
                 array.place,
             )

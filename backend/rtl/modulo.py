@@ -283,6 +283,8 @@ def resources_of(node: Node) -> list[Hashable]:
     access = node.access
     if access is not None and access.array.storage != "reg":
         return [("port", access.array.number, bank) for bank in access.banks()]
+    if node.stream is not None:
+        return [("stream", node.stream.number)]
     operator = node.operator
     if operator is not None and operator.shareable and operator.latency:
         return [("unit", operator.module)]

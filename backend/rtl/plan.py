@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from .dependence import add_edges
-from .explain import recurrence_limit, resource_limit
+from .explain import recurrence_limit, resource_limit, short
 from .graph import Block, Body, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import regions_of
@@ -44,6 +44,8 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
         case Seq():
             for position, child in enumerate(region.children):
                 if isinstance(child, Leaf) and child.asked is not None:
+                    _check_streams(child)
+                if isinstance(child, Leaf) and child.asked is not None:
                     region.children[position] = _plan_pipeline(child, timing)
                 else:
                     _plan_region(child, timing)
@@ -62,12 +64,16 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
 
 
 def _ports(body: Body) -> dict[Hashable, int]:
+    """Capacities of memory ports and streams."""
     return {
-        use: PORTS_PER_BANK
+        use: _CAPACITY[use[0]]  # pyright: ignore[reportIndexIssue]
         for node in body.nodes
         for use in resources_of(node)
-        if isinstance(use, tuple) and use[0] == "port"
+        if not _is_unit(use)
     }
+
+
+_CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
 
 
 def _sequential(
@@ -87,6 +93,25 @@ def _depth(body: Body, condition: Node | None = None) -> int:
         if node.crosses or node is condition:
             depth = max(depth, node.avail + 1)
     return depth
+
+
+def _check_streams(leaf: Leaf) -> None:
+    """Give up overlap where a get depends on data of its own iteration."""
+    for node in leaf.body.nodes:
+        if node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
+            leaf.asked = None
+            leaf.limit = (
+                f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
+            )
+            return
+
+
+def _known_at_issue(node: Node | None, body: Body) -> bool:
+    if node is None or node.body is not body or node.is_free:
+        return True
+    if node.kind in ("load", "get") or node.latency:
+        return False
+    return all(_known_at_issue(o, body) for o in node.operands)
 
 
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
@@ -158,8 +183,9 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
                 counts[use] = counts.get(use, 0) + 1
     if not counts:
         return 1, None, 0
-    worst = max(counts, key=lambda use: counts[use])
-    return -(-counts[worst] // PORTS_PER_BANK), worst, counts[worst]
+    bounds = {use: -(-count // _CAPACITY[use[0]]) for use, count in counts.items()}  # pyright: ignore[reportIndexIssue]
+    worst = max(bounds, key=lambda use: bounds[use])
+    return bounds[worst], worst, counts[worst]
 
 
 # --- cycles ---------------------------------------------------------------------

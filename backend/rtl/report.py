@@ -22,7 +22,7 @@ from .plan import leaf_cycles, leaf_trips, region_cycles
 from .prune import regions_of
 
 if TYPE_CHECKING:
-    from .compile import Compiler
+    from .compile import CompiledModule
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")
@@ -239,18 +239,25 @@ def _evaluate(lin: Lin, values: dict[int, Any]) -> Any:
 # --- the design -------------------------------------------------------------------------
 
 
-def design_report(compiler: Compiler, top: str, target: str, clock_mhz: float) -> DesignReport:
+def design_report(
+    modules: dict[str, CompiledModule], top: Interface, name: str, target: str, clock_mhz: float
+) -> DesignReport:
     """The report of a whole design."""
-    report = DesignReport("allo rtl", target, top, clock_mhz, compiler.functions[top].cycles)
-    report.functions = list(compiler.reports.values())
-    report.float_ops = compiler.interfaces[top].float_ops
-    counts = _instance_counts(compiler, top)
-    for name, instances in counts.items():
-        for operator, number in compiler.bindings[name].units.values():
-            if operator.name.startswith(FLOAT_UNITS) and not operator.name.startswith("fcmp"):
+    report = DesignReport("allo rtl", target, name, clock_mhz, top.cycles)
+    counts = _instance_counts(modules, top.module)
+    report.functions = [m.report for name, m in modules.items() if counts[name]]
+    report.float_ops = top.float_ops
+    if top.cycles is None and top.estimate is not None:
+        report.notes.append(f"About {top.estimate} cycles where nothing waits.")
+    for module_name, instances in counts.items():
+        if not instances:
+            continue
+        module = modules[module_name]
+        for operator, number in module.binding.units.values():
+            if operator.name.startswith(FLOAT_UNITS):
                 report.float_units += number * instances
             _add_resources(report.resources, operator, number * instances)
-        report.notes += compiler.functions[name].notes
+        report.notes += module.function.notes
     return report
 
 
@@ -261,10 +268,11 @@ def _add_resources(totals: dict[str, int], operator: Any, count: int) -> None:
             totals[kind] = totals.get(kind, 0) + value
 
 
-def _instance_counts(compiler: Compiler, top: str) -> dict[str, int]:
-    """Module instances of every function in the design."""
-    counts = {top: 1}
-    for name in reversed(list(compiler.functions)):
-        for callee, number in compiler.reports[name].instances.items():
-            counts[callee] = counts.get(callee, 0) + number * counts.get(name, 0)
+def _instance_counts(modules: dict[str, CompiledModule], top: str) -> dict[str, int]:
+    """How often every module is there in the whole design."""
+    counts = dict.fromkeys(modules, 0)
+    counts[top] = 1
+    for name in reversed(list(modules)):
+        for inner in modules[name].instances:
+            counts[inner] += counts[name]
     return counts

@@ -61,6 +61,14 @@ class Ports:
     outputs: list[tuple[str, str, str]] = field(default_factory=list)
 
 
+@dataclass(slots=True)
+class Wiring:
+    """What the ports of an instance are joined to, by port name."""
+
+    inputs: dict[str, str] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+
+
 class ModuleText:
     """The text of one hw.module.
 
@@ -207,10 +215,14 @@ class ModuleText:
         *,
         enable: str = "",
         reset: int | None = None,
+        free: bool = False,
         place: SourcePlace | None = None,
     ) -> str:
-        """A register called ``name`` (from :meth:`named`) that takes ``following``."""
-        gates = [g for g in (enable, self.enable) if g]
+        """A register called ``name`` (from :meth:`named`) that takes ``following``.
+
+        ``free`` registers move even while the module is frozen.
+        """
+        gates = [g for g in (enable, "" if free else self.enable) if g]
         tail = ""
         if reset is not None:
             tail = f" reset %rst, {self.const(reset, width)}"
@@ -221,6 +233,24 @@ class ModuleText:
             text = f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
         self.line(text, place)
         return name
+
+    def instance(
+        self,
+        label: str,
+        module: str,
+        ports: Ports,
+        wiring: Wiring,
+        place: SourcePlace | None = None,
+    ) -> None:
+        """An instance of a module with the given ports; ``clk`` and ``rst`` are joined."""
+        joined = {"clk": "%clk", "rst": "%rst", **wiring.inputs}
+        inputs = ", ".join(f"{name}: {joined[name]}: {kind}" for name, kind in ports.inputs)
+        results = [wiring.outputs.get(name) or self.fresh() for name, _, _ in ports.outputs]
+        outputs = ", ".join(f"{name}: {kind}" for name, kind, _ in ports.outputs)
+        self.line(
+            f'{", ".join(results)} = hw.instance "{label}" @{module}({inputs}) -> ({outputs})',
+            place,
+        )
 
     # --- the whole ------------------------------------------------------------------
 

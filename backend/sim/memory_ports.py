@@ -8,7 +8,7 @@ from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
 
 from .channels import add_port
 from .context import ContextLayout
-from .storage import arrangement, cell_bits, is_sign_extended, slots_of
+from .storage import arrangement, cell_bits, is_sign_extended, slots_of, word_bits
 from .traffic import TICKS, MemoryChannel, Outside
 from .wires import Wires
 
@@ -52,7 +52,9 @@ class MemoryPorts:
     def declare(self, context: ContextLayout) -> None:
         """Reserve this part's context fields."""
         # Writes that are switched off go to a slot of their own.
-        context.add("scratch", max([8, *(slots_of(a.dtype) for a in self._design.arrays)]))
+        cells = [slots_of(array.dtype) for array in self._design.arrays]
+        words = [-(-word_bits(stream.width) // 64) for stream in self._design.streams]
+        context.add("scratch", max([1, *cells, *words]))
         for array in self._design.arrays:
             context.add(f"array {array.name}")
             channels = self._outside.memory.get(array.name)

@@ -17,7 +17,7 @@ from .context import Context
 from .engine import RunOptions, SimResult
 from .memory_ports import write_ports
 from .native import NativeModule
-from .storage import cell_bits, from_banks, int_to_words, to_banks, words_to_int
+from .storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
 from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
 
 CHUNK_SECONDS = 0.2
@@ -142,7 +142,7 @@ class DrivenModel:
             cells = arrays[stream.name]
             name = stream.name
             self._context[f"data {name}"] = cells.ctypes.data
-            self._context[f"count {name}"] = cells.nbytes * 8 // cell_bits(stream.dtype)
+            self._context[f"count {name}"] = cells.nbytes * 8 // word_bits(stream.width)
             self._context[f"random {name}"] = random_state(name, options.stall_seed)
             for field in ("position", "starved", "blocked", "pending"):
                 self._context[f"{field} {name}"] = 0

@@ -21,6 +21,11 @@ def cell_bits(dtype: str) -> int:
     return 8 * cell_bytes(parse_type(dtype))
 
 
+def word_bits(width: int) -> int:
+    """Bits of a cell for a word of a stream, which may be a block and of any width."""
+    return max(8, 1 << (width - 1).bit_length()) if width <= 64 else -(-width // 128) * 128
+
+
 def slots_of(dtype: str) -> int:
     """64-bit slots a cell takes in the driver's context."""
     return -(-cell_bits(dtype) // 64)

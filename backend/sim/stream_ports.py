@@ -12,7 +12,7 @@ from allo.backend.rtl.design import HardwareDesign, StreamInterface
 
 from .channels import add_port
 from .context import ContextLayout
-from .storage import cell_bits, slots_of
+from .storage import word_bits
 from .traffic import TICKS, Outside, StreamModel
 from .wires import Wires
 
@@ -46,7 +46,7 @@ class StreamPorts:
             for field in FIELDS:
                 context.add(f"{field} {stream.name}")
             context.add(f"pending {stream.name}")
-            context.add(f"offered {stream.name}", slots_of(stream.dtype))
+            context.add(f"offered {stream.name}", -(-word_bits(stream.width) // 64))
             model = self._model(stream)
             if model.channels:
                 add_port(context, stream.name, model.channels)
@@ -86,14 +86,14 @@ class StreamPorts:
 
     def _take(self, w: Wires, stream: StreamInterface, position: str, fires: str) -> None:
         f = w.f
-        bits = cell_bits(stream.dtype)
+        bits = word_bits(stream.width)
         target = f.select_pointer(fires, self._cell(w, stream, position), w.field("scratch"))
         f.store(f.resize(w.get(f"{stream.name}_data"), stream.width, bits), target, bits)
 
     def _cell(self, w: Wires, stream: StreamInterface, position: str) -> str:
         f = w.f
         data = f.load_pointer(w.field(f"data {stream.name}"))
-        size = f.constant(cell_bits(stream.dtype) // 8, 64)
+        size = f.constant(word_bits(stream.width) // 8, 64)
         return f.index(data, f.binary("mul", position, size, 64), 8)
 
     def _hold_to_rule(
@@ -101,7 +101,7 @@ class StreamPorts:
     ) -> str:
         """A word offered and not taken must still be offered, unchanged."""
         f = w.f
-        bits = cell_bits(stream.dtype)
+        bits = word_bits(stream.width)
         data = f.resize(w.get(f"{stream.name}_data"), stream.width, bits)
         pending = f.load(w.field(f"pending {stream.name}"), 64)
         before = f.load(w.field(f"offered {stream.name}"), bits)
@@ -135,8 +135,8 @@ class StreamPorts:
         )
         valid = f.binary("or", stays, free, 1)
         position = f.select(some, transfer.position, f.constant(0, 64), 64)
-        data = f.load(self._cell(w, stream, position), cell_bits(stream.dtype))
-        data = f.resize(data, cell_bits(stream.dtype), stream.width)
+        data = f.load(self._cell(w, stream, position), word_bits(stream.width))
+        data = f.resize(data, word_bits(stream.width), stream.width)
         return [(f"{stream.name}_valid", valid), (f"{stream.name}_data", data)]
 
     def _accept(self, w: Wires, transfer: _Transfer, cycle: str) -> str:

@@ -13,7 +13,9 @@ import numpy as np
 from allo.backend.rtl.design import HardwareDesign, StreamInterface
 from allo.dialects.boundary import Parameter, Signature
 from allo.dialects.storage import cell_bytes
-from allo.dialects.types import Stream, UInt
+from allo.dialects.types import Stream
+
+from .storage import word_bits
 
 
 def with_stream_arrays(signature: Signature, design: HardwareDesign) -> Signature:
@@ -40,7 +42,7 @@ def to_words(cells: np.ndarray, element: Parameter, stream: StreamInterface) -> 
         return cells
     bits = _bits(cells, 8 * cell_bytes(element.dtype))[:, : element.dtype.bits]
     words = bits.reshape(-1, block * element.dtype.bits)
-    return _pack(words, 8 * cell_bytes(UInt(stream.width)))
+    return _pack(words, word_bits(stream.width))
 
 
 def from_words(
@@ -49,7 +51,7 @@ def from_words(
     """Put the words a stream delivered back as cells of its elements."""
     if words is cells:
         return
-    bits = _bits(words, 8 * cell_bytes(UInt(stream.width)))[:, : stream.width]
+    bits = _bits(words, word_bits(stream.width))[:, : stream.width]
     elements = bits.reshape(-1, element.dtype.bits)
     packed = _pack(elements, 8 * cell_bytes(element.dtype))
     cells.reshape(-1).view(np.uint8)[:] = packed.reshape(-1)

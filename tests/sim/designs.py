@@ -134,7 +134,9 @@ hw.module @vadd(in %clk: !seq.clock, in %rst: i1, in %start: i1, {", ".join(ins)
     )
 
 
-def stream_adder(words: int, width: int = 32, faulty: bool = False) -> HardwareDesign:
+def stream_adder(
+    words: int, width: int = 32, faulty: bool = False, element: str = ""
+) -> HardwareDesign:
     """``y.put(x.get() + n)`` for so many words, through one register; a stall loses nothing.
 
     ``faulty``: the register is overwritten whether its word was taken or not.
@@ -193,8 +195,8 @@ hw.module @offset(in %clk: !seq.clock, in %rst: i1, in %start: i1, in %n: i{widt
         scalars_out=(),
         arrays=(),
         streams=(
-            StreamInterface("x", kind, width, "in"),
-            StreamInterface("y", kind, width, "out"),
+            StreamInterface("x", element or kind, width, "in"),
+            StreamInterface("y", element or kind, width, "out"),
         ),
         report=_report("offset", None),
     )

@@ -147,14 +147,15 @@ def test_a_limit_for_one_run(vadd):
         vadd(a, a, a.copy(), max_cycles=3)
 
 
-@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3))])
+@pytest.mark.parametrize(("kind", "shape"), [("ui32", ()), ("i24", (2, 3)), ("i24", (4, 5))])
 def test_stream_arguments_are_arrays(kind, shape):
     element = parse_type(kind)
     block = int(np.prod(shape))
-    design = designs.stream_adder(40, element.bits * block)
+    design = designs.stream_adder(40, element.bits * block, element=kind)
+    number = UInt(element.bits * block)
     stream = Stream(element, shape, 2)
     arguments = (
-        Parameter("n", UInt(element.bits * block), None),
+        Parameter("n", number, None),
         Parameter("x", stream, None),
         Parameter("y", stream, None),
     )

@@ -96,9 +96,8 @@ def call_values(ctx: FunctionContext, node: ast.Call) -> list[Value]:
     function, template = _callee(ctx, node.func)
     if isinstance(function, NestedFunction):
         return _user_call(ctx, node, function, template)
-    dsl = getattr(function, "__allo_dsl__", None)
-    if dsl is not None:
-        return [_dsl(ctx, node, dsl)]
+    if hasattr(function, "__allo_dsl__"):
+        return [_dsl(ctx, node, function)]
     built_in = _BUILT_INS.get(function) if _hashable(function) else None
     if built_in is not None:
         return [built_in(ctx, node)]
@@ -305,11 +304,12 @@ def _math_hint(ctx: FunctionContext, node: ast.Call, function: Any) -> None:
 # --- allo's functions -------------------------------------------------------------------------------
 
 
-def _dsl(ctx: FunctionContext, node: ast.Call, name: str) -> Value:
+def _dsl(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Value:
+    name = dsl_function.__allo_dsl__
     function = MATH_FUNCTIONS.get(name)
     if name not in ("power", "abs") and function is None:
-        return tensors.dsl_call(ctx, node, name)
-    request = tensors.bind(ctx, node, name)
+        return tensors.dsl_call(ctx, node, dsl_function)
+    request = tensors.bind(ctx, node, dsl_function)
     values = [expressions.expression(ctx, n) for n in request.nodes.values()]
     place = ctx.place(node)
     if name == "power":

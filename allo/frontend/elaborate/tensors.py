@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
-import allo.dsl as dsl
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Float, Index, Int, UInt
 
@@ -58,9 +58,9 @@ class Request:
         return ShapeMismatchError(f"allo.{self.function}: {message}", self.place, help=help)
 
 
-def bind(ctx: FunctionContext, node: ast.Call, function: str) -> Request:
-    """Match a call's arguments with the parameters of the function in ``allo.dsl``."""
-    parameters = inspect.signature(getattr(dsl, function)).parameters
+def bind(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Request:
+    """Match a call's arguments with the parameters of the function of ``allo.dsl``."""
+    parameters, function = _parameters(dsl_function), dsl_function.__allo_dsl__
     names = [n for n in parameters if n != "name"]
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     band = None
@@ -86,14 +86,20 @@ def bind(ctx: FunctionContext, node: ast.Call, function: str) -> Request:
     return Request(ctx, node, function, given, band)
 
 
-def dsl_call(ctx: FunctionContext, node: ast.Call, name: str) -> Value:
+@lru_cache(maxsize=64)
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(function).parameters
+
+
+def dsl_call(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:
     """A call of one of allo's whole-array functions."""
+    name = function.__allo_dsl__
     handler = _HANDLERS.get(name)
     if handler is None:
         raise ctx.unsupported(
             node, f"allo.{name} cannot be used here.", "it belongs in a for or with statement."
         )
-    return handler(bind(ctx, node, name))
+    return handler(bind(ctx, node, function))
 
 
 # --- element by element --------------------------------------------------------------------------

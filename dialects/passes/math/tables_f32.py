@@ -1,4 +1,4 @@
-"""Polynomial tables for float32; written by scripts/make_math_tables.py."""
+"""Polynomial tables for f32; written by scripts/make_math_tables.py."""
 
 # fmt: off
 from .polynomial import PolynomialTable

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 
 from .bits import Bits, Emitter
+from .operand import SHAPES, Operand, fixed_to_float, take_apart
 from .polynomial import evaluate
-from .single import NAN, ONE, Single, fixed_to_single, take_apart
 from .tables_f32 import QUARTER, TWO_OVER_PI
 
+_SHAPE = SHAPES["f32"]
 _SEGMENT = 23
 _TURN = 88
 """Bits of the product that matter: two of the quadrant, and the fraction."""
@@ -37,7 +38,7 @@ def expand_tan(emitter: Emitter, value: ir.Value) -> ir.Value:
     operand = take_apart(emitter, value)
     turn = _reduce(operand)
     zero, one = emitter.constant(0, 1), emitter.constant(1, 1)
-    sine, cosine = (fixed_to_single(_wave(turn, swap), 62) for swap in (zero, one))
+    sine, cosine = (fixed_to_float(_wave(turn, swap), 62, _SHAPE) for swap in (zero, one))
     odd = turn.quadrant.zext(1)
     above = emitter.select(odd, cosine, sine)
     below = emitter.select(odd, sine, cosine)
@@ -57,7 +58,7 @@ class _Turn:
     rest: Bits
 
 
-def _reduce(operand: Single) -> _Turn:
+def _reduce(operand: Operand) -> _Turn:
     emitter = operand.emitter
     shift = (emitter.constant(304, 32) - operand.exponent).umin(255)
     window = emitter.constant(TWO_OVER_PI, 256).shr(shift.zext(256)).zext(_TURN)
@@ -82,17 +83,17 @@ def _expand(emitter: Emitter, value: ir.Value, *, cosine: bool) -> ir.Value:
     operand = take_apart(emitter, value)
     turn = _reduce(operand)
     quadrant = turn.quadrant + int(cosine)
-    bits = fixed_to_single(_wave(turn, quadrant.zext(1)), 62)
+    bits = fixed_to_float(_wave(turn, quadrant.zext(1)), 62, _SHAPE)
     flip = quadrant.field(1, 1)
     if not cosine:
         flip = flip ^ operand.negative
     bits = bits ^ flip.zext(32).shl(31)
-    return _with_ends(operand, bits, emitter.constant(ONE, 32) if cosine else operand.bits)
+    return _with_ends(operand, bits, emitter.constant(_SHAPE.one, 32) if cosine else operand.bits)
 
 
-def _with_ends(operand: Single, bits: Bits, small: Bits) -> ir.Value:
+def _with_ends(operand: Operand, bits: Bits, small: Bits) -> ir.Value:
     """The result, ``small`` near zero, and NaN where the operand is infinite or NaN."""
     emitter = operand.emitter
     bits = emitter.select(operand.exponent.is_("slt", _SMALL), small, bits)
-    nan = emitter.constant(NAN, 32)
+    nan = emitter.constant(_SHAPE.nan, 32)
     return emitter.select(operand.exponent.is_("eq", 255), nan, bits).as_float("f32")
