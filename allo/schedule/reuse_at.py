@@ -189,10 +189,7 @@ def _window(loop: FoundLoop, buffer: FoundBuffer, accesses: Sequence[ir.Operatio
             "no element is read by two iterations",
             "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
         )
-    kept = sorted(
-        {k for row in known for k, part in enumerate(row) if k != dim and part.coefficients}
-    )
-    _check_fixed(loop, buffer, known, dim, kept)
+    kept = [k for k in range(len(known[0])) if k != dim and _varies(known, k)]
     return Window(dim, low, high - low + 1, tuple(kept), tuple(known[0]), base)
 
 
@@ -230,25 +227,15 @@ def _slide_range(
     return min(lows), max(highs)
 
 
-def _check_fixed(
-    loop: FoundLoop,
-    buffer: FoundBuffer,
-    rows: Sequence[Sequence[Part]],
-    dim: int,
-    kept: Sequence[int],
-) -> None:
-    for k, first in enumerate(rows[0]):
-        if k == dim or k in kept:
-            continue
-        for row in rows[1:]:
-            other = row[k].outer
-            if other.map != first.outer.map or other.operands != first.outer.operands:
-                raise _fail(
-                    loop,
-                    buffer,
-                    "its reads differ in a subscript that the loop fixes",
-                    "use reuse_at at a loop around all that the reads share.",
-                )
+def _varies(rows: Sequence[Sequence[Part]], k: int) -> bool:
+    """Whether dimension ``k`` is read at several places in one iteration: the buffer keeps it whole."""
+    first = rows[0][k].outer
+    return any(
+        row[k].coefficients
+        or row[k].outer.map != first.map
+        or row[k].outer.operands != first.operands
+        for row in rows
+    )
 
 
 def _next_name(loop: FoundLoop) -> str:

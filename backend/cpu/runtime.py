@@ -27,7 +27,7 @@ _GENERATED_CODE_CALLS = (
     "allo_region_join",
     "allo_fifos_new",
     "allo_fifo_at",
-    "allo_spawn",
+    "allo_spawn_all",
     "allo_put_wait",
     "allo_get_wait",
     "allo_event",
