@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from allo.dialects.cache import cache_dir, content_key, publishing
 from allo.dialects.diagnostics import BuildError, SimulationError
 
@@ -156,7 +158,7 @@ class Runtime:
     def run(
         self,
         entry: int,
-        words: Any,
+        pointers: np.ndarray,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
     ) -> None:
@@ -164,11 +166,11 @@ class Runtime:
 
         Args:
             entry: address of a ``void (void **)``.
-            words: its packed arguments.
+            pointers: its packed arguments (see :mod:`.calling`).
             on_event: called with the number of an event and the address of its data.
             on_deadlock: makes the exception for a deadlock from the processes there are.
         """
-        handle = self._new(entry, ctypes.addressof(words))
+        handle = self._new(entry, pointers.__array_interface__["data"][0])
         if not handle:
             raise MemoryError("The dataflow simulator has no memory left.")
         try:
