@@ -71,12 +71,12 @@ def make_region(
         gains: float32[NORMS, D],
         shifts: float32[NORMS, D],
         factors: float32[LAYERS, 3],
-        keys: int8[LAYERS, HEADS, CTX, HD],
-        values: int8[LAYERS, HEADS, CTX, HD],
-        logits: float32[BLOCK, VOCAB],
         products_seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
         scores_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
         sums_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
+        keys: int8[LAYERS, HEADS, CTX, HD],
+        values: int8[LAYERS, HEADS, CTX, HD],
+        logits: float32[BLOCK, VOCAB],
     ):
         words: Stream[UInt(8 * P), PREFETCH]
         inputs: Stream[UInt(8 * GROUP), 16]
