@@ -98,10 +98,12 @@ def make_region(
                 row: int32 = 0
                 col: int32 = 0
                 work: int32 = count * depth
+                last_k: int32 = depth - 1
+                last_b: int32 = count - 1
                 for fill in range(work):
                     value: int8 = inputs.get()
                     x[row + col] = value
-                    if col == depth - 1:
+                    if col == last_k:
                         col = 0
                         row = row + KMAX
                     else:
@@ -124,10 +126,10 @@ def make_region(
                         after: int32 = before + xv * weight
                         acc[p] = after
                         out[32 * p : 32 * p + 32] = after
-                    if k == depth - 1:
+                    if k == last_k:
                         sums.put(out)
                         k = 0
-                        if b == count - 1:
+                        if b == last_b:
                             b = 0
                         else:
                             b = b + 1
