@@ -135,6 +135,7 @@ class FunctionContext:
         self.block: list[Stmt] = function.body
         self.nests = 0
         self.returned: Any = None
+        self.early: Any = None
         self.depth = 0
         self.loop_exits: list[Any] = []
         self.symbols: dict[ScalarArg, Symbol] = {}
