@@ -129,6 +129,9 @@ class Distances:
         self._strides = [1] * len(levels)
         for i in reversed(range(len(levels) - 1)):
             self._strides[i] = self._strides[i + 1] * self._trips[i + 1]
+        inner = [i for i, level in enumerate(levels) if i and level.trips is None]
+        self._below = max(inner, default=0)
+        """Levels from here on have known distances; one outside a bound of run time has not."""
         self._solved: dict[tuple[object, ...], int | None] = {}
 
     def least(self, source: Access, target: Access) -> int | None:
@@ -169,10 +172,29 @@ class Distances:
             if (step == 0 and right) or (step and right % step):
                 return None
         budget = [SEARCH_LIMIT]
-        delta = self._search(0, rows, False, budget)
+        for level in range(self._below):
+            if self._carried(level, rows, budget) or budget[0] <= 0:
+                return 1
+        delta = self._search(self._below, rows, False, budget)
         if delta is None:
             return None if budget[0] > 0 else 1
+        delta = [0] * self._below + delta
         return sum(d * s for d, s in zip(delta, self._strides, strict=True))
+
+    def _carried(
+        self, level: int, rows: list[tuple[tuple[int, ...], int]], budget: list[int]
+    ) -> bool:
+        """Whether a delta exists that is 0 outside ``level`` and positive there."""
+        for value in self._candidates(level, rows, False, self._trips[level] - 1):
+            budget[0] -= 1
+            if budget[0] <= 0:
+                return False
+            left = [(c, right - c[level] * value) for c, right in rows]
+            if value == 0 or not all(self._reachable(level + 1, c, r) for c, r in left):
+                continue
+            if self._search(level + 1, left, True, budget) is not None:
+                return True
+        return False
 
     def _search(
         self,

@@ -405,9 +405,6 @@ class Elaborator:
     def _pipeline(self, chain: list[Op]) -> None:
         """A nest whose innermost body holds no loop: a leaf, outer loops joined if constant."""
         shapes = [self._shape(loop) for loop in chain]
-        if len(chain) > 1 and shapes[0].trips is None:
-            self._nested(chain[0])
-            return
         if any(shape.trips == 0 for shape in shapes):
             return
         inner = chain[-1]

@@ -49,6 +49,7 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
                     _check_streams(child)
                 if isinstance(child, Leaf) and child.asked is not None:
                     region.children[position] = _plan_pipeline(child, timing)
+                    _recheck_streams(child, timing)
                 else:
                     _plan_region(child, timing)
         case Block():
@@ -65,10 +66,15 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
             _plan_region(region.child, timing)
 
 
+def _capacity(use: Hashable) -> int:
+    """Uses a cycle of the port or stream that ``use`` names."""
+    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
+
+
 def _ports(body: Body) -> dict[Hashable, int]:
     """Capacities of memory ports and streams."""
     return {
-        use: _CAPACITY[use[0]]  # pyright: ignore[reportIndexIssue]
+        use: _capacity(use)
         for node in body.nodes
         for use in resources_of(node)
         if not _is_unit(use)
@@ -102,16 +108,30 @@ def _check_streams(leaf: Leaf) -> None:
     for node in leaf.body.nodes:
         if node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
             leaf.asked = None
-            leaf.limit = (
-                f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
-            )
+            leaf.limit = _reading_depends_on_data(node)
             return
+
+
+def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
+    """Give up overlap where a conditional get did not fit the cycle in which iterations issue."""
+    for node in leaf.body.nodes:
+        if leaf.body.overlaps and node.kind == "get" and node.predicate is not None and node.time:
+            leaf.asked = None
+            leaf.limit = _reading_depends_on_data(node)
+            _sequential(leaf.body, leaf.levels, timing, leaf.condition)
+            return
+
+
+def _reading_depends_on_data(node: Node) -> str:
+    return f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
 
 
 def _known_at_issue(node: Node | None, body: Body) -> bool:
     if node is None or node.body is not body or node.is_free:
         return True
-    if node.kind in ("load", "get") or node.latency:
+    if node.kind == "load" and node.access is not None:
+        return node.access.array.storage == "reg" and not node.latency
+    if node.kind == "get" or node.latency:
         return False
     return all(_known_at_issue(o, body) for o in node.operands)
 
@@ -203,7 +223,7 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
                 counts[use] = counts.get(use, 0) + 1
     if not counts:
         return 1, None, 0
-    bounds = {use: -(-count // _CAPACITY[use[0]]) for use, count in counts.items()}  # pyright: ignore[reportIndexIssue]
+    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
 

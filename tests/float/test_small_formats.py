@@ -24,6 +24,7 @@ ARITHMETIC = {
     "arith.subf": soft.subtract,
     "arith.mulf": soft.multiply,
     "arith.divf": soft.divide,
+    "arith.remf": soft.remainder,
 }
 
 
@@ -70,6 +71,9 @@ def test_one_operand_operations_on_all_values(kind: FloatFormat) -> None:
     assert_same(unit("math.sqrt")(BYTES), root, BYTES)
     assert_same(unit("arith.negf")(BYTES), [a ^ 0x80 for a in range(256)], BYTES)
     assert_same(unit("math.absf")(BYTES), [a & 0x7F for a in range(256)], BYTES)
+    for mode in ("floor", "ceil", "trunc", "round", "roundeven"):
+        rounded = [soft.round_to_integral(mode, a, kind) for a in range(256)]
+        assert_same(unit(f"math.{mode}")(BYTES), rounded, BYTES)
     copysign = CompiledUnit(LIBRARY.find("math.copysign", (kind.name,) * 2, kind.name))
     expected = [a & 0x7F | b & 0x80 for a in range(256) for b in range(256)]
     assert_same(copysign(LEFT, RIGHT), expected, LEFT, RIGHT)
