@@ -19,9 +19,9 @@ from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 
 from .arithmetic import is_pure
 from .builder import INDEX_HIGH, INDEX_LOW
-from .graph import Array, Call, If, Leaf, Level, Loop, Node, Seq, Stream, While
+from .graph import Array, Call, Choice, If, Leaf, Level, Loop, Node, Seq, Stream, While
 from .linear import Lin, add, bits_unsigned, constant, scale, subtract
-from .loops import LoopShape, chain_of, contains_control, shape_of
+from .loops import LoopShape, Nested, chain_of, contains_control, imperfect_nest, shape_of
 from .read import FunctionRecord, MemType, Op, element_width
 from .straight_line import STRAIGHT_HANDLERS, StraightLine
 
@@ -96,7 +96,66 @@ class Elaborator(StraightLine):
         if pipelined or not contains_control(body_ops, self._unrolls):
             self._pipeline(chain)
             return
-        self._nested(op)
+        nest = imperfect_nest(op, self._unrolls)
+        if nest is None:
+            self._nested(op)
+            return
+        choice = Choice([Seq(), Seq()])
+        with self._inside(choice.options[0]):
+            self._nested(op)
+        with self._inside(choice.options[1]):
+            self._joined(nest)
+        self._add(choice)
+
+    def _joined(self, nest: list[Nested]) -> None:
+        """An imperfect nest as one pipeline: code around inner loops runs in their first and last
+        iterations."""
+        loops = [part.loop for part in nest]
+        shapes = [self._shape(loop) for loop in loops]
+        if any(shape.trips == 0 for shape in shapes):
+            self._nested(loops[0])
+            return
+        inner = loops[-1]
+        factor = int(inner.attrs.get("unroll", 1) or 1)
+        factors = [1] * (len(loops) - 1) + [factor]
+        for part in nest:
+            self.ops([o for o in part.before if o.name == "memref.alloc"])
+        rows = list(zip(loops, shapes, factors, strict=True))
+        levels = [self._level(loop, shape, unroll) for loop, shape, unroll in rows]
+        body = self.function.new_body()
+        asked = inner.attrs["pipeline_ii"]
+        self._add(Leaf(levels, body, asked, band=_band(loops[0]), place=inner.place))
+        self._leaf = True
+        with self.builder.filling(body):
+            for position, part in enumerate(nest[:-1]):
+                self.env[part.loop.args[0][0]] = _iterator(shapes[position], levels[position])
+                self._at_end(part.before, levels[position + 1 :], first=True)
+            self._copies(inner, shapes[-1], levels[-1], factor)
+            for position, part in reversed(list(enumerate(nest[:-1]))):
+                self._at_end(part.after, levels[position + 1 :], first=False)
+            self.memory.finish(body)
+        self._leaf = False
+
+    def _at_end(self, ops: list[Op], inner: list[Level], *, first: bool) -> None:
+        """Elaborate code that runs where all inner loops are in their first or last iteration."""
+        ops = [op for op in ops if op.name != "memref.alloc"]
+        self.ops([op for op in ops if is_pure(op)])
+        effects = [op for op in ops if not is_pure(op)]
+        if not effects:
+            return
+        condition: Node | None = None
+        tests = []
+        for level in inner:
+            limit = 0 if first else (level.trips or 1) - 1
+            counter = Lin(0, ((level.iv, 1),)) if level.trips != 1 else constant(0)
+            place = subtract(counter, constant(limit))
+            condition = self.builder.both(
+                condition, self.builder.compare(0, counter, constant(limit))
+            )
+            tests.append(("eq", place))
+        guard = ("and", tuple(tests))
+        with self.builder.under(condition, guard):
+            self.ops(ops)
 
     def _pipeline(self, chain: list[Op]) -> None:
         """A nest whose innermost body holds no loop: a leaf, outer loops joined if constant."""
