@@ -163,8 +163,7 @@ def test_both_branches_may_return_arrays():
     def kernel(A: int32[4], up: int32) -> int32[4]:
         if up > 0:
             return A + 1
-        else:
-            return A - 1
+        return A - 1
 
     a = ints(4)
     np.testing.assert_array_equal(run(kernel, a, 1), a + 1)
