@@ -101,7 +101,7 @@ def load_runtime(*defines: str) -> Runtime:
     prebuilt = _source_folder() / _LIBRARY
     if not defines and prebuilt.exists():
         library = ctypes.CDLL(str(prebuilt))
-        if _abi_of(library) == _ABI:
+        if _is_current(library):
             return Runtime(library)
     return Runtime(ctypes.CDLL(str(_compiled(defines))))
 
@@ -110,11 +110,11 @@ def _source_folder() -> Path:
     return Path(__file__).resolve().parents[1] / "runtime"
 
 
-def _abi_of(library: ctypes.CDLL) -> int:
-    try:
-        return library.allo_runtime_abi()
-    except AttributeError:
-        return 0
+def _is_current(library: ctypes.CDLL) -> bool:
+    """Whether a library is of this version: a prebuilt one may be left from an older."""
+    if not all(hasattr(library, name) for name in ("allo_runtime_abi", *_GENERATED_CODE_CALLS)):
+        return False
+    return library.allo_runtime_abi() == _ABI
 
 
 def _compiled(defines: Sequence[str]) -> Path:
@@ -139,7 +139,7 @@ class Runtime:
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        if _abi_of(library) != _ABI:
+        if not _is_current(library):
             raise BuildError("The simulator's runtime library is of another version of Allo.")
         pointer, word = ctypes.c_void_p, ctypes.c_int64
         self._library = library
