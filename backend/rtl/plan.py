@@ -64,10 +64,15 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
             _plan_region(region.child, timing)
 
 
+def _capacity(use: Hashable) -> int:
+    """Uses a cycle of the port or stream that ``use`` names."""
+    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
+
+
 def _ports(body: Body) -> dict[Hashable, int]:
     """Capacities of memory ports and streams."""
     return {
-        use: _CAPACITY[use[0]]  # pyright: ignore[reportIndexIssue]
+        use: _capacity(use)
         for node in body.nodes
         for use in resources_of(node)
         if not _is_unit(use)
@@ -198,7 +203,7 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
                 counts[use] = counts.get(use, 0) + 1
     if not counts:
         return 1, None, 0
-    bounds = {use: -(-count // _CAPACITY[use[0]]) for use, count in counts.items()}  # pyright: ignore[reportIndexIssue]
+    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
 

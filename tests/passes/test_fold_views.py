@@ -109,3 +109,19 @@ def test_offsets_from_memory(data_dependent):
             C[i] = dot(A[2], A[i + 1])
 
     same(pick if data_dependent else fixed, ints(4, 8), np.array([2, 0, 3], np.int32), ints(3))
+
+
+def test_slices_in_verilog():
+    def chain(A: int32[4, 8], C: int32[4]):
+        for i in range(3):
+            shift(A[i], A[i + 1])
+            C[i] = dot(A[i], A[i + 1])
+
+    s = allo.customize(chain)
+    cpu, rtl = s.build(), s.build(target="verilog")
+    A, C = ints(4, 8), ints(4)
+    A2, C2 = A.copy(), C.copy()
+    cpu(A, C)
+    rtl(A2, C2)
+    np.testing.assert_array_equal(A, A2)
+    np.testing.assert_array_equal(C, C2)
