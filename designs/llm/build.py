@@ -30,7 +30,7 @@ class Design:
         observe: write every int32 accumulator to arrays of the host, for checking.
     """
 
-    lanes: int = 8
+    lanes: int = 4
     block: int = 16
     prefetch: int = 64
     gelu_ii: int = 1

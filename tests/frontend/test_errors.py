@@ -220,6 +220,50 @@ CASES = [
     ),
     (
         """
+        def kernel(A: int32[8], B: int32[8]):
+            for i in range(8):
+                B[i] = A[i + 1]
+        """,
+        ShapeMismatchError,
+        """\
+        k.py:7:18: Index out of range: i + 1 reaches 8 for a dimension of extent 8 of A.
+            7 |         B[i] = A[i + 1]
+              |                  ^^^^^
+        help: shorten the loop, or guard the access with an if.""",
+    ),
+    (
+        """
+        def kernel(A: int32[8]):
+            for i, j in allo.grid(4, 3):
+                A[i - 2 * j] = 0
+        """,
+        ShapeMismatchError,
+        """\
+        k.py:7:11: Index out of range: i - 2 * j reaches -4 for a dimension of extent 8 of A.
+            7 |         A[i - 2 * j] = 0
+              |           ^^^^^^^^^
+        help: shorten the loop, or guard the access with an if.""",
+    ),
+    (
+        """
+        def kernel(A: int32[8]):
+            B: int32[8] = 0
+            def add(x: int32) -> int32:
+                return x + B[0]
+            A[0] = add(A[1])
+        """,
+        UnknownNameError,
+        """\
+        k.py:8:20: The name 'B' is not defined.
+            8 |         return x + B[0]
+              |                    ^
+        note: k.py:6:5: B of the function around it
+            6 |     B: int32[8] = 0
+              |     ^^^^^^^^^^^^^^^
+        help: a nested function does not see the variables around it: pass B as an argument.""",
+    ),
+    (
+        """
         def kernel(x: int32 @ Stateful):
             pass
         """,

@@ -159,12 +159,30 @@ def test_return_under_a_condition_and_from_a_loop(wanted):
     check(kernel, np.array([5, 3, 9, 7, 3, 1, 2, 4], np.int32), wanted, model=model)
 
 
+def test_a_guarded_access_may_look_out_of_range():
+    def kernel(A: int32[8], B: int32[8]):
+        for i in range(8):
+            left: int32 = A[i - 1] if i > 0 else 0
+            if i < 7:
+                B[i] = left + A[i + 1]
+            else:
+                B[i] = left
+        for i in range(7):
+            B[i] += A[i + 1]
+
+    def model(A, B):
+        B[1:] = A[:-1]
+        B[0] = 0
+        B[:-1] += 2 * A[1:]
+
+    check(kernel, ints(8), ints(8), model=model)
+
+
 def test_both_branches_may_return_arrays():
     def kernel(A: int32[4], up: int32) -> int32[4]:
         if up > 0:
             return A + 1
-        else:
-            return A - 1
+        return A - 1
 
     a = ints(4)
     np.testing.assert_array_equal(run(kernel, a, 1), a + 1)

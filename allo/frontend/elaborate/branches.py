@@ -28,7 +28,7 @@ def if_statement(ctx: FunctionContext, node: ast.If) -> None:
 
 
 def _branch(ctx: FunctionContext, nodes: list[ast.stmt]) -> list:
-    with ctx.scope(), ctx.into([]) as block, ctx.conditional():
+    with ctx.scope(), ctx.into([]) as block, ctx.conditional(), ctx.guarded():
         statements.statements(ctx, nodes)
     return block
 
@@ -131,7 +131,7 @@ def guard_rest(
     ctx: FunctionContext, node: ast.stmt, flags: list[Var], rest: list[ast.stmt]
 ) -> None:
     """The statements behind one that may leave the block run only if it did not."""
-    with ctx.into([]) as block, ctx.conditional():
+    with ctx.into([]) as block, ctx.conditional(), ctx.guarded():
         statements.statements(ctx, rest)
     place = ctx.place(node)
     ctx.emit(If(place, none_set(flags, place), block, []))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
@@ -241,7 +242,7 @@ def _loop(
     affine = all(indexing.is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
     return For(
         place,
-        Iter(counter.name, affine, place),
+        Iter(counter.name, affine, place, _span(counter)),
         counter.lower,
         counter.upper,
         counter.step,
@@ -251,6 +252,17 @@ def _loop(
         pipeline=options.pipeline[depth],
         unroll=options.unroll[depth],
     )
+
+
+def _span(counter: Counter) -> tuple[int, int] | None:
+    """The counter's least and greatest value, where constants bound it and it runs at all."""
+    parts = (*counter.lower, *counter.upper, counter.step)
+    if not all(isinstance(p, Affine) and p.is_constant for p in parts):
+        return None
+    lower = max(p.const for p in counter.lower)  # type: ignore[union-attr]
+    upper = min(p.const for p in counter.upper)  # type: ignore[union-attr]
+    steps = range(lower, upper, counter.step.const)  # type: ignore[union-attr]
+    return (steps[0], steps[-1]) if steps else None
 
 
 def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
@@ -282,7 +294,8 @@ def _body(
     target = [] if guarded else ctx.block
     inner = dict(flags)
     ctx.loop_exits.append(inner)
-    with ctx.scope(), ctx.into(target):
+    certain = isinstance(node, ast.For) and not flags
+    with ctx.scope(), ctx.into(target), nullcontext() if certain else ctx.guarded():
         if ast.Continue in stop:
             inner[ast.Continue] = branches.new_flag(ctx, "skip", node)
         statements.statements(ctx, node.body)
