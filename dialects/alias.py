@@ -107,6 +107,17 @@ class AliasClasses:
         self._parent[self._find(a)] = self._find(b)
 
 
+def is_viewed(module: ir.Operation, value: ir.Value) -> bool:
+    """Whether the array, or any value that is the same array, is a slice or has one taken."""
+    classes = AliasClasses(module)
+    if classes.views_of(value):
+        return True
+    return any(
+        not isinstance(v, ir.BlockArgument) and v.owner.operation.name in VIEWS
+        for v in classes.members(value)
+    )
+
+
 def _is_array(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
 

@@ -54,11 +54,15 @@ class ScalarArg:
 
 @dataclass(slots=True, eq=False)
 class Iter:
-    """A loop iterator; ``affine`` when its loop is an ``affine.for``."""
+    """A loop iterator; ``affine`` when its loop is an ``affine.for``.
+
+    ``span`` is its (least, greatest) value where both are constants and the loop runs at all.
+    """
 
     name: str
     affine: bool
     place: SourcePlace
+    span: tuple[int, int] | None = None
 
 
 @dataclass(slots=True, eq=False)

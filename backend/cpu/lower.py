@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.define_arith import define_arith
 
+from .float_state import guard_float_state
 from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
@@ -100,7 +101,7 @@ def add_entry(module: ir.Module, top: str) -> None:
                 function.attributes["llvm.linkage"] = internal
 
 
-def to_llvm(module: ir.Module) -> None:
+def to_llvm(module: ir.Module, top: str) -> None:
     """Lower a prepared module to the LLVM dialect, in place.
 
     Raises:
@@ -111,6 +112,7 @@ def to_llvm(module: ir.Module) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
+    guard_float_state(module, ENTRY, top)
 
 
 _KNOWN = frozenset(

@@ -50,6 +50,7 @@ _PRELUDE = """#include <algorithm>
 #include "allo_csim.h"
 """
 _STACK_SLACK = 16 << 20
+_FIBER_SLACK = 256 << 10
 _COMPILE_LIMIT_S = 600.0
 
 
@@ -150,13 +151,14 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     body = "\n".join(
         f"  {line}" for line in [*before, f"{code.top.name}({', '.join(arguments)});", *after]
     )
-    stack = code.stack_bytes * 2 + _STACK_SLACK
+    arrays = code.stack_bytes * 2
+    stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
         '#include "fiber.cpp"\n'
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
         "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stack}ul, &allo_blocked);\n}}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked);\n}}\n"
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
@@ -11,6 +12,7 @@ from allo.dialects.locations import place_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 
 from . import emit_control, emit_float, emit_index, emit_integer, emit_memory, emit_stream
+from .ctype import ctype_of
 from .emit_memory import declare_globals, element_ctype, global_text
 from .emit_stream import stream_type
 from .emitter import FunctionEmitter, Handler, ModuleContext
@@ -38,7 +40,7 @@ class EmitOptions:
     Attributes:
         flat_top: its arrays are pointers with linear subscripts.
         interfaces: print ``interface m_axi`` pragmas for its arrays.
-        extern_c: wrap all functions in ``extern "C"``.
+        extern_c: wrap the top function in ``extern "C"``.
         simulate: print for csim: regions run their kernels side by side.
     """
 
@@ -106,10 +108,17 @@ def emit_module(
             continue
         for callee in sorted(_callees(op) - defined - {name}):
             _declare(context, body, signatures[callee])
+        wrapped = options.extern_c and name == top
+        if wrapped:
+            body.line('extern "C" {')
+            body.line()
         names = _function(context, body, signatures[name], options, is_top=name == top)
+        if wrapped:
+            body.line('} // extern "C"')
+            body.line()
         defined.add(name)
         parameters = names if name == top else parameters
-    kernel = _file(context, body, options)
+    kernel = _file(context, body)
     return HlsCode(
         kernel,
         _header(context, signatures[top], parameters, options),
@@ -315,7 +324,7 @@ _BANNER = (
 )
 
 
-def _file(context: ModuleContext, body: Writer, options: EmitOptions) -> str:
+def _file(context: ModuleContext, body: Writer) -> str:
     out = Writer()
     for line in _BANNER:
         out.line(line)
@@ -327,9 +336,7 @@ def _file(context: ModuleContext, body: Writer, options: EmitOptions) -> str:
     if context.helpers:
         text += context.helpers.text() + "\n"
     text += _shared(context)
-    if not options.extern_c:
-        return text + body.text()
-    return f'{text}extern "C" {{\n\n{body.text()}}} // extern "C"\n'
+    return text + body.text().rstrip("\n") + "\n"
 
 
 def _shared(context: ModuleContext) -> str:
@@ -368,14 +375,18 @@ def _header(
 
 
 def _array_bytes(op: ir.Operation) -> int:
+    """``sizeof`` of the local arrays of a function, results of calls included."""
     total = 0
     for inner in walk(op):
-        if inner.name not in ("memref.alloc", "memref.alloca", "func.call"):
+        if inner.name not in ("memref.alloc", "memref.alloca", "memref.subview", "func.call"):
             continue
         for result in inner.results:
             if isinstance(result.type, ir.MemRefType):
-                count = 1
-                for extent in ir.MemRefType(result.type).shape:
-                    count *= extent
-                total += 16 * count
+                memref = ir.MemRefType(result.type)
+                total += prod(memref.shape) * _element_bytes(memref.element_type)
     return total
+
+
+def _element_bytes(element: ir.Type) -> int:
+    width = ctype_of(element).bits
+    return -(-width // 64) * 8 if width > 32 else 4

@@ -24,7 +24,7 @@ from .emit_module import EmitOptions, HlsCode, emit_module
 from .options import HlsOptions, read_options
 from .ports import count_outputs, read_ports
 from .project import write_project
-from .steps import run_cosim, run_csyn, run_emulation
+from .steps import run_cosim, run_csyn, run_emulation, run_script
 from .vendors import VENDORS, Vendor
 
 
@@ -163,7 +163,7 @@ class HLSModule:
                 f"{self.mode} mode does not need to pass in arguments, got {len(args)}.",
                 help="call the module without arguments, or build with mode='csim'.",
             )
-        return run_csyn(self)
+        return run_csyn(self) if self.mode == "csyn" else run_script(self)
 
     def __repr__(self) -> str:
         if self.mode is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.report import FunctionReport
 from allo.target import BuildRequest
 
@@ -70,6 +70,7 @@ class Compiler:
         self._texts: dict[str, partial[str]] = {}
         self._fingerprints = Fingerprints(program)
         self._names: set[str] = set()
+        self._open: list[str] = []
 
     def compile(
         self, name: str, constants: dict[int, int] | None = None, *, frozen: bool = False
@@ -84,10 +85,16 @@ class Compiler:
         known = dict(constants or {}) if _partitioned(record) else {}
         key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen)
         if key not in self._interfaces:
+            if name in self._open:
+                raise UnsupportedOpError(
+                    f"Function {name} calls itself.", record.place, help="use a loop."
+                )
+            self._open.append(name)
             if "region" in record.attrs:
                 self._interfaces[key] = self._region(record, frozen=frozen)
             else:
                 self._interfaces[key] = self._function(record, known, frozen=frozen)
+            self._open.pop()
         return self._interfaces[key]
 
     def _function(

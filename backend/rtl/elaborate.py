@@ -37,6 +37,7 @@ from .graph import (
     Stream,
     While,
 )
+from .initialise import first_run_arrays, first_run_regions
 from .linear import Lin, add, bits_unsigned, constant, scale, subtract
 from .loops import LoopShape, chain_of, contains_control, shape_of
 from .read import FunctionRecord, MemType, Op, Program, element_width
@@ -245,7 +246,19 @@ class Elaborator:
         array = self.globals.get(record.name)
         if array is None:
             array = self.globals[record.name] = self._own(array_for_global(record, op.place))
+            if array.storage == "ram":
+                self._initialise(array)
         self.env[op.results[0]] = array
+
+    def _initialise(self, array: Array) -> None:
+        """Before anything else, in the first run: give a stateful array its initial words."""
+        table, flag = first_run_arrays(array)
+        self._own(table)
+        self._own(flag)
+        place = self.builder.place
+        regions = first_run_regions(self.builder, self.memory, self.bulk, array, table, flag)
+        self.builder.place = place
+        self.function.root.children[:0] = regions
 
     def _index(self, op: Op, values: list[int]) -> tuple[Lin, ...]:
         operands = [self.arithmetic.lin(self.env[v]) for v in values]
@@ -392,9 +405,6 @@ class Elaborator:
     def _pipeline(self, chain: list[Op]) -> None:
         """A nest whose innermost body holds no loop: a leaf, outer loops joined if constant."""
         shapes = [self._shape(loop) for loop in chain]
-        if len(chain) > 1 and shapes[0].trips is None:
-            self._nested(chain[0])
-            return
         if any(shape.trips == 0 for shape in shapes):
             return
         inner = chain[-1]

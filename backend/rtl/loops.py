@@ -46,7 +46,7 @@ def contains_control(ops: list[Op], unrolls: Callable[[Op], bool]) -> bool:
 
 
 def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
-    """The perfect nest that starts at a loop: loops whose body is one loop with constant bounds."""
+    """The perfect nest that starts at a loop: loops whose body is one loop with bounds of outside."""
     chain = [op]
     while True:
         current = chain[-1]
@@ -55,7 +55,7 @@ def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
         rest = [o for o in current.regions[0] if not _invisible(o)]
         if len(rest) != 1 or rest[0].name not in LOOPS or unrolls(rest[0]):
             return chain
-        if not _constant_bounds(rest[0]):
+        if not _bounds_from_outside(rest[0], chain):
             return chain
         chain.append(rest[0])
 
@@ -64,8 +64,12 @@ def _invisible(op: Op) -> bool:
     return is_pure(op) or op.name in ("affine.yield", "scf.yield", "memref.alloc", "memref.dealloc")
 
 
-def _constant_bounds(op: Op) -> bool:
-    return op.name == "affine.for" and not op.operands
+def _bounds_from_outside(op: Op, chain: list[Op]) -> bool:
+    """Whether a loop's bounds are constant or made before the nest starts."""
+    inside = {loop.args[0][0] for loop in chain}
+    for loop in chain:
+        inside.update(result for o in loop.regions[0] for result in o.results)
+    return not inside.intersection(op.operands)
 
 
 def shape_of(op: Op, env: dict[int, Bound], arithmetic: Arithmetic) -> LoopShape:

@@ -87,7 +87,7 @@ class RegionCompiler:
         self._instances: list[_Instance] = []
         self._streams: list[Stream] = []
         self._fifos: set[tuple[int, int]] = set()
-        self._wires: dict[tuple[int, str], str] = {}
+        self._wires: dict[tuple[int, str], Any] = {}
         self._declared: list[tuple[str, int]] = []
 
     def run(self) -> RegionResult:
@@ -303,7 +303,7 @@ class RegionCompiler:
             value = text.choose([(g, self._wire(c, "wdata")) for g, c in writers], array.width)
         if not stem:
             key = (address, before, write, value)
-            self._wires[id(array), f"port {users[0].bank} {users[0].port}"] = key  # pyright: ignore[reportArgumentType]
+            self._wires[id(array), f"port {users[0].bank} {users[0].port}"] = key
             return
         text.output(f"{stem}_addr", f"i{width}", address)
         text.output(f"{stem}_en", "i1", before)

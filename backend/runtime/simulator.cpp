@@ -7,6 +7,10 @@
 #include <new>
 #include <unordered_map>
 
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
 namespace allo {
 
 namespace {
@@ -20,6 +24,18 @@ StackPool &stacks() {
 }
 
 thread_local Run *active = nullptr;
+
+// Keeps the caller's float control register; in between it has its default: subnormals are kept.
+class FloatState {
+#ifdef __SSE__
+public:
+  FloatState() : saved_(_mm_getcsr()) { _mm_setcsr(0x1F80); }
+  ~FloatState() { _mm_setcsr(saved_); }
+
+private:
+  unsigned saved_;
+#endif
+};
 
 } // namespace
 
@@ -57,6 +73,8 @@ Status Run::resume() {
     ready_.pop_front();
     current_ = next;
   }
+  // A run that is left in the middle must not change how the caller's floats behave.
+  const FloatState floats;
   switch_context(python_, next->context);
   active = outer;
   return status_;

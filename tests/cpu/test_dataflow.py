@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +259,22 @@ def test_a_kernel_that_returns_a_value_is_refused():
         UnsupportedOpError, match=r"^user\.py:8:5: Kernel k_0 of a region returns a value"
     ):
         LLVMModule(text, "top")
+
+
+def test_two_threads_simulate_at_once():
+    module = LLVMModule(systolic_text(6, 7, 300), "top")
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(20):
+                check_systolic(module, 6, 7, 300)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures

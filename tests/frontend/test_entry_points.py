@@ -30,12 +30,13 @@ def gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
 
 
 def test_customize_is_quick():
+    """Processor time, which other work on the machine does not lengthen."""
     allo.customize(gemm)
     times = []
-    for _ in range(9):
-        start = time.perf_counter()
+    for _ in range(15):
+        start = time.process_time()
         allo.customize(gemm)
-        times.append(time.perf_counter() - start)
+        times.append(time.process_time() - start)
     assert min(times) < 0.020, f"{statistics.median(times) * 1e3:.1f} ms"
 
 

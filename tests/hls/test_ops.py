@@ -11,6 +11,7 @@ from allo.dialects.types import parse_type
 from allo.target import BuildRequest, find_target
 
 from .ops_module import float_ops, integer_ops, module_text
+from .random_programs import random_program
 
 COUNT = 96
 
@@ -115,4 +116,18 @@ def test_float_operations_equal_the_cpu_build():
             values[name] = rng.permutation(floats(declared, rng))
         else:
             values[name] = np.zeros(COUNT, natural_dtype(parse_type(declared)))
+    assert_same(run("llvm", text, values), run("vhls", text, values))
+
+
+def test_random_programs_equal_the_cpu_build():
+    rng = np.random.default_rng(77)
+    groups = {f"p{k}": random_program(500 + k, COUNT) for k in range(6)}
+    text, arguments = module_text(groups)
+    values = {}
+    for name, declared in arguments:
+        dtype = parse_type(declared)
+        if "_x" in name:
+            values[name] = to_array(integers(dtype.bits, COUNT, rng), declared)
+        else:
+            values[name] = np.zeros(COUNT, natural_dtype(dtype))
     assert_same(run("llvm", text, values), run("vhls", text, values))

@@ -135,7 +135,9 @@ class FunctionContext:
         self.block: list[Stmt] = function.body
         self.nests = 0
         self.returned: Any = None
+        self.early: Any = None
         self.depth = 0
+        self.guards = 0
         self.loop_exits: list[Any] = []
         self.symbols: dict[ScalarArg, Symbol] = {}
         self.pid: tuple[int, ...] | None = info.pid
@@ -182,6 +184,15 @@ class FunctionContext:
             yield
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Inside, what is written may never be executed."""
+        self.guards += 1
+        try:
+            yield
+        finally:
+            self.guards -= 1
 
     def bind(self, name: str, binding: Binding) -> None:
         if name != "_":
@@ -247,6 +258,15 @@ class FunctionContext:
                     "kernel a parameter for it.",
                     notes=((f"{name} of the region", argument.place),),
                 )
+        outer = self.outer.find_own(name) if self.outer is not None else None
+        if isinstance(outer, (Var, ScalarArg)):
+            return UnknownNameError(
+                message,
+                place,
+                help=f"a nested function does not see the variables around it: pass {name} as an "
+                "argument.",
+                notes=((f"{name} of the function around it", outer.place),),
+            )
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
         near = difflib.get_close_matches(name, visible, n=1)
         if near:

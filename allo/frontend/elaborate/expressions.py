@@ -306,14 +306,17 @@ def _compare_arrays(
 
 def _bool(ctx: FunctionContext, node: ast.BoolOp) -> Value:
     op = "and" if isinstance(node.op, ast.And) else "or"
-    values = [scalar(ctx, part) for part in node.values]
+    values = [scalar(ctx, node.values[0])]
+    with ctx.guarded():
+        values += [scalar(ctx, part) for part in node.values[1:]]
     return ops.logic(ctx.rules, op, values, ctx.place(node))
 
 
 def _ifexp(ctx: FunctionContext, node: ast.IfExp) -> Value:
     condition = scalar(ctx, node.test)
     place = ctx.place(node)
-    then, other = ordered_pair(ctx, node.body, node.orelse)
+    with ctx.guarded():
+        then, other = ordered_pair(ctx, node.body, node.orelse)
     if isinstance(then, ArrayValue) or isinstance(other, ArrayValue):
         bit = condition if isinstance(condition, Const) else arrays.compute_once(ctx, condition)
         return arrays.elementwise(

@@ -24,10 +24,11 @@ from . import (
     branches,
     calls,
     expressions,
-    functions,
     globals_,
     loops,
     meta,
+    regions,
+    returns,
     streams,
     subscripts,
 )
@@ -40,14 +41,15 @@ def statements(ctx: FunctionContext, nodes: list[ast.stmt]) -> None:
     """Elaborate a block."""
     position = 0
     while position < len(nodes):
-        node = nodes[position]
-        if meta.is_meta_branch(node):
+        start = position
+        if meta.is_meta_branch(nodes[position]):
             position = meta.branch_chain(ctx, nodes, position)
-            continue
-        statement(ctx, node)
-        position += 1
-        if branches.may_leave(node) and position < len(nodes):
-            branches.guard_rest(ctx, node, nodes[position:])
+        else:
+            statement(ctx, nodes[position])
+            position += 1
+        left = branches.flags_of(ctx, nodes[start:position])
+        if left and position < len(nodes):
+            branches.guard_rest(ctx, nodes[start], left, nodes[position:])
             return
 
 
@@ -76,7 +78,7 @@ def _declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
     said = declared(ctx, node.annotation)
     _check_redeclaration(ctx, node.target, said)
     if isinstance(said.dtype, Stream):
-        streams.declare(ctx, node, name, said)
+        regions.declare_stream(ctx, node, name, said)
     elif said.dtype.constexpr:
         _constexpr(ctx, node, name, said)
     elif said.stateful or said.dtype.stateful:
@@ -390,11 +392,11 @@ def _pass(ctx: FunctionContext, node: ast.Pass) -> None:
 
 
 def _return(ctx: FunctionContext, node: ast.Return) -> None:
-    functions.return_statement(ctx, node)
+    returns.return_statement(ctx, node)
 
 
 def _function(ctx: FunctionContext, node: ast.FunctionDef) -> None:
-    if streams.kernel_definition(ctx, node):
+    if regions.kernel_definition(ctx, node):
         return
     if node.decorator_list:
         raise ctx.unsupported(

@@ -20,9 +20,7 @@ from ..tree import View as TreeView
 from . import arrays, calls, expressions
 from .arrays import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, StreamBinding, as_int
-from .regions import declare_stream, kernel_definition
 
-declare = declare_stream
 OPERATIONS = ("put", "get")
 _MISSING_OPERATIONS = ("try_put", "try_get", "empty", "full", "peek")
 
@@ -373,6 +371,3 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
             continue
         element = arrays.whole(source, place).element((constant(position),))
         ctx.emit(Put(place, fifo, element))
-
-
-__all__ = ["assign_pid", "declare", "is_get_pid", "kernel_definition", "method", "put_statement"]

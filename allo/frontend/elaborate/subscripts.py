@@ -103,7 +103,25 @@ def _choose(ctx: FunctionContext, item: ast.expr | None, owner: View, axis: int)
     position = indexing.subscript(ctx, item)
     if isinstance(position, Affine) and position.is_constant and extent >= 0:
         return constant(_in_range(ctx, item, position.const, extent, owner.var.name))
+    if isinstance(position, Affine) and extent >= 0 and not ctx.guards:
+        _check_reach(ctx, item, position, extent, owner.var.name)
     return position
+
+
+def _check_reach(
+    ctx: FunctionContext, node: ast.expr, position: Affine, extent: int, name: str
+) -> None:
+    """Refuse a subscript that surely leaves the array in some iteration."""
+    span = position.span()
+    if span is None or (span[0] >= 0 and span[1] < extent):
+        return
+    reached = span[1] if span[1] >= extent else span[0]
+    raise ShapeMismatchError(
+        f"Index out of range: {ast.unparse(node)} reaches {reached} for a dimension of extent "
+        f"{extent} of {name}.",
+        ctx.place(node),
+        help="shorten the loop, or guard the access with an if.",
+    )
 
 
 def _in_range(ctx: FunctionContext, node: ast.expr, position: int, extent: int, name: str) -> int:
