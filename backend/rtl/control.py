@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .bind import Interface
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .linear import bits_unsigned
 from .text import Wiring
 
 if TYPE_CHECKING:
@@ -159,12 +160,27 @@ class Control:
         issue = text.named(f"b{body.number}_issue")
         self._start(body, issue)
         want = text.any_of(enter, active)
-        self._e.alias(issue, text.all_of(want, self._e.streams.gate(body)), 1)
+        gates = [want, self._e.streams.gate(body)]
+        if body.ii > 1:
+            gates.append(self._phase_zero(body, enter))
+        self._e.alias(issue, text.all_of(*gates), 1)
         step = self._e.valid(body, body.ii - 1)
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
         text.register(active, following, 1, reset=0, place=leaf.place)
         return issue
+
+    def _phase_zero(self, body: Body, enter: str) -> str:
+        """High every ``ii`` cycles since the loop began: ports and units are reserved by phase."""
+        text, width = self._text, bits_unsigned(body.ii - 1)
+        phase = text.named(f"b{body.number}_phase")
+        now = text.mux(enter, text.const(0, width), phase, width)
+        following = text.binary("add", now, text.const(1, width), width)
+        if body.ii != 1 << width:
+            end = text.compare("eq", now, text.const(body.ii - 1, width), width)
+            following = text.mux(end, text.const(0, width), following, width)
+        text.register(phase, following, width, reset=0)
+        return text.compare("eq", now, text.const(0, width), width)
 
     def _last_token(self, body: Body, issue: str, final: str) -> str:
         """High in the last cycle of the last iteration."""

@@ -14,6 +14,7 @@ from .prune import regions_of
 from .timing_model import TimingModel
 
 MAX_II = 4096
+UNKNOWN_TRIPS = 1000
 
 
 @dataclass(slots=True)
@@ -25,6 +26,7 @@ class _Choice:
     depth: int
     cycles: int
     limit: str
+    bypass: bool
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
@@ -137,12 +139,16 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     choices = [_choose(leaf, 0, timing)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
-    if choices[0].ii > floor and all(level.trips is not None for level in leaf.levels):
-        choices += [_choose(leaf, outer, timing) for outer in range(1, len(leaf.levels))]
-    best = min(choices, key=lambda c: c.cycles)
+    static = all(level.trips is not None for level in leaf.levels)
+    outers = range(len(leaf.levels)) if static else range(1)
+    if choices[0].ii > floor:
+        choices += [_choose(leaf, outer, timing) for outer in outers if outer]
+        choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
+    best = min(choices, key=lambda c: (c.cycles, c.bypass))
     if best is not choices[-1]:
-        best = _choose(leaf, best.outer, timing, start=best.ii)
-    leaf.limit = next(c.limit for c in choices if c.outer == best.outer)
+        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii)
+    leaf.limit = best.limit
+    _keep_bypasses(leaf.body)
     outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
     region: Region = leaf
     for level in reversed(outer):
@@ -150,10 +156,23 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     return region
 
 
-def _choose(leaf: Leaf, outer: int, timing: TimingModel, start: int = 0) -> _Choice:
+def _keep_bypasses(body: Body) -> None:
+    """Note on every load the stores that it meets in one cycle."""
+    for node in body.nodes:
+        if node.access is not None:
+            node.access.bypass = []
+    for edge in body.edges:
+        meets = edge.target.time + edge.distance * body.ii == edge.source.time
+        if edge.bypass and meets and edge.target.access is not None:
+            edge.target.access.bypass.append(edge.source)
+
+
+def _choose(
+    leaf: Leaf, outer: int, timing: TimingModel, *, bypass: bool = False, start: int = 0
+) -> _Choice:
     """Schedule the leaf with its first ``outer`` levels left out."""
     levels, body = leaf.levels[outer:], leaf.body
-    add_edges(body, levels, carried=True)
+    add_edges(body, levels, carried=True, bypass=bypass)
     least, port, demand = _port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
@@ -168,9 +187,10 @@ def _choose(leaf: Leaf, outer: int, timing: TimingModel, start: int = 0) -> _Cho
     body.ii, body.overlaps = ii, True
     body.depth = _depth(body)
     trips = [level.trips or 1 for level in levels]
-    cycles = prod(level.trips or 1 for level in leaf.levels[:outer])
-    cycles *= (prod(trips) - 1) * ii + body.depth
-    return _Choice(outer, ii, body.depth, cycles, limit)
+    runs = prod(level.trips or 1 for level in leaf.levels[:outer])
+    # Where the trips are not known, many iterations are assumed.
+    follow = prod(trips) - 1 if all(level.trips for level in levels) else UNKNOWN_TRIPS
+    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
 
 
 def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
