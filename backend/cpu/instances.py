@@ -25,7 +25,10 @@ FAMILY = 8
 MOST_ARGUMENTS = 32
 """A family that differs in more constants than this stays."""
 
-_IGNORED = frozenset(("name", "from", "to", "loop_name", "op_name"))
+_IGNORED = frozenset(("from", "to", "loop_name", "op_name"))
+_NAMES_A_VARIABLE = frozenset(("memref.alloc", "memref.alloca", "func.call"))
+"""Operations whose ``name`` is the user's; that of ``memref.get_global`` says which global."""
+
 _PLACED = frozenset(("allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert"))
 
 
@@ -136,11 +139,12 @@ class _Instance:
             parts.append((name, results))
             return
         place = place_of(op) if name in _PLACED else None
+        ignored = _IGNORED | {"name"} if name in _NAMES_A_VARIABLE else _IGNORED
         attributes = op.attributes
         named = tuple(
             (attributes[i].name, attributes[i].attr)
             for i in range(len(attributes))
-            if attributes[i].name not in _IGNORED
+            if attributes[i].name not in ignored
         )
         parts.append((name, operands, results, named, place, len(op.regions)))
         for region in op.regions:

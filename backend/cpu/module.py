@@ -7,6 +7,7 @@ from typing import Any
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Parameter, Signature, read_signature
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.types import Stream
 
 from .calling import EntryLayout
 from .deadlock import deadlock_error
@@ -65,6 +66,7 @@ class LLVMModule:
         source = mod if isinstance(mod, str) else _text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
+        _refuse_streams(self.signature)
         symbols = link_externals(module, self.ext_libs)
         self._program = prepare(module, top_func_name, fast_math=fast_math)
         self._intermediate = _text_of(module)
@@ -120,6 +122,16 @@ class LLVMModule:
 
     def __repr__(self) -> str:
         return f"LLVMModule({self.top_func_name})"
+
+
+def _refuse_streams(signature: Signature) -> None:
+    for parameter in signature.arguments:
+        if isinstance(parameter.dtype, Stream):
+            raise BuildError(
+                f"Argument {parameter.name} of {signature.top} is a stream, which Python cannot pass.",
+                parameter.place,
+                help="build the region that connects the kernel.",
+            )
 
 
 def _type_of(parameter: Parameter) -> tuple[str, tuple[int | None, ...]]:

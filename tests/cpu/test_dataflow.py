@@ -278,3 +278,9 @@ def test_two_threads_simulate_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+def test_a_kernel_alone_cannot_be_the_top():
+    with pytest.raises(BuildError, match="Argument pipe of producer_0 is a stream") as caught:
+        LLVMModule(data("burst"), "producer_0")
+    assert caught.value.help == "build the region that connects the kernel."

@@ -106,3 +106,30 @@ def test_functions_called_in_a_plain_kernel_are_merged_too():
     b = np.zeros(12, np.int32)
     module(7, b)
     np.testing.assert_array_equal(b, [7 * (i * i - 5) + 2 for i in range(12)])
+
+
+def test_instances_that_read_different_tables_stay_apart():
+    calls, parts = [], []
+    given = attributes(["b"], ["i32"], [])
+    for i in range(FAMILY):
+        values = [10 * i, 10 * i + 1, 10 * i + 2, 7]
+        parts.append(f"""
+        memref.global "private" constant @w_{i} : memref<4xi32> = dense<{values}>
+        func.func @h_{i}(%b: memref<{FAMILY}x4xi32>) attributes {{{given}}} {{
+          %w = memref.get_global @w_{i} : memref<4xi32>
+          affine.for %k = 0 to 4 {{
+            %v = affine.load %w[%k] : memref<4xi32>
+            affine.store %v, %b[{i}, %k] : memref<{FAMILY}x4xi32>
+          }}
+          return
+        }}""")
+        calls.append(f"call @h_{i}(%b) : (memref<{FAMILY}x4xi32>) -> ()")
+    lines = "\n".join(calls)
+    parts.append(f"""
+    func.func @top(%b: memref<{FAMILY}x4xi32>) attributes {{{given}}} {{
+      {lines}
+      return
+    }}""")
+    b = np.zeros((FAMILY, 4), np.int32)
+    LLVMModule("\n".join(parts), "top")(b)
+    np.testing.assert_array_equal(b, [[10 * i, 10 * i + 1, 10 * i + 2, 7] for i in range(FAMILY)])

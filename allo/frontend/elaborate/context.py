@@ -94,6 +94,7 @@ class ModuleContext:
     stateful_counts: dict[str, int] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
     share: bool | None = None
+    places: dict[ast.AST, SourcePlace] = field(default_factory=dict)
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""
@@ -143,12 +144,16 @@ class FunctionContext:
         self.pid: tuple[int, ...] | None = info.pid
         self.region: Any = None
         self.kernel: Any = None
-        self.evaluator = ConstantEvaluator(self.constant_name, source.place, self._pid_call)
+        self.evaluator = ConstantEvaluator(self.constant_name, self.place, self._pid_call)
 
     # --- places and errors -----------------------------------------------------------
 
     def place(self, node: ast.AST) -> SourcePlace:
-        return self.source.place(node)
+        """The range of a node in the user's file."""
+        found = self.module.places.get(node)
+        if found is None:
+            found = self.module.places[node] = self.source.place(node)
+        return found
 
     def unsupported(self, node: ast.AST, why: str, help: str | None = None) -> AlloError:
         """The error for syntax without a meaning in a kernel."""
