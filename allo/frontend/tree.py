@@ -349,7 +349,7 @@ class MakeStream:
 class Put:
     place: SourcePlace
     stream: StreamRef
-    value: Expr | Var | View
+    value: Expr | Var
 
 
 @dataclass(slots=True, eq=False)
@@ -358,7 +358,7 @@ class Get:
 
     place: SourcePlace
     stream: StreamRef
-    into: Var | View | None = None
+    into: Var | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -62,16 +62,14 @@ def assert_same(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> 
 
 @pytest.mark.parametrize(
     "widths",
-    [(1, 7, 8), (16, 31, 32), (33, 64), (65, 100)],
+    [(1, 7), (8, 31), (32, 33), (64, 90)],
     ids=lambda w: f"i{w[0]}-i{w[-1]}",
 )
 def test_integer_operations_equal_the_cpu_build(widths):
     rng = np.random.default_rng(widths[0])
     groups = {}
     for position, bits in enumerate(widths):
-        signed = bool((position + len(widths)) % 2)
-        groups[f"s{bits}"] = integer_ops(bits, COUNT, signed=signed)
-    groups[f"u{bits}"] = integer_ops(bits, COUNT, signed=not signed)
+        groups[f"w{bits}"] = integer_ops(bits, COUNT, signed=position == widths[0] % 2)
     text, arguments = module_text(groups)
     values = {}
     for name, declared in arguments:

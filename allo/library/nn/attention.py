@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import allo
-from allo.ir.types import index, int32
+from allo.ir.types import ConstExpr, index, int32
 
+from .._checks import quotient
 from .._defaults import pipeline_innermost, scheduled_by
-from ..systolic import systolic
+from ..tiles import systolic
 from .softmax import softmax
 
 
@@ -15,6 +16,7 @@ def scaled_dot_product_attention[Ty, H: int32, L: int32, D: int32, M0: int32, M1
     Q: Ty[L, D], K: Ty[L, D], V: Ty[L, D]
 ) -> Ty[L, D]:
     """For each of ``H`` heads ``softmax(Q Kᵀ) V`` (no scaling), on systolic tiles of M0 × M1."""
+    _width: ConstExpr[int32] = quotient(D, H)
     Z: Ty[L, D]
     for h in range(H):
         q: Ty[L, D // H]
@@ -41,6 +43,7 @@ def attention_decode[Ty, H: int32, T: int32, D: int32](
 
     ``H`` heads of ``D // H``; scores are scaled by ``1 / sqrt(D // H)``.
     """
+    _width: ConstExpr[int32] = quotient(D, H)
     Z: Ty[D]
     score: Ty[H, T]
     highest: Ty[H]
@@ -96,6 +99,7 @@ def RoPE[Ty, H: int32, L: int32, D: int32](
     X: Ty[L, D], cos: Ty[L, D // H // 2], sin: Ty[L, D // H // 2]
 ) -> Ty[L, D]:
     """Rotary position embedding of each head, its two halves forming the pairs."""
+    _pairs: ConstExpr[int32] = quotient(D, 2 * H)
     Z: Ty[L, D]
     for i, h, j in allo.grid(L, H, D // H // 2, name="rope"):
         a: Ty = X[i, h * (D // H) + j]
