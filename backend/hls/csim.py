@@ -23,6 +23,7 @@ from allo.dialects.types import Index
 
 from .emit_module import HlsCode
 from .exact_math import exact_functions, exact_math_object
+from .external import External
 from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
 from .signature import Param
@@ -91,7 +92,7 @@ def _precompiled_header() -> Path:
     return target
 
 
-def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) -> Path:
+def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
     """The shared library of a kernel, from the cache or compiled now.
 
     Raises:
@@ -100,11 +101,13 @@ def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) ->
     """
     prelude = _precompiled_header()
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
-    target = cache_dir("hls", "csim") / content_key(prelude.name, text, *sources)
+    target = cache_dir("hls", "csim") / content_key(
+        prelude.name, text, *(file for external in externals for file in external.files)
+    )
     library = target / "kernel.so"
     if library.is_file():
         return library
-    includes = [f"-I{source.parent}" for source in sources]
+    includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
     objects = []
     if any(f"{vendor.math}{name}(" in code.kernel for name in exact_functions()):
         objects.append(str(exact_math_object(_compile_object, [prelude.name])))

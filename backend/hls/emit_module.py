@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
 from allo.dialects._mlir import ir
@@ -16,6 +16,7 @@ from .ctype import ctype_of
 from .emit_memory import declare_globals, element_ctype, global_text
 from .emit_stream import stream_type
 from .emitter import FunctionEmitter, Handler, ModuleContext
+from .external import External, functions_of
 from .pragmas import array_pragmas, function_pragmas
 from .signature import Param, Signature, read_signature
 from .simulation import Simulation
@@ -72,12 +73,16 @@ class HlsCode:
 
 
 def emit_module(
-    module: ir.Module, top: str, vendor: Vendor, options: EmitOptions | None = None
+    module: ir.Module,
+    top: str,
+    vendor: Vendor,
+    options: EmitOptions | None = None,
+    externals: Sequence[External] = (),
 ) -> HlsCode:
     """Print a module of core IR as C++.
 
     Raises:
-        BuildError: the module has no function ``top``.
+        BuildError: the module has no function ``top``, or an external function no file.
         UnsupportedOpError: an operation has no C++; it names the source line.
     """
     options = options or EmitOptions()
@@ -91,6 +96,8 @@ def emit_module(
         name: read_signature(op, flat=options.flat_top and name == top)
         for name, op in functions.items()
     }
+    for name, cpp_name in functions_of(externals, functions).items():
+        signatures[name] = replace(signatures[name], name=cpp_name)
     context = ModuleContext(
         vendor,
         HANDLERS,
@@ -102,7 +109,7 @@ def emit_module(
     _classify_globals(context, functions)
     body = Writer()
     parameters: tuple[str, ...] = ()
-    defined: set[str] = set()
+    defined = {name for name, signature in signatures.items() if signature.is_external}
     for name, op in functions.items():
         if signatures[name].is_external:
             continue
@@ -118,7 +125,7 @@ def emit_module(
             body.line()
         defined.add(name)
         parameters = names if name == top else parameters
-    kernel = _file(context, body)
+    kernel = _file(context, body, externals)
     return HlsCode(
         kernel,
         _header(context, signatures[top], parameters, options),
@@ -324,12 +331,14 @@ _BANNER = (
 )
 
 
-def _file(context: ModuleContext, body: Writer) -> str:
+def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -> str:
     out = Writer()
     for line in _BANNER:
         out.line(line)
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")
+    for external in externals:
+        out.line(f'#include "{external.path.name}"')
     out.line("using namespace std;")
     out.line()
     text = out.text()
