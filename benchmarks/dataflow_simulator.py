@@ -84,7 +84,7 @@ def main() -> int:
         "dataflow_simulator",
         "Dataflow simulator: int8 systolic products",
         [
-            Row("put and get, 16×16 grid", run / transfers * 1e9, "ns", "limit", 50, True),
+            Row("put and get, 16×16 grid", run / transfers * 1e9, "ns", "limit", 100, True),
             Row("run of 4,092 processes", many * 1e3, "ms", "limit", 500, True),
             Row("compiling 4,092 instances", built, "s", "limit", 20, True),
         ],
