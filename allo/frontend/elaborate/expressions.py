@@ -252,10 +252,10 @@ def apply_binary(
 
 
 def _matmul(ctx: FunctionContext, node: ast.BinOp) -> Value:
-    from . import tensors
+    from . import reductions
 
     lhs, rhs = ordered_pair(ctx, node.left, node.right)
-    return tensors.matmul(ctx, [lhs, rhs], ctx.place(node))
+    return reductions.matmul_operator(ctx, [lhs, rhs], ctx.place(node))
 
 
 def _unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:

@@ -25,6 +25,7 @@ from . import (
     calls,
     expressions,
     globals_,
+    kernel_calls,
     loops,
     meta,
     regions,
@@ -191,7 +192,7 @@ def _initialise(
     place = ctx.place(node)
     if _is_fresh(value, said):
         assert isinstance(value, View)
-        calls.rename_result(value.var, name)
+        kernel_calls.rename_result(value.var, name)
         ctx.bind(name, value.var)
         return
     var = _declare(ctx, name, said, node)
@@ -306,7 +307,7 @@ def _bind_new(ctx: FunctionContext, goal: ast.Name, value: Value, place: SourceP
     if isinstance(value, ArrayValue):
         if _is_fresh(value, None):
             assert isinstance(value, View)
-            calls.rename_result(value.var, goal.id)
+            kernel_calls.rename_result(value.var, goal.id)
             ctx.bind(goal.id, value.var)
             return
         ctx.bind(goal.id, arrays.fresh_copy(ctx, value, goal.id, value.dtype))
