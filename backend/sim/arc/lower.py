@@ -54,8 +54,9 @@ class ArcModel:
 
     Attributes:
         text: functions in the llvm dialect.
-        edge, settle: names of the functions of the state for a raised clock and for a low one;
-            one and the same where the model could not be split.
+        reset, edge, settle: names of the functions of the state for a raised clock during
+            reset and after it, and for a low clock; one and the same where the model could not be
+            split.
         initial: name of the function that initialises the state, or "".
         size: bytes of state.
         ports: byte offset of each port of the top.
@@ -65,6 +66,7 @@ class ArcModel:
     """
 
     text: str
+    reset: str
     edge: str
     settle: str
     initial: str
@@ -90,7 +92,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "3")
+    key = content_key(design.top, text, *_TO_STATE, "5")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -115,7 +117,7 @@ def _lower(top: str, text: str) -> ArcModel:
         run_hw_passes(module, _TO_STATE)
         size, ports, registers = _layout(module)
         memories = _memories(module)
-        split = split_model(module, top, {offset: name for name, offset in ports.items()})
+        split = split_model(module, top, ports)
         run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
@@ -127,6 +129,7 @@ def _lower(top: str, text: str) -> ArcModel:
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
+        reset=f"{split.reset if split else top}_eval",
         edge=f"{split.edge if split else top}_eval",
         settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",
