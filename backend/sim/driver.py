@@ -15,7 +15,7 @@ writes; raise the clock; lower it with the new inputs and settle. After the cycl
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from allo.backend.rtl.design import HardwareDesign
 
@@ -72,13 +72,12 @@ class DriverEmitter:
             texts.append(channel_functions())
         return DriverText("\n".join(texts), self._context)
 
-    def _open(self, name: str, evaluation: Evaluation | None = None) -> Wires:
+    def _open(self, name: str) -> Wires:
         function = FunctionText(name, [("ctx", "!llvm.ptr")])
-        return Wires(function, self._ports, self._context, evaluation or self._evaluation)
+        return Wires(function, self._ports, self._context, self._evaluation)
 
     def _reset(self) -> FunctionText:
-        during = replace(self._evaluation, edge=self._evaluation.reset)
-        w = self._open("allo_reset", during)
+        w = self._open("allo_reset")
         f = w.f
         for scalar in self._design.scalars_in:
             w.put(scalar.name, f.constant(0, scalar.width))

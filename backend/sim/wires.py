@@ -17,12 +17,10 @@ class Evaluation:
         settle: function of the same module to call with the base address when the clock is low, or
             "" to call the function whose address the context holds.
         edge: the function to call when the clock has risen.
-        reset: the same while ``rst`` is high.
     """
 
     settle: str = ""
     edge: str = ""
-    reset: str = ""
 
 
 class Wires:

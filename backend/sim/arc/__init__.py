@@ -50,7 +50,7 @@ class ArcEngine:
             aliases=model.aliases,
         )
         driver = DriverEmitter(
-            design, options.outside, ports, Evaluation(model.settle, model.edge, model.reset)
+            design, options.outside, ports, Evaluation(model.settle, model.edge)
         ).emit()
         text = f"{model.text}\n{driver.text}"
         level = 2 if text.count("\n") < OPTIMISE_LINES else 0

@@ -54,9 +54,8 @@ class ArcModel:
 
     Attributes:
         text: functions in the llvm dialect.
-        reset, edge, settle: names of the functions of the state for a raised clock during
-            reset and after it, and for a low clock; one and the same where the model could not be
-            split.
+        edge, settle: names of the functions of the state for a raised clock and for a low one;
+            one and the same where the model could not be split.
         initial: name of the function that initialises the state, or "".
         size: bytes of state.
         ports: byte offset of each port of the top.
@@ -66,7 +65,6 @@ class ArcModel:
     """
 
     text: str
-    reset: str
     edge: str
     settle: str
     initial: str
@@ -92,7 +90,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "5")
+    key = content_key(design.top, text, *_TO_STATE, "8")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -129,7 +127,6 @@ def _lower(top: str, text: str) -> ArcModel:
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
-        reset=f"{split.reset if split else top}_eval",
         edge=f"{split.edge if split else top}_eval",
         settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",

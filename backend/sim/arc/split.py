@@ -7,9 +7,6 @@ Models of this form, and arc makes no other of designs with one clock, are split
     old = state; new = clk; state = new
     if (old ^ new) & new { registers }      (several, some under a further condition)
     outputs
-
-The edge is kept twice: as it is, for the cycles of reset, and with ``rst`` low, for all others. The
-latter is much the faster, for most registers are reset.
 """
 
 from __future__ import annotations
@@ -23,16 +20,15 @@ _AND = ("comb.and", "arith.andi")
 
 @dataclass(frozen=True, slots=True)
 class SplitModel:
-    """Names of the three models, and for each output the one of equal value that is kept."""
+    """Names of the two models, and for each output the one of equal value that is kept."""
 
-    reset: str
     edge: str
     settle: str
     aliases: dict[str, str]
 
 
 def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitModel | None:
-    """Add models for the edge beside the model ``top`` and strip all; None when its form is another.
+    """Add a model for the edge beside the model ``top`` and strip both; None when its form is another.
 
     Args:
         ports: byte offset by name.
@@ -41,46 +37,18 @@ def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitMode
     if not _risings(model):
         return None
     outputs = {offset: name for name, offset in ports.items()}
-    _edge_model(model, f"{top}_reset", outputs)
-    edge = _edge_model(model, f"{top}_edge", outputs)
-    _hold_low(edge, ports["rst"])
+    _edge_model(model, f"{top}_edge", outputs)
     for branch in _risings(model):
         branch.erase()
-    return SplitModel(f"{top}_reset", f"{top}_edge", top, _merge_outputs(model, outputs))
+    return SplitModel(f"{top}_edge", top, _merge_outputs(model, outputs))
 
 
-def _edge_model(model: ir.OpView, name: str, outputs: dict[int, str]) -> ir.Operation:
+def _edge_model(model: ir.OpView, name: str, outputs: dict[int, str]) -> None:
     """A copy of a model that leaves its outputs alone."""
     edge = model.operation.clone(ir.InsertionPoint.after(model.operation))
     edge.attributes["sym_name"] = ir.StringAttr.get(name, edge.context)
     for write, _ in _output_writes(edge, outputs):
         write.erase()
-    return edge
-
-
-def _hold_low(model: ir.Operation, offset: int) -> None:
-    """Make a one-bit input the constant 0."""
-    reads: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "arc.state_read" and _offset_of(op.operands[0]) == offset:
-            reads.append(op)
-        return ir.WalkResult.ADVANCE
-
-    model.walk(visit)
-    if not reads:
-        return
-    with model.context, model.location:
-        bit = ir.IntegerType.get_signless(1)
-        low = ir.Operation.create(
-            "hw.constant",
-            results=[bit],
-            attributes={"value": ir.IntegerAttr.get(bit, 0)},
-            ip=ir.InsertionPoint.at_block_begin(model.regions[0].blocks[0]),
-        )
-    for read in reads:
-        read.results[0].replace_all_uses_with(low.result)
-        read.erase()
 
 
 def _merge_outputs(model: ir.OpView, outputs: dict[int, str]) -> dict[str, str]:
