@@ -79,6 +79,11 @@ def quarter_waves() -> list[Segment]:
     return uniform(sine, 0, 1 / 16, 8) + uniform(cosine, 0, 1 / 16, 8)
 
 
+def tangent(r: mp.mpf) -> mp.mpf:
+    """tan(pi/2 r)/r."""
+    return mp.pi / 2 if r == 0 else mp.tan(mp.pi / 2 * r) / r
+
+
 def tables_f32() -> dict[str, str]:
     """Every table of the float32 expansions."""
     two_power = uniform(lambda f: mp.mpf(2) ** f, 0, 1 / 16, 16)
@@ -93,6 +98,7 @@ def tables_f32() -> dict[str, str]:
         "TANH": table(odd_saturating(mp.tanh, mp.mpf(1), 7), 4, 30),
         "ERF": table(odd_saturating(mp.erf, 2 / mp.sqrt(mp.pi), 5), 4, 30),
         "QUARTER": table(quarter_waves(), 4, 30),
+        "TANGENT": table(uniform(tangent, 0, 1 / 16, 8), 6, 30),
     }
 
 

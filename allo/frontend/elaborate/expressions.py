@@ -28,6 +28,7 @@ from .context import (
     IterBinding,
     NestedFunction,
     StreamBinding,
+    StructBinding,
 )
 
 BINARY_SYMBOLS: dict[type[ast.operator], str] = {
@@ -157,6 +158,13 @@ def _name(ctx: FunctionContext, node: ast.Name) -> Value:
         raise type_error(
             ctx, node, f"{node.id} is a stream.", f"use {node.id}.get() or {node.id}.put(value)."
         )
+    if isinstance(found, StructBinding):
+        raise type_error(
+            ctx,
+            node,
+            f"{node.id} is a Struct; it has no value as a whole here.",
+            f'read a field: {node.id}["{next(iter(found.fields))}"].',
+        )
     value = ctx.captured(node.id)
     if value is MISSING:
         raise ctx.unknown_name(node, node.id)
@@ -252,10 +260,10 @@ def apply_binary(
 
 
 def _matmul(ctx: FunctionContext, node: ast.BinOp) -> Value:
-    from . import tensors
+    from . import reductions
 
     lhs, rhs = ordered_pair(ctx, node.left, node.right)
-    return tensors.matmul(ctx, [lhs, rhs], ctx.place(node))
+    return reductions.matmul_operator(ctx, [lhs, rhs], ctx.place(node))
 
 
 def _unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:

@@ -341,7 +341,7 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
 def _part(var: Var, position: int, place: SourcePlace) -> View:
     """``var[position]``."""
     rest = var.shape[1:]
-    selectors = (
+    selectors: tuple[arrays.At | arrays.Along, ...] = (
         arrays.At(constant(position)),
         *(arrays.Along(constant(0), 1, axis) for axis in range(len(rest))),
     )

@@ -39,13 +39,16 @@ POWERS = {
 
 
 def expand_exp(emitter: Emitter, value: ir.Value) -> ir.Value:
-    """``e ** x`` as ``2 ** (x log2 e)``."""
+    """``e ** x`` as ``2 ** (x log2 e)``; two products, so that float32 stays below 64 bits."""
     operand = take_apart(emitter, value)
     power = POWERS[operand.shape.name]
     size = _fixed(operand, power, power.top)
-    wide = size.width + power.log_fraction + 2
-    product = size.zext(wide) * power.log2_of_e
-    return _finish(operand, power, product.shr(power.log_fraction), power.top)
+    half = power.log_fraction // 2
+    wide = size.width + power.log_fraction - half + 2
+    size = size.zext(wide)
+    high, low = divmod(power.log2_of_e, 1 << half)
+    product = size * high + (size * low).shr(half)
+    return _finish(operand, power, product.shr(power.log_fraction - half), power.top)
 
 
 def expand_exp2(emitter: Emitter, value: ir.Value) -> ir.Value:
