@@ -44,10 +44,12 @@ class AliasClasses:
         root = self._find(value)
         return [g for n, g in self._globals.items() if self._find(f"@{n}") == root]
 
-    def views_of(self, value: ir.Value) -> list[ir.Operation]:
-        """Operations that look at the array through another shape or window."""
+    def taken_views(self, value: ir.Value) -> list[ir.Operation]:
+        """Views of the array, and views that are the array."""
         root = self._find(value)
-        return [op for op in self.views if self._find(op.operands[0]) == root]
+        return [
+            op for op in self.views if root in (self._find(op.operands[0]), self._find(op.result))
+        ]
 
     def _visit_function(self, function: ir.Operation) -> None:
         if not len(function.regions[0].blocks):
@@ -107,15 +109,17 @@ class AliasClasses:
         self._parent[self._find(a)] = self._find(b)
 
 
-def is_viewed(module: ir.Operation, value: ir.Value) -> bool:
-    """Whether the array, or any value that is the same array, is a slice or has one taken."""
-    classes = AliasClasses(module)
-    if classes.views_of(value):
-        return True
-    return any(
-        not isinstance(v, ir.BlockArgument) and v.owner.operation.name in VIEWS
-        for v in classes.members(value)
-    )
+def has_views(module: ir.Module) -> bool:
+    """Whether any operation of the module looks at an array through another shape or window."""
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or op.name in VIEWS
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(lambda op: visit(op.operation), ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def _is_array(value: ir.Value) -> bool:

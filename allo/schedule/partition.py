@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.alias import AliasClasses, is_viewed, refresh_signatures
+from allo.dialects.alias import AliasClasses, has_views, refresh_signatures
 from allo.dialects.diagnostics import PartitionError, ScheduleError, SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.partition import (
@@ -55,7 +55,7 @@ def partition(
             help=f's.partition(s.{target}, …) or s.partition("{s.top_func_name}:{target}", …).',
         )
     buffer = find_buffer(s.module, s.top_func_name, target, "partition")
-    if is_viewed(s.module.operation, buffer.value):
+    if has_views(s.module) and AliasClasses(s.module.operation).taken_views(buffer.value):
         fold_views(s.module)
         buffer = find_buffer(s.module, s.top_func_name, target, "partition")
     place = _place(buffer)
@@ -172,7 +172,7 @@ def _note(s: Schedule, buffer: FoundBuffer, dim: int, kind: Partition, factor: i
 
 def _apply(s: Schedule, buffer: FoundBuffer, layout: ArrayLayout) -> None:
     classes = AliasClasses(s.module.operation)
-    views = classes.views_of(buffer.value)
+    views = classes.taken_views(buffer.value)
     if views:
         raise PartitionError(
             f"Array {buffer.name} is used through a {views[0].name} view and cannot be partitioned.",

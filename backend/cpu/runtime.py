@@ -193,7 +193,8 @@ class Runtime:
             if status is Status.NO_MEMORY:
                 raise SimulationError(
                     "The simulator has no memory left for stacks and FIFOs.",
-                    help="a process takes 256 KiB of address space; run fewer of them.",
+                    help="make the FIFOs smaller, or run fewer processes: each takes 256 KiB of "
+                    "address space.",
                 )
             data = ctypes.c_void_p()
             event = self._event(handle, ctypes.byref(data))

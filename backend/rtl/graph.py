@@ -280,6 +280,13 @@ class If(Region):
 
 
 @dataclass(slots=True, eq=False)
+class Choice(Region):
+    """Ways to build one thing, until the plan takes the fastest."""
+
+    options: list[Seq]
+
+
+@dataclass(slots=True, eq=False)
 class While(Region):
     """``test`` runs, and while ``condition`` (of its last block) holds, ``child``."""
 

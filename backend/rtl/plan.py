@@ -8,7 +8,21 @@ from math import prod
 
 from .dependence import add_edges
 from .explain import recurrence_limit, resource_limit, short
-from .graph import Block, Body, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .graph import (
+    Block,
+    Body,
+    Call,
+    Choice,
+    Function,
+    If,
+    Leaf,
+    Level,
+    Loop,
+    Node,
+    Region,
+    Seq,
+    While,
+)
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import regions_of
 from .timing_model import TimingModel
@@ -35,6 +49,16 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
     _plan_region(function.root, timing)
 
 
+def _choose_region(choice: Choice, timing: TimingModel) -> Region:
+    """The option that is predicted to take the fewest cycles; the first among equals."""
+    cycles: list[int] = []
+    for option in choice.options:
+        _plan_region(option, timing)
+        found = region_cycles(option, lambda name: None)
+        cycles.append(found if found is not None else 1 << 60)
+    return choice.options[cycles.index(min(cycles))]
+
+
 def _settle_static(static: Body, timing: TimingModel) -> None:
     for node in static.nodes:
         arrival = max((o.settle for o in node.operands if o.body is static), default=0.0)
@@ -45,6 +69,9 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
     match region:
         case Seq():
             for position, child in enumerate(region.children):
+                if isinstance(child, Choice):
+                    child = region.children[position] = _choose_region(child, timing)
+                    continue
                 if isinstance(child, Leaf) and child.asked is not None:
                     _check_streams(child)
                 if isinstance(child, Leaf) and child.asked is not None:
@@ -91,6 +118,7 @@ def _sequential(
     Scheduler(body, timing, _ports(body)).attempt(None)
     body.depth = _depth(body, condition)
     body.ii, body.overlaps = body.depth, False
+    _keep_bypasses(body)
 
 
 def _depth(body: Body, condition: Node | None = None) -> int:

@@ -284,3 +284,11 @@ def test_a_kernel_alone_cannot_be_the_top():
     with pytest.raises(BuildError, match="Argument pipe of producer_0 is a stream") as caught:
         LLVMModule(data("burst"), "producer_0")
     assert caught.value.help == "build the region that connects the kernel."
+
+
+def test_fifos_beyond_memory_are_an_error():
+    module = LLVMModule(pipe_text("ui512", 4, 2_000_000_000), "top")
+    a = cells([1, 2, 3, 4], "ui512")
+    with pytest.raises(SimulationError, match="no memory left for stacks and FIFOs") as caught:
+        module(a, a.copy())
+    assert str(caught.value.help).startswith("make the FIFOs smaller")

@@ -230,12 +230,12 @@ def test_unrolling_an_unknown_number_of_iterations_is_refused():
 def test_an_operation_without_hardware_is_refused():
     message = refusal(
         """%x = affine.load %a[0] : memref<8xf32>
-    %y = arith.remf %x, %x : f32 loc("k.py":3:9)
+    %y = math.cbrt %x : f32 loc("k.py":3:9)
     affine.store %y, %a[0] : memref<8xf32>
     return""",
         {"a": ("memref<8xf32>", "f32")},
     )
-    assert message.startswith("k.py:3:9: There is no hardware operator for 'arith.remf'")
+    assert message.startswith("k.py:3:9: There is no hardware operator for 'math.cbrt'")
 
 
 def test_an_unknown_dialect_is_refused():
@@ -256,3 +256,56 @@ def test_an_unknown_top_is_refused():
     with pytest.raises(BuildError) as caught:
         compile_design(function("return", {"a": ("memref<8xi32>", "i32")}), "g")
     assert "There is no function 'g' in the module.\nhelp: it has: f." in str(caught.value)
+
+
+def dot_product(kind: str, add: str, multiply: str) -> str:
+    zero = "0.0" if kind.startswith("f") else "0"
+    body = f"""affine.for %i = 0 to 6 {{
+      affine.for %j = 0 to 5 {{
+        %s = memref.alloc() {{name = "s"}} : memref<{kind}>
+        %z = arith.constant {zero} : {kind}
+        affine.store %z, %s[] : memref<{kind}> loc("dot.py":4:9)
+        affine.for %k = 0 to 7 {{
+          %a = affine.load %A[%i, %k] : memref<6x7x{kind}>
+          %b = affine.load %B[%k, %j] : memref<7x5x{kind}>
+          %p = arith.{multiply} %a, %b : {kind}
+          %o = affine.load %s[] : memref<{kind}> loc("dot.py":6:13)
+          %n = arith.{add} %o, %p : {kind} loc("dot.py":6:13)
+          affine.store %n, %s[] : memref<{kind}> loc("dot.py":6:13)
+        }} {{loop_name = "k", pipeline_ii = 1 : ui32}}
+        %r = affine.load %s[] : memref<{kind}>
+        affine.store %r, %C[%i, %j] : memref<6x5x{kind}>
+      }} {{loop_name = "j"}}
+    }} {{loop_name = "i"}}
+    return"""
+    shapes = {"A": "6x7", "B": "7x5", "C": "6x5"}
+    return function(body, {n: (f"memref<{s}x{kind}>", kind) for n, s in shapes.items()})
+
+
+def test_an_imperfect_nest_is_one_pipeline():
+    module = compare(dot_product("i16", "addi", "muli"), "f")
+    (loop,) = module.report.functions[0].loops
+    assert (loop.name, loop.trips, loop.ii) == ("i.i*j*k", 210, 1)
+
+
+def test_a_float_sum_names_its_recurrence():
+    module = compare(dot_product("f32", "addf", "mulf"), "f")
+    (loop,) = module.report.functions[0].loops
+    assert loop.limit == (
+        "II=5: s line 6 -> line 4 (dot.py:6:13) through fadd_f32, latency 5, distance 1"
+    )
+
+
+def test_a_histogram_takes_the_stored_word_on_its_way():
+    body = """affine.for %i = 0 to 30 {
+      %x = affine.load %a[%i] : memref<30xi3>
+      %k = arith.index_castui %x : i3 to index
+      %old = memref.load %h[%k] : memref<8xi32>
+      %one = arith.constant 1 : i32
+      %new = arith.addi %old, %one : i32
+      memref.store %new, %h[%k] : memref<8xi32>
+    } {loop_name = "i", pipeline_ii = 1 : ui32}
+    return"""
+    kinds = {"a": ("memref<30xi3>", "ui3"), "h": ("memref<8xi32>", "i32")}
+    module = compare(function(body, kinds), "f", runs=4)
+    assert module.report.functions[0].loops[0].ii == 1
