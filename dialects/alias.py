@@ -44,10 +44,12 @@ class AliasClasses:
         root = self._find(value)
         return [g for n, g in self._globals.items() if self._find(f"@{n}") == root]
 
-    def views_of(self, value: ir.Value) -> list[ir.Operation]:
-        """Operations that look at the array through another shape or window."""
+    def taken_views(self, value: ir.Value) -> list[ir.Operation]:
+        """Views of the array, and views that are the array."""
         root = self._find(value)
-        return [op for op in self.views if self._find(op.operands[0]) == root]
+        return [
+            op for op in self.views if root in (self._find(op.operands[0]), self._find(op.result))
+        ]
 
     def _visit_function(self, function: ir.Operation) -> None:
         if not len(function.regions[0].blocks):
@@ -105,6 +107,19 @@ class AliasClasses:
             if isinstance(item, ir.Value):
                 self._note(item)
         self._parent[self._find(a)] = self._find(b)
+
+
+def has_views(module: ir.Module) -> bool:
+    """Whether any operation of the module looks at an array through another shape or window."""
+    found = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = found or op.name in VIEWS
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
+
+    module.operation.walk(lambda op: visit(op.operation), ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def _is_array(value: ir.Value) -> bool:

@@ -1,18 +1,19 @@
 """Write the polynomial tables of allo.dialects.passes.math (needs mpmath).
 
-Each table row interpolates a function on one segment at Chebyshev points, in 60 digits; the
+Each table row interpolates a function on one segment at Chebyshev points, in 100 digits; the
 coefficients are rounded to the table's fraction bits.
 
-    scripts/python scripts/make_math_tables.py > dialects/passes/math/tables_f32.py
+    scripts/python scripts/make_math_tables.py f32 > dialects/passes/math/tables_f32.py
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 
 import mpmath as mp
 
-mp.mp.dps = 60
+mp.mp.dps = 100
 
 Function = Callable[[mp.mpf], mp.mpf]
 Segment = tuple[Function, mp.mpf, mp.mpf]
@@ -78,6 +79,11 @@ def quarter_waves() -> list[Segment]:
     return uniform(sine, 0, 1 / 16, 8) + uniform(cosine, 0, 1 / 16, 8)
 
 
+def tangent(r: mp.mpf) -> mp.mpf:
+    """tan(pi/2 r)/r."""
+    return mp.pi / 2 if r == 0 else mp.tan(mp.pi / 2 * r) / r
+
+
 def tables_f32() -> dict[str, str]:
     """Every table of the float32 expansions."""
     two_power = uniform(lambda f: mp.mpf(2) ** f, 0, 1 / 16, 16)
@@ -92,26 +98,51 @@ def tables_f32() -> dict[str, str]:
         "TANH": table(odd_saturating(mp.tanh, mp.mpf(1), 7), 4, 30),
         "ERF": table(odd_saturating(mp.erf, 2 / mp.sqrt(mp.pi), 5), 4, 30),
         "QUARTER": table(quarter_waves(), 4, 30),
+        "TANGENT": table(uniform(tangent, 0, 1 / 16, 8), 6, 30),
     }
 
 
+def tables_f64() -> dict[str, str]:
+    """Every table of the float64 expansions."""
+    two_power = uniform(lambda f: mp.mpf(2) ** f, 0, 1 / 32, 32)
+    root = [lambda m: 2 / mp.sqrt(m), lambda m: 2 / mp.sqrt(2 * m)]
+    return {
+        "EXP2": table(two_power, 6, 61),
+        "LOG2": table(uniform(log_ratio(mp.mpf(2)), -0.25, 1 / 32, 24), 9, 61),
+        "LN": table(uniform(log_ratio(mp.e), -0.25, 1 / 32, 24), 9, 61),
+        "LOG10": table(uniform(log_ratio(mp.mpf(10)), -0.25, 1 / 32, 24), 9, 62),
+        "RSQRT": table([s for f in root for s in uniform(f, 1, 1 / 16, 16)], 9, 61),
+        "TANH": table(odd_saturating(mp.tanh, mp.mpf(1), 8), 11, 61),
+        "ERF": table(odd_saturating(mp.erf, 2 / mp.sqrt(mp.pi), 6), 11, 61),
+    }
+
+
+CONSTANTS = {
+    "f32": {"LOG2_OF_E": 33, "LN_OF_2": 55, "LOG10_OF_2": 56, "TWO_OVER_PI": 240},
+    "f64": {"LOG2_OF_E": 68, "LN_OF_2": 114, "LOG10_OF_2": 115},
+}
+"""Fraction bits of each constant."""
+
+
 def main() -> None:
-    """Print the module."""
-    print('"""Polynomial tables for float32; written by scripts/make_math_tables.py."""\n')
+    """Print the module for the format named on the command line."""
+    kind = sys.argv[1]
+    values = {
+        "LOG2_OF_E": 1 / mp.log(2),
+        "LN_OF_2": mp.log(2),
+        "LOG10_OF_2": mp.log10(2),
+        "TWO_OVER_PI": 2 / mp.pi,
+    }
+    print(f'"""Polynomial tables for {kind}; written by scripts/make_math_tables.py."""\n')
     print("# fmt: off")
+    print("# ruff: noqa: E501")
     print("from .polynomial import PolynomialTable\n")
-    for name, text in tables_f32().items():
+    for name, text in (tables_f32() if kind == "f32" else tables_f64()).items():
         print(f"{name} = {text}\n")
-    for name, value, fraction in (
-        ("LOG2_OF_E", 1 / mp.log(2), 33),
-        ("LN_OF_2", mp.log(2), 55),
-        ("LOG10_OF_2", mp.log10(2), 56),
-        ("TWO_OVER_PI", 2 / mp.pi, 240),
-    ):
-        number = int(mp.nint(value * mp.mpf(2) ** fraction))
+    for name, fraction in CONSTANTS[kind].items():
+        number = int(mp.nint(values[name] * mp.mpf(2) ** fraction))
         print(f"{name} = {number}  # {fraction} fraction bits")
 
 
 if __name__ == "__main__":
-    mp.mp.dps = 100
     main()

@@ -80,6 +80,17 @@ class Affine:
             return Affine()
         return Affine(0, ((Mod(self, divisor), 1),))
 
+    def span(self) -> tuple[int, int] | None:
+        """(least, greatest) value, both reached, where iterators run over constants; else None."""
+        low = high = self.const
+        for atom, coefficient in self.terms:
+            reach = getattr(atom, "span", None)
+            if not isinstance(reach, tuple):
+                return None
+            ends = sorted((coefficient * reach[0], coefficient * reach[1]))
+            low, high = low + ends[0], high + ends[1]
+        return low, high
+
     def atoms(self) -> Iterator[Iter | Symbol]:
         """Every iterator and symbol in it, those under divisions included."""
         for atom, _ in self.terms:

@@ -43,7 +43,8 @@ class Names:
     """The free names of one Python function.
 
     Looked up in its closure, then (for the function that was passed to ``customize``) in the
-    callers' frames, then in its module, then in any frame, then among the built-ins.
+    callers' frames of the functions it is written in, then in its module, then in any frame, then
+    among the built-ins: a caller's local variable never hides what the kernel's text says.
     ``global_vars`` takes the place of all of these.
     """
 
@@ -59,7 +60,7 @@ class Names:
         self._closure = _closure(fn)
         self._module: Mapping[str, Any] = getattr(fn, "__globals__", {})
         self._frames = frames
-        self._is_top = is_top
+        self._enclosing = [f for f in frames if _encloses(f, fn)] if is_top else []
 
     def lookup(self, name: str) -> Any:
         """The value of ``name``, or ``MISSING``."""
@@ -67,17 +68,16 @@ class Names:
             return self._given.get(name, getattr(builtins, name, MISSING))
         if name in self._closure:
             return self._closure[name]
-        if self._is_top:
-            found = self._in_frames(name, _FRAME_KINDS)
-            if found is not MISSING:
-                return found
+        found = self._in_frames(self._enclosing, name, _FRAME_KINDS)
+        if found is not MISSING:
+            return found
         if name in self._module:
             return self._module[name]
-        found = self._in_frames(name, (object,))
+        found = self._in_frames(self._frames, name, (object,))
         return getattr(builtins, name, MISSING) if found is MISSING else found
 
-    def _in_frames(self, name: str, kinds: tuple[type, ...]) -> Any:
-        for frame in self._frames:
+    def _in_frames(self, frames: list[FrameType], name: str, kinds: tuple[type, ...]) -> Any:
+        for frame in frames:
             code = frame.f_code
             local = name in code.co_varnames or name in code.co_cellvars
             if not local and code.co_name != "<module>":
@@ -93,6 +93,13 @@ class Names:
             return set(self._given)
         names = set(self._closure) | set(self._module)
         return {n for n in names if not n.startswith("__")}
+
+
+def _encloses(frame: FrameType, fn: Callable[..., Any] | None) -> bool:
+    """Whether ``fn`` is written inside the function that runs in ``frame``."""
+    code = frame.f_code
+    inside = getattr(fn, "__qualname__", "").startswith(f"{code.co_qualname}.<locals>.")
+    return inside and frame.f_globals is getattr(fn, "__globals__", None)
 
 
 def _closure(fn: Callable[..., Any] | None) -> dict[str, Any]:

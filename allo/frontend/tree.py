@@ -54,11 +54,15 @@ class ScalarArg:
 
 @dataclass(slots=True, eq=False)
 class Iter:
-    """A loop iterator; ``affine`` when its loop is an ``affine.for``."""
+    """A loop iterator; ``affine`` when its loop is an ``affine.for``.
+
+    ``span`` is its (least, greatest) value where both are constants and the loop runs at all.
+    """
 
     name: str
     affine: bool
     place: SourcePlace
+    span: tuple[int, int] | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -345,7 +349,7 @@ class MakeStream:
 class Put:
     place: SourcePlace
     stream: StreamRef
-    value: Expr | Var | View
+    value: Expr | Var
 
 
 @dataclass(slots=True, eq=False)
@@ -354,7 +358,7 @@ class Get:
 
     place: SourcePlace
     stream: StreamRef
-    into: Var | View | None = None
+    into: Var | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from allo.ir.types import Int, index, int8, int32
+from allo.ir.types import ConstExpr, Int, index, int8, int32
 
+from ._checks import quotient
 from ._defaults import scheduled_by
 
 
@@ -24,6 +25,7 @@ def int8xint8_mat_vec[L: int32, D: int32, P: int32](
     x_in: Int(P * 8)[D // P, L], y_in: int8[L], out: int8[D]
 ):
     """``out = X · y`` modulo 2⁸; byte ``p`` of ``x_in[i, l]`` is ``X[i * P + p, l]``."""
+    _words: ConstExpr[int32] = quotient(D, P)
     for p in range(P, name="lanes"):
         pe_kernel[L, D, P](x_in, y_in, out, p)
 

@@ -10,11 +10,14 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     body_of,
     body_operations,
+    constant_difference,
     induction_variable,
     inner_point,
     is_affine_loop,
+    is_defined_inside,
     is_loop,
     make_loop,
+    spec_of,
     string_attribute,
     walk,
 )
@@ -39,9 +42,10 @@ from .buffers import (
     store,
 )
 from .handles import Axis, MockBuffer
-from .initial import initial_constant
+from .initial import initial_constant, meets_box
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+from .split import split_loop
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -55,12 +59,28 @@ class BufferDim:
         position: the array's dimension it stands for.
         low: smallest inner part; ``extent`` elements from there.
         name: base name of the loops that walk it.
+        lanes: how many neighbours a completely unrolled inner loop takes at once, 1 for none.
     """
 
     position: int
     low: int
     extent: int
     name: str
+    lanes: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One access of the buffered elements.
+
+    Attributes:
+        parts: its subscripts as the part the loop fixes and the part that moves inside.
+        gaps: how far each fixed part is from that of the store that names the elements.
+    """
+
+    op: ir.Operation
+    parts: tuple[Part, ...]
+    gaps: tuple[int, ...]
 
 
 @primitive
@@ -81,7 +101,8 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
 
     The initialisation reads ``target``, or stores the constant it is known to hold there (and the
     fill that set it goes, when every element is written back). Both new loops are pipelined with
-    an interval of 1.
+    an interval of 1; where the inner loop is marked for complete unrolling they copy as many
+    elements at once (``j_init`` around an unrolled ``j_init.inner``).
 
     Returns:
         The handle of the new buffer, ``<target>_row``.
@@ -96,13 +117,21 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     accesses = _accesses(s, loop, buffer)
     inner = [op for op in walk(loop.op) if is_loop(op)]
     variables = {induction_variable(op): op for op in inner if is_affine_loop(op)}
-    parts = _common_parts(loop, buffer, accesses, variables)
+    parts = _stored_parts(loop, buffer, accesses, variables)
     _check_reduction(loop, buffer, parts, inner)
-    dims = _buffer_dims(loop, buffer, accesses, parts, variables)
+    uses, others = _sort_uses(loop, buffer, accesses, parts, variables)
+    dims = _buffer_dims(loop, buffer, uses, variables)
     box = [(d.position, d.low, d.extent) for d in dims]
+    if any(meets_box(op, loop.op, parts, box) for op in others):
+        raise _fail(
+            loop,
+            buffer,
+            "an access inside it may touch an element of the buffer by another subscript",
+            "buffer at a loop around all that the accesses share.",
+        )
     initial = initial_constant(s.module, buffer, loop.op, parts, box)
     name = fresh_name(loop.function, f"{buffer.name}_row")
-    _rewrite(loop, buffer, accesses, parts, dims, name, initial.constant if initial else None)
+    _rewrite(loop, buffer, uses, parts, dims, name, initial.constant if initial else None)
     if initial is not None and initial.fill is not None:
         initial.fill.erase()
     return MockBuffer(loop.func, name)
@@ -165,39 +194,64 @@ def _accesses(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Oper
     return found
 
 
-def _common_parts(
+def _stored_parts(
     loop: FoundLoop,
     buffer: FoundBuffer,
     accesses: Sequence[ir.Operation],
     variables: dict[ir.Value, ir.Operation],
 ) -> list[Part]:
-    first: list[Part] | None = None
+    """The subscripts of the first store, by parts: they say which elements the buffer holds."""
+    store_op = next(op for op in accesses if op.name == "affine.store")
+    parts = split_subscripts(bound_map(store_op), variables)
+    if parts is None or any(_uses_inside(p.outer, loop.op) for p in parts):
+        raise _fail(
+            loop,
+            buffer,
+            "a subscript is not a sum of loop indices",
+            "subscripts with // or % of inner loops cannot be buffered.",
+        )
+    return parts
+
+
+def _sort_uses(
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    accesses: Sequence[ir.Operation],
+    parts: Sequence[Part],
+    variables: dict[ir.Value, ir.Operation],
+) -> tuple[list[Use], list[ir.Operation]]:
+    """Accesses of the buffered elements, and accesses of the array by unrelated subscripts."""
+    uses: list[Use] = []
+    others: list[ir.Operation] = []
     for op in accesses:
-        parts = split_subscripts(bound_map(op), variables)
-        if parts is None or any(_uses_inside(p.outer, loop.op) for p in parts):
-            raise _fail(
-                loop,
-                buffer,
-                "a subscript is not a sum of loop indices",
-                "subscripts with // or % of inner loops cannot be buffered.",
-            )
-        if first is None:
-            first = parts
-            continue
-        for a, b in zip(first, parts, strict=True):
-            if a.outer.map != b.outer.map or a.outer.operands != b.outer.operands:
-                raise _fail(
-                    loop,
-                    buffer,
-                    "its accesses differ in the part that the loop fixes",
-                    "buffer at an outer loop, around all that the accesses share.",
-                )
-    return first or []
+        own = split_subscripts(bound_map(op), variables)
+        gaps = None if own is None else _gaps(own, parts)
+        if own is None or gaps is None:
+            others.append(op)
+        else:
+            uses.append(Use(op, tuple(own), gaps))
+    if any(op.name == "affine.store" for op in others):
+        raise _fail(
+            loop,
+            buffer,
+            "its stores differ in the part that the loop fixes",
+            "buffer at an outer loop, around all that the stores share.",
+        )
+    return uses, others
+
+
+def _gaps(own: Sequence[Part], parts: Sequence[Part]) -> tuple[int, ...] | None:
+    gaps = []
+    for mine, base in zip(own, parts, strict=True):
+        gap = constant_difference(mine.outer, base.outer)
+        moves = bool(mine.coefficients or base.coefficients)
+        if gap is None or (gap and not moves):
+            return None
+        gaps.append(gap)
+    return tuple(gaps)
 
 
 def _uses_inside(bound: BoundMap, op: ir.Operation) -> bool:
-    from allo.dialects.affine.loops import is_defined_inside
-
     own = induction_variable(op)
     return any(v != own and is_defined_inside(v, op) for v in bound.operands)
 
@@ -233,56 +287,71 @@ def _check_reduction(
 def _buffer_dims(
     loop: FoundLoop,
     buffer: FoundBuffer,
-    accesses: Sequence[ir.Operation],
-    parts: Sequence[Part],
+    uses: Sequence[Use],
     variables: dict[ir.Value, ir.Operation],
 ) -> list[BufferDim]:
-    every = [split_subscripts(bound_map(op), variables) or [] for op in accesses]
     dims = []
-    for position in range(len(parts)):
-        moving = [row[position] for row in every if row[position].coefficients]
+    for position in range(buffer.type.rank):
+        moving = [u.parts[position] for u in uses if u.parts[position].coefficients]
         if not moving:
             continue
-        ranges = [value_range(p.coefficients) for p in moving]
-        if any(r is None for r in ranges):
+        ranges = [value_range(u.parts[position].coefficients) for u in uses]
+        known = [r for r in ranges if r is not None]
+        if len(known) < len(ranges):
             raise _fail(
                 loop,
                 buffer,
                 "the extent of an inner loop is unknown",
                 "loops that index the array need bounds that are constants or affine.",
             )
-        low = min(r[0] for r in ranges if r)
-        high = max(r[1] for r in ranges if r)
-        if any(not row[position].coefficients for row in every):
-            low, high = min(low, 0), max(high, 0)
+        gaps = [u.gaps[position] for u in uses]
+        low = min(r[0] + gap for r, gap in zip(known, gaps, strict=True))
+        high = max(r[1] + gap for r, gap in zip(known, gaps, strict=True))
         name = string_attribute(variables[moving[0].coefficients[0][0]], "loop_name") or "loop"
-        dims.append(BufferDim(position, low, high - low + 1, name.removesuffix(".outer")))
+        base = (
+            name.removesuffix(".outer").removesuffix(".inner")
+            if len(moving[0].coefficients) > 1
+            else name
+        )
+        lanes = _lanes(moving[0], variables)
+        dims.append(BufferDim(position, low, high - low + 1, base, lanes))
     return dims
+
+
+def _lanes(part: Part, variables: dict[ir.Value, ir.Operation]) -> int:
+    """The extent of the completely unrolled loop that takes neighbouring elements, or 1."""
+    for value, coefficient in part.coefficients:
+        op = variables[value]
+        if coefficient != 1 or "unroll" not in op.attributes:
+            continue
+        if ir.IntegerAttr(op.attributes["unroll"]).value == 0:
+            return spec_of(op).trip_count() or 1
+    return 1
 
 
 def _rewrite(
     loop: FoundLoop,
     buffer: FoundBuffer,
-    accesses: Sequence[ir.Operation],
+    uses: Sequence[Use],
     parts: Sequence[Part],
     dims: Sequence[BufferDim],
     name: str,
     constant: ir.Attribute | None,
 ) -> None:
     kind = ir.MemRefType.get([d.extent for d in dims], buffer.type.element_type)
-    stores = [op for op in accesses if op.name == "affine.store"]
-    location = stores[0].location
-    variables = {
-        induction_variable(op): op for op in walk(loop.op) if is_loop(op) and is_affine_loop(op)
-    }
+    location = next(u.op for u in uses if u.op.name == "affine.store").location
     first = body_operations(loop.op)[0]
     start = ir.InsertionPoint(first)
     attributes = declared_attributes(loop.function, buffer.value)
     row = alloc(kind, name, attributes, _origin_location(buffer, location), start)
-    for op in accesses:
-        split = split_subscripts(bound_map(op), variables) or []
-        index = join_maps([linear_map(split[d.position].coefficients, -d.low) for d in dims])
-        redirect(op, row, index, name)
+    for use in uses:
+        index = join_maps(
+            [
+                linear_map(use.parts[d.position].coefficients, use.gaps[d.position] - d.low)
+                for d in dims
+            ]
+        )
+        redirect(use.op, row, index, name)
     _copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
     _copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, inner_point(loop.op))
 
@@ -329,6 +398,7 @@ def _copy_nest(
     if suffix == "back":
         value = load(row, here, name, location, ip)
         store(value, buffer.value, there, buffer.name, location, ip)
+        _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
         return
     if constant is None:
         value = load(buffer.value, there, buffer.name, location, ip)
@@ -338,3 +408,17 @@ def _copy_nest(
         )
         value = made.result
     store(value, row, here, name, location, ip)
+    _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
+
+
+def _match_unrolling(op: ir.Operation, dim: BufferDim, name: str) -> None:
+    """Copy as many elements at once as the compute loop takes: ``j_init``, ``j_init.inner`` unrolled."""
+    spec = spec_of(op)
+    extent = spec.trip_count()
+    if extent is None or not 1 < dim.lanes < extent:
+        return
+    outer, inner = split_loop(op, name, dim.lanes, 0, extent)
+    outer.attributes["loop_name"] = ir.StringAttr.get(name)
+    outer.attributes["pipeline_ii"] = inner.attributes["pipeline_ii"]
+    del inner.attributes["pipeline_ii"]
+    inner.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)

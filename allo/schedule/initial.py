@@ -16,7 +16,8 @@ from allo.dialects.affine.loops import (
     spec_of,
     walk,
 )
-from allo.dialects.affine.ranges import expression_text
+from allo.dialects.affine.maps import bound_map
+from allo.dialects.affine.ranges import Unknown, expression_text
 from allo.dialects.effects import EffectAnalysis
 
 from .buffers import Part
@@ -167,3 +168,42 @@ def _owned_elements(
         rows.append(f"{outer} + {low} <= e{position} < {outer} + {low + extent}")
     inputs = ", ".join(names.values())
     return isl.Map(f"{{ [{inputs}] -> [{', '.join(targets)}] : {' and '.join(rows)} }}")
+
+
+def meets_box(
+    op: ir.Operation,
+    axis: ir.Operation,
+    parts: Sequence[Part],
+    box: Sequence[tuple[int, int, int]],
+) -> bool:
+    """Whether an access may touch, in some iteration of ``axis``, an element of that iteration's box.
+
+    Args:
+        parts: the subscripts that name the box; only their fixed parts matter.
+        box: (dimension, lowest inner part, extent); other dimensions are one element.
+    """
+    around = enclosing_loops(op)
+    if not all(is_affine_loop(loop) for loop in around) or axis not in around:
+        return True
+    names = {loop.regions[0].blocks[0].arguments[0]: f"i{k}" for k, loop in enumerate(around)}
+    own = bound_map(op)
+    boxes = {position: (low, extent) for position, low, extent in box}
+    rows: list[str] = []
+    try:
+        for loop, name in zip(around, names.values(), strict=True):
+            spec = spec_of(loop)
+            rows += [
+                f"{name} >= {expression_text(e, spec.lower, names)}" for e in spec.lower.results
+            ]
+            rows += [
+                f"{name} < {expression_text(e, spec.upper, names)}" for e in spec.upper.results
+            ]
+        for position, (expr, part) in enumerate(zip(own.results, parts, strict=True)):
+            element = expression_text(expr, own, names)
+            outer = expression_text(part.outer.map.results[0], part.outer, names)
+            low, extent = boxes.get(position, (0, 1))
+            rows.append(f"{outer} + {low} <= {element} < {outer} + {low + extent}")
+    except (KeyError, Unknown):
+        return True
+    inputs = ", ".join(names.values())
+    return not isl.Set(f"{{ [{inputs}] : {' and '.join(rows)} }}").is_empty()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.alias import AliasClasses, refresh_signatures
+from allo.dialects.alias import AliasClasses, has_views, refresh_signatures
 from allo.dialects.diagnostics import PartitionError, ScheduleError, SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.partition import (
@@ -16,6 +16,7 @@ from allo.dialects.partition import (
     make_dim,
     with_layout,
 )
+from allo.dialects.passes.fold_views import fold_views
 
 from .handles import Buffer, MockBuffer
 from .primitive import check_integer, primitive
@@ -42,7 +43,8 @@ def partition(
         memref<8x8xi32>   ──▶   memref<8x8xi32, (d0, d1) -> (0, d1 mod 4, d0, d1 floordiv 4)>
 
     The layout goes to every use of the array: arguments of callees, callers, returned arrays,
-    constants. Several dimensions take one call each.
+    constants. Several dimensions take one call each. Functions that are passed slices of the array
+    take the whole array and the slice's offsets from then on.
 
     Raises:
         PartitionError: an invalid kind, dimension or factor, or a conflict with an earlier call.
@@ -53,6 +55,9 @@ def partition(
             help=f's.partition(s.{target}, …) or s.partition("{s.top_func_name}:{target}", …).',
         )
     buffer = find_buffer(s.module, s.top_func_name, target, "partition")
+    if has_views(s.module) and AliasClasses(s.module.operation).taken_views(buffer.value):
+        fold_views(s.module)
+        buffer = find_buffer(s.module, s.top_func_name, target, "partition")
     place = _place(buffer)
     kind = _kind(partition_type, place)
     rank = buffer.type.rank
@@ -167,7 +172,7 @@ def _note(s: Schedule, buffer: FoundBuffer, dim: int, kind: Partition, factor: i
 
 def _apply(s: Schedule, buffer: FoundBuffer, layout: ArrayLayout) -> None:
     classes = AliasClasses(s.module.operation)
-    views = classes.views_of(buffer.value)
+    views = classes.taken_views(buffer.value)
     if views:
         raise PartitionError(
             f"Array {buffer.name} is used through a {views[0].name} view and cannot be partitioned.",

@@ -40,6 +40,7 @@ from .buffers import (
     store,
 )
 from .handles import Axis, Buffer, MockBuffer
+from .merge_update import merge_update
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 
@@ -82,7 +83,8 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
                                                          for r, c: … LB[r, x+c]
 
     The axis runs as many iterations longer as the window needs to fill; the body runs once it is
-    full. ``s.reuse_at(LB, "x")`` then makes a window buffer.
+    full. ``s.reuse_at(LB, "x")`` then makes a window buffer, and the line buffer is filled in the
+    same loop, so that both run as one pipeline.
 
     Returns:
         The handle of the new buffer, ``<band>_reuse_<n>``.
@@ -97,7 +99,8 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
     accesses = _reads(s, loop, buffer)
     window = _window(loop, buffer, accesses)
     name = _next_name(loop)
-    _rewrite(loop, buffer, accesses, window, bounds, name)
+    longer = _rewrite(loop, buffer, accesses, window, bounds, name)
+    merge_update(s.module, longer)
     return MockBuffer(loop.func, name)
 
 
@@ -189,10 +192,7 @@ def _window(loop: FoundLoop, buffer: FoundBuffer, accesses: Sequence[ir.Operatio
             "no element is read by two iterations",
             "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
         )
-    kept = sorted(
-        {k for row in known for k, part in enumerate(row) if k != dim and part.coefficients}
-    )
-    _check_fixed(loop, buffer, known, dim, kept)
+    kept = [k for k in range(len(known[0])) if k != dim and _varies(known, k)]
     return Window(dim, low, high - low + 1, tuple(kept), tuple(known[0]), base)
 
 
@@ -230,25 +230,15 @@ def _slide_range(
     return min(lows), max(highs)
 
 
-def _check_fixed(
-    loop: FoundLoop,
-    buffer: FoundBuffer,
-    rows: Sequence[Sequence[Part]],
-    dim: int,
-    kept: Sequence[int],
-) -> None:
-    for k, first in enumerate(rows[0]):
-        if k == dim or k in kept:
-            continue
-        for row in rows[1:]:
-            other = row[k].outer
-            if other.map != first.outer.map or other.operands != first.outer.operands:
-                raise _fail(
-                    loop,
-                    buffer,
-                    "its reads differ in a subscript that the loop fixes",
-                    "use reuse_at at a loop around all that the reads share.",
-                )
+def _varies(rows: Sequence[Sequence[Part]], k: int) -> bool:
+    """Whether dimension ``k`` is read at several places in one iteration: the buffer keeps it whole."""
+    first = rows[0][k].outer
+    return any(
+        row[k].coefficients
+        or row[k].outer.map != first.map
+        or row[k].outer.operands != first.operands
+        for row in rows
+    )
 
 
 def _next_name(loop: FoundLoop) -> str:
@@ -265,7 +255,7 @@ def _rewrite(
     window: Window,
     bounds: tuple[int, int],
     name: str,
-) -> None:
+) -> ir.Operation:
     op, iv = loop.op, induction_variable(loop.op)
     location = accesses[0].location
     shape = [window.size, *(buffer.type.get_dim_size(k) for k in window.kept)]
@@ -280,6 +270,7 @@ def _rewrite(
     _shift_and_load(loop, buffer, window, outer, made, name, fill, location)
     _guarded_body(op, iv, outer, bounds[0] + fill, fill)
     op.erase()
+    return outer
 
 
 def _redirect_reads(

@@ -75,8 +75,10 @@ def split(s: Schedule, axis: Axis, factor: int) -> None:
     split_loop(loop.op, loop.name, factor, bounds[0], extent)
 
 
-def split_loop(op: ir.Operation, name: str, factor: int, lower: int, extent: int) -> None:
-    """Rewrite a loop of constant bounds; see :func:`split`."""
+def split_loop(
+    op: ir.Operation, name: str, factor: int, lower: int, extent: int
+) -> tuple[ir.Operation, ir.Operation]:
+    """Rewrite a loop of constant bounds as two, outer and inner; see :func:`split`."""
     spec = spec_of(op)
     shared = {n: a for n, a in spec.attributes.items() if n not in _CUSTOMISATION}
     outer_attributes = shared | {"loop_name": ir.StringAttr.get(f"{name}.outer")}
@@ -103,6 +105,7 @@ def split_loop(op: ir.Operation, name: str, factor: int, lower: int, extent: int
     move_body(op, inner)
     replace_index(induction_variable(op), index)
     op.erase()
+    return outer, inner
 
 
 def _inner_upper(outer: ir.Operation, factor: int, extent: int) -> BoundMap:

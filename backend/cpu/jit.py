@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -74,39 +73,6 @@ class Jit:
             )
         self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.entry_address)
 
-    def call(self, words: Any) -> None:
-        """Run the entry with a packed argument list (``void **``)."""
-        self._entry(ctypes.addressof(words))
-
-
-def pack(arrays: Sequence[np.ndarray], scalars: Sequence[bool]) -> tuple[Any, Any]:
-    """The packed argument list of the entry: a ``void **`` and the words it points into.
-
-    Args:
-        arrays: the cells of each argument and result.
-        scalars: whether each passes by value.
-    """
-    words: list[int] = []
-    slots: list[int] = []
-    for cells, is_scalar in zip(arrays, scalars, strict=True):
-        address = cells.__array_interface__["data"][0]
-        if is_scalar:
-            slots.append(-address)
-            continue
-        start = len(words)
-        words += [address, address, 0, *_extents_and_strides(cells)]
-        slots += range(start, len(words))
-    storage = (ctypes.c_int64 * max(1, len(words)))(*words)
-    base = ctypes.addressof(storage)
-    pointers = [-s if s < 0 else base + 8 * s for s in slots]
-    return (ctypes.c_void_p * max(1, len(pointers)))(*pointers), storage
-
-
-def _extents_and_strides(cells: np.ndarray) -> list[int]:
-    shape = cells.shape
-    strides = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return [*shape, *reversed(strides)]
+    def call(self, pointers: np.ndarray) -> None:
+        """Run the entry with a packed argument list (see :mod:`.calling`)."""
+        self._entry(pointers.__array_interface__["data"][0])

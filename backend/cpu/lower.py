@@ -11,6 +11,8 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.define_arith import define_arith
 
+from .float_state import guard_float_state
+from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
     expand_strided_copies,
@@ -20,7 +22,6 @@ from .prepare import (
     strip_layouts,
 )
 from .program import Program, read_program
-from .stream_helpers import APART_PREFIX
 from .streams import lower_streams
 
 ENTRY = "__allo_entry"
@@ -53,11 +54,12 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
+    merge_instances(module, top)
+    strip_layouts(module)
     if not fast_math:
         _expand_math(module)
     define_arith(module)
     lower_narrow_floats(module)
-    strip_layouts(module)
     results_to_arguments(module)
     dataflow = read_program(module, top)
     if dataflow is not None:
@@ -99,7 +101,7 @@ def add_entry(module: ir.Module, top: str) -> None:
                 function.attributes["llvm.linkage"] = internal
 
 
-def to_llvm(module: ir.Module) -> None:
+def to_llvm(module: ir.Module, top: str) -> None:
     """Lower a prepared module to the LLVM dialect, in place.
 
     Raises:
@@ -110,16 +112,7 @@ def to_llvm(module: ir.Module) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
-    _keep_spawns_apart(module)
-
-
-def _keep_spawns_apart(module: ir.Module) -> None:
-    """A region may start thousands of processes: inlined, that is slow to compile and no faster."""
-    with module.context:
-        never = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
-        for op in module.body.operations:
-            if op.attributes["sym_name"].value.startswith(APART_PREFIX):
-                op.attributes["passthrough"] = never
+    guard_float_state(module, ENTRY, top)
 
 
 _KNOWN = frozenset(

@@ -7,12 +7,13 @@ from typing import Any
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Parameter, Signature, read_signature
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.storage import cell_bytes
+from allo.dialects.types import Stream
 
+from .calling import EntryLayout
 from .deadlock import deadlock_error
 from .events import handle_event
 from .external import link_externals
-from .jit import Jit, pack
+from .jit import Jit
 from .lower import prepare, to_llvm
 from .runtime import load_runtime
 
@@ -65,16 +66,17 @@ class LLVMModule:
         source = mod if isinstance(mod, str) else _text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
+        _refuse_streams(self.signature)
         symbols = link_externals(module, self.ext_libs)
         self._program = prepare(module, top_func_name, fast_math=fast_math)
         self._intermediate = _text_of(module)
-        to_llvm(module)
+        to_llvm(module, top_func_name)
         self.module = module
         self._runtime = load_runtime() if self._program else None
         if self._runtime:
             symbols |= self._runtime.symbols
         self._jit = Jit(module, opt_level, symbols)
-        self._layout = _EntryLayout(self.signature)
+        self._layout = EntryLayout(self.signature)
 
     @property
     def intermediate_module(self) -> ir.Module:
@@ -122,27 +124,14 @@ class LLVMModule:
         return f"LLVMModule({self.top_func_name})"
 
 
-class _EntryLayout:
-    """The order of the entry's arguments: the top's, then array results, then scalar results."""
-
-    def __init__(self, signature: Signature) -> None:
-        results = signature.results
-        self.order = sorted(range(len(results)), key=lambda i: results[i].shape is None)
-        self.parameters = (*signature.arguments, *(results[i] for i in self.order))
-        count = len(signature.arguments)
-        self.by_value = [p.shape is None and i < count for i, p in enumerate(self.parameters)]
-
-    def pack(self, inputs: list[Any], outputs: list[Any]) -> tuple[Any, Any]:
-        cells = [*inputs, *(outputs[i] for i in self.order)]
-        shaped = [_without_bytes(c, p) for c, p in zip(cells, self.parameters, strict=True)]
-        return pack(shaped, self.by_value)
-
-
-def _without_bytes(cells: Any, parameter: Parameter) -> Any:
-    """Cells above 64 bits have a dimension of bytes, which is none of the array's."""
-    if parameter.shape is None or cells.ndim == len(parameter.shape):
-        return cells
-    return cells.view(f"V{cell_bytes(parameter.dtype)}")[..., 0]
+def _refuse_streams(signature: Signature) -> None:
+    for parameter in signature.arguments:
+        if isinstance(parameter.dtype, Stream):
+            raise BuildError(
+                f"Argument {parameter.name} of {signature.top} is a stream, which Python cannot pass.",
+                parameter.place,
+                help="build the region that connects the kernel.",
+            )
 
 
 def _type_of(parameter: Parameter) -> tuple[str, tuple[int | None, ...]]:

@@ -236,7 +236,8 @@ def _place_in(function: func.FuncOp) -> None:
     budget = STACK_BYTES_PER_FUNCTION
     for alloc in list(_allocations(function)):
         if len(alloc.operands):
-            _free_at_end_of_block(alloc)
+            if alloc.name == "memref.alloc":
+                _free_at_end_of_block(alloc)
             continue
         size = _byte_size(alloc.results[0].type)
         with ir.InsertionPoint.at_block_begin(block), alloc.location:
@@ -256,7 +257,7 @@ def _allocations(function: func.FuncOp) -> Iterator[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.alloc":
+        if op.name in ("memref.alloc", "memref.alloca"):
             found.append(op)
         return ir.WalkResult.ADVANCE
 

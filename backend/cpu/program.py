@@ -97,7 +97,9 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     ends = _Ends(functions)
     numbers = {call: i for i, call in enumerate(ops.calls)}
     program = Program(top, place_of(functions[top]) if top in functions else None)
-    program.calls = [ProcessInfo(_callee(call), place_of(call)) for call in ops.calls]
+    program.calls = [
+        ProcessInfo(_text(call, "instance", _callee(call)), place_of(call)) for call in ops.calls
+    ]
     program.sites = [place_of(op) for op in ops.sites]
     program.events = [_event(op) for op in ops.events]
     program.streams = [_stream(op, ends, numbers) for op in ops.streams]

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from allo.dialects.cache import cache_dir, content_key, publishing
 from allo.dialects.diagnostics import BuildError, SimulationError
 
@@ -27,7 +29,7 @@ _GENERATED_CODE_CALLS = (
     "allo_region_join",
     "allo_fifos_new",
     "allo_fifo_at",
-    "allo_spawn",
+    "allo_spawn_all",
     "allo_put_wait",
     "allo_get_wait",
     "allo_event",
@@ -99,7 +101,7 @@ def load_runtime(*defines: str) -> Runtime:
     prebuilt = _source_folder() / _LIBRARY
     if not defines and prebuilt.exists():
         library = ctypes.CDLL(str(prebuilt))
-        if _abi_of(library) == _ABI:
+        if _is_current(library):
             return Runtime(library)
     return Runtime(ctypes.CDLL(str(_compiled(defines))))
 
@@ -108,11 +110,11 @@ def _source_folder() -> Path:
     return Path(__file__).resolve().parents[1] / "runtime"
 
 
-def _abi_of(library: ctypes.CDLL) -> int:
-    try:
-        return library.allo_runtime_abi()
-    except AttributeError:
-        return 0
+def _is_current(library: ctypes.CDLL) -> bool:
+    """Whether a library is of this version: a prebuilt one may be left from an older."""
+    if not all(hasattr(library, name) for name in ("allo_runtime_abi", *_GENERATED_CODE_CALLS)):
+        return False
+    return library.allo_runtime_abi() == _ABI
 
 
 def _compiled(defines: Sequence[str]) -> Path:
@@ -137,7 +139,7 @@ class Runtime:
     """
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        if _abi_of(library) != _ABI:
+        if not _is_current(library):
             raise BuildError("The simulator's runtime library is of another version of Allo.")
         pointer, word = ctypes.c_void_p, ctypes.c_int64
         self._library = library
@@ -156,7 +158,7 @@ class Runtime:
     def run(
         self,
         entry: int,
-        words: Any,
+        pointers: np.ndarray,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
     ) -> None:
@@ -164,11 +166,11 @@ class Runtime:
 
         Args:
             entry: address of a ``void (void **)``.
-            words: its packed arguments.
+            pointers: its packed arguments (see :mod:`.calling`).
             on_event: called with the number of an event and the address of its data.
             on_deadlock: makes the exception for a deadlock from the processes there are.
         """
-        handle = self._new(entry, ctypes.addressof(words))
+        handle = self._new(entry, pointers.__array_interface__["data"][0])
         if not handle:
             raise MemoryError("The dataflow simulator has no memory left.")
         try:
@@ -191,7 +193,8 @@ class Runtime:
             if status is Status.NO_MEMORY:
                 raise SimulationError(
                     "The simulator has no memory left for stacks and FIFOs.",
-                    help="a process takes 256 KiB of address space; run fewer of them.",
+                    help="make the FIFOs smaller, or run fewer processes: each takes 256 KiB of "
+                    "address space.",
                 )
             data = ctypes.c_void_p()
             event = self._event(handle, ctypes.byref(data))

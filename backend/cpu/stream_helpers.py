@@ -10,15 +10,12 @@ from allo.dialects._mlir import ir
 from allo.dialects.storage import cell_bytes
 from allo.dialects.types import parse_type
 
-APART_PREFIX = "__allo_apart_"
-"""Helpers named so start processes, perhaps thousands: inlined, that is slow to compile and no faster."""
-
 _DECLARATIONS = """
 llvm.func @allo_region_begin()
 llvm.func @allo_region_join()
 llvm.func @allo_fifos_new(!llvm.ptr, i64)
 llvm.func @allo_fifo_at(i64) -> !llvm.ptr
-llvm.func @allo_spawn(!llvm.ptr, i64, i64) -> !llvm.ptr
+llvm.func @allo_spawn_all(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)
 llvm.func @allo_put_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
 llvm.func @allo_get_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
 llvm.func @allo_event(i64, !llvm.ptr)
@@ -38,16 +35,19 @@ def stored_type(kind: ir.Type) -> ir.Type:
     return ir.Type.parse(f"!llvm.struct<(ptr, ptr, i64{arrays})>")
 
 
+def stored_bytes(kind: ir.Type) -> int:
+    """The size of a value in a frame."""
+    if isinstance(kind, ir.MemRefType):
+        return 8 * (3 + 2 * kind.rank)
+    return cell_bytes(parse_type(str(kind)))
+
+
 def frame_layout(kinds: list[ir.Type]) -> tuple[list[int], int]:
-    """Byte offsets of the arguments in a frame, and the frame's size."""
+    """Byte offsets of the arguments in a frame, each aligned to 16, and the frame's size."""
     offsets, size = [], 0
     for kind in kinds:
         offsets.append(size)
-        if isinstance(kind, ir.MemRefType):
-            needed = 8 * (3 + 2 * kind.rank)
-        else:
-            needed = cell_bytes(parse_type(str(kind)))
-        size += -(-needed // 16) * 16
+        size += -(-stored_bytes(kind) // 16) * 16
     return offsets, size
 
 
@@ -129,47 +129,8 @@ class Helpers:
             _transfer(_READ, copy, putting=False) + "return",
         )
 
-    def spawn(
-        self, callee: str, kinds: list[ir.Type], positions: frozenset[int] = frozenset()
-    ) -> str:
-        """``void (call, arguments …)``: a process that runs a kernel on the arguments.
-
-        Args:
-            positions: which arguments are given as the position of a FIFO in the innermost region.
-        """
-        mask = sum(1 << position for position in positions)
-        name = f"{APART_PREFIX}spawn_{callee}_{mask:x}"
-        if name in self._texts:
-            return name
-        offsets, size = frame_layout(kinds)
-        lines = [
-            f"%f = func.constant @{self._thunk(callee, kinds)} : (!llvm.ptr) -> ()",
-            "%entry = builtin.unrealized_conversion_cast %f : (!llvm.ptr) -> () to !llvm.ptr",
-            f"%size = arith.constant {size} : i64",
-            "%frame = llvm.call @allo_spawn(%entry, %call, %size) : (!llvm.ptr, i64, i64) -> !llvm.ptr",
-        ]
-        for i, (kind, offset) in enumerate(zip(kinds, offsets, strict=True)):
-            stored, value = stored_type(kind), f"%a{i}"
-            if i in positions:
-                value = f"%w{i}"
-                lines.append(f"%q{i} = llvm.call @allo_fifo_at(%a{i}) : (i64) -> !llvm.ptr")
-                lines.append(f"{value} = llvm.ptrtoint %q{i} : !llvm.ptr to i64")
-            elif stored != kind:
-                value = f"%s{i}"
-                lines.append(
-                    f"{value} = builtin.unrealized_conversion_cast %a{i} : {kind} to {stored}"
-                )
-            lines.append(
-                f"%p{i} = llvm.getelementptr %frame[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8"
-            )
-            lines.append(f"llvm.store {value}, %p{i} : {stored}, !llvm.ptr")
-        arguments = "".join(
-            f", %a{i}: {'i64' if i in positions else kind}" for i, kind in enumerate(kinds)
-        )
-        return self.make(name, f"(%call: i64{arguments})", "\n".join([*lines, "return"]))
-
-    def _thunk(self, callee: str, kinds: list[ir.Type]) -> str:
-        """``void (frame)``: calls a kernel with the arguments in its frame."""
+    def thunk(self, callee: str, kinds: list[ir.Type]) -> str:
+        """``void (frame)``: the entry of a process, which calls a kernel with the arguments in its frame."""
         lines = []
         for i, (kind, offset) in enumerate(zip(kinds, frame_layout(kinds)[0], strict=True)):
             stored = stored_type(kind)

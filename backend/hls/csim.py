@@ -22,7 +22,8 @@ from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
-from .exact_math import exact_functions, exact_math_object
+from .exact_math import exact_math_object, expanded_functions
+from .external import External
 from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
 from .signature import Param
@@ -50,6 +51,7 @@ _PRELUDE = """#include <algorithm>
 #include "allo_csim.h"
 """
 _STACK_SLACK = 16 << 20
+_FIBER_SLACK = 256 << 10
 _COMPILE_LIMIT_S = 600.0
 
 
@@ -90,7 +92,7 @@ def _precompiled_header() -> Path:
     return target
 
 
-def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) -> Path:
+def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
     """The shared library of a kernel, from the cache or compiled now.
 
     Raises:
@@ -99,14 +101,17 @@ def compile_csim(code: HlsCode, vendor: Vendor, sources: Sequence[Path] = ()) ->
     """
     prelude = _precompiled_header()
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
-    target = cache_dir("hls", "csim") / content_key(prelude.name, text, *sources)
+    target = cache_dir("hls", "csim") / content_key(
+        prelude.name, text, *(file for external in externals for file in external.files)
+    )
     library = target / "kernel.so"
     if library.is_file():
         return library
-    includes = [f"-I{source.parent}" for source in sources]
-    objects = []
-    if any(f"{vendor.math}{name}(" in code.kernel for name in exact_functions()):
-        objects.append(str(exact_math_object(_compile_object, [prelude.name])))
+    includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
+    objects = [
+        str(exact_math_object(operation, _compile_object, [prelude.name]))
+        for operation in expanded_functions(code.kernel, vendor.math)
+    ]
     with publishing(target) as folder:
         (folder / "csim.cpp").write_text(text)
         output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp"), *objects]
@@ -150,13 +155,14 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     body = "\n".join(
         f"  {line}" for line in [*before, f"{code.top.name}({', '.join(arguments)});", *after]
     )
-    stack = code.stack_bytes * 2 + _STACK_SLACK
+    arrays = code.stack_bytes * 2
+    stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
         '#include "fiber.cpp"\n'
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
         "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stack}ul, &allo_blocked);\n}}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked);\n}}\n"
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )

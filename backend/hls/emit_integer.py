@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
+from . import literals
 from .ctype import BOOL, CType, Kind
 from .emitter import FunctionEmitter, Handler, integer
 from .values import Scalar
@@ -30,6 +31,13 @@ def need_of(value: Scalar) -> int:
     if value.low is not None and value.high is not None:
         return max(need_of_number(value.low), need_of_number(value.high))
     return value.need or value.ctype.bits + (not value.ctype.signed)
+
+
+def _need_as(value: Scalar, ctype: CType) -> int:
+    """Like :func:`need_of`, for a constant as it is printed in an operation of type ``ctype``."""
+    if value.const is None or ctype.kind is Kind.INDEX:
+        return need_of(value)
+    return need_of_number(literals.wrap(int(value.const), ctype.bits, ctype.signed))
 
 
 def need_of_number(number: int) -> int:
@@ -58,7 +66,7 @@ def _sum_handler(symbol: str, bit_symbol: str, growth) -> Handler:
         if ctype.is_bool:
             e.define(op, f"{e.text(a, ctype)} {bit_symbol} {e.text(b, ctype)}", ctype)
             return
-        need = growth(need_of(a), need_of(b))
+        need = growth(_need_as(a, ctype), _need_as(b, ctype))
         left, right = _both(e, a, b, ctype)
         expression = f"{left} {symbol} {right}"
         if ctype.kind is Kind.INDEX:
@@ -262,8 +270,8 @@ def _truncate(e: FunctionEmitter, op: ir.Operation) -> None:
     (a,) = e.scalars(op)
     ctype = e.result_ctype(op, a.ctype.signed)
     if ctype.is_bool:
-        text = f"{e.text(a)} & 1" if a.ctype.is_native else f"{e.typed(a)}[0]"
-        e.define(op, text, ctype)
+        lowest = f"{a.text} & 1" if a.ctype.is_native else f"{a.text}[0]"
+        e.define(op, lowest if a.const is None else e.text(a, ctype), ctype)
         return
     e.define(op, e.text(a), ctype, need=need_of(a) if a.const is None else 0)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
@@ -11,9 +12,11 @@ from allo.dialects.locations import place_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 
 from . import emit_control, emit_float, emit_index, emit_integer, emit_memory, emit_stream
+from .ctype import ctype_of
 from .emit_memory import declare_globals, element_ctype, global_text
 from .emit_stream import stream_type
 from .emitter import FunctionEmitter, Handler, ModuleContext
+from .external import External, functions_of
 from .pragmas import array_pragmas, function_pragmas
 from .signature import Param, Signature, read_signature
 from .simulation import Simulation
@@ -38,7 +41,7 @@ class EmitOptions:
     Attributes:
         flat_top: its arrays are pointers with linear subscripts.
         interfaces: print ``interface m_axi`` pragmas for its arrays.
-        extern_c: wrap all functions in ``extern "C"``.
+        extern_c: wrap the top function in ``extern "C"``.
         simulate: print for csim: regions run their kernels side by side.
     """
 
@@ -70,12 +73,16 @@ class HlsCode:
 
 
 def emit_module(
-    module: ir.Module, top: str, vendor: Vendor, options: EmitOptions | None = None
+    module: ir.Module,
+    top: str,
+    vendor: Vendor,
+    options: EmitOptions | None = None,
+    externals: Sequence[External] = (),
 ) -> HlsCode:
     """Print a module of core IR as C++.
 
     Raises:
-        BuildError: the module has no function ``top``.
+        BuildError: the module has no function ``top``, or an external function no file.
         UnsupportedOpError: an operation has no C++; it names the source line.
     """
     options = options or EmitOptions()
@@ -89,6 +96,8 @@ def emit_module(
         name: read_signature(op, flat=options.flat_top and name == top)
         for name, op in functions.items()
     }
+    for name, cpp_name in functions_of(externals, functions).items():
+        signatures[name] = replace(signatures[name], name=cpp_name)
     context = ModuleContext(
         vendor,
         HANDLERS,
@@ -100,16 +109,23 @@ def emit_module(
     _classify_globals(context, functions)
     body = Writer()
     parameters: tuple[str, ...] = ()
-    defined: set[str] = set()
+    defined = {name for name, signature in signatures.items() if signature.is_external}
     for name, op in functions.items():
         if signatures[name].is_external:
             continue
         for callee in sorted(_callees(op) - defined - {name}):
             _declare(context, body, signatures[callee])
+        wrapped = options.extern_c and name == top
+        if wrapped:
+            body.line('extern "C" {')
+            body.line()
         names = _function(context, body, signatures[name], options, is_top=name == top)
+        if wrapped:
+            body.line('} // extern "C"')
+            body.line()
         defined.add(name)
         parameters = names if name == top else parameters
-    kernel = _file(context, body, options)
+    kernel = _file(context, body, externals)
     return HlsCode(
         kernel,
         _header(context, signatures[top], parameters, options),
@@ -315,21 +331,21 @@ _BANNER = (
 )
 
 
-def _file(context: ModuleContext, body: Writer, options: EmitOptions) -> str:
+def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -> str:
     out = Writer()
     for line in _BANNER:
         out.line(line)
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")
+    for external in externals:
+        out.line(f'#include "{external.path.name}"')
     out.line("using namespace std;")
     out.line()
     text = out.text()
     if context.helpers:
         text += context.helpers.text() + "\n"
     text += _shared(context)
-    if not options.extern_c:
-        return text + body.text()
-    return f'{text}extern "C" {{\n\n{body.text()}}} // extern "C"\n'
+    return text + body.text().rstrip("\n") + "\n"
 
 
 def _shared(context: ModuleContext) -> str:
@@ -368,14 +384,18 @@ def _header(
 
 
 def _array_bytes(op: ir.Operation) -> int:
+    """``sizeof`` of the local arrays of a function, results of calls included."""
     total = 0
     for inner in walk(op):
-        if inner.name not in ("memref.alloc", "memref.alloca", "func.call"):
+        if inner.name not in ("memref.alloc", "memref.alloca", "memref.subview", "func.call"):
             continue
         for result in inner.results:
             if isinstance(result.type, ir.MemRefType):
-                count = 1
-                for extent in ir.MemRefType(result.type).shape:
-                    count *= extent
-                total += 16 * count
+                memref = ir.MemRefType(result.type)
+                total += prod(memref.shape) * _element_bytes(memref.element_type)
     return total
+
+
+def _element_bytes(element: ir.Type) -> int:
+    width = ctype_of(element).bits
+    return -(-width // 64) * 8 if width > 32 else 4

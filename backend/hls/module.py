@@ -21,10 +21,11 @@ from allo.target import BuildRequest
 
 from .csim import CsimKernel, compile_csim
 from .emit_module import EmitOptions, HlsCode, emit_module
+from .external import read_externals
 from .options import HlsOptions, read_options
 from .ports import count_outputs, read_ports
 from .project import write_project
-from .steps import run_cosim, run_csyn, run_emulation
+from .steps import run_cosim, run_csyn, run_emulation, run_script
 from .vendors import VENDORS, Vendor
 
 
@@ -40,6 +41,7 @@ class HLSModule:
         module: the MLIR module it was printed from.
         top_func_name, platform, mode, project, ext_libs: as asked for.
         signature: what a call takes and returns.
+        externals: the user's own C++ files.
         args: the ports of the top function, in order.
         num_output_args: trailing outputs.
         report: figures of the last csyn or cosim, or None.
@@ -123,7 +125,10 @@ class HLSModule:
                 self.module, request.top, flatten=True, mappings=self.options.mappings
             )
         emit = EmitOptions(flat_top=vitis, interfaces=vitis, extern_c=vitis)
-        self.code: HlsCode = emit_module(self.module, request.top, self.vendor, emit)
+        self.externals = read_externals(request.ext_libs)
+        self.code: HlsCode = emit_module(
+            self.module, request.top, self.vendor, emit, self.externals
+        )
         self._emit_options = emit
 
     @property
@@ -137,18 +142,15 @@ class HLSModule:
         host = folder / "host.cpp" if folder else None
         return host.read_text() if host and host.is_file() else None
 
-    @property
-    def sources(self) -> tuple[Path, ...]:
-        """C++ files of external modules the kernels call."""
-        return tuple(Path(lib.impl) for lib in self.ext_libs if hasattr(lib, "impl"))
-
     @cached_property
     def _csim(self) -> CsimKernel:
         with self.module.context, ir.Location.unknown():
             options = dataclasses.replace(self._emit_options, simulate=True)
-            code = emit_module(self.module, self.top_func_name, self.vendor, options)
+            code = emit_module(
+                self.module, self.top_func_name, self.vendor, options, self.externals
+            )
         assert code.simulation is not None
-        library = compile_csim(code, self.vendor, self.sources)
+        library = compile_csim(code, self.vendor, self.externals)
         return CsimKernel(self.signature, library, code.simulation)
 
     def __call__(self, *args: Any) -> Any:
@@ -163,7 +165,7 @@ class HLSModule:
                 f"{self.mode} mode does not need to pass in arguments, got {len(args)}.",
                 help="call the module without arguments, or build with mode='csim'.",
             )
-        return run_csyn(self)
+        return run_csyn(self) if self.mode == "csyn" else run_script(self)
 
     def __repr__(self) -> str:
         if self.mode is None:

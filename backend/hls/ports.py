@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
+from allo.dialects.passes.arg_access import touched_arguments
 
 from .errors import HlsInterfaceError
 from .signature import Param, read_signature
@@ -20,10 +21,12 @@ class Port:
     Attributes:
         param: name, types and shape.
         access: ``in``, ``out`` or ``both``.
+        touched: whether the kernel reads or writes it at all.
     """
 
     param: Param
     access: str
+    touched: bool = True
 
     @property
     def is_output(self) -> bool:
@@ -43,7 +46,11 @@ def read_ports(module: ir.Module, top: str, access: Sequence[str]) -> tuple[Port
     op = table[top].operation
     signature = read_signature(op)
     words = [*access, *["out"] * len(signature.results)]
-    ports = tuple(Port(p, word) for p, word in zip(signature.params, words, strict=True))
+    touched = touched_arguments(module, top)
+    ports = tuple(
+        Port(param, word, param.role == "result" or position in touched)
+        for position, (param, word) in enumerate(zip(signature.params, words, strict=True))
+    )
     if not ports:
         raise HlsInterfaceError(
             f"The top function {top} has neither arguments nor results, so its hardware would "
@@ -59,7 +66,7 @@ def count_outputs(ports: Sequence[Port], given: int | None, strict: bool) -> int
 
     Args:
         given: the user's count, which wins.
-        strict: refuse an input array behind an output array.
+        strict: refuse an array that is only read behind an output array.
 
     Raises:
         HlsInterfaceError: an output comes before an input, or the count is out of range.
@@ -82,7 +89,7 @@ def count_outputs(ports: Sequence[Port], given: int | None, strict: bool) -> int
 
 def _check_order(arrays: Sequence[Port], outputs: int) -> None:
     for port in arrays[len(arrays) - outputs :]:
-        if port.is_output:
+        if port.is_output or not port.touched:
             continue
         first = next(p for p in arrays if p.is_output)
         raise HlsInterfaceError(

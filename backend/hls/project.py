@@ -17,6 +17,7 @@ from allo.dialects.diagnostics import BuildError
 
 from .devices import Device, find_device
 from .errors import HlsConfigError, ReservedNameError
+from .external import External
 from .ports import Port
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ def write_project(module: HLSModule, folder: Path) -> None:
         BuildError: the folder cannot be written.
     """
     device = find_device(module.options.device)
-    files = {**_project_files(module, device), **_source_files(module.sources)}
+    files = {**_project_files(module, device), **_source_files(module.externals)}
     try:
         _install(files, folder)
     except OSError as error:
@@ -143,9 +144,9 @@ def _install(files: dict[str, str], folder: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _source_files(sources: Sequence[Path]) -> dict[str, str]:
+def _source_files(externals: Sequence[External]) -> dict[str, str]:
     files = {}
-    for source in sources:
+    for source in (external.path for external in externals):
         if source.name == "kernel.cpp":
             raise ReservedNameError(
                 f"The external file {source} cannot be named kernel.cpp: the project has its own.",
@@ -165,7 +166,7 @@ def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
         "part": device.part,
         "frequency": f"{options.frequency:g}",
         "period": f"{options.period_ns:.2f}",
-        "sources": [s.name for s in module.sources],
+        "sources": [e.path.name for e in module.externals],
         "testbench": "tb.cpp",
         "data": [f"input{k}.data" for k, p in enumerate(host_ports(module)) if p.read],
         "ports": host_ports(module),

@@ -56,6 +56,21 @@ def run_csyn(module: HLSModule) -> DesignReport:
     return report
 
 
+def run_script(module: HLSModule) -> DesignReport:
+    """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``; there is no open road.
+
+    Raises:
+        ToolMissingError: the tool is not installed.
+        ToolFailedError: the tool failed or ran past its limit.
+    """
+    if find_tool(module.platform) is None:
+        raise ToolMissingError(
+            f"{module.platform} is not available; mode {module.mode} needs it.",
+            help=f"{_INSTALL}; csim, csyn and cosim run without it.",
+        )
+    return run_csyn(module)
+
+
 def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
     """Run the synthesised hardware on arrays, in place; ``module.report`` has the measured cycles.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.partition import Partition
 
 from .builder import Builder
@@ -22,6 +23,7 @@ class _Entry:
     node: Node
     dirty: bool
     index: tuple[Lin, ...]
+    place: SourcePlace | None = None
 
 
 @dataclass(slots=True)
@@ -69,7 +71,9 @@ class Memory:
                 old = entry.node if entry else self._old_value(known, index, value)
                 value = self._b.select(predicate, value, old)
             self._forget_others(known, signature)
-            known.groups.setdefault(signature, {})[consts] = _Entry(value, True, index)
+            known.groups.setdefault(signature, {})[consts] = _Entry(
+                value, True, index, self._b.place
+            )
             return
         self._store_node(array, index, value, predicate)
         self._forget_others(known, signature)
@@ -133,13 +137,16 @@ class Memory:
         return node
 
     def _flush(self, known: _Known, keep: Signature | None) -> None:
+        place = self._b.place
         for signature, group in known.groups.items():
             if signature == keep:
                 continue
             for entry in group.values():
                 if entry.dirty:
+                    self._b.place = entry.place
                     self._store_node(known.array, entry.index, entry.node, None)
                     entry.dirty = False
+        self._b.place = place
 
     def _forget_others(self, known: _Known, signature: Signature) -> None:
         if len(known.groups) > 1 or (known.groups and signature not in known.groups):

@@ -1,4 +1,4 @@
-"""Whole-array fill and copy: every bank at once, two words of each bank a cycle."""
+"""Whole-array fill and copy: every bank at once, one or two words of each bank a cycle."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ class Bulk:
             for word in words:
                 self._memory.store_all_banks(array, word, [node] * array.banks)
 
-        return self._over_words(array.depth, step, f"fill {array.name}", place)
+        # A RAM of the module's own keeps one write port; a memory outside has two ports anyway.
+        pair = array.storage == "port"
+        return self._over_words(array.depth, step, f"fill {array.name}", place, pair=pair)
 
     def copy(self, source: Array, target: Array, place: SourcePlace | None) -> Region:
         """Copy every word; element by element where the partitions differ."""
@@ -41,7 +43,8 @@ class Bulk:
                 values = [self._memory.load_bank(source, b, word) for b in range(source.banks)]
                 self._memory.store_all_banks(target, word, values)
 
-        return self._over_words(source.depth, step, name, place)
+        pair = target.storage == "port" and source.storage != "reg"
+        return self._over_words(source.depth, step, name, place, pair=pair)
 
     def fill_in_place(self, array: Array, value: Node) -> None:
         """Set every element, as straight-line code of the current body."""
@@ -59,13 +62,15 @@ class Bulk:
         step: Callable[[list[Lin]], None],
         name: str,
         place: SourcePlace | None,
+        *,
+        pair: bool,
     ) -> Region:
         body = self._b.function.new_body()
         if depth <= 2:
             with self._filling(body, place):
                 step([constant(word) for word in range(depth)])
             return Block(body)
-        half = depth % 2 == 0
+        half = pair and depth % 2 == 0
         trips = depth // 2 if half else depth
         level = self._level(name, trips, place)
         counter = Lin(0, ((level.iv, 1),))

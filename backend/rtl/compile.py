@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.report import FunctionReport
 from allo.target import BuildRequest
 
@@ -57,8 +58,15 @@ class CompiledModule:
 class Compiler:
     """Compiles the functions of one module, callees first, each different one once."""
 
-    def __init__(self, program: Program, device: str, clock_mhz: float) -> None:
+    def __init__(
+        self,
+        program: Program,
+        device: str,
+        clock_mhz: float,
+        external: frozenset[str] = frozenset(),
+    ) -> None:
         self.program = program
+        self.external = external
         self.library = OperatorLibrary(device, clock_mhz)
         family = self.library.device
         self.timing = TimingModel(MARGIN * 1000.0 / clock_mhz - family.register_ns)
@@ -70,6 +78,7 @@ class Compiler:
         self._texts: dict[str, partial[str]] = {}
         self._fingerprints = Fingerprints(program)
         self._names: set[str] = set()
+        self._open: list[str] = []
 
     def compile(
         self, name: str, constants: dict[int, int] | None = None, *, frozen: bool = False
@@ -84,10 +93,17 @@ class Compiler:
         known = dict(constants or {}) if _partitioned(record) else {}
         key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen)
         if key not in self._interfaces:
+            if name in self._open:
+                raise UnsupportedOpError(
+                    f"Function {name} calls itself.", record.place, help="use a loop."
+                )
+            self._open.append(name)
             if "region" in record.attrs:
-                self._interfaces[key] = self._region(record, frozen=frozen)
+                outer = self.external if len(self._open) == 1 else frozenset()
+                self._interfaces[key] = self._region(record, outer, frozen=frozen)
             else:
                 self._interfaces[key] = self._function(record, known, frozen=frozen)
+            self._open.pop()
         return self._interfaces[key]
 
     def _function(
@@ -125,13 +141,16 @@ class Compiler:
         )
         return interface
 
-    def _region(self, record: FunctionRecord, *, frozen: bool) -> Interface:
+    def _region(
+        self, record: FunctionRecord, external: frozenset[str], *, frozen: bool
+    ) -> Interface:
         region = RegionCompiler(
             record,
             self._module_name(record.name),
             self.locations,
             lambda name, constants, freeze: self.compile(name, constants, frozen=freeze),
             frozen=frozen,
+            external=external,
         )
         result = region.run()
         self.fifos |= {(width, depth, False) for width, depth in result.fifos}
@@ -255,6 +274,7 @@ def compile_design(
     clock_mhz: float = DEFAULT_CLOCK_MHZ,
     device: str = DEFAULT_DEVICE,
     target: str = "verilog",
+    external: Sequence[str] = (),
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -264,6 +284,8 @@ def compile_design(
         clock_mhz: clock frequency that operators are pipelined for.
         device: device family of the operator library.
         target: target name for the report.
+        external: array arguments in external memory. The ports of a region's have a ``ready`` input
+            by which the memory makes one kernel wait; those of any other top have none.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
@@ -273,7 +295,9 @@ def compile_design(
     if top not in program.functions:
         known = ", ".join(program.functions)
         raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")
-    compiler = Compiler(program, device, clock_mhz)
+    is_region = "region" in program.functions[top].attrs
+    waiting = frozenset(external if is_region else ())
+    compiler = Compiler(program, device, clock_mhz, waiting)
     interface = compiler.compile(top)
     hw_text = compiler.text()
     function = compiler.modules[interface.module].function
@@ -289,7 +313,7 @@ def compile_design(
             for (name, width), kind in zip(interface.scalars_in, function.scalar_types, strict=True)
         ),
         scalars_out=tuple(_scalars_out(function, interface)),
-        arrays=tuple(_arrays(function, interface)),
+        arrays=tuple(_arrays(function, interface, waiting)),
         report=report,
         native_hw_text=compiler.text("native"),
         shared_units=_shared_units(compiler),
@@ -327,13 +351,22 @@ def _scalars_out(function: Function, interface: Interface) -> list[ScalarPort]:
     ]
 
 
-def _arrays(function: Function, interface: Interface) -> list[ArrayInterface]:
+def _arrays(
+    function: Function, interface: Interface, waiting: frozenset[str]
+) -> list[ArrayInterface]:
     declared = dict(zip((id(v) for v in function.returned), function.result_types, strict=False))
     result = []
     for array, (prefix, uses) in zip(function.parameters, interface.arrays, strict=True):
         width = bits_unsigned(array.depth - 1)
         ports = tuple(
-            BankPort(port_prefix(prefix, bank, port), bank, use.reads, use.writes, width)
+            BankPort(
+                port_prefix(prefix, bank, port),
+                bank,
+                use.reads,
+                use.writes,
+                width,
+                array.name in waiting,
+            )
             for (bank, port), use in sorted(uses.items())
         )
         direction = "both" if array.loaded and array.stored else "out" if array.stored else "in"

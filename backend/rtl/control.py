@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .bind import Interface
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .linear import bits_unsigned
 from .text import Wiring
 
 if TYPE_CHECKING:
@@ -121,11 +122,11 @@ class Control:
             emitter.homes[level.iv.number] = body
         advance = text.named(f"b{body.number}_advance")
         skipped = ""
-        if leaf.levels[0].trips is not None:
+        if all(level.trips is not None for level in leaf.levels):
             final = self._counters(leaf.levels, advance)
             enter = go
         else:
-            enter, skipped, final = self._range_loop(leaf.levels[0], go, advance)
+            enter, skipped, final = self._range_nest(leaf.levels, go, advance)
         issue = self._issue(leaf, enter, final)
         emitter.alias(advance, emitter.valid(body, body.ii - 1), 1)
         last = self._last_token(body, issue, final)
@@ -159,12 +160,27 @@ class Control:
         issue = text.named(f"b{body.number}_issue")
         self._start(body, issue)
         want = text.any_of(enter, active)
-        self._e.alias(issue, text.all_of(want, self._e.streams.gate(body)), 1)
+        gates = [want, self._e.streams.gate(body)]
+        if body.ii > 1:
+            gates.append(self._phase_zero(body, enter))
+        self._e.alias(issue, text.all_of(*gates), 1)
         step = self._e.valid(body, body.ii - 1)
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
         text.register(active, following, 1, reset=0, place=leaf.place)
         return issue
+
+    def _phase_zero(self, body: Body, enter: str) -> str:
+        """High every ``ii`` cycles since the loop began: ports and units are reserved by phase."""
+        text, width = self._text, bits_unsigned(body.ii - 1)
+        phase = text.named(f"b{body.number}_phase")
+        now = text.mux(enter, text.const(0, width), phase, width)
+        following = text.binary("add", now, text.const(1, width), width)
+        if body.ii != 1 << width:
+            end = text.compare("eq", now, text.const(body.ii - 1, width), width)
+            following = text.mux(end, text.const(0, width), following, width)
+        text.register(phase, following, width, reset=0)
+        return text.compare("eq", now, text.const(0, width), width)
 
     def _last_token(self, body: Body, issue: str, final: str) -> str:
         """High in the last cycle of the last iteration."""
@@ -178,27 +194,53 @@ class Control:
 
     def _counters(self, levels: list[Level], advance: str) -> str:
         """Counters of a nest with constant bounds; returns "this is the last iteration"."""
-        text, emitter = self._text, self._e
         carry, finals = advance, []
         for level in reversed(levels):
-            width, trips = level.iv.width, level.trips or 1
-            if trips == 1:
-                emitter.stable[level.iv.number] = text.const(0, width)
-                continue
-            name = text.named(level.name)
-            emitter.stable[level.iv.number] = name
-            emitter.debug[name[1:]] = f"loop {level.name} ({level.place})"
-            end = text.compare("eq", name, text.const(trips - 1, width), width)
-            following = text.binary("add", name, text.const(1, width), width)
-            if trips != 1 << width:
-                following = text.mux(end, text.const(0, width), following, width)
-            text.register(name, following, width, enable=carry, reset=0, place=level.place)
-            carry = text.all_of(carry, end)
-            finals.append(end)
-        return text.all_of(*finals)
+            end = self._counter(level, carry)
+            if end:
+                carry = self._text.all_of(carry, end)
+                finals.append(end)
+        return self._text.all_of(*finals)
+
+    def _counter(self, level: Level, carry: str) -> str:
+        """A loop of constant trip count; returns "at its last value", or "" for a single trip."""
+        text, emitter = self._text, self._e
+        width, trips = level.iv.width, level.trips or 1
+        if trips == 1:
+            emitter.stable[level.iv.number] = text.const(0, width)
+            return ""
+        name = text.named(level.name)
+        emitter.stable[level.iv.number] = name
+        emitter.debug[name[1:]] = f"loop {level.name} ({level.place})"
+        end = text.compare("eq", name, text.const(trips - 1, width), width)
+        following = text.binary("add", name, text.const(1, width), width)
+        if trips != 1 << width:
+            following = text.mux(end, text.const(0, width), following, width)
+        text.register(name, following, width, enable=carry, reset=0, place=level.place)
+        return end
 
     def _range_loop(self, level: Level, go: str, advance: str) -> tuple[str, str, str]:
         """A loop with bounds known at run time: (enter, skipped, "last iteration")."""
+        return self._range_nest([level], go, advance)
+
+    def _range_nest(self, levels: list[Level], go: str, advance: str) -> tuple[str, str, str]:
+        """A nest with a bound known at run time: (enter, skipped, "last iteration")."""
+        text = self._text
+        carry, finals, some = advance, [], []
+        for level in reversed(levels):
+            if level.trips is not None:
+                end = self._counter(level, carry)
+            else:
+                end, runs = self._range_counter(level, go, carry)
+                some.append(runs)
+            if end:
+                carry = text.all_of(carry, end)
+                finals.append(end)
+        runs = text.all_of(*some)
+        return text.all_of(go, runs), text.all_of(go, text.invert(runs)), text.all_of(*finals)
+
+    def _range_counter(self, level: Level, go: str, carry: str) -> tuple[str, str]:
+        """A loop of bounds known at run time: ("at its last value", "runs at all")."""
         text, emitter = self._text, self._e
         assert level.lower is not None and level.upper is not None
         lower, upper = emitter.stable_value(level.lower), emitter.stable_value(level.upper)
@@ -214,17 +256,16 @@ class Control:
             33,
             level.place,
         )
-        following = text.slice(wide, 0, 32, 33)
-        final = text.compare("sge", wide, text.extend(upper, 32, 33, signed=True), 33)
+        end = text.compare("sge", wide, text.extend(upper, 32, 33, signed=True), 33)
+        following = text.mux(end, lower, text.slice(wide, 0, 32, 33), 32)
         text.register(
             held,
-            text.mux(advance, following, current, 32),
+            text.mux(carry, following, current, 32),
             32,
-            enable=text.any_of(advance, go),
+            enable=text.any_of(carry, go),
             place=level.place,
         )
-        some = text.compare("slt", lower, upper, 32)
-        return text.all_of(go, some), text.all_of(go, text.invert(some)), final
+        return end, text.compare("slt", lower, upper, 32)
 
     def _while_leaf(self, leaf: Leaf, go: str) -> str:
         text, body = self._text, leaf.body

@@ -16,8 +16,14 @@ UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
 
 
-def add_edges(body: Body, levels: list[Level], carried: bool) -> None:
-    """Fill ``body.edges`` from its memory accesses."""
+def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: bool = False) -> None:
+    """Fill ``body.edges`` from its memory accesses.
+
+    Args:
+        levels: the loops whose iterations follow each other.
+        carried: whether iterations overlap.
+        bypass: whether a load may take its value from a store of the same cycle.
+    """
     body.edges = _stream_edges(body, carried)
     by_array: dict[int, list[Node]] = defaultdict(list)
     for node in body.nodes:
@@ -28,7 +34,7 @@ def add_edges(body: Body, levels: list[Level], carried: bool) -> None:
         if not any(n.kind == "store" for n in nodes):
             continue
         for group in _groups(nodes):
-            _order(body, group, distances)
+            _order(body, group, distances, bypass=bypass)
 
 
 def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
@@ -69,7 +75,15 @@ def _groups(nodes: list[Node]) -> list[list[Node]]:
     return list(groups.values())
 
 
-def _order(body: Body, nodes: list[Node], distances: Distances | None) -> None:
+def _order(body: Body, nodes: list[Node], distances: Distances | None, *, bypass: bool) -> None:
+    def edge(source: Node, target: Node, distance: int) -> None:
+        assert source.access is not None
+        array = source.access.array
+        short = bypass and array.read_latency == 1
+        short = short and source.kind == "store" and target.kind == "load"
+        latency = 1 if source.kind == "store" and not short else 0
+        body.edges.append(Edge(source, target, latency, distance, array, short))
+
     for position, first in enumerate(nodes):
         for second in nodes[position:]:
             if first.kind == "load" and second.kind == "load":
@@ -77,22 +91,16 @@ def _order(body: Body, nodes: list[Node], distances: Distances | None) -> None:
             a, b = first.access, second.access
             assert a is not None and b is not None
             if first is not second and may_meet(a.index, b.index):
-                body.edges.append(Edge(first, second, _latency(first, second), 0, a.array))
+                edge(first, second, 0)
             if distances is None:
                 continue
             for source, target in ((first, second), (second, first)):
                 assert source.access is not None and target.access is not None
                 distance = distances.least(source.access, target.access)
                 if distance is not None:
-                    latency = _latency(source, target)
-                    body.edges.append(Edge(source, target, latency, distance, a.array))
+                    edge(source, target, distance)
                 if first is second:
                     break
-
-
-def _latency(source: Node, target: Node) -> int:
-    """Cycles from access to access: a read sees the word before a write of the same cycle."""
-    return 1 if source.kind == "store" else 0
 
 
 def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
@@ -121,6 +129,9 @@ class Distances:
         self._strides = [1] * len(levels)
         for i in reversed(range(len(levels) - 1)):
             self._strides[i] = self._strides[i + 1] * self._trips[i + 1]
+        inner = [i for i, level in enumerate(levels) if i and level.trips is None]
+        self._below = max(inner, default=0)
+        """Levels from here on have known distances; one outside a bound of run time has not."""
         self._solved: dict[tuple[object, ...], int | None] = {}
 
     def least(self, source: Access, target: Access) -> int | None:
@@ -161,10 +172,29 @@ class Distances:
             if (step == 0 and right) or (step and right % step):
                 return None
         budget = [SEARCH_LIMIT]
-        delta = self._search(0, rows, False, budget)
+        for level in range(self._below):
+            if self._carried(level, rows, budget) or budget[0] <= 0:
+                return 1
+        delta = self._search(self._below, rows, False, budget)
         if delta is None:
             return None if budget[0] > 0 else 1
+        delta = [0] * self._below + delta
         return sum(d * s for d, s in zip(delta, self._strides, strict=True))
+
+    def _carried(
+        self, level: int, rows: list[tuple[tuple[int, ...], int]], budget: list[int]
+    ) -> bool:
+        """Whether a delta exists that is 0 outside ``level`` and positive there."""
+        for value in self._candidates(level, rows, False, self._trips[level] - 1):
+            budget[0] -= 1
+            if budget[0] <= 0:
+                return False
+            left = [(c, right - c[level] * value) for c, right in rows]
+            if value == 0 or not all(self._reachable(level + 1, c, r) for c, r in left):
+                continue
+            if self._search(level + 1, left, True, budget) is not None:
+                return True
+        return False
 
     def _search(
         self,

@@ -17,6 +17,10 @@ whose address is out in cycle t has its data in cycle t + ``read_latency``. ``_w
 exist only on ports that write, ``_rdata`` only on ports that read. A bank of one word has
 ``addr`` of width 1, always 0. In one cycle a read sees the word before a write to it in the
 same cycle.
+
+A port of external memory (``waits``) has a further input ``<prefix>_ready``: a request counts only in a
+cycle in which it is high, and the module repeats the request until then. It may depend on
+``_en``, ``_we`` and ``_addr`` of the same cycle.
 """
 
 from __future__ import annotations
@@ -39,13 +43,14 @@ class ScalarPort:
 
 @dataclass(frozen=True, slots=True)
 class BankPort:
-    """One RAM port of a bank."""
+    """One RAM port of a bank; ``waits`` when it may make the module wait."""
 
     prefix: str
     bank: int
     reads: bool
     writes: bool
     addr_width: int
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)

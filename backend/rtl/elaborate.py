@@ -15,312 +15,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from allo.dialects.diagnostics import AlloError, SourcePlace, UnsupportedOpError
+from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 
-from .accesses import Memory
-from .arithmetic import Arithmetic, Library, is_pure
-from .builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
-from .bulk import Bulk
-from .graph import (
-    Array,
-    Block,
-    Body,
-    Call,
-    Function,
-    If,
-    Leaf,
-    Level,
-    Loop,
-    Node,
-    Region,
-    Seq,
-    Stream,
-    While,
-)
+from .arithmetic import is_pure
+from .builder import INDEX_HIGH, INDEX_LOW
+from .graph import Array, Call, Choice, If, Leaf, Level, Loop, Node, Seq, Stream, While
 from .linear import Lin, add, bits_unsigned, constant, scale, subtract
-from .loops import LoopShape, chain_of, contains_control, shape_of
-from .read import FunctionRecord, MemType, Op, Program, element_width
-from .storage import array_for_global, array_for_local, array_for_parameter
-from .stream_ops import Streams
+from .loops import LoopShape, Nested, chain_of, contains_control, imperfect_nest, shape_of
+from .read import FunctionRecord, MemType, Op, element_width
+from .straight_line import STRAIGHT_HANDLERS, StraightLine
 
 MAX_UNROLLED = 65536
-SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc", "scf.condition"})
 
 
-class Elaborator:
+class Elaborator(StraightLine):
     """Turns one function's records into regions and bodies."""
-
-    def __init__(
-        self,
-        program: Program,
-        record: FunctionRecord,
-        module: str,
-        library: Library,
-        constants: dict[int, int] | None = None,
-    ) -> None:
-        self.program = program
-        self.record = record
-        self.function = Function(record.name, module, place=record.place)
-        self.builder = Builder(self.function)
-        self.memory = Memory(self.builder)
-        self.arithmetic = Arithmetic(self.builder, library)
-        self.bulk = Bulk(self.builder, self.memory)
-        self.streams = Streams(self.builder, self.memory)
-        self.constants = constants or {}
-        self.env: dict[int, Bound] = {}
-        self.globals: dict[str, Array] = {}
-        self._seq = self.function.root
-        self._block: Block | None = None
-        self._leaf = False
-        self._inlining: list[str] = []
-
-    def run(self) -> Function:
-        """Elaborate the whole function."""
-        self._parameters()
-        self.ops(self.record.ops)
-        self._close()
-        self._returns()
-        return self.function
-
-    # --- interface -----------------------------------------------------------
-
-    def _parameters(self) -> None:
-        function, attrs = self.function, self.record.attrs
-        names = attrs.get("arg_names") or [f"arg{i}" for i in range(len(self.record.args))]
-        types = attrs.get("arg_types") or [""] * len(names)
-        function.argument_names = list(names)
-        kinds = self.record.arg_types
-        for number, name, declared, kind in zip(self.record.args, names, types, kinds, strict=True):
-            if isinstance(kind, MemType):
-                array = array_for_parameter(name, kind, declared, len(function.parameters))
-                array.place = self.record.place
-                self._own(array)
-                function.parameters.append(array)
-                self.env[number] = array
-                continue
-            if declared.startswith("stream<"):
-                self.env[number] = self.streams.parameter(name, declared, self.record.place)
-                continue
-            width = element_width(kind)
-            constant_value = self.constants.get(len(function.scalar_args))
-            node = self.builder.free_node("arg", width, name)
-            function.scalar_args.append(node)
-            function.scalar_types.append(declared or kind)
-            if constant_value is not None:
-                known = kind == "index"
-                self.env[number] = (
-                    Lin(constant_value) if known else self.builder.const(constant_value, width)
-                )
-                continue
-            self.env[number] = (
-                self.builder.as_symbol(node, *_index_range(declared)) if kind == "index" else node
-            )
-
-    def _own(self, array: Array) -> Array:
-        array.number = len(self.function.arrays)
-        self.function.arrays.append(array)
-        return array
-
-    def _returns(self) -> None:
-        final = next((op for op in self.record.ops if op.name == "func.return"), None)
-        declared = self.record.attrs.get("res_types") or []
-        for position, value in enumerate(final.operands if final else []):
-            kind = self.record.result_types[position]
-            if isinstance(kind, MemType):
-                array = self.env[value]
-                assert isinstance(array, Array)
-                if array.storage != "port":
-                    array.storage = "port"
-                    array.parameter = len(self.function.parameters)
-                    array.read_latency = 1
-                    self.function.parameters.append(array)
-                self.function.returned.append(array)
-            else:
-                with self._static():
-                    width = element_width(kind)
-                    self.function.returned.append(self.arithmetic.node(self.env[value], width))
-            text = declared[position] if position < len(declared) else str(kind)
-            self.function.result_types.append(text)
-
-    def returned_arrays(self) -> set[int]:
-        """Value numbers of local arrays that are returned, whose storage is outside."""
-        final = next((op for op in self.record.ops if op.name == "func.return"), None)
-        return set(final.operands) if final else set()
-
-    # --- straight-line code ------------------------------------------------------
-
-    def ops(self, ops: list[Op]) -> None:
-        """Elaborate operations in order, into the open body or region."""
-        for op in ops:
-            self.builder.place = op.place
-            self._op(op)
-
-    def _op(self, op: Op) -> None:
-        if op.name in SKIPPED:
-            return
-        if is_pure(op):
-            self._pure(op)
-            return
-        handler = _HANDLERS.get(op.name)
-        if handler is None:
-            raise UnsupportedOpError(
-                f"The RTL compiler does not support {op.name} here.",
-                op.place,
-                help="rewrite this part of the kernel with loops, arrays and arithmetic.",
-            )
-        handler(self, op)
-
-    def _pure(self, op: Op) -> None:
-        operands = [self.env[o] for o in op.operands]
-        if not self._leaf and self.arithmetic.can_defer(op):
-            self.env[op.results[0]] = Deferred(op, operands)
-            return
-        with self._straight():
-            self.env[op.results[0]] = self.arithmetic.evaluate(op, operands)
-
-    @contextmanager
-    def _straight(self) -> Iterator[None]:
-        """Fill the open leaf body, or the block of straight-line code at this point."""
-        if self._leaf:
-            yield
-            return
-        if self._block is None:
-            self._block = Block(self.function.new_body())
-            self._seq.children.append(self._block)
-        place = self.builder.place
-        with self.builder.filling(self._block.body):
-            self.builder.place = place
-            yield
-
-    @contextmanager
-    def _static(self) -> Iterator[None]:
-        """Compute from values that are stable: bounds, conditions, arguments of calls."""
-        with self.builder.filling(self.builder.static):
-            yield
-
-    def _close(self) -> None:
-        """End the open block of straight-line code."""
-        if self._block is None:
-            return
-        with self.builder.filling(self._block.body):
-            self.memory.finish(self._block.body)
-        self._block = None
-
-    def _add(self, region: Region) -> None:
-        self._close()
-        self._seq.children.append(region)
-
-    @contextmanager
-    def _inside(self, seq: Seq) -> Iterator[None]:
-        """Put what follows into another sequence of regions."""
-        self._close()
-        saved = self._seq
-        self._seq = seq
-        yield
-        self._close()
-        self._seq = saved
-
-    # --- memory --------------------------------------------------------------
-
-    def _alloc(self, op: Op) -> None:
-        value = op.results[0]
-        found = self.env.get(value)
-        if isinstance(found, Array) and found.private is None:
-            return
-        kind = op.result_types[0]
-        assert isinstance(kind, MemType)
-        array = self._own(array_for_local(op.attrs, kind, op.place))
-        if not self._inlining and value in self.returned_arrays():
-            array.storage, array.read_latency = "port", 1
-            array.parameter = len(self.function.parameters)
-            self.function.parameters.append(array)
-        elif self._leaf:
-            array.private = self.builder.body
-        self.env[value] = array
-
-    def _get_global(self, op: Op) -> None:
-        name = op.attrs["name"] if isinstance(op.attrs["name"], str) else op.attrs["sym"]
-        symbol = str(op.attrs.get("sym_name") or op.attrs["name"]).lstrip("@")
-        record = self.program.globals.get(symbol) or self.program.globals[str(name).lstrip("@")]
-        array = self.globals.get(record.name)
-        if array is None:
-            array = self.globals[record.name] = self._own(array_for_global(record, op.place))
-        self.env[op.results[0]] = array
-
-    def _index(self, op: Op, values: list[int]) -> tuple[Lin, ...]:
-        operands = [self.arithmetic.lin(self.env[v]) for v in values]
-        if "map" in op.attrs:
-            return tuple(self.arithmetic.expressions(op.attrs["map"], operands))
-        return tuple(operands)
-
-    def _load(self, op: Op) -> None:
-        array = self.env[op.operands[0]]
-        assert isinstance(array, Array)
-        with self._straight():
-            node = self.memory.load(array, self._index(op, op.operands[1:]))
-            if op.result_types[0] == "index":
-                self.env[op.results[0]] = self.builder.as_symbol(node, INDEX_LOW, INDEX_HIGH)
-            else:
-                self.env[op.results[0]] = node
-
-    def _store(self, op: Op) -> None:
-        array = self.env[op.operands[1]]
-        assert isinstance(array, Array)
-        with self._straight():
-            index = self._index(op, op.operands[2:])
-            self.memory.store(array, index, self._value(op.operands[0], array.width))
-
-    def _value(self, value: int, width: int) -> Node:
-        return self.arithmetic.node(self.env[value], width)
-
-    def _fill(self, op: Op) -> None:
-        array = self.env[op.operands[1]]
-        assert isinstance(array, Array)
-        if self._leaf:
-            self.bulk.fill_in_place(array, self._value(op.operands[0], array.width))
-            return
-        value = self.env[op.operands[0]]
-        self._add(self.bulk.fill(array, lambda: self.arithmetic.node(value, array.width), op.place))
-
-    def _copy(self, op: Op) -> None:
-        source, target = (self.env[o] for o in op.operands[:2])
-        assert isinstance(source, Array) and isinstance(target, Array)
-        if self._leaf:
-            self.bulk.copy_in_place(source, target)
-            return
-        self._add(self.bulk.copy(source, target, op.place))
-
-    # --- streams ---------------------------------------------------------------------
-
-    def _stream(self, op: Op) -> Stream:
-        stream = self.env[op.operands[0]]
-        assert isinstance(stream, Stream)
-        return stream
-
-    def _put(self, op: Op) -> None:
-        stream, value = self._stream(op), self.env[op.operands[1]]
-        with self._straight():
-            if isinstance(value, Array):
-                self.streams.put_block(stream, value)
-            else:
-                self.streams.put(stream, self.arithmetic.node(value, stream.width))
-
-    def _get(self, op: Op) -> None:
-        with self._straight():
-            node = self.streams.get(self._stream(op))
-            if op.result_types[0] == "index":
-                self.env[op.results[0]] = self.builder.as_symbol(node, INDEX_LOW, INDEX_HIGH)
-            else:
-                self.env[op.results[0]] = node
-
-    def _get_block(self, op: Op) -> None:
-        array = self.env[op.operands[1]]
-        assert isinstance(array, Array)
-        with self._straight():
-            self.streams.get_block(self._stream(op), array)
-
-    def _drop(self, op: Op) -> None:
-        self.function.notes.append(f"{op.name} ({op.place}) is left out of the hardware.")
 
     # --- conditions ----------------------------------------------------------------
 
@@ -387,14 +96,70 @@ class Elaborator:
         if pipelined or not contains_control(body_ops, self._unrolls):
             self._pipeline(chain)
             return
-        self._nested(op)
+        nest = imperfect_nest(op, self._unrolls)
+        if nest is None:
+            self._nested(op)
+            return
+        choice = Choice([Seq(), Seq()])
+        with self._inside(choice.options[0]):
+            self._nested(op)
+        with self._inside(choice.options[1]):
+            self._joined(nest)
+        self._add(choice)
+
+    def _joined(self, nest: list[Nested]) -> None:
+        """An imperfect nest as one pipeline: code around inner loops runs in their first and last
+        iterations."""
+        loops = [part.loop for part in nest]
+        shapes = [self._shape(loop) for loop in loops]
+        if any(shape.trips == 0 for shape in shapes):
+            self._nested(loops[0])
+            return
+        inner = loops[-1]
+        factor = int(inner.attrs.get("unroll", 1) or 1)
+        factors = [1] * (len(loops) - 1) + [factor]
+        for part in nest:
+            self.ops([o for o in part.before if o.name == "memref.alloc"])
+        rows = list(zip(loops, shapes, factors, strict=True))
+        levels = [self._level(loop, shape, unroll) for loop, shape, unroll in rows]
+        body = self.function.new_body()
+        asked = inner.attrs["pipeline_ii"]
+        self._add(Leaf(levels, body, asked, band=_band(loops[0]), place=inner.place))
+        self._leaf = True
+        with self.builder.filling(body):
+            for position, part in enumerate(nest[:-1]):
+                self.env[part.loop.args[0][0]] = _iterator(shapes[position], levels[position])
+                self._at_end(part.before, levels[position + 1 :], first=True)
+            self._copies(inner, shapes[-1], levels[-1], factor)
+            for position, part in reversed(list(enumerate(nest[:-1]))):
+                self._at_end(part.after, levels[position + 1 :], first=False)
+            self.memory.finish(body)
+        self._leaf = False
+
+    def _at_end(self, ops: list[Op], inner: list[Level], *, first: bool) -> None:
+        """Elaborate code that runs where all inner loops are in their first or last iteration."""
+        ops = [op for op in ops if op.name != "memref.alloc"]
+        self.ops([op for op in ops if is_pure(op)])
+        effects = [op for op in ops if not is_pure(op)]
+        if not effects:
+            return
+        condition: Node | None = None
+        tests = []
+        for level in inner:
+            limit = 0 if first else (level.trips or 1) - 1
+            counter = Lin(0, ((level.iv, 1),)) if level.trips != 1 else constant(0)
+            place = subtract(counter, constant(limit))
+            condition = self.builder.both(
+                condition, self.builder.compare(0, counter, constant(limit))
+            )
+            tests.append(("eq", place))
+        guard = ("and", tuple(tests))
+        with self.builder.under(condition, guard):
+            self.ops(ops)
 
     def _pipeline(self, chain: list[Op]) -> None:
         """A nest whose innermost body holds no loop: a leaf, outer loops joined if constant."""
         shapes = [self._shape(loop) for loop in chain]
-        if len(chain) > 1 and shapes[0].trips is None:
-            self._nested(chain[0])
-            return
         if any(shape.trips == 0 for shape in shapes):
             return
         inner = chain[-1]
@@ -640,39 +405,12 @@ def _iterator(shape: LoopShape, level: Level, factor: int = 1) -> Lin:
     return add(shape.lower, scale(Lin(0, ((level.iv, 1),)), shape.step * factor))
 
 
-def _index_range(declared: str) -> tuple[int, int]:
-    return (0, INDEX_HIGH) if declared.startswith("ui") else (INDEX_LOW, INDEX_HIGH)
-
-
-def place_of_region(region: Region) -> SourcePlace | None:
-    """Where a region came from."""
-    if isinstance(region, Loop):
-        return region.level.place
-    return getattr(region, "place", None)
-
-
-_HANDLERS: dict[str, Any] = {
-    "memref.alloc": Elaborator._alloc,
-    "memref.alloca": Elaborator._alloc,
-    "memref.get_global": Elaborator._get_global,
-    "affine.load": Elaborator._load,
-    "memref.load": Elaborator._load,
-    "affine.store": Elaborator._store,
-    "memref.store": Elaborator._store,
-    "linalg.fill": Elaborator._fill,
-    "memref.copy": Elaborator._copy,
+Elaborator.handlers = {
+    **STRAIGHT_HANDLERS,
     "affine.for": Elaborator._for,
     "scf.for": Elaborator._for,
     "affine.if": Elaborator._if,
     "scf.if": Elaborator._if,
     "scf.while": Elaborator._while,
     "func.call": Elaborator._call,
-    "allo.put": Elaborator._put,
-    "allo.get": Elaborator._get,
-    "allo.get_block": Elaborator._get_block,
-    "allo.print": Elaborator._drop,
-    "allo.assert": Elaborator._drop,
 }
-
-
-__all__ = ["Body", "Elaborator", "place_of_region"]

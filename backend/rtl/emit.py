@@ -158,6 +158,10 @@ class Emitter:
             return self.raw_value(node)
         return self._held(node, self.raw_value(node), body, node.avail, time, first=0)
 
+    def constant(self, value: int, width: int) -> Node:
+        """A constant node that the graph does not hold."""
+        return Node(0, "const", width, data=value)
+
     def stable_value(self, node: Node) -> str:
         """A node's value where it does not change: constants, held values, logic on them."""
         if node.kind == "const":

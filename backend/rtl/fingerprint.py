@@ -18,6 +18,7 @@ class Fingerprints:
     def of(self, name: str) -> str:
         """Equal for functions whose hardware differs at most in names."""
         if name not in self._known:
+            self._known[name] = name
             self._known[name] = self._function(self._program.functions[name])
         return self._known[name]
 

@@ -150,6 +150,7 @@ class Access:
         bank_node, word_node: nodes that compute bank and word; None where constant 0 or known.
         data, predicate: nodes of a store; ``predicate`` None means always.
         ports: RAM port used in each bank touched (set by binding).
+        bypass: stores whose data a load takes when both meet in one cycle on one element.
     """
 
     array: Array
@@ -160,6 +161,7 @@ class Access:
     data: Node | None = None
     predicate: Node | None = None
     ports: dict[int, int] = field(default_factory=dict)
+    bypass: list[Node] = field(default_factory=list)
 
     def banks(self) -> range | tuple[int, ...]:
         """Every bank it may touch."""
@@ -168,13 +170,18 @@ class Access:
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """``target`` starts at least ``latency`` cycles after ``source``, ``distance`` iterations on."""
+    """``target`` starts at least ``latency`` cycles after ``source``, ``distance`` iterations on.
+
+    ``bypass``: a store and a load that may start in the same cycle, because the load then takes the
+    stored value on its way.
+    """
 
     source: Node
     target: Node
     latency: int
     distance: int
     array: Array | None = None
+    bypass: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -270,6 +277,13 @@ class If(Region):
     condition: Node
     then: Seq
     other: Seq
+
+
+@dataclass(slots=True, eq=False)
+class Choice(Region):
+    """Ways to build one thing, until the plan takes the fastest."""
+
+    options: list[Seq]
 
 
 @dataclass(slots=True, eq=False)

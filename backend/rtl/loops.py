@@ -46,7 +46,7 @@ def contains_control(ops: list[Op], unrolls: Callable[[Op], bool]) -> bool:
 
 
 def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
-    """The perfect nest that starts at a loop: loops whose body is one loop with constant bounds."""
+    """The perfect nest that starts at a loop: loops whose body is one loop with bounds of outside."""
     chain = [op]
     while True:
         current = chain[-1]
@@ -55,17 +55,67 @@ def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
         rest = [o for o in current.regions[0] if not _invisible(o)]
         if len(rest) != 1 or rest[0].name not in LOOPS or unrolls(rest[0]):
             return chain
-        if not _constant_bounds(rest[0]):
+        if not _bounds_from_outside(rest[0], chain):
             return chain
         chain.append(rest[0])
+
+
+@dataclass(slots=True)
+class Nested:
+    """A loop of a nest with the code before and after the loop inside it."""
+
+    loop: Op
+    before: list[Op]
+    after: list[Op]
+
+
+def imperfect_nest(op: Op, unrolls: Callable[[Op], bool]) -> list[Nested] | None:
+    """A nest of constant bounds around one pipelined loop, with little but scalar code between.
+
+    None where code between the loops is more than moves, integer arithmetic and comparisons, because
+    in one pipeline every iteration has room for it.
+    """
+    nest: list[Nested] = []
+    while "pipeline_ii" not in op.attrs:
+        if not _constant_bounds(op) or "unroll" in op.attrs:
+            return None
+        ops = op.regions[0]
+        places = [i for i, o in enumerate(ops) if o.name in LOOPS]
+        if len(places) != 1:
+            return None
+        before, inner, after = ops[: places[0]], ops[places[0]], ops[places[0] + 1 :]
+        if not all(_is_light(o) for o in (*before, *after)):
+            return None
+        nest.append(Nested(op, before, after))
+        op = inner
+    if not nest or not _constant_bounds(op) or contains_control(op.regions[0], unrolls):
+        return None
+    return [*nest, Nested(op, [], [])]
+
+
+def _constant_bounds(op: Op) -> bool:
+    return op.name == "affine.for" and not op.operands
+
+
+def _is_light(op: Op) -> bool:
+    if op.name in ("affine.load", "affine.store", "memref.load", "memref.store", "memref.alloc"):
+        return True
+    if op.name in ("affine.yield", "memref.dealloc", "arith.constant", "arith.select"):
+        return True
+    heavy = ("f", "divsi", "divui", "remsi", "remui", "muli")
+    return is_pure(op) and not op.name.startswith("math.") and not op.name.endswith(heavy)
 
 
 def _invisible(op: Op) -> bool:
     return is_pure(op) or op.name in ("affine.yield", "scf.yield", "memref.alloc", "memref.dealloc")
 
 
-def _constant_bounds(op: Op) -> bool:
-    return op.name == "affine.for" and not op.operands
+def _bounds_from_outside(op: Op, chain: list[Op]) -> bool:
+    """Whether a loop's bounds are constant or made before the nest starts."""
+    inside = {loop.args[0][0] for loop in chain}
+    for loop in chain:
+        inside.update(result for o in loop.regions[0] for result in o.results)
+    return not inside.intersection(op.operands)
 
 
 def shape_of(op: Op, env: dict[int, Bound], arithmetic: Arithmetic) -> LoopShape:

@@ -98,7 +98,41 @@ class Memories:
             when = self._bank_condition(access, bank, body, node.time, condition)
             self._users[key].reads.append((when, address))
             values[bank] = self._data(key)
-        self._e.name_raw(node, self._pick(node, body, values, node.avail))
+        value = self._pick(node, body, values, node.avail)
+        for store in access.bypass:
+            value = self._bypassed(node, store, body, value)
+        self._e.name_raw(node, value)
+
+    def _bypassed(self, load: Node, store: Node, body: Body, value: str) -> str:
+        """The load's value, or that of a store to the same element in the load's first cycle."""
+        text, target, source = self._text, load.access, store.access
+        assert target is not None and source is not None and source.data is not None
+        conditions = [self._e.valid(body, store.time)]
+        if source.predicate is not None:
+            conditions.append(self._e.value(source.predicate, body, store.time))
+        pairs = [(target.word_node, source.word_node)]
+        if target.bank is None or source.bank is None:
+            width = bits_unsigned(target.array.banks - 1)
+            const = self._e.constant
+            pairs.append(
+                (
+                    target.bank_node or const(target.bank or 0, width),
+                    source.bank_node or const(source.bank or 0, width),
+                )
+            )
+        elif target.bank != source.bank:
+            return value
+        for mine, other in pairs:
+            if mine is None or other is None:
+                continue
+            a = self._e.value(mine, body, load.time)
+            b = self._e.value(other, body, store.time)
+            conditions.append(text.compare("eq", a, b, mine.width))
+        data = self._e.value(source.data, body, store.time)
+        meets, stored = text.named(f"{load.label}_meets"), text.named(f"{load.label}_stored")
+        text.register(meets, text.all_of(*conditions), 1, place=load.place)
+        text.register(stored, data, load.width, place=load.place)
+        return text.mux(meets, stored, value, load.width)
 
     def store(self, node: Node, body: Body) -> None:
         """A store: address, data and condition go to the port."""

@@ -85,6 +85,7 @@ class Scheduler:
         floor: dict[int, int] = {}
         carried = self._carried if ii is not None else []
         rounds = min(len(carried) + 2, MAX_ROUNDS)
+        raised: Edge | None = None
         for number_of_round in range(rounds):
             blocked = self._forward(floor, ii)
             if blocked is not None:

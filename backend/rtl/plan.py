@@ -8,12 +8,27 @@ from math import prod
 
 from .dependence import add_edges
 from .explain import recurrence_limit, resource_limit, short
-from .graph import Block, Body, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .graph import (
+    Block,
+    Body,
+    Call,
+    Choice,
+    Function,
+    If,
+    Leaf,
+    Level,
+    Loop,
+    Node,
+    Region,
+    Seq,
+    While,
+)
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import regions_of
 from .timing_model import TimingModel
 
 MAX_II = 4096
+UNKNOWN_TRIPS = 1000
 
 
 @dataclass(slots=True)
@@ -25,12 +40,23 @@ class _Choice:
     depth: int
     cycles: int
     limit: str
+    bypass: bool
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
     """Schedule all bodies of a function, in place; leaves may move levels into outer loops."""
     _settle_static(static, timing)
     _plan_region(function.root, timing)
+
+
+def _choose_region(choice: Choice, timing: TimingModel) -> Region:
+    """The option that is predicted to take the fewest cycles; the first among equals."""
+    cycles: list[int] = []
+    for option in choice.options:
+        _plan_region(option, timing)
+        found = region_cycles(option, lambda name: None)
+        cycles.append(found if found is not None else 1 << 60)
+    return choice.options[cycles.index(min(cycles))]
 
 
 def _settle_static(static: Body, timing: TimingModel) -> None:
@@ -43,10 +69,14 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
     match region:
         case Seq():
             for position, child in enumerate(region.children):
+                if isinstance(child, Choice):
+                    child = region.children[position] = _choose_region(child, timing)
+                    continue
                 if isinstance(child, Leaf) and child.asked is not None:
                     _check_streams(child)
                 if isinstance(child, Leaf) and child.asked is not None:
                     region.children[position] = _plan_pipeline(child, timing)
+                    _recheck_streams(child, timing)
                 else:
                     _plan_region(child, timing)
         case Block():
@@ -63,10 +93,15 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
             _plan_region(region.child, timing)
 
 
+def _capacity(use: Hashable) -> int:
+    """Uses a cycle of the port or stream that ``use`` names."""
+    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
+
+
 def _ports(body: Body) -> dict[Hashable, int]:
     """Capacities of memory ports and streams."""
     return {
-        use: _CAPACITY[use[0]]  # pyright: ignore[reportIndexIssue]
+        use: _capacity(use)
         for node in body.nodes
         for use in resources_of(node)
         if not _is_unit(use)
@@ -83,6 +118,7 @@ def _sequential(
     Scheduler(body, timing, _ports(body)).attempt(None)
     body.depth = _depth(body, condition)
     body.ii, body.overlaps = body.depth, False
+    _keep_bypasses(body)
 
 
 def _depth(body: Body, condition: Node | None = None) -> int:
@@ -100,16 +136,30 @@ def _check_streams(leaf: Leaf) -> None:
     for node in leaf.body.nodes:
         if node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
             leaf.asked = None
-            leaf.limit = (
-                f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
-            )
+            leaf.limit = _reading_depends_on_data(node)
             return
+
+
+def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
+    """Give up overlap where a conditional get did not fit the cycle in which iterations issue."""
+    for node in leaf.body.nodes:
+        if leaf.body.overlaps and node.kind == "get" and node.predicate is not None and node.time:
+            leaf.asked = None
+            leaf.limit = _reading_depends_on_data(node)
+            _sequential(leaf.body, leaf.levels, timing, leaf.condition)
+            return
+
+
+def _reading_depends_on_data(node: Node) -> str:
+    return f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
 
 
 def _known_at_issue(node: Node | None, body: Body) -> bool:
     if node is None or node.body is not body or node.is_free:
         return True
-    if node.kind in ("load", "get") or node.latency:
+    if node.kind == "load" and node.access is not None:
+        return node.access.array.storage == "reg" and not node.latency
+    if node.kind == "get" or node.latency:
         return False
     return all(_known_at_issue(o, body) for o in node.operands)
 
@@ -117,12 +167,16 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     choices = [_choose(leaf, 0, timing)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
-    if choices[0].ii > floor and all(level.trips is not None for level in leaf.levels):
-        choices += [_choose(leaf, outer, timing) for outer in range(1, len(leaf.levels))]
-    best = min(choices, key=lambda c: c.cycles)
+    static = all(level.trips is not None for level in leaf.levels)
+    outers = range(len(leaf.levels)) if static else range(1)
+    if choices[0].ii > floor:
+        choices += [_choose(leaf, outer, timing) for outer in outers if outer]
+        choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
+    best = min(choices, key=lambda c: (c.cycles, c.bypass))
     if best is not choices[-1]:
-        best = _choose(leaf, best.outer, timing, start=best.ii)
-    leaf.limit = next(c.limit for c in choices if c.outer == best.outer)
+        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii)
+    leaf.limit = best.limit
+    _keep_bypasses(leaf.body)
     outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
     region: Region = leaf
     for level in reversed(outer):
@@ -130,10 +184,23 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     return region
 
 
-def _choose(leaf: Leaf, outer: int, timing: TimingModel, start: int = 0) -> _Choice:
+def _keep_bypasses(body: Body) -> None:
+    """Note on every load the stores that it meets in one cycle."""
+    for node in body.nodes:
+        if node.access is not None:
+            node.access.bypass = []
+    for edge in body.edges:
+        meets = edge.target.time + edge.distance * body.ii == edge.source.time
+        if edge.bypass and meets and edge.target.access is not None:
+            edge.target.access.bypass.append(edge.source)
+
+
+def _choose(
+    leaf: Leaf, outer: int, timing: TimingModel, *, bypass: bool = False, start: int = 0
+) -> _Choice:
     """Schedule the leaf with its first ``outer`` levels left out."""
     levels, body = leaf.levels[outer:], leaf.body
-    add_edges(body, levels, carried=True)
+    add_edges(body, levels, carried=True, bypass=bypass)
     least, port, demand = _port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
@@ -148,9 +215,10 @@ def _choose(leaf: Leaf, outer: int, timing: TimingModel, start: int = 0) -> _Cho
     body.ii, body.overlaps = ii, True
     body.depth = _depth(body)
     trips = [level.trips or 1 for level in levels]
-    cycles = prod(level.trips or 1 for level in leaf.levels[:outer])
-    cycles *= (prod(trips) - 1) * ii + body.depth
-    return _Choice(outer, ii, body.depth, cycles, limit)
+    runs = prod(level.trips or 1 for level in leaf.levels[:outer])
+    # Where the trips are not known, many iterations are assumed.
+    follow = prod(trips) - 1 if all(level.trips for level in levels) else UNKNOWN_TRIPS
+    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
 
 
 def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
@@ -183,7 +251,7 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
                 counts[use] = counts.get(use, 0) + 1
     if not counts:
         return 1, None, 0
-    bounds = {use: -(-count // _CAPACITY[use[0]]) for use, count in counts.items()}  # pyright: ignore[reportIndexIssue]
+    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
 

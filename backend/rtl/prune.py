@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from .graph import Block, Body, Call, Function, If, Leaf, Loop, Node, Region, Seq, While
+from .graph import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
 
 EFFECTS = frozenset({"store", "put", "get"})
 
@@ -25,6 +25,8 @@ def children_of(region: Region) -> list[Region]:
             return [region.child]
         case If():
             return [region.then, region.other]
+        case Choice():
+            return list(region.options)
         case While():
             return [region.test, region.child]
     return []
@@ -90,6 +92,9 @@ def _drop_empty(region: Region) -> bool:
             return _drop_empty(region.child)
         case If():
             empty = [_drop_empty(region.then), _drop_empty(region.other)]
+            return all(empty)
+        case Choice():
+            empty = [_drop_empty(option) for option in region.options]
             return all(empty)
         case While():
             _drop_empty(region.test)

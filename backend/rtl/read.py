@@ -17,6 +17,7 @@ from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.fold_views import fold_views
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,7 @@ def read_program(text: str) -> Program:
     context = _mlir.make_context()
     with context:
         module = ir.Module.parse(text)
+        fold_views(module)
         expand_math(module)
         return _Reader().read(module)
 

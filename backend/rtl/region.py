@@ -1,7 +1,8 @@
 """A dataflow region: kernel instances that run together, FIFOs between them, memories shared.
 
 Every instance starts with the region; the region is done when all have been. A RAM port that
-several instances use grants the first of those that ask and freezes the others for the cycle.
+several instances use grants the first of those that ask and freezes the others for the cycle; one
+of external memory freezes the instance that asks until the memory is ready.
 """
 
 from __future__ import annotations
@@ -76,10 +77,12 @@ class RegionCompiler:
         interface_of: InterfaceOf,
         *,
         frozen: bool,
+        external: frozenset[str] = frozenset(),
     ) -> None:
         self._record = record
         self._interface_of = interface_of
         self._frozen = frozen
+        self._external = external
         self._text = ModuleText(module, locations)
         self._function = Function(record.name, module, place=record.place)
         self._binding = Binding()
@@ -87,7 +90,7 @@ class RegionCompiler:
         self._instances: list[_Instance] = []
         self._streams: list[Stream] = []
         self._fifos: set[tuple[int, int]] = set()
-        self._wires: dict[tuple[int, str], str] = {}
+        self._wires: dict[tuple[int, str], Any] = {}
         self._declared: list[tuple[str, int]] = []
 
     def run(self) -> RegionResult:
@@ -214,12 +217,12 @@ class RegionCompiler:
         return found
 
     def _assign_ports(self) -> dict[tuple[int, int, int], list[_Client]]:
-        """Kernel ports by array, bank and RAM port; kernels that share one can be frozen."""
+        """Kernel ports by array, bank and RAM port; kernels that may have to wait can be frozen."""
         clients = self._clients()
         crowded = {
             id(client.instance)
-            for users in clients.values()
-            if len(users) > PORTS
+            for (number, _), users in clients.items()
+            if len(users) > PORTS or self._function.arrays[number].name in self._external
             for client in users
         }
         for instance in self._instances:
@@ -261,12 +264,15 @@ class RegionCompiler:
             interface.arrays.append((prefix, uses))
             for (bank, port), use in sorted(uses.items()):
                 stem = port_prefix(prefix, bank, port)
-                for suffix in ("addr", "en", "we", "wdata", "rdata"):
+                for suffix in ("addr", "en", "we", "wdata", "rdata", "ready"):
                     self._text.reserve(f"{stem}_{suffix}")
                 data = ""
                 if use.reads:
                     data = self._text.input(f"{stem}_rdata", f"i{array.width}")
-                self._share(clients[array.number, bank, port], data, stem, array, use)
+                ready = ""
+                if array.name in self._external:
+                    ready = self._text.input(f"{stem}_ready", "i1")
+                self._share(clients[array.number, bank, port], data, stem, array, use, ready)
         for array in self._function.arrays:
             if array.storage == "ram":
                 self._local_ports(array, clients)
@@ -280,16 +286,27 @@ class RegionCompiler:
             self._share(clients[array.number, bank, port], data, "", array, use)
 
     def _share(
-        self, users: list[_Client], data: str, stem: str, array: Array, use: PortUse
+        self,
+        users: list[_Client],
+        data: str,
+        stem: str,
+        array: Array,
+        use: PortUse,
+        ready: str = "",
     ) -> None:
-        """Join the users of one RAM port; a user that is not granted is frozen."""
+        """Join the users of one RAM port; a user that is not granted is frozen.
+
+        Args:
+            ready: whether external memory takes the request, "" for memory that always does.
+        """
         text, width = self._text, bits_unsigned(array.depth - 1)
         grants, before = [], ""
         for client in users:
             enable = self._wire(client, "en")
             grant = text.all_of(enable, text.invert(before)) if before else enable
-            if before:
-                client.instance.enable.append(text.any_of(text.invert(enable), grant))
+            if before or ready:
+                served = text.all_of(grant, ready) if ready else grant
+                client.instance.enable.append(text.any_of(text.invert(enable), served))
             before = text.any_of(before, enable) if before else enable
             grants.append(grant)
             self._wires[id(client.instance), f"{client.stem}_rdata"] = data
@@ -303,7 +320,7 @@ class RegionCompiler:
             value = text.choose([(g, self._wire(c, "wdata")) for g, c in writers], array.width)
         if not stem:
             key = (address, before, write, value)
-            self._wires[id(array), f"port {users[0].bank} {users[0].port}"] = key  # pyright: ignore[reportArgumentType]
+            self._wires[id(array), f"port {users[0].bank} {users[0].port}"] = key
             return
         text.output(f"{stem}_addr", f"i{width}", address)
         text.output(f"{stem}_en", "i1", before)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.partition import unpartitioned
 
 from .graph import Array
 from .read import GlobalRecord, MemType, element_width
@@ -71,3 +72,10 @@ def _next_index(index: list[int], shape: tuple[int, ...]) -> None:
         if index[position] < shape[position]:
             return
         index[position] = 0
+
+
+def one_register(name: str, place: SourcePlace | None) -> Array:
+    """A register of one bit that starts at 0."""
+    return Array(
+        name, "ui1", 1, unpartitioned(()), (), "reg", place=place, initial=[0], read_latency=0
+    )

@@ -38,9 +38,9 @@ class Locations:
         self._aliases: dict[SourcePlace, int] = {}
 
     def suffix(self, place: SourcePlace | None) -> str:
-        """`` loc(#p3)``, or nothing."""
+        """`` loc(#p3)``; for no place one that leaves no comment in the Verilog."""
         if place is None:
-            return ""
+            return " loc(unknown)"
         number = self._aliases.setdefault(place, len(self._aliases))
         return f" loc(#p{number})"
 
@@ -223,6 +223,11 @@ class ModuleText:
         ``free`` registers move even while the module is frozen.
         """
         gates = [g for g in (enable, "" if free else self.enable) if g]
+        if reset:
+            # Resets to other than zero are written as data: CIRCT's arc knows no other.
+            following = self.mux("%rst", self.const(reset, width), following, width)
+            gates = [self.any_of("%rst", self.all_of(*gates))] if gates else []
+            reset = None
         tail = ""
         if reset is not None:
             tail = f" reset %rst, {self.const(reset, width)}"
@@ -267,15 +272,16 @@ class ModuleText:
         self, *, private: bool, place: SourcePlace | None = None, native: bool = False
     ) -> str:
         """The module; ``native`` for the in-process simulator."""
-        ports = [f"in %{n} : {k}" for n, k in self.ports.inputs]
-        ports += [f"out {n} : {k}" for n, k, _ in self.ports.outputs]
+        where = self._locations.suffix(None)
+        ports = [f"in %{n} : {k}{where}" for n, k in self.ports.inputs]
+        ports += [f"out {n} : {k}{where}" for n, k, _ in self.ports.outputs]
         head = "hw.module private" if private else "hw.module"
         body = (line if isinstance(line, str) else line[native] for line in self._lines)
         lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *body]
         if self.ports.outputs:
             values = ", ".join(v for _, _, v in self.ports.outputs)
             kinds = ", ".join(k for _, k, _ in self.ports.outputs)
-            lines.append(f"  hw.output {values} : {kinds}")
+            lines.append(f"  hw.output {values} : {kinds}{where}")
         lines.append("}" + self._locations.suffix(place))
         return "\n".join(lines)
 

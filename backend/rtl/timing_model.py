@@ -48,6 +48,7 @@ class TimingModel:
             extra = (
                 0.0 if node.access is None or node.access.bank is not None else self._choice(node)
             )
+            extra += self.lut if node.access is not None and node.access.bypass else 0.0
             return self.memory_out + extra
         return 0.0
 

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <unordered_map>
+
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
 
 namespace allo {
 
@@ -19,6 +24,18 @@ StackPool &stacks() {
 }
 
 thread_local Run *active = nullptr;
+
+// Keeps the caller's float control register; in between it has its default: subnormals are kept.
+class FloatState {
+#ifdef __SSE__
+public:
+  FloatState() : saved_(_mm_getcsr()) { _mm_setcsr(0x1F80); }
+  ~FloatState() { _mm_setcsr(saved_); }
+
+private:
+  unsigned saved_;
+#endif
+};
 
 } // namespace
 
@@ -56,6 +73,8 @@ Status Run::resume() {
     ready_.pop_front();
     current_ = next;
   }
+  // A run that is left in the middle must not change how the caller's floats behave.
+  const FloatState floats;
   switch_context(python_, next->context);
   active = outer;
   return status_;
@@ -168,6 +187,31 @@ void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) 
   ready_.push_back(process.get());
   region->processes.push_back(std::move(process));
   return region->processes.back()->frame;
+}
+
+void Run::spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
+                    const char *values) {
+  for (; count > 0; --count) {
+    auto *frame = static_cast<char *>(spawn(kernels[table[0]], table[1], table[2]));
+    std::int64_t arguments = table[3];
+    for (table += 4; arguments > 0; --arguments, table += 4) {
+      const auto bytes = static_cast<std::size_t>(table[3]);
+      char *target = frame + table[2];
+      switch (static_cast<Argument>(table[0])) {
+      case Argument::fifo: {
+        const Fifo *fifo = fifo_at(table[1]);
+        std::memcpy(target, &fifo, sizeof fifo);
+        break;
+      }
+      case Argument::constant:
+        std::memcpy(target, &table[1], bytes);
+        break;
+      case Argument::value:
+        std::memcpy(target, values + table[1], bytes);
+        break;
+      }
+    }
+  }
 }
 
 void Run::join_region() {
@@ -285,8 +329,9 @@ void allo_fifos_new(const std::int64_t *table, std::int64_t count) {
 
 Fifo *allo_fifo_at(std::int64_t position) { return allo::active->fifo_at(position); }
 
-void *allo_spawn(allo::FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
-  return allo::active->spawn(entry, call, frame_bytes);
+void allo_spawn_all(const allo::FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
+                    const char *values) {
+  allo::active->spawn_all(kernels, table, count, values);
 }
 
 void allo_put_wait(Fifo *fifo, std::int64_t site) { allo::active->put_wait(fifo, site); }

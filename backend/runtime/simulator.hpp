@@ -80,7 +80,10 @@ public:
   void new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
   Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
   void begin_region();
-  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
+  // Starts `count` processes. Of each the table has (index of the kernel, number of the call, bytes of its
+  // frame, number of arguments), then of each argument (kind, what, offset in the frame, bytes).
+  void spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
+                 const char *values);
   void join_region();
   void put_wait(Fifo *fifo, std::int64_t site);
   void get_wait(Fifo *fifo, std::int64_t site);
@@ -90,6 +93,10 @@ public:
   const void *event_data = nullptr;
 
 private:
+  // What an argument is: the FIFO at a position, a constant word, or bytes at an offset of the values.
+  enum class Argument : std::int64_t { fifo = 0, constant = 1, value = 2 };
+
+  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
   static void run_process(void *process);
   static void run_entry(void *run);
   bool start(Process &process, FiberEntry entry, std::size_t frame_bytes);

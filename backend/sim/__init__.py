@@ -54,6 +54,8 @@ def build(request: BuildRequest) -> RTLModule:
         options["clock_mhz"] = float(options.pop("frequency"))
     known = list(inspect.signature(compile_design).parameters)[2:]
     _check_options(request.target, options, [*known, "frequency", *_SIMULATION_OPTIONS])
+    if "external" in known and simulation.get("memory"):
+        options.setdefault("external", tuple(simulation["memory"]))
     if "target" in known:
         options.setdefault("target", request.target)
     with make_context() as context:

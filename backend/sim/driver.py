@@ -127,6 +127,7 @@ class DriverEmitter:
         f.branch("cycle", [(first, "i64"), (budget, "i64")])
 
         f.block("cycle", [("%cycle", "i64"), ("%left", "i64")])
+        self._memories.answer(w, "%cycle")
         done = w.get("done")
         self._memories.sample(w)
         cycle = self._held(w, "%cycle")

@@ -48,6 +48,7 @@ class MemoryPorts:
         self._codes = codes
         self._memories: dict[str, str] = {}
         self._accesses: list[_Access] = []
+        self._ready: dict[str, str] = {}
 
     def declare(self, context: ContextLayout) -> None:
         """Reserve this part's context fields."""
@@ -72,17 +73,39 @@ class MemoryPorts:
             for array in self._design.arrays
         }
 
-    def sample(self, w: Wires) -> None:
-        """Read every port's request of this cycle."""
-        self._accesses = []
+    def answer(self, w: Wires, cycle: str) -> None:
+        """Tell every port that may wait whether its request of this cycle is served."""
+        f = w.f
+        self._ready = {}
         for array in self._design.arrays:
             for port in array.ports:
-                enable = w.get(f"{port.prefix}_en")
-                address = w.f.resize(w.get(f"{port.prefix}_addr"), port.addr_width, 64)
-                write = None
-                if port.writes:
-                    write = w.f.binary("and", enable, w.get(f"{port.prefix}_we"), 1)
-                self._accesses.append(_Access(array, port, enable, write, address))
+                if not port.waits:
+                    continue
+                ready = f.constant(1, 1)
+                if channels := self._outside.memory.get(array.name):
+                    late = self._wait_of(w, self._request(w, array, port), cycle, channels)
+                    ready = f.compare("eq", late, f.constant(0, 64), 64)
+                self._ready[port.prefix] = ready
+        for prefix, ready in self._ready.items():
+            w.put(f"{prefix}_ready", ready)
+        if self._ready:
+            w.clock(0)
+
+    def sample(self, w: Wires) -> None:
+        """Read every port's request of this cycle."""
+        self._accesses = [
+            self._request(w, array, port) for array in self._design.arrays for port in array.ports
+        ]
+
+    def _request(self, w: Wires, array: ArrayInterface, port: BankPort) -> _Access:
+        enable = w.get(f"{port.prefix}_en")
+        if port.prefix in self._ready:
+            enable = w.f.binary("and", enable, self._ready[port.prefix], 1)
+        address = w.f.resize(w.get(f"{port.prefix}_addr"), port.addr_width, 64)
+        write = None
+        if port.writes:
+            write = w.f.binary("and", enable, w.get(f"{port.prefix}_we"), 1)
+        return _Access(array, port, enable, write, address)
 
     # --- waiting for external memory -------------------------------------------------
 
@@ -91,7 +114,7 @@ class MemoryPorts:
         waits = [
             self._wait_of(w, access, cycle, channels)
             for access in self._accesses
-            if (channels := self._outside.memory.get(access.array.name))
+            if (channels := self._outside.memory.get(access.array.name)) and not access.port.waits
         ]
         if not waits:
             return None

@@ -33,6 +33,8 @@ def top_ports(design: HardwareDesign) -> tuple[Port, ...]:
                 ]
             if port.reads:
                 ports.append(Port(f"{port.prefix}_rdata", array.width))
+            if port.waits:
+                ports.append(Port(f"{port.prefix}_ready", 1))
     for stream in design.streams:
         ports += [
             Port(f"{stream.name}_data", stream.width),

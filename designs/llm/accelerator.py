@@ -26,6 +26,8 @@ from .layout import check_lanes, jobs_of
 from .norm import norm
 
 GELU_C, GELU_A = 0.7978845608, 0.044715
+GROUP, GROUP_BITS = 8, 3
+"""Activations that go to the linear engine in one word."""
 ROUND = 12582912.0
 """Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
@@ -54,6 +56,7 @@ def make_region(
     OUTPUTS = sum(j.outputs for j in jobs)
     NORMS = 2 * LAYERS + 1
     SEEN = 1 if observe else 0
+    ROW = KMAX // GROUP
 
     @df.region()
     def gpt_step(
@@ -68,15 +71,15 @@ def make_region(
         gains: float32[NORMS, D],
         shifts: float32[NORMS, D],
         factors: float32[LAYERS, 3],
-        keys: int8[LAYERS, HEADS, CTX, HD],
-        values: int8[LAYERS, HEADS, CTX, HD],
-        logits: float32[BLOCK, VOCAB],
         products_seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
         scores_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
         sums_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
+        keys: int8[LAYERS, HEADS, CTX, HD],
+        values: int8[LAYERS, HEADS, CTX, HD],
+        logits: float32[BLOCK, VOCAB],
     ):
         words: Stream[UInt(8 * P), PREFETCH]
-        inputs: Stream[int8, 16]
+        inputs: Stream[UInt(8 * GROUP), 16]
         sums: Stream[UInt(32 * P), 4]
         results: Stream[float32, 16]
 
@@ -90,22 +93,27 @@ def make_region(
         def linear():
             depths: int32[JOBS] = job_depth
             tiles: int32[JOBS] = job_tiles
-            x: int8[BLOCK * KMAX]
+            x: UInt(8 * GROUP)[BLOCK * ROW]
             held: UInt(8 * P)[KMAX]
             acc: int32[P] = 0
             for job in range(JOBS):
                 depth: int32 = depths[job]
                 row: int32 = 0
                 col: int32 = 0
-                work: int32 = count * depth
-                for fill in range(work):
-                    value: int8 = inputs.get()
+                groups: int32 = depth // GROUP
+                last_group: int32 = groups - 1
+                words_in: int32 = count * groups
+                for fill in range(words_in):
+                    value: UInt(8 * GROUP) = inputs.get()
                     x[row + col] = value
-                    if col == depth - 1:
+                    if col == last_group:
                         col = 0
-                        row = row + KMAX
+                        row = row + ROW
                     else:
                         col = col + 1
+                last_k: int32 = depth - 1
+                last_b: int32 = count - 1
+                work: int32 = count * depth
                 k: int32 = 0
                 b: int32 = 0
                 total: int32 = tiles[job] * work
@@ -116,7 +124,8 @@ def make_region(
                         held[k] = word
                     else:
                         word = held[k]
-                    xv: int8 = x[b * KMAX + k]
+                    group: UInt(8 * GROUP) = x[b * ROW + (k >> GROUP_BITS)]
+                    xv: int8 = group >> ((k & (GROUP - 1)) * 8)
                     out: UInt(32 * P) = 0
                     for p in range(P):
                         weight: int8 = word[8 * p : 8 * p + 8]
@@ -124,10 +133,10 @@ def make_region(
                         after: int32 = before + xv * weight
                         acc[p] = after
                         out[32 * p : 32 * p + 32] = after
-                    if k == depth - 1:
+                    if k == last_k:
                         sums.put(out)
                         k = 0
-                        if b == count - 1:
+                        if b == last_b:
                             b = 0
                         else:
                             b = b + 1
@@ -187,9 +196,11 @@ def make_region(
             for layer in range(LAYERS):
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2, count, small)
                 for b in range(count):
-                    for send_qkv in range(D):
-                        narrow: int8 = small[b, send_qkv]
-                        inputs.put(narrow)
+                    for send_qkv in range(D // GROUP):
+                        packed: UInt(8 * GROUP) = 0
+                        for e_qkv in range(GROUP):
+                            packed[8 * e_qkv : 8 * e_qkv + 8] = small[b, send_qkv * GROUP + e_qkv]
+                        inputs.put(packed)
                 for t in range(3 * D // P):
                     for b in range(count):
                         for take_qkv in range(P):
@@ -218,9 +229,11 @@ def make_region(
                     sums_out,
                 )
                 for b in range(count):
-                    for send_p in range(D):
-                        narrow: int8 = small[b, send_p]
-                        inputs.put(narrow)
+                    for send_p in range(D // GROUP):
+                        packed: UInt(8 * GROUP) = 0
+                        for e_p in range(GROUP):
+                            packed[8 * e_p : 8 * e_p + 8] = small[b, send_p * GROUP + e_p]
+                        inputs.put(packed)
                 for t in range(D // P):
                     for b in range(count):
                         for take_p in range(P):
@@ -228,9 +241,11 @@ def make_region(
 
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2 + 1, count, small)
                 for b in range(count):
-                    for send_f1 in range(D):
-                        narrow: int8 = small[b, send_f1]
-                        inputs.put(narrow)
+                    for send_f1 in range(D // GROUP):
+                        packed: UInt(8 * GROUP) = 0
+                        for e_f1 in range(GROUP):
+                            packed[8 * e_f1 : 8 * e_f1 + 8] = small[b, send_f1 * GROUP + e_f1]
+                        inputs.put(packed)
                 for t in range(FFN // P):
                     for b in range(count):
                         for gelu in range(P):
@@ -242,9 +257,11 @@ def make_region(
                             clamped: float32 = min(max(wide, -127.0), 127.0)
                             small[b, t * P + gelu] = (clamped + ROUND) - ROUND
                 for b in range(count):
-                    for send_f2 in range(FFN):
-                        narrow: int8 = small[b, send_f2]
-                        inputs.put(narrow)
+                    for send_f2 in range(FFN // GROUP):
+                        packed: UInt(8 * GROUP) = 0
+                        for e_f2 in range(GROUP):
+                            packed[8 * e_f2 : 8 * e_f2 + 8] = small[b, send_f2 * GROUP + e_f2]
+                        inputs.put(packed)
                 for t in range(D // P):
                     for b in range(count):
                         for take_f2 in range(P):
@@ -252,9 +269,11 @@ def make_region(
 
             norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, 2 * LAYERS, count, small)
             for b in range(count):
-                for send_head in range(D):
-                    narrow: int8 = small[b, send_head]
-                    inputs.put(narrow)
+                for send_head in range(D // GROUP):
+                    packed: UInt(8 * GROUP) = 0
+                    for e_head in range(GROUP):
+                        packed[8 * e_head : 8 * e_head + 8] = small[b, send_head * GROUP + e_head]
+                    inputs.put(packed)
             for t in range(VOCAB // P):
                 for b in range(count):
                     for take_head in range(P):

@@ -22,7 +22,6 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
 ):
     # Every query of the block against the cache: small = softmax(q k) v, as int8.
     scores: int32[HEADS, CTX]
-    levels: uint8[HEADS, CTX]
     peak: int32[HEADS]
     total: int32[HEADS]
     summed: int32[HEADS, HD]
@@ -46,36 +45,27 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
                 h = h + 1
             else:
                 j = j + 1
-        he: int32 = 0
-        je: int32 = 0
+        hm: int32 = 0
+        jm: int32 = 0
         sum: int32 = 0
-        for weigh in range((last + 1) * HEADS):
-            below: float32 = scores[he, je] - peak[he]
-            weight: float32 = allo.exp(below * factors[layer, 0])
-            level: int32 = (weight * 255.0 + ROUND) - ROUND
-            levels[he, je] = level
-            sum = level if je == 0 else sum + level
-            total[he] = sum
-            if je == last:
-                je = 0
-                he = he + 1
-            else:
-                je = je + 1
-        hv: int32 = 0
-        jv: int32 = 0
         acc: int32[HD] = 0
         for mix in range((last + 1) * HEADS):
-            share: int32 = levels[hv, jv]
+            below: float32 = scores[hm, jm] - peak[hm]
+            weight: float32 = allo.exp(below * factors[layer, 0])
+            level: int32 = (weight * 255.0 + ROUND) - ROUND
+            sum = level if jm == 0 else sum + level
+            total[hm] = sum
+            share: uint8 = level
             for cm in range(HD):
-                before: int32 = 0 if jv == 0 else acc[cm]
-                after: int32 = before + share * values[layer, hv, jv, cm]
+                before: int32 = 0 if jm == 0 else acc[cm]
+                after: int32 = before + share * values[layer, hm, jm, cm]
                 acc[cm] = after
-                summed[hv, cm] = after
-            if jv == last:
-                jv = 0
-                hv = hv + 1
+                summed[hm, cm] = after
+            if jm == last:
+                jm = 0
+                hm = hm + 1
             else:
-                jv = jv + 1
+                jm = jm + 1
         for hi in range(HEADS):
             count: float32 = total[hi]
             inverse[hi] = factors[layer, 1] / count

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import allo
+from allo import Partition
 
-from .accelerator import make_region
+from .accelerator import GROUP, make_region
 from .attention import attend
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
@@ -29,7 +30,7 @@ class Design:
         observe: write every int32 accumulator to arrays of the host, for checking.
     """
 
-    lanes: int = 8
+    lanes: int = 4
     block: int = 16
     prefetch: int = 64
     gelu_ii: int = 1
@@ -50,9 +51,11 @@ def schedule(config: GPTConfig, design: Design) -> Any:
     )
     s.partition("linear_0:acc")
     s.unroll("linear_0:p")
+    s.partition("vector_0:small", dim=2, partition_type=Partition.Cyclic, factor=GROUP)
     for loop in ("loader_0:load", "linear_0:fill", "linear_0:mac", "rescale_0:lane"):
         s.pipeline(loop)
     for product in ("qkv", "p", "f1", "f2", "head"):
+        s.unroll(f"vector_0:e_{product}")
         s.pipeline(f"vector_0:send_{product}")
     for product in ("qkv", "p", "f2", "head"):
         s.pipeline(f"vector_0:take_{product}")

@@ -55,12 +55,12 @@ class Memories:
             self.tokens,
             self.weights,
             *self.tables,
-            self.keys,
-            self.values,
-            self.logits,
             self.products_seen,
             self.scores_seen,
             self.sums_seen,
+            self.keys,
+            self.values,
+            self.logits,
         )
 
 

@@ -20,6 +20,6 @@ def schedule_attend(s: Any) -> Any:
         s.partition(array, dim=dim)
     for loop in ("cs", "cm"):
         s.unroll(loop)
-    for loop in ("score", "weigh", "mix", "hi", "c"):
+    for loop in ("score", "mix", "hi", "c"):
         s.pipeline(loop)
     return s

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from .model_data import Format, Fpga, ModelInputError, Transformer
 from .model_equations import (
-    WEIGHTED,
     Parallelism,
     Time,
     balanced,
@@ -65,9 +64,7 @@ def plan_prefill(device: Fpga, model: Transformer, form: Format, length: int) ->
     Raises:
         ModelInputError: when not even M = 1 fits.
     """
-    return _best(
-        _plan(device, model, form, "prefill", length, layers) for layers in _divisors(model.layers)
-    ) or _too_small(device, model, form)
+    return _best(device, model, form, "prefill", length)
 
 
 def plan_decode(device: Fpga, model: Transformer, form: Format, longest: int | None = None) -> Plan:
@@ -76,10 +73,7 @@ def plan_decode(device: Fpga, model: Transformer, form: Format, longest: int | N
     Raises:
         ModelInputError: when not even M = 1 fits.
     """
-    length = longest or model.longest
-    return _best(
-        _plan(device, model, form, "decode", length, layers) for layers in _divisors(model.layers)
-    ) or _too_small(device, model, form)
+    return _best(device, model, form, "decode", longest or model.longest)
 
 
 def evaluate(
@@ -185,27 +179,18 @@ def _time(
     return prefill_time(model, parallelism, length, memory)
 
 
-def _best(plans) -> Plan | None:  # type: ignore[no-untyped-def]
-    found = [plan for plan in plans if plan is not None]
-    return min(found, key=lambda plan: (plan.time.cycles, plan.parallelism.layers), default=None)
-
-
-def _too_small(device: Fpga, model: Transformer, form: Format) -> Plan:
-    raise ModelInputError(
-        f"{model.title} in {form} does not fit {device.title}.",
-        help="use fewer bits, a larger device or several devices.",
-    )
+def _best(device: Fpga, model: Transformer, form: Format, stage: str, length: int) -> Plan:
+    tried = [
+        _plan(device, model, form, stage, length, layers) for layers in _divisors(model.layers)
+    ]
+    found = [plan for plan in tried if plan is not None]
+    if not found:
+        raise ModelInputError(
+            f"{model.title} in {form} does not fit {device.title}.",
+            help="use fewer bits, a larger device or several devices.",
+        )
+    return min(found, key=lambda plan: (plan.time.cycles, plan.parallelism.layers))
 
 
 def _divisors(number: int) -> list[int]:
     return [n for n in range(1, number + 1) if number % n == 0]
-
-
-__all__ = [
-    "WEIGHTED",
-    "Plan",
-    "evaluate",
-    "macs_to_match",
-    "plan_decode",
-    "plan_prefill",
-]

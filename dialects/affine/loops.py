@@ -211,6 +211,16 @@ def join_bounds(*bounds: BoundMap) -> BoundMap:
     return simplify(BoundMap(ir.AffineMap.get(len(dims), len(symbols), results), (*dims, *symbols)))
 
 
+def constant_difference(left: BoundMap, right: BoundMap) -> int | None:
+    """``left - right`` of two one-result maps where it is a constant, else None."""
+    pair = join_bounds(left, right)
+    negative = ir.AffineExpr.get_mul(pair.map.results[1], ir.AffineExpr.get_constant(-1))
+    total = ir.AffineExpr.simplify_affine_expr(
+        ir.AffineExpr.get_add(pair.map.results[0], negative), pair.map.n_dims, pair.map.n_symbols
+    ).maybe_downcast()
+    return total.value if isinstance(total, ir.AffineConstantExpr) else None
+
+
 def string_attribute(op: ir.Operation | ir.OpView, name: str) -> str | None:
     """The value of a string attribute, or None."""
     attributes = op.operation.attributes

@@ -33,6 +33,12 @@ def _function(op: ir.Operation, summary: FunctionEffects) -> list[str]:
     return words
 
 
+def touched_arguments(module: ir.Module, name: str) -> set[int]:
+    """Positions of the arguments whose memory function ``name`` reads or writes at all."""
+    summary = EffectAnalysis(module.operation).summary(name)
+    return summary.arguments_read | summary.arguments_written
+
+
 def _is_returned(op: ir.Operation, position: int) -> bool:
     argument = op.regions[0].blocks[0].arguments[position]
     return any(use.owner.operation.name == "func.return" for use in argument.uses)

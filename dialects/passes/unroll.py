@@ -17,6 +17,7 @@ from ..affine.loops import (
     body_of,
     body_operations,
     build_loop,
+    constant_difference,
     induction_variable,
     is_affine_loop,
     is_loop,
@@ -101,7 +102,7 @@ def _trips(op: ir.Operation, spec: LoopSpec) -> tuple[int | None, bool]:
         return None, False
     best: int | None = None
     for expr in spec.upper.map.results:
-        span = _constant_gap(join_bounds(_single(spec.upper, expr), spec.lower))
+        span = constant_difference(_single(spec.upper, expr), spec.lower)
         if span is not None:
             best = span if best is None else min(best, span)
     exact = best is not None and len(spec.upper.map.results) == 1
@@ -113,16 +114,6 @@ def _trips(op: ir.Operation, spec: LoopSpec) -> tuple[int | None, bool]:
 def _single(bound: BoundMap, expr: ir.AffineExpr) -> BoundMap:
     made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
     return BoundMap(made, bound.operands)
-
-
-def _constant_gap(pair: BoundMap) -> int | None:
-    """The difference of the two results of a map, where it is a constant."""
-    high, low = pair.map.results
-    negative = ir.AffineExpr.get_mul(low, ir.AffineExpr.get_constant(-1))
-    total = ir.AffineExpr.simplify_affine_expr(
-        ir.AffineExpr.get_add(high, negative), pair.map.n_dims, pair.map.n_symbols
-    )
-    return total.value if isinstance(total, ir.AffineConstantExpr) else None
 
 
 def _unroll_completely(op: ir.Operation, spec: LoopSpec, trips: int, *, exact: bool) -> None:

@@ -102,7 +102,7 @@ def run_engine(
 
 
 def show(
-    console: Console, outcomes: list[Outcome], config: GPTConfig, design: Design
+    console: Console, outcomes: list[Outcome], config: GPTConfig, design: Design, report: Any
 ) -> dict[str, Any]:
     """Print the table of engines and of cycles; return the same as data."""
     table = Table("engine", "build s", "run s", "tokens equal", "accumulators equal")
@@ -122,7 +122,7 @@ def show(
     rows = []
     for at in _interesting(timed[0]) if timed else []:
         o = timed[0]
-        step = predict_step(config, design, o.counts[at], o.starts[at])
+        step = predict_step(report, config, design, o.counts[at], o.starts[at])
         measured = o.cycles[at] or 0
         rows.append(
             {
@@ -169,7 +169,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--prompt", default="one day anna went to the")
     parser.add_argument("--tokens", type=int, default=32)
-    parser.add_argument("--lanes", type=int, default=8)
+    parser.add_argument("--lanes", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("out/llm"))
     args = parser.parse_args()
     console = Console()
@@ -200,7 +200,7 @@ def main() -> int:
         run_engine(console, name, make(), weights, design, prompt, expected)
         for name, make in engines.items()
     ]
-    data = show(console, outcomes, weights.config, design)
+    data = show(console, outcomes, weights.config, design, rtl.report)
     same_cycles = outcomes[1].cycles == outcomes[2].cycles
     in_process, verilator = (o.build_seconds + o.run_seconds for o in outcomes[1:])
     speedup = verilator / in_process

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +259,36 @@ def test_a_kernel_that_returns_a_value_is_refused():
         UnsupportedOpError, match=r"^user\.py:8:5: Kernel k_0 of a region returns a value"
     ):
         LLVMModule(text, "top")
+
+
+def test_two_threads_simulate_at_once():
+    module = LLVMModule(systolic_text(6, 7, 300), "top")
+    failures: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            for _ in range(20):
+                check_systolic(module, 6, 7, 300)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_kernel_alone_cannot_be_the_top():
+    with pytest.raises(BuildError, match="Argument pipe of producer_0 is a stream") as caught:
+        LLVMModule(data("burst"), "producer_0")
+    assert caught.value.help == "build the region that connects the kernel."
+
+
+def test_fifos_beyond_memory_are_an_error():
+    module = LLVMModule(pipe_text("ui512", 4, 2_000_000_000), "top")
+    a = cells([1, 2, 3, 4], "ui512")
+    with pytest.raises(SimulationError, match="no memory left for stacks and FIFOs") as caught:
+        module(a, a.copy())
+    assert str(caught.value.help).startswith("make the FIFOs smaller")

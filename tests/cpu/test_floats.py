@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+import platform
 from fractions import Fraction
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule
+from allo.backend.cpu.compiler import compile_shared, find_compiler
 from allo.dialects.storage import decode, empty_cells, natural_dtype
 from allo.dialects.types import parse_type
 
@@ -153,3 +157,36 @@ def nearest(value: int, name: str) -> float:
     if abs(result) > int(float(info.max)):
         return float("inf") if result > 0 else float("-inf")
     return float(result)
+
+
+FLUSH = """
+#include <xmmintrin.h>
+extern "C" void set_csr(unsigned v) { _mm_setcsr(v); }
+extern "C" unsigned get_csr() { return _mm_getcsr(); }
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have no MXCSR")
+@pytest.mark.parametrize("simulated", [False, True])
+def test_subnormals_survive_a_process_that_flushes_them(simulated: bool, tmp_path: Path):
+    (tmp_path / "csr.cpp").write_text(FLUSH)
+    command = [find_compiler("a test"), "-shared", "-fPIC"]
+    compile_shared(command, [tmp_path / "csr.cpp"], tmp_path / "csr.so", "a test")
+    library = ctypes.CDLL(str(tmp_path / "csr.so"))
+    library.get_csr.restype = ctypes.c_uint
+    checked = '"allo.assert"(%yes) : (i1) -> ()' if simulated else ""
+    code = f"%half = arith.constant 0.5 : f32\n%yes = arith.constant true\n{checked}\n"
+    module = LLVMModule(
+        elementwise({"a": "f32"}, {"b": ("f32", code + "%b = arith.mulf %a, %half : f32")}, 4), "f"
+    )
+    a = np.array([1e-40, -2e-39, 1.2e-38, 1e-45], np.float32)
+    want, b = a * np.float32(0.5), np.zeros(4, np.float32)
+    before = library.get_csr()
+    library.set_csr(0x9FC0)
+    try:
+        module(a, b)
+        assert library.get_csr() & 0xFFC0 == 0x9FC0
+    finally:
+        library.set_csr(before)
+    assert want[0] != 0
+    np.testing.assert_array_equal(b.view(np.uint32), want.view(np.uint32))

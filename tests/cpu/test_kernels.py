@@ -168,3 +168,48 @@ def test_gemm_runs_at_compiled_speed():
         best = min(best, time.perf_counter() - start)
     np.testing.assert_allclose(c, a @ b, rtol=1e-4, atol=1e-3)
     assert best < 0.05, f"256³ took {best * 1e3:.1f} ms; compiled code takes about 3 ms"
+
+
+def test_partition_streams_and_memory_bindings_do_not_change_the_result():
+    text = f"""#cyc = affine_map<(d0) -> (d0 mod 4, d0 floordiv 4)>
+    module {{
+      func.func @f(%a: memref<16xi32, #cyc, 3>, %b: memref<16xi32>)
+          attributes {{dataflow, {attributes(["a", "b"], ["i32", "i32"], [])}}} {{
+        %x = memref.alloc() {{name = "x"}} : memref<16xi32, "stream:4">
+        affine.for %i = 0 to 16 {{
+          %v = affine.load %a[%i] : memref<16xi32, #cyc, 3>
+          affine.store %v, %x[%i] : memref<16xi32, "stream:4">
+        }} {{loop_name = "i", pipeline_ii = 1 : ui32}}
+        affine.for %i = 0 to 16 {{
+          %v = affine.load %x[%i] : memref<16xi32, "stream:4">
+          affine.store %v, %b[%i] : memref<16xi32>
+        }} {{loop_name = "i", unroll = 0 : i32}}
+        return
+      }}
+    }}"""
+    a, b = np.arange(16, dtype=np.int32), np.zeros(16, np.int32)
+    LLVMModule(text, "f")(a, b)
+    np.testing.assert_array_equal(b, a)
+
+
+def test_stack_memory_in_a_long_loop_does_not_grow_the_stack():
+    text = f"""func.func @f(%n: i32) -> i32 attributes {{{attributes(["n"], ["i32"], ["i32"])}}} {{
+      %s = memref.alloc() {{name = "s"}} : memref<i32>
+      affine.store %n, %s[] : memref<i32>
+      affine.for %i = 0 to 1000000 {{
+        %t = memref.alloca() {{name = "t"}} : memref<16xi32>
+        %v = affine.load %s[] : memref<i32>
+        %k = arith.constant 3 : i32
+        %w = arith.muli %v, %k : i32
+        %j = arith.remui %i, %c16 : index
+        memref.store %w, %t[%j] : memref<16xi32>
+        %r = memref.load %t[%j] : memref<16xi32>
+        affine.store %r, %s[] : memref<i32>
+      }}
+      %r = affine.load %s[] : memref<i32>
+      return %r : i32
+    }}""".replace(
+        "affine.for %i = 0 to 1", "%c16 = arith.constant 16 : index\n      affine.for %i = 0 to 1"
+    )
+    want = pow(3, 1000000, 1 << 32)
+    assert LLVMModule(text, "f")(1) == want - ((want >> 31) << 32)

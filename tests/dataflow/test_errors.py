@@ -315,7 +315,7 @@ variable.""",
 ]
 
 
-@pytest.mark.parametrize(("body", "kind", "message"), CASES)
+@pytest.mark.parametrize(("body", "kind", "message"), CASES, ids=range(len(CASES)))
 def test_message(body, kind, message, tmp_path):
     assert failing(body, kind, tmp_path) == textwrap.dedent(message)
 

@@ -345,3 +345,20 @@ def test_a_stateful_kernel_is_never_shared():
     module(a)
     module(a)
     np.testing.assert_array_equal(a, [3, 3, 3, 3])
+
+
+def test_gather_and_scatter_of_blocks():
+    @df.region()
+    def top(A: int32[2, 2, 3], B: int32[2, 2, 3]):
+        pipes: Stream[int32[2, 3], 2][2]
+
+        @df.kernel(mapping=[1], args=[A])
+        def send(a: int32[2, 2, 3]):
+            df.scatter(a, pipes[:])
+
+        @df.kernel(mapping=[1], args=[B])
+        def receive(b: int32[2, 2, 3]):
+            b[:] = df.gather(pipes[0:2])
+
+    a = ints(2, 2, 3)
+    np.testing.assert_array_equal(simulate(top, a, np.zeros_like(a))[1], a)

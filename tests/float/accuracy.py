@@ -44,6 +44,7 @@ def measure(found: np.ndarray, exact: np.ndarray, *operands: np.ndarray) -> Erro
     same = (found == rounded) & (np.signbit(found) == np.signbit(rounded))
     same |= np.isnan(found) & np.isnan(rounded)
     wrong = ~regular & ~same & ~near_limit
+    wrong |= (found == 0) & (rounded == 0) & (np.signbit(found) != np.signbit(rounded))
     worst = int(np.argmax(error))
     first = np.flatnonzero(wrong)[:3]
     example = "; ".join(

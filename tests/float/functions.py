@@ -120,11 +120,8 @@ def _assemble(module: ir.Module, library: OperatorLibrary) -> Hardware:
         value = op.results[0]
         if op.operation.name == "arith.constant":
             names[value] = f"%t{next(counter)}"
-            attribute = str(op.attributes["value"]).split(" : ")[0]
-            constants[value] = {"true": 1, "false": 0}.get(attribute) or int(
-                attribute.replace("false", "0")
-            )
-            lines.append(f"{names[value]} = hw.constant {attribute} : {_bits(value.type)}")
+            constants[value] = _constant(op.attributes["value"])
+            lines.append(f"{names[value]} = hw.constant {constants[value]} : {_bits(value.type)}")
             ready[value] = 0
             continue
         operator = _operator(op, library, constants)
@@ -145,6 +142,15 @@ def _assemble(module: ir.Module, library: OperatorLibrary) -> Hardware:
         "function", 0, 0.0, parts[0].resources, False, tuple(widths), output, emit=emit
     )
     return Hardware(whole, tuple(parts), max(ready.values()))
+
+
+def _constant(attribute: ir.Attribute) -> int:
+    """The bits of a constant, signed as MLIR prints them."""
+    if isinstance(attribute, ir.FloatAttr):
+        width = 4 if str(attribute.type) == "f32" else 8
+        return int(np.array(attribute.value, f"f{width}").view(f"i{width}"))
+    text = str(attribute).split(" : ")[0]
+    return {"true": -1, "false": 0}[text] if text in ("true", "false") else int(text)
 
 
 def _bits(kind: ir.Type) -> str:

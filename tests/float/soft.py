@@ -114,6 +114,36 @@ def square_root(a: int, kind: FloatFormat) -> int:
     return encode((root + sticky) / Fraction(isqrt(scale)), kind)
 
 
+def remainder(a: int, b: int, kind: FloatFormat) -> int:
+    """The remainder of truncating division."""
+    if is_nan(a, kind) or is_nan(b, kind) or is_infinite(a, kind):
+        return kind.nan
+    if is_infinite(b, kind):
+        return a
+    if decode(b, kind) == 0:
+        return kind.nan
+    left, right = decode(a, kind), abs(decode(b, kind))
+    rest = abs(left) % right
+    return encode(-rest if left < 0 else rest, kind, sign_of(a, kind))
+
+
+def round_to_integral(mode: str, a: int, kind: FloatFormat) -> int:
+    """floor, ceil, trunc, round (ties away from zero) or roundeven."""
+    if is_nan(a, kind):
+        return kind.nan
+    if is_infinite(a, kind):
+        return a
+    exact = decode(a, kind)
+    whole = {
+        "floor": exact.__floor__,
+        "ceil": exact.__ceil__,
+        "trunc": exact.__trunc__,
+        "round": lambda: int(abs(exact) + Fraction(1, 2)) * (-1 if exact < 0 else 1),
+        "roundeven": lambda: round(exact),
+    }[mode]()
+    return encode(Fraction(whole), kind, sign_of(a, kind))
+
+
 def convert(a: int, source: FloatFormat, target: FloatFormat) -> int:
     """``a`` in another format."""
     sign = sign_of(a, source) << (target.width - 1)

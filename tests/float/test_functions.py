@@ -26,7 +26,7 @@ BOUND = {
     "math.rsqrt": 0.55,
     "math.sin": 0.7,
     "math.cos": 0.7,
-    "math.tan": 2.0,
+    "math.tan": 1.6,
 }
 POWER_BOUND = 0.65
 

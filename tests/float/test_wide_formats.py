@@ -9,7 +9,7 @@ from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.operators import OperatorLibrary
 
 from .harness import CompiledUnit
-from .vectors import from_host, operand_pairs, specials, to_host
+from .vectors import HOST, from_host, operand_pairs, specials, to_host
 
 WIDE = [FORMATS["f32"], FORMATS["f64"]]
 HOST_OPERATION = {
@@ -142,6 +142,37 @@ def test_extremes_equal_host(op: str, model: np.ufunc) -> None:
         differ = (left != right) | np.isnan(left) | np.isnan(right) | (a == b)
         expected = from_host(model(left, right), kind)
         assert_same(unit(a, b)[differ], expected[differ], a[differ], b[differ])
+
+
+@pytest.mark.parametrize("kind", WIDE, ids=lambda k: k.name)
+def test_rounding_to_integers_equals_host(kind: FloatFormat) -> None:
+    rng = np.random.default_rng(9)
+    bits, _ = operand_pairs(kind, 100_000, rng)
+    halves = from_host((rng.integers(-4000, 4000, 20_000) / 4).astype(HOST[kind.name]), kind)
+    near = from_host(rng.normal(0, 1, 50_000) * np.exp2(rng.integers(-3, 55, 50_000)), kind)
+    bits = np.concatenate([bits, halves, near])
+    values = to_host(bits, kind)
+
+    def away(x: np.ndarray) -> np.ndarray:
+        whole = np.trunc(x)
+        return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(1, x), whole)
+
+    models = {"floor": np.floor, "ceil": np.ceil, "trunc": np.trunc, "roundeven": np.rint}
+    for mode, model in {**models, "round": away}.items():
+        unit = CompiledUnit(OperatorLibrary().find(f"math.{mode}", (kind.name,), kind.name))
+        with np.errstate(all="ignore"):
+            expected = from_host(np.copysign(model(values), values), kind)
+        assert_same(unit(bits), expected, bits)
+
+
+@pytest.mark.parametrize("name", ["f16", pytest.param("f32", marks=pytest.mark.slow)])
+def test_remainder_equals_host(name: str) -> None:
+    kind = FORMATS[name]
+    unit = CompiledUnit(OperatorLibrary().find("arith.remf", (name, name), name))
+    a, b = operand_pairs(kind, 60_000, np.random.default_rng(13))
+    with np.errstate(all="ignore"):
+        expected = from_host(np.fmod(to_host(a, kind), to_host(b, kind)), kind)
+    assert_same(unit(a, b), expected, a, b)
 
 
 @pytest.mark.parametrize("text", ["rtl", "native"])

@@ -220,6 +220,50 @@ CASES = [
     ),
     (
         """
+        def kernel(A: int32[8], B: int32[8]):
+            for i in range(8):
+                B[i] = A[i + 1]
+        """,
+        ShapeMismatchError,
+        """\
+        k.py:7:18: Index out of range: i + 1 reaches 8 for a dimension of extent 8 of A.
+            7 |         B[i] = A[i + 1]
+              |                  ^^^^^
+        help: shorten the loop, or guard the access with an if.""",
+    ),
+    (
+        """
+        def kernel(A: int32[8]):
+            for i, j in allo.grid(4, 3):
+                A[i - 2 * j] = 0
+        """,
+        ShapeMismatchError,
+        """\
+        k.py:7:11: Index out of range: i - 2 * j reaches -4 for a dimension of extent 8 of A.
+            7 |         A[i - 2 * j] = 0
+              |           ^^^^^^^^^
+        help: shorten the loop, or guard the access with an if.""",
+    ),
+    (
+        """
+        def kernel(A: int32[8]):
+            B: int32[8] = 0
+            def add(x: int32) -> int32:
+                return x + B[0]
+            A[0] = add(A[1])
+        """,
+        UnknownNameError,
+        """\
+        k.py:8:20: The name 'B' is not defined.
+            8 |         return x + B[0]
+              |                    ^
+        note: k.py:6:5: B of the function around it
+            6 |     B: int32[8] = 0
+              |     ^^^^^^^^^^^^^^^
+        help: a nested function does not see the variables around it: pass B as an argument.""",
+    ),
+    (
+        """
         def kernel(x: int32 @ Stateful):
             pass
         """,
@@ -328,10 +372,10 @@ CASES = [
         """,
         TypeMismatchError,
         """\
-        k.py:5:15: A fixed-point variable (fixed(8, 3)) is not supported yet.
+        k.py:5:15: A fixed-point argument (fixed(8, 3)) is not supported yet.
             5 | def kernel(x: Fixed(8, 3)) -> int32:
               |               ^^^^^^^^^^^
-        help: use an integer and keep the scale yourself, or a float; for a Struct, one variable a field.""",
+        help: use an integer and keep the scale yourself, or a float; pass a Struct by its fields.""",
     ),
     (
         """
@@ -362,14 +406,42 @@ CASES = [
         """
         def kernel(A: int32[4]) -> int32:
             for i in range(4):
-                return A[i]
+                if A[i] > 0:
+                    return A[i]
+        """,
+        TypeMismatchError,
+        """\
+        k.py:5:5: Missing return statement: kernel says it returns i32.
+            5 | def kernel(A: int32[4]) -> int32:
+              |     ^^^^^^
+        help: return the value on the last line, or drop the `->`.""",
+    ),
+    (
+        """
+        def kernel(A: int32[4]) -> int32:
+            return A[0]
+            A[0] = 1
         """,
         UnsupportedSyntaxError,
         """\
-        k.py:7:9: return inside a loop or an if is not supported.
-            7 |         return A[i]
-              |         ^^^^^^^^^^^
-        help: store the result in a variable and return it on the last line.""",
+        k.py:7:5: This statement can never run: the function has returned.
+            7 |     A[0] = 1
+              |     ^^^^^^^^
+        help: return must be the last statement.""",
+    ),
+    (
+        """
+        def kernel(A: int32[4]):
+            for i in range(4):
+                with allo.meta_for(2) as j:
+                    break
+        """,
+        UnsupportedSyntaxError,
+        """\
+        k.py:7:14: break, continue and return cannot leave a meta_for.
+            7 |         with allo.meta_for(2) as j:
+              |              ^^^^^^^^^^^^^^^^
+        help: guard the statements with an if.""",
     ),
     (
         """
@@ -423,7 +495,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("body", "kind", "message"), CASES)
+@pytest.mark.parametrize(("body", "kind", "message"), CASES, ids=range(len(CASES)))
 def test_message(body, kind, message, tmp_path):
     assert failing(body, kind, tmp_path=tmp_path) == textwrap.dedent(message)
 

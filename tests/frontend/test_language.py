@@ -128,6 +128,88 @@ def test_break_and_continue(limit):
     check(kernel, ints(8), limit)
 
 
+@pytest.mark.parametrize("wanted", [-1, 0, 3, 7, 100])
+def test_return_under_a_condition_and_from_a_loop(wanted):
+    def find(A: int32[8], x: int32) -> (int32, int32):
+        if x < 0:
+            return -1, 0
+        seen: int32 = 0
+        for i in range(8):
+            k: int32 = 0
+            while k < 2:
+                if A[i] == x:
+                    return i, seen
+                k += 1
+            seen += 1
+        if x > 50:
+            return 50, seen
+        return 99, seen
+
+    def kernel(A: int32[8], x: int32) -> int32:
+        a, b = find(A, x)
+        return a * 100 + b
+
+    def model(A, x):
+        if x < 0:
+            return -100
+        if x in A:
+            return list(A).index(x) * 101
+        return (50 if x > 50 else 99) * 100 + 8
+
+    check(kernel, np.array([5, 3, 9, 7, 3, 1, 2, 4], np.int32), wanted, model=model)
+
+
+def test_a_guarded_access_may_look_out_of_range():
+    def kernel(A: int32[8], B: int32[8]):
+        for i in range(8):
+            left: int32 = A[i - 1] if i > 0 else 0
+            if i < 7:
+                B[i] = left + A[i + 1]
+            else:
+                B[i] = left
+        for i in range(7):
+            B[i] += A[i + 1]
+
+    def model(A, B):
+        B[1:] = A[:-1]
+        B[0] = 0
+        B[:-1] += 2 * A[1:]
+
+    check(kernel, ints(8), ints(8), model=model)
+
+
+def test_both_branches_may_return_arrays():
+    def kernel(A: int32[4], up: int32) -> int32[4]:
+        if up > 0:
+            return A + 1
+        return A - 1
+
+    a = ints(4)
+    np.testing.assert_array_equal(run(kernel, a, 1), a + 1)
+    np.testing.assert_array_equal(run(kernel, a, 0), a - 1)
+
+
+def test_a_break_in_a_meta_branch_guards_what_follows():
+    def kernel(A: int32[8]) -> int32:
+        s: int32 = 0
+        for i in range(8):
+            with allo.meta_if(SIZE == 5):
+                if A[i] > 20:
+                    break
+            s += A[i]
+        return s
+
+    def model(A):
+        s = 0
+        for x in A:
+            if x > 20:
+                break
+            s += x
+        return s
+
+    check(kernel, ints(8), model=model)
+
+
 def test_slices_views_and_copies():
     def kernel(A: int32[3, 4]) -> int32[3, 4]:
         B: int32[3, 4] = WEIGHTS

@@ -1,6 +1,7 @@
 """The typing rules, pair by pair, against the worked tables of the language reference."""
 
 import itertools
+import pathlib
 
 import pytest
 
@@ -118,3 +119,9 @@ def test_a_table_prints_as_documentation():
     text = DEFAULT.document("*")
     assert text.splitlines()[0] == "| left \\ right | Int | UInt | Index | Fixed | UFixed | Float |"
     assert "| Int | Int(b1 + b2) | Int(b1 + b2) |" in text
+
+
+def test_the_documentation_shows_the_tables():
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "language.md").read_text()
+    for operator in ("+", "*", "/", "%", "<<", "&", "**"):
+        assert DEFAULT.document(operator) in text

@@ -50,7 +50,6 @@ def test_text_of_a_region():
         "  total_0(left, sums);\t// forkjoin.py:17",
         "  join_0(B, sums, right);\t// forkjoin.py:24",
         "}",
-        "",
     ]
     assert "allo_csim" not in code
 

@@ -244,6 +244,33 @@ def test_input_behind_an_output():
     np.testing.assert_array_equal(a, [0, 7, 2, 3])
 
 
+def test_untouched_array_behind_an_output_is_accepted():
+    body = """
+    %v = affine.load %b[0] : memref<4xi32>
+    affine.store %v, %a[1] : memref<4xi32>
+    return"""
+    params = "%b: memref<4xi32>,%a: memref<4xi32>,%unused: memref<4xi32>"
+    mod = build(module(function("top", params, body, ["i32"] * 3)), "vitis_hls")
+    a, b = np.arange(4, dtype=np.int32), np.arange(7, 11, dtype=np.int32)
+    mod(b, a, b)
+    np.testing.assert_array_equal(a, [0, 7, 2, 3])
+
+
+def test_only_the_top_has_c_linkage():
+    """A kernel may be called as a function of the C library is."""
+    inner = """
+    %v = affine.load %a[0] : memref<4xi32>
+    affine.store %v, %a[3] : memref<4xi32>
+    return"""
+    top = "call @index(%a) : (memref<4xi32>) -> ()\nreturn"
+    parts = [
+        function(n, "%a: memref<4xi32>", b, ["i32"]) for n, b in (("index", inner), ("top", top))
+    ]
+    a = np.arange(5, 9, dtype=np.int32)
+    build(module(*parts), "vitis_hls")(a)
+    np.testing.assert_array_equal(a, [5, 6, 7, 5])
+
+
 def test_top_without_ports():
     text = module("func.func @top() { return }")
     with pytest.raises(RuntimeError) as caught:

@@ -255,6 +255,12 @@ def test_fallback_can_be_forbidden(no_tool, where):
     )
 
 
+def test_implementation_has_no_open_road(no_tool):
+    with pytest.raises(ToolMissingError) as caught:
+        build(GEMM, "vivado_hls", "gemm", mode="impl")()
+    assert caught.value.message == "vivado_hls is not available; mode impl needs it."
+
+
 def test_open_road_by_the_verilog_compiler(no_tool):
     """No fake: Allo's Verilog, simulated."""
     mod = build(GEMM, "vitis_hls", "gemm", mode="cosim")

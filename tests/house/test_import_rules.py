@@ -36,7 +36,6 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "allo.dataflow": (*FACES, "allo.target", "allo.frontend", "allo.schedule"),
     "allo.backend": ("allo.dialects", "allo.target"),
     "allo.backend.sim": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
-    "allo.backend.synth": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
 }
 # Public names: what designs and the library may use.
 PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "allo.target")

@@ -45,6 +45,19 @@ def test_python_passes_the_programs_status_on(tmp_path: Path) -> None:
     assert run("python", "-c", "raise SystemExit(7)", cwd=tmp_path).returncode == 7
 
 
+def test_the_command_is_installed(tmp_path: Path) -> None:
+    run("setup", cwd=tmp_path)
+    done = subprocess.run(
+        [str(environment() / "bin" / "allo"), "version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=True,
+    )
+    assert done.stdout.startswith("allo ")
+
+
 def test_a_set_up_environment_is_left_alone(tmp_path: Path) -> None:
     run("setup", cwd=tmp_path)
     before = (environment() / "allo.stamp").stat().st_mtime_ns

@@ -50,3 +50,18 @@ def test_systolic_array_of_processes(M, K, N):
     s.build(target="simulator")(A, B, C)
     np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int))
     assert len([name for name in s.func_args if name.startswith("cell")]) >= 1
+
+
+def test_the_systolic_array_takes_forty_cycles():
+    s = df.customize(systolic_array, instantiate=[int8, int8, int32, 8, 8, 8])
+    schedule_systolic_array(s)
+    module = s.build(target="verilog")
+    A, B, C = int8s(8, 8), int8s(8, 8, seed=1), np.zeros((8, 8), np.int32)
+    module(A, B, C)
+    np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int))
+    assert module.cycles <= 40
+
+
+def test_softmax_in_verilog():
+    rows = nn.softmax_rows.default_schedule([float32, 8, 5])
+    assert_bits(rows, [floats(8, 5, scale=4.0)], [])

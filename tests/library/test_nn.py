@@ -210,7 +210,8 @@ def test_compose_refuses_the_wrong_instance_and_kernels_without_schedule():
 
 
 def test_the_published_table_of_schedules():
-    published = """systolic int8xint8_mat_vec linear2d linear3d relu2d relu3d relu4d softmax
-        log_softmax layer_norm GeLU conv2d maxpool2d avgpool2d batchnorm2d batchnorm1d_2d
+    published = """systolic packed_systolic packed_int8xint8_systolic int8xint8_mat_vec
+        linear2d linear3d relu2d relu3d relu4d softmax log_softmax
+        layer_norm GeLU conv2d maxpool2d avgpool2d batchnorm2d batchnorm1d_2d
         batchnorm1d_3d repeat_batch3d concat""".split()
     assert set(published) <= set(KERNEL_SCHEDULES)

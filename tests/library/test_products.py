@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.errors import CompileTimeError
 from allo.ir.types import float32, int8, int16, int32
 from allo.library import gemv, nn, systolic
 from tests.library.support import builds, floats, int8s
@@ -66,3 +67,42 @@ def test_packed_matrix_vector_product(P):
         out = np.zeros(D, np.int8)
         module(words, y, out)
         np.testing.assert_array_equal(out, expected)
+
+
+def packed(values: np.ndarray, axis: int, P: int, bits: int) -> np.ndarray:
+    """``P`` neighbours along an axis in one word, the first lowest."""
+    moved = np.moveaxis(values.astype(np.int64), axis, 0)
+    words = np.zeros((moved.shape[0] // P, *moved.shape[1:]), np.int64)
+    for p in range(P):
+        words |= (moved[p::P] & ((1 << bits) - 1)) << (bits * p)
+    dtype = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}[bits * P]
+    return np.ascontiguousarray(np.moveaxis(words, 0, axis).astype(dtype))
+
+
+@pytest.mark.parametrize("P", [1, 2])
+def test_packed_systolic(P):
+    M, K, N = 6, 5, 8
+    A, B = int8s(M, K), int8s(K, N)
+    expected = A.astype(np.int64) @ B.astype(np.int64)
+    for module in builds(systolic.packed_systolic, [int8, int8, int32, M, K, N, 4, 4, P]):
+        C = np.zeros((M // P, N), {1: np.int32, 2: np.int64}[P])
+        module(packed(A, 0, P, 8), packed(B, 1, P, 8), C)
+        np.testing.assert_array_equal(C, packed(expected, 0, P, 32))
+    for module in builds(systolic.packed_int8xint8_systolic, [M, K, N, 4, 4, P]):
+        C = np.zeros((M // P, N), {1: np.int8, 2: np.int16}[P])
+        module(packed(A, 0, P, 8), packed(B, 1, P, 8), C)
+        np.testing.assert_array_equal(C, packed(expected.astype(np.int8), 0, P, 8))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "template", "pattern"),
+    [
+        (systolic.packed_systolic, [int8, int8, int32, 6, 5, 8, 4, 4, 4], "4 does not divide 6"),
+        (gemv.int8xint8_mat_vec, [10, 7, 2], "2 does not divide 7"),
+        (nn.attention_decode, [float32, 3, 7, 8], "3 does not divide 8"),
+        (nn.RoPE, [float32, 2, 5, 6], "4 does not divide 6"),
+    ],
+)
+def test_a_parallelism_that_does_not_divide_is_refused(kernel, template, pattern):
+    with pytest.raises(CompileTimeError, match=pattern):
+        allo.customize(kernel, instantiate=template)

@@ -34,7 +34,7 @@ def random_array(element: str, declared: str, shape: tuple[int, ...], rng: Any) 
         exponent = rng.integers(-30, 30, shape)
         return np.ldexp(rng.standard_normal(shape), exponent).astype(FLOATS[element])
     width = 3 if element == "index" else element_width(element)
-    unsigned = declared.startswith("ui")
+    unsigned = declared.startswith("ui") or element == "index"
     bits = next(size for size in (8, 16, 32, 64) if width <= size)
     low, high = (0, (1 << width) - 1) if unsigned else (-(1 << width - 1), (1 << width - 1) - 1)
     kind = np.dtype(f"{'u' if unsigned else ''}int{bits}")

@@ -49,7 +49,7 @@ def test_gemm_without_partition_names_the_port():
 def test_a_short_row_names_the_recurrence():
     report = compile_design((DATA / "gemm_f32.mlir").read_text(), "gemm").report
     assert loop_called(report, "k*j.outer").limit == (
-        "II=4: C_row line 5 -> line 5 (gemm.py:5:9) through fadd_f32, latency 7, distance 2"
+        "II=3: C_row line 5 -> line 5 (gemm.py:5:9) through fadd_f32, latency 6, distance 2"
     )
 
 

@@ -7,7 +7,7 @@ import pytest
 from allo.dialects.partition import Partition
 from allo.errors import PartitionError, ScheduleError, UnknownHandleError
 from allo.schedule import MockBuffer, Schedule
-from tests.schedule.support import DATA, check_golden, count, kernel, refused, text
+from tests.schedule.support import DATA, check_golden, count, kernel, loops, refused, text
 from tests.schedule.test_more_primitives import assert_same
 
 
@@ -32,6 +32,25 @@ def test_buffer_at_reads_the_array_when_its_value_is_unknown():
     s.reorder("k", "j")
     s.buffer_at(s.C, "i")
     check_golden(s, "buffer_at_unknown")
+
+
+def test_buffer_at_copies_as_wide_as_the_unrolled_loop():
+    s = kernel("gemm")
+    s.split("j", 8)
+    s.reorder("k", "j.outer", "j.inner")
+    s.unroll("j.inner")
+    s.buffer_at(s.C, "i")
+    assert loops(s)[1:3] == ["j_init", "j_init.inner"] and loops(s)[-2:] == [
+        "j_back",
+        "j_back.inner",
+    ]
+    check_golden(s, "buffer_at_unrolled")
+    ragged = Schedule.from_text(small_gemm())
+    ragged.split("j", 5)
+    ragged.reorder("k", "j.outer", "j.inner")
+    ragged.unroll("j.inner")
+    ragged.buffer_at(ragged.C, "i")
+    assert_same(ragged, Schedule.from_text(small_gemm()))
 
 
 def test_buffer_at_keeps_a_fill_that_is_still_seen():

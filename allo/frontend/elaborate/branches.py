@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from allo.dialects.diagnostics import SourcePlace
+
 from .. import operations as ops
 from ..affine import Affine, constant
 from ..tree import AffineCondition, Binary, Const, If, Load, Store, Var
-from . import arrays, expressions, indexing, statements
+from . import arrays, indexing, statements
 from .context import FunctionContext
 
 Constraint = tuple[Affine, bool]
@@ -26,7 +28,7 @@ def if_statement(ctx: FunctionContext, node: ast.If) -> None:
 
 
 def _branch(ctx: FunctionContext, nodes: list[ast.stmt]) -> list:
-    with ctx.scope(), ctx.into([]) as block, ctx.conditional():
+    with ctx.scope(), ctx.into([]) as block, ctx.conditional(), ctx.guarded():
         statements.statements(ctx, nodes)
     return block
 
@@ -80,28 +82,32 @@ def _constraint(op: ast.cmpop, left: Affine, right: Affine) -> list[Constraint] 
     return None
 
 
-# --- break and continue ----------------------------------------------------------------------
-
-
-def may_leave(node: ast.AST) -> bool:
-    """Whether a statement may ``break`` or ``continue`` the loop around it."""
-    return bool(exits(node))
+# --- break, continue, early return -------------------------------------------------------------
 
 
 @lru_cache(maxsize=8192)
 def exits(node: ast.AST) -> frozenset[type]:
-    """The kinds of exits (Break, Continue) of the enclosing loop inside a statement."""
-    if isinstance(node, (ast.Break, ast.Continue)):
+    """How a statement may leave the block around it: Break and Continue, or Return."""
+    if isinstance(node, (ast.Break, ast.Continue, ast.Return)):
         return frozenset((type(node),))
+    if isinstance(node, (ast.For, ast.While)):
+        return body_exits(node.body) & {ast.Return}
     if not isinstance(node, (ast.If, ast.With)):
         return frozenset()
-    inside = [*node.body, *getattr(node, "orelse", ())]
-    return frozenset().union(*(exits(child) for child in inside))
+    return body_exits([*node.body, *getattr(node, "orelse", ())])
 
 
 def body_exits(nodes: list[ast.stmt]) -> frozenset[type]:
-    """The kinds of exits of a loop with this body."""
-    return frozenset().union(*(exits(node) for node in nodes))
+    """The kinds of exits in a block."""
+    return frozenset[type]().union(*(exits(node) for node in nodes))
+
+
+def flags_of(ctx: FunctionContext, nodes: list[ast.stmt]) -> list[Var]:
+    """The flags that tell whether these statements left the block around them."""
+    if not ctx.loop_exits:
+        return []
+    flags, kinds = ctx.loop_exits[-1], body_exits(nodes)
+    return [flag for kind, flag in flags.items() if kind in kinds]
 
 
 def new_flag(ctx: FunctionContext, name: str, node: ast.AST) -> Var:
@@ -114,30 +120,24 @@ def new_flag(ctx: FunctionContext, name: str, node: ast.AST) -> Var:
 
 def leave(ctx: FunctionContext, node: ast.Break | ast.Continue) -> None:
     """``break`` and ``continue`` set the loop's flag; what follows is guarded by it."""
-    if not ctx.loop_exits:
-        word = type(node).__name__.lower()
-        raise ctx.unsupported(node, f"{word!r} outside a loop.")
-    flags = ctx.loop_exits[-1]
+    flag = ctx.loop_exits[-1].get(type(node)) if ctx.loop_exits else None
     place = ctx.place(node)
-    flag = flags.get(type(node))
     if flag is None:
-        raise expressions.unsupported_node(ctx, node)
+        raise ctx.unsupported(node, f"{type(node).__name__.lower()} outside a loop.")
     ctx.emit(Store(place, flag, (), Const(ops.BOOL, place, 1)))
 
 
-def guard_rest(ctx: FunctionContext, node: ast.stmt, rest: list[ast.stmt]) -> None:
-    """The statements after one that may leave the loop run only if it did not."""
-    flags = ctx.loop_exits[-1] if ctx.loop_exits else {}
-    used = [flags[kind] for kind in sorted(exits(node), key=lambda k: k.__name__) if kind in flags]
-    if not used:
-        return
-    place = ctx.place(node)
-    with ctx.into([]) as block, ctx.conditional():
+def guard_rest(
+    ctx: FunctionContext, node: ast.stmt, flags: list[Var], rest: list[ast.stmt]
+) -> None:
+    """The statements behind one that may leave the block run only if it did not."""
+    with ctx.into([]) as block, ctx.conditional(), ctx.guarded():
         statements.statements(ctx, rest)
-    ctx.emit(If(place, none_set(used, place), block, []))
+    place = ctx.place(node)
+    ctx.emit(If(place, none_set(flags, place), block, []))
 
 
-def none_set(flags: list[Var], place) -> Binary:
+def none_set(flags: list[Var], place: SourcePlace) -> Binary:
     """That no flag is set, as one bit."""
     total = None
     for flag in flags:

@@ -17,7 +17,7 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType
+from allo.dialects.types import AlloType, Struct
 
 from ..affine import Affine
 from ..capture import MISSING, Names
@@ -70,7 +70,20 @@ class StreamBinding:
     place: SourcePlace
 
 
-Binding = Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding
+@dataclass(slots=True, eq=False)
+class StructBinding:
+    """A Struct variable, or an array of Structs: one variable a field."""
+
+    name: str
+    dtype: Struct
+    shape: tuple[int | None, ...]
+    fields: dict[str, Var]
+    place: SourcePlace
+
+
+Binding = (
+    Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding | StructBinding
+)
 
 
 @dataclass(slots=True)
@@ -94,6 +107,7 @@ class ModuleContext:
     stateful_counts: dict[str, int] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
     share: bool | None = None
+    places: dict[ast.AST, SourcePlace] = field(default_factory=dict)
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""
@@ -135,18 +149,24 @@ class FunctionContext:
         self.block: list[Stmt] = function.body
         self.nests = 0
         self.returned: Any = None
+        self.early: Any = None
         self.depth = 0
+        self.guards = 0
         self.loop_exits: list[Any] = []
         self.symbols: dict[ScalarArg, Symbol] = {}
         self.pid: tuple[int, ...] | None = info.pid
         self.region: Any = None
         self.kernel: Any = None
-        self.evaluator = ConstantEvaluator(self.constant_name, source.place, self._pid_call)
+        self.evaluator = ConstantEvaluator(self.constant_name, self.place, self._pid_call)
 
     # --- places and errors -----------------------------------------------------------
 
     def place(self, node: ast.AST) -> SourcePlace:
-        return self.source.place(node)
+        """The range of a node in the user's file."""
+        found = self.module.places.get(node)
+        if found is None:
+            found = self.module.places[node] = self.source.place(node)
+        return found
 
     def unsupported(self, node: ast.AST, why: str, help: str | None = None) -> AlloError:
         """The error for syntax without a meaning in a kernel."""
@@ -162,7 +182,7 @@ class FunctionContext:
             yield
         finally:
             for name, binding in self.scopes.pop().items():
-                if isinstance(binding, (Var, IterBinding)):
+                if isinstance(binding, (Var, IterBinding, StructBinding)):
                     self.ended[name] = binding.place
 
     @contextmanager
@@ -182,6 +202,15 @@ class FunctionContext:
             yield
         finally:
             self.depth -= 1
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Inside, what is written may never be executed."""
+        self.guards += 1
+        try:
+            yield
+        finally:
+            self.guards -= 1
 
     def bind(self, name: str, binding: Binding) -> None:
         if name != "_":
@@ -247,6 +276,15 @@ class FunctionContext:
                     "kernel a parameter for it.",
                     notes=((f"{name} of the region", argument.place),),
                 )
+        outer = self.outer.find_own(name) if self.outer is not None else None
+        if isinstance(outer, (Var, ScalarArg)):
+            return UnknownNameError(
+                message,
+                place,
+                help=f"a nested function does not see the variables around it: pass {name} as an "
+                "argument.",
+                notes=((f"{name} of the function around it", outer.place),),
+            )
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
         near = difflib.get_close_matches(name, visible, n=1)
         if near:

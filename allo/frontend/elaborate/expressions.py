@@ -28,6 +28,7 @@ from .context import (
     IterBinding,
     NestedFunction,
     StreamBinding,
+    StructBinding,
 )
 
 BINARY_SYMBOLS: dict[type[ast.operator], str] = {
@@ -157,6 +158,13 @@ def _name(ctx: FunctionContext, node: ast.Name) -> Value:
         raise type_error(
             ctx, node, f"{node.id} is a stream.", f"use {node.id}.get() or {node.id}.put(value)."
         )
+    if isinstance(found, StructBinding):
+        raise type_error(
+            ctx,
+            node,
+            f"{node.id} is a Struct; it has no value as a whole here.",
+            f'read a field: {node.id}["{next(iter(found.fields))}"].',
+        )
     value = ctx.captured(node.id)
     if value is MISSING:
         raise ctx.unknown_name(node, node.id)
@@ -252,10 +260,10 @@ def apply_binary(
 
 
 def _matmul(ctx: FunctionContext, node: ast.BinOp) -> Value:
-    from . import tensors
+    from . import reductions
 
     lhs, rhs = ordered_pair(ctx, node.left, node.right)
-    return tensors.matmul(ctx, [lhs, rhs], ctx.place(node))
+    return reductions.matmul_operator(ctx, [lhs, rhs], ctx.place(node))
 
 
 def _unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:
@@ -306,14 +314,17 @@ def _compare_arrays(
 
 def _bool(ctx: FunctionContext, node: ast.BoolOp) -> Value:
     op = "and" if isinstance(node.op, ast.And) else "or"
-    values = [scalar(ctx, part) for part in node.values]
+    values = [scalar(ctx, node.values[0])]
+    with ctx.guarded():
+        values += [scalar(ctx, part) for part in node.values[1:]]
     return ops.logic(ctx.rules, op, values, ctx.place(node))
 
 
 def _ifexp(ctx: FunctionContext, node: ast.IfExp) -> Value:
     condition = scalar(ctx, node.test)
     place = ctx.place(node)
-    then, other = ordered_pair(ctx, node.body, node.orelse)
+    with ctx.guarded():
+        then, other = ordered_pair(ctx, node.body, node.orelse)
     if isinstance(then, ArrayValue) or isinstance(other, ArrayValue):
         bit = condition if isinstance(condition, Const) else arrays.compute_once(ctx, condition)
         return arrays.elementwise(

@@ -19,22 +19,18 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Int
 
-from .. import operations as ops
 from ..capture import Names, unwrap
 from ..kernel_module import FunctionInfo, ValueInfo
 from ..source import Source, source_of
 from ..tree import (
     ArgValue,
-    Expr,
     Function,
-    Return,
     ScalarArg,
     Store,
     Var,
 )
-from . import arrays, expressions, regions, statements
+from . import arrays, regions, returns, statements
 from .annotations import declared, parse_string
-from .arrays import ArrayValue, View
 from .context import ConstBinding, FunctionContext, ModuleContext, NestedFunction
 
 
@@ -271,7 +267,7 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             place,
             help="make it a template parameter.",
         )
-    statements.refuse_storage(said)
+    statements.refuse_storage(said, "argument")
     shape = said.shape
     ctx.info.args.append(
         ValueInfo(argument.arg, said.dtype, shape, said.memory, said.layout, place)
@@ -336,7 +332,7 @@ def _results(ctx: FunctionContext) -> None:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     for part in parts:
         said = declared(ctx, part)
-        statements.refuse_storage(said)
+        statements.refuse_storage(said, "result")
         if None in said.shape:
             raise ShapeMismatchError(
                 "A result cannot have a dynamic extent.",
@@ -354,106 +350,9 @@ def _results(ctx: FunctionContext) -> None:
 
 def _body(ctx: FunctionContext) -> None:
     with ctx.scope():
+        returns.prepare(ctx)
         statements.statements(ctx, ctx.source.tree.body)
-    if ctx.returned is not None:
-        return
-    if ctx.info.results:
-        raise TypeMismatchError(
-            f"Missing return statement: {ctx.info.origin} says it returns {_shown_results(ctx)}.",
-            ctx.source.header(),
-            help="return the value on the last line, or drop the `->`.",
-        )
-    ctx.function.body.append(Return(ctx.source.header(), ()))
-
-
-def _shown_results(ctx: FunctionContext) -> str:
-    return ", ".join(statements.show_type(r.dtype, r.shape) for r in ctx.info.results)
-
-
-def return_statement(ctx: FunctionContext, node: ast.Return) -> None:
-    """``return``: the last statement of the function, or inside a taken meta_if."""
-    place = ctx.place(node)
-    if ctx.depth:
-        raise ctx.unsupported(
-            node,
-            "return inside a loop or an if is not supported.",
-            "store the result in a variable and return it on the last line.",
-        )
-    ctx.returned = node
-    wanted = ctx.function.results
-    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
-        if wanted:
-            raise TypeMismatchError(
-                f"Mismatch in function signature: {ctx.info.origin} must return "
-                f"{_shown_results(ctx)}.",
-                place,
-            )
-        ctx.emit(Return(place, ()))
-        return
-    if not wanted:
-        raise TypeMismatchError(
-            "Return value should have a dtype in function signature.",
-            place,
-            help="write `-> type` behind the arguments.",
-        )
-    values = _returned_values(ctx, node.value, len(wanted))
-    if len(values) != len(wanted):
-        raise TypeMismatchError(
-            f"{ctx.info.origin} returns {len(values)} values, but its signature says {len(wanted)}.",
-            place,
-        )
-    taken: list[Expr | Var] = []
-    for value, (dtype, shape) in zip(values, wanted, strict=True):
-        taken.append(_result(ctx, value, dtype, shape, taken, place))
-    ctx.emit(Return(place, tuple(taken)))
-
-
-def _returned_values(ctx: FunctionContext, node: ast.expr, count: int) -> list[Any]:
-    from . import calls
-
-    if isinstance(node, ast.Tuple):
-        return [expressions.expression(ctx, part) for part in node.elts]
-    if count > 1 and isinstance(node, ast.Call):
-        return calls.call_values(ctx, node)
-    return [expressions.expression(ctx, node)]
-
-
-def _result(
-    ctx: FunctionContext,
-    value: Any,
-    dtype: AlloType,
-    shape: tuple[int | None, ...],
-    taken: list[Expr | Var],
-    place: SourcePlace,
-) -> Expr | Var:
-    if not shape:
-        if isinstance(value, ArrayValue):
-            raise ShapeMismatchError(
-                f"{ctx.info.origin} returns a scalar, not an array of shape "
-                f"{arrays.show(value.shape)}.",
-                place,
-            )
-        return ops.cast(value, dtype, place)
-    if not isinstance(value, ArrayValue):
-        raise ShapeMismatchError(
-            f"{ctx.info.origin} returns an array of shape {arrays.show(shape)}, not a scalar.",
-            place,
-        )
-    if value.shape != shape:
-        raise ShapeMismatchError(
-            f"{ctx.info.origin} returns {statements.show_type(dtype, shape)}, but this array has "
-            f"shape {arrays.show(value.shape)}.",
-            place,
-        )
-    if (
-        isinstance(value, View)
-        and value.is_whole
-        and value.var.kind in ("local", "result")
-        and value.dtype == dtype
-        and value.var not in taken
-    ):
-        return value.var
-    return arrays.fresh_copy(ctx, value, "result", dtype)
+        returns.finish(ctx)
 
 
 def top_values(instantiate: Sequence[Any] | None) -> tuple[tuple[Any, ...], str | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
@@ -10,7 +11,7 @@ from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownName
 from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
-from ..tree import Const, Expr, For, If, Iter, Subscript, While
+from ..tree import Const, Expr, For, If, Iter, Subscript, Var, While
 from . import branches, indexing, statements
 from .context import FunctionContext, IterBinding
 
@@ -220,9 +221,7 @@ def _nest(
         place.file, node.lineno, ctx.place(node).col, place.end_line, ctx.place(node.iter).end_col
     )
     stop = branches.body_exits(node.body)
-    flags = {}
-    if ast.Break in stop:
-        flags[ast.Break] = branches.new_flag(ctx, f"{shown}_break", node.target)
+    flags = _flags(ctx, stop, f"{shown}_break", node.target)
     block = ctx.block
     with ctx.scope():
         for depth, counter in enumerate(counters):
@@ -243,7 +242,7 @@ def _loop(
     affine = all(indexing.is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
     return For(
         place,
-        Iter(counter.name, affine, place),
+        Iter(counter.name, affine, place, _span(counter)),
         counter.lower,
         counter.upper,
         counter.step,
@@ -255,6 +254,17 @@ def _loop(
     )
 
 
+def _span(counter: Counter) -> tuple[int, int] | None:
+    """The counter's least and greatest value, where constants bound it and it runs at all."""
+    parts = (*counter.lower, *counter.upper, counter.step)
+    if not all(isinstance(p, Affine) and p.is_constant for p in parts):
+        return None
+    lower = max(p.const for p in counter.lower)  # type: ignore[union-attr]
+    upper = min(p.const for p in counter.upper)  # type: ignore[union-attr]
+    steps = range(lower, upper, counter.step.const)  # type: ignore[union-attr]
+    return (steps[0], steps[-1]) if steps else None
+
+
 def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
     value = of_atom(it)
     if counter.reversed_from is not None:
@@ -262,22 +272,36 @@ def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
     ctx.bind(counter.name, IterBinding(value, it.place))
 
 
+Flags = dict[type, Var]
+
+
+def _flags(ctx: FunctionContext, stop: frozenset[type], name: str, node: ast.AST) -> Flags:
+    """The flags that end a loop: its own for ``break``, the function's for ``return``."""
+    flags: Flags = {}
+    if ast.Break in stop:
+        flags[ast.Break] = branches.new_flag(ctx, name, node)
+    if ast.Return in stop and ctx.early is not None:
+        flags[ast.Return] = ctx.early.flag
+    return flags
+
+
 def _body(
-    ctx: FunctionContext, node: ast.For | ast.While, stop: frozenset[type], flags: dict
+    ctx: FunctionContext, node: ast.For | ast.While, stop: frozenset[type], flags: Flags
 ) -> None:
-    """The body in a scope of its own, guarded by the break flag, with a fresh continue flag."""
+    """The body in a scope of its own; that of a ``for`` runs only while no flag is set."""
     place = ctx.place(node)
-    guarded = isinstance(node, ast.For) and ast.Break in stop
+    guarded = isinstance(node, ast.For) and bool(flags)
     target = [] if guarded else ctx.block
     inner = dict(flags)
     ctx.loop_exits.append(inner)
-    with ctx.scope(), ctx.into(target):
+    certain = isinstance(node, ast.For) and not flags
+    with ctx.scope(), ctx.into(target), nullcontext() if certain else ctx.guarded():
         if ast.Continue in stop:
             inner[ast.Continue] = branches.new_flag(ctx, "skip", node)
         statements.statements(ctx, node.body)
     ctx.loop_exits.pop()
     if guarded:
-        ctx.emit(If(place, branches.none_set([flags[ast.Break]], place), target, []))
+        ctx.emit(If(place, branches.none_set(list(flags.values()), place), target, []))
 
 
 def while_loop(ctx: FunctionContext, node: ast.While) -> None:
@@ -286,14 +310,12 @@ def while_loop(ctx: FunctionContext, node: ast.While) -> None:
         raise ctx.unsupported(node.orelse[0], "A loop has no else.", "use a flag variable.")
     stop = branches.body_exits(node.body)
     place = ctx.place(node.test)
-    flags = {}
-    if ast.Break in stop:
-        flags[ast.Break] = branches.new_flag(ctx, "while_break", node.test)
+    flags = _flags(ctx, stop, "while_break", node.test)
     with ctx.into([]) as prelude:
         test: Expr = statements.condition(ctx, node.test)
         if flags:
             test = ops.logic(
-                ctx.rules, "and", [branches.none_set([flags[ast.Break]], place), test], place
+                ctx.rules, "and", [branches.none_set(list(flags.values()), place), test], place
             )
             test = ops.truth(test)
     with ctx.scope(), ctx.into([]) as body, ctx.conditional():

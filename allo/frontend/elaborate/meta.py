@@ -6,7 +6,7 @@ import ast
 
 from allo.dialects.diagnostics import CompileTimeError
 
-from . import expressions, statements
+from . import branches, expressions, statements
 from .context import ConstBinding, FunctionContext, as_int
 
 _BRANCHES = ("meta_if", "meta_elif", "meta_else")
@@ -82,6 +82,12 @@ def with_statement(ctx: FunctionContext, node: ast.With) -> None:
         )
     if not 1 <= len(call.args) <= 3:
         raise ctx.unsupported(call, "meta_for takes one to three arguments.")
+    if branches.body_exits(node.body):
+        raise ctx.unsupported(
+            node.items[0].context_expr,
+            "break, continue and return cannot leave a meta_for.",
+            "guard the statements with an if.",
+        )
     bounds = [ctx.constant(a, "A bound of meta_for") for a in call.args]
     numbers = [as_int(b) for b in bounds]
     if None in numbers:

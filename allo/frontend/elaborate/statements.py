@@ -24,11 +24,14 @@ from . import (
     branches,
     calls,
     expressions,
-    functions,
     globals_,
+    kernel_calls,
     loops,
     meta,
+    regions,
+    returns,
     streams,
+    structs,
     subscripts,
 )
 from .annotations import Declared, declared
@@ -40,14 +43,15 @@ def statements(ctx: FunctionContext, nodes: list[ast.stmt]) -> None:
     """Elaborate a block."""
     position = 0
     while position < len(nodes):
-        node = nodes[position]
-        if meta.is_meta_branch(node):
+        start = position
+        if meta.is_meta_branch(nodes[position]):
             position = meta.branch_chain(ctx, nodes, position)
-            continue
-        statement(ctx, node)
-        position += 1
-        if branches.may_leave(node) and position < len(nodes):
-            branches.guard_rest(ctx, node, nodes[position:])
+        else:
+            statement(ctx, nodes[position])
+            position += 1
+        left = branches.flags_of(ctx, nodes[start:position])
+        if left and position < len(nodes):
+            branches.guard_rest(ctx, nodes[start], left, nodes[position:])
             return
 
 
@@ -76,11 +80,13 @@ def _declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
     said = declared(ctx, node.annotation)
     _check_redeclaration(ctx, node.target, said)
     if isinstance(said.dtype, Stream):
-        streams.declare(ctx, node, name, said)
+        regions.declare_stream(ctx, node, name, said)
     elif said.dtype.constexpr:
         _constexpr(ctx, node, name, said)
     elif said.stateful or said.dtype.stateful:
         _stateful(ctx, node, name, said)
+    elif isinstance(said.dtype, Struct):
+        structs.declare(ctx, node, name, said)
     else:
         _variable(ctx, node, name, said)
 
@@ -105,15 +111,14 @@ def show_type(dtype: Any, shape: tuple[int | None, ...]) -> str:
     return f"{dtype}{arrays.show(shape)}" if shape else f"{dtype}"
 
 
-def refuse_storage(said: Declared) -> None:
+def refuse_storage(said: Declared, what: str = "variable") -> None:
     """Refuse variables of types that have no support yet."""
     if isinstance(said.dtype, (Fixed, UFixed, Struct)):
         kind = "Struct" if isinstance(said.dtype, Struct) else "fixed-point"
         raise TypeMismatchError(
-            f"A {kind} variable ({said.dtype}) is not supported yet.",
+            f"A {kind} {what} ({said.dtype}) is not supported yet.",
             said.place,
-            help="use an integer and keep the scale yourself, or a float; for a Struct, one "
-            "variable a field.",
+            help="use an integer and keep the scale yourself, or a float; pass a Struct by its fields.",
         )
 
 
@@ -189,7 +194,7 @@ def _initialise(
     place = ctx.place(node)
     if _is_fresh(value, said):
         assert isinstance(value, View)
-        calls.rename_result(value.var, name)
+        kernel_calls.rename_result(value.var, name)
         ctx.bind(name, value.var)
         return
     var = _declare(ctx, name, said, node)
@@ -255,18 +260,15 @@ def _assign(ctx: FunctionContext, node: ast.Assign) -> None:
             _assign_one(ctx, goal, value, ctx.place(node))
         return
     goal = node.targets[0]
+    if structs.assign(ctx, goal, node.value, ctx.place(node)):
+        return
     if isinstance(goal, (ast.Tuple, ast.List)):
         _assign_tuple(ctx, node, goal.elts)
         return
     if isinstance(goal, ast.Name) and ctx.find_own(goal.id) is None:
         _bind_new(ctx, goal, expressions.expression(ctx, node.value), ctx.place(node))
         return
-    mark = len(ctx.block)
-    value = expressions.expression(ctx, node.value)
-    if isinstance(value, ArrayValue) or len(ctx.block) == mark:
-        _assign_one(ctx, goal, value, ctx.place(node))
-        return
-    _assign_one(ctx, goal, value, ctx.place(node))
+    _assign_one(ctx, goal, expressions.expression(ctx, node.value), ctx.place(node))
 
 
 def _assign_one(ctx: FunctionContext, goal: ast.expr, value: Value, place: SourcePlace) -> None:
@@ -304,7 +306,7 @@ def _bind_new(ctx: FunctionContext, goal: ast.Name, value: Value, place: SourceP
     if isinstance(value, ArrayValue):
         if _is_fresh(value, None):
             assert isinstance(value, View)
-            calls.rename_result(value.var, goal.id)
+            kernel_calls.rename_result(value.var, goal.id)
             ctx.bind(goal.id, value.var)
             return
         ctx.bind(goal.id, arrays.fresh_copy(ctx, value, goal.id, value.dtype))
@@ -390,11 +392,11 @@ def _pass(ctx: FunctionContext, node: ast.Pass) -> None:
 
 
 def _return(ctx: FunctionContext, node: ast.Return) -> None:
-    functions.return_statement(ctx, node)
+    returns.return_statement(ctx, node)
 
 
 def _function(ctx: FunctionContext, node: ast.FunctionDef) -> None:
-    if streams.kernel_definition(ctx, node):
+    if regions.kernel_definition(ctx, node):
         return
     if node.decorator_list:
         raise ctx.unsupported(

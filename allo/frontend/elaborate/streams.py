@@ -16,13 +16,10 @@ from allo.dialects.types import Stream
 from .. import operations as ops
 from ..affine import constant
 from ..tree import Const, Declare, Expr, Get, IndexValue, Put, Store, StreamGet, StreamRef, Var
-from ..tree import View as TreeView
-from . import arrays, calls, expressions
+from . import arrays, expressions
 from .arrays import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, StreamBinding, as_int
-from .regions import declare_stream, kernel_definition
 
-declare = declare_stream
 OPERATIONS = ("put", "get")
 _MISSING_OPERATIONS = ("try_put", "try_get", "empty", "full", "peek")
 
@@ -223,13 +220,9 @@ def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) ->
     ctx.emit(Put(place, fifo, _block(ctx, value)))
 
 
-def _block(ctx: FunctionContext, value: ArrayValue) -> Var | TreeView:
-    if isinstance(value, View):
-        if value.is_whole:
-            return value.var
-        if calls.in_order(value):
-            return calls.tree_view(value, len(value.shape))
-    return arrays.fresh_copy(ctx, value, "block", value.dtype)
+def _block(ctx: FunctionContext, value: ArrayValue) -> Var:
+    """The array put: a variable as it is, a part or an expression as a copy."""
+    return arrays.materialize(ctx, value, "block")
 
 
 def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
@@ -334,7 +327,8 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
     ctx.emit(Declare(place, var))
     for position, fifo in enumerate(fifos):
         if first.shape:
-            ctx.emit(Get(place, fifo, _part(var, position, place)))
+            block = _get(ctx, fifo, place)
+            arrays.store(ctx, _part(var, position, place), block, place)
             continue
         statement = Get(place, fifo)
         ctx.emit(statement)
@@ -344,10 +338,14 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
     return arrays.whole(var, place)
 
 
-def _part(var: Var, position: int, place: SourcePlace) -> TreeView:
-    rank = len(var.shape)
-    offsets = (constant(position), *[constant(0)] * (rank - 1))
-    return TreeView(var, offsets, (None, *var.shape[1:]), (1,) * rank, place)
+def _part(var: Var, position: int, place: SourcePlace) -> View:
+    """``var[position]``."""
+    rest = var.shape[1:]
+    selectors: tuple[arrays.At | arrays.Along, ...] = (
+        arrays.At(constant(position)),
+        *(arrays.Along(constant(0), 1, axis) for axis in range(len(rest))),
+    )
+    return View(var, selectors, tuple(d or 0 for d in rest), place)
 
 
 def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
@@ -369,10 +367,7 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
     place = ctx.place(node)
     for position, fifo in enumerate(fifos):
         if wanted[1:]:
-            ctx.emit(Put(place, fifo, _part(source, position, place)))
+            ctx.emit(Put(place, fifo, _block(ctx, _part(source, position, place))))
             continue
         element = arrays.whole(source, place).element((constant(position),))
         ctx.emit(Put(place, fifo, element))
-
-
-__all__ = ["assign_pid", "declare", "is_get_pid", "kernel_definition", "method", "put_statement"]

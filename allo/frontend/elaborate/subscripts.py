@@ -13,7 +13,7 @@ from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
 from ..tree import Bitcast, Const, Expr, Load, Store, Subscript, Var
-from . import arrays, expressions, indexing
+from . import arrays, expressions, indexing, structs
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
 
@@ -24,6 +24,10 @@ def read(ctx: FunctionContext, node: ast.Subscript) -> Value:
     if value is not MISSING:
         return expressions.captured_value(ctx, node, ast.unparse(node), value)
     base, items = _flatten(node)
+    field = structs.field_of(ctx, base, items)
+    if field is not None:
+        owner, items = expressions.variable(field[0], ctx.place(node)), field[1]
+        return _select(ctx, owner, items, ctx.place(node)) if items else owner
     owner = expressions.expression(ctx, base)
     return _select(ctx, owner, items, ctx.place(node))
 
@@ -103,7 +107,25 @@ def _choose(ctx: FunctionContext, item: ast.expr | None, owner: View, axis: int)
     position = indexing.subscript(ctx, item)
     if isinstance(position, Affine) and position.is_constant and extent >= 0:
         return constant(_in_range(ctx, item, position.const, extent, owner.var.name))
+    if isinstance(position, Affine) and extent >= 0 and not ctx.guards:
+        _check_reach(ctx, item, position, extent, owner.var.name)
     return position
+
+
+def _check_reach(
+    ctx: FunctionContext, node: ast.expr, position: Affine, extent: int, name: str
+) -> None:
+    """Refuse a subscript that surely leaves the array in some iteration."""
+    span = position.span()
+    if span is None or (span[0] >= 0 and span[1] < extent):
+        return
+    reached = span[1] if span[1] >= extent else span[0]
+    raise ShapeMismatchError(
+        f"Index out of range: {ast.unparse(node)} reaches {reached} for a dimension of extent "
+        f"{extent} of {name}.",
+        ctx.place(node),
+        help="shorten the loop, or guard the access with an if.",
+    )
 
 
 def _in_range(ctx: FunctionContext, node: ast.expr, position: int, extent: int, name: str) -> int:
@@ -293,7 +315,13 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
             node, f"{ast.unparse(node)} cannot be assigned to.", "assign to a name or an element."
         )
     base, items = _flatten(node)
-    var = _target_variable(ctx, base)
+    field = structs.field_of(ctx, base, items)
+    if field is not None:
+        var, items = field
+        if not items:
+            return whole_target(var, place)
+    else:
+        var = _target_variable(ctx, base)
     view, rest = _view(ctx, arrays.whole(var, place), items, place)
     if view.shape != ():
         return view

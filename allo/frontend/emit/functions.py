@@ -370,10 +370,7 @@ class FunctionEmitter:
     def _put(self, statement: Put) -> None:
         value = self.value
         item = statement.value
-        if isinstance(item, View):
-            operand = self.view(item)
-        else:
-            operand = value.values[item] if isinstance(item, Var) else value.emit(item)
+        operand = value.values[item] if isinstance(item, Var) else value.emit(item)
         stream = value.values[statement.stream]
         value.op("allo.put", [], [stream, operand], statement.place)
 
@@ -387,9 +384,7 @@ class FunctionEmitter:
                 "allo.get", self.types.scalar(dtype.dtype), [stream], statement.place
             )
             return
-        into = statement.into
-        target = self.view(into) if isinstance(into, View) else value.values[into]
-        value.op("allo.get_block", [], [stream, target], statement.place)
+        value.op("allo.get_block", [], [stream, value.values[statement.into]], statement.place)
 
     def _effect(self, statement: Effect) -> None:
         value = self.value

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import allo
-from allo.ir.types import index, int32
+from allo.ir.types import ConstExpr, index, int32
 
-from .._defaults import scheduled_by
-from ..systolic import systolic
+from .._checks import quotient
+from .._defaults import pipeline_innermost, scheduled_by
+from ..tiles import systolic
 from .softmax import softmax
 
 
@@ -15,6 +16,7 @@ def scaled_dot_product_attention[Ty, H: int32, L: int32, D: int32, M0: int32, M1
     Q: Ty[L, D], K: Ty[L, D], V: Ty[L, D]
 ) -> Ty[L, D]:
     """For each of ``H`` heads ``softmax(Q Kᵀ) V`` (no scaling), on systolic tiles of M0 × M1."""
+    _width: ConstExpr[int32] = quotient(D, H)
     Z: Ty[L, D]
     for h in range(H):
         q: Ty[L, D // H]
@@ -41,6 +43,7 @@ def attention_decode[Ty, H: int32, T: int32, D: int32](
 
     ``H`` heads of ``D // H``; scores are scaled by ``1 / sqrt(D // H)``.
     """
+    _width: ConstExpr[int32] = quotient(D, H)
     Z: Ty[D]
     score: Ty[H, T]
     highest: Ty[H]
@@ -48,12 +51,12 @@ def attention_decode[Ty, H: int32, T: int32, D: int32](
     mixed: Ty[D]
     width: Ty = D // H
     scale: Ty = 1.0 / allo.sqrt(width)
-    for t in range(length, name="score"):
-        for h in range(H):
-            acc: Ty = 0
-            for j in allo.reduction(D // H):
-                acc += q[h * (D // H) + j] * K[t, h * (D // H) + j]
-            score[h, t] = acc * scale
+    for t0, h0 in allo.grid(length, H, name="score_init"):
+        score[h0, t0] = 0
+    for t, j, h in allo.grid(length, D // H, H, name="score"):
+        score[h, t] += q[h * (D // H) + j] * K[t, h * (D // H) + j]
+    for t, h in allo.grid(length, H, name="score_scale"):
+        score[h, t] = score[h, t] * scale
     for h0 in range(H, name="head_init"):
         highest[h0] = score[h0, 0]
         total[h0] = 0
@@ -96,6 +99,7 @@ def RoPE[Ty, H: int32, L: int32, D: int32](
     X: Ty[L, D], cos: Ty[L, D // H // 2], sin: Ty[L, D // H // 2]
 ) -> Ty[L, D]:
     """Rotary position embedding of each head, its two halves forming the pairs."""
+    _pairs: ConstExpr[int32] = quotient(D, 2 * H)
     Z: Ty[L, D]
     for i, h, j in allo.grid(L, H, D // H // 2, name="rope"):
         a: Ty = X[i, h * (D // H) + j]
@@ -106,14 +110,8 @@ def RoPE[Ty, H: int32, L: int32, D: int32](
 
 
 def schedule_attention_decode(s):
-    """Pipeline the inner loop of every nest."""
-    loops = s.get_loops(s.top_func_name)
-    s.pipeline(loops["score"]["j"])
-    s.pipeline(loops["head_max"]["h"])
-    s.pipeline(loops["exp_sum"]["h"])
-    s.pipeline(loops["mix"]["j"])
-    s.pipeline(loops["update"]["j"])
-    return s
+    """Pipeline the innermost loop of every nest; heads run side by side, so sums do not wait."""
+    return pipeline_innermost(s)
 
 
 scheduled_by(attention_decode, schedule_attention_decode)

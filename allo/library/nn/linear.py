@@ -18,10 +18,8 @@ def linear2d[TyX, TyW, TyO, M: int32, N: int32, K: int32](
     for i in range(M):
         for j_init in range(N):
             buf[j_init] = 0
-        for k in range(K):
-            x: TyX = X[i, k]
-            for j in range(N):
-                buf[j] += x * W[j, k]
+        for k, j in allo.grid(K, N, name="product"):
+            buf[j] += X[i, k] * W[j, k]
         for j_back in range(N):
             Z[i, j_back] = buf[j_back] + b[j_back]
     return Z
@@ -36,10 +34,8 @@ def linear3d[TyX, TyW, TyO, B: int32, L: int32, D: int32, M: int32](
     for i, r in allo.grid(B, L):
         for j_init in range(M):
             buf[j_init] = 0
-        for k in range(D):
-            x: TyX = X[i, r, k]
-            for j in range(M):
-                buf[j] += x * W[j, k]
+        for k, j in allo.grid(D, M, name="product"):
+            buf[j] += X[i, r, k] * W[j, k]
         for j_back in range(M):
             Z[i, r, j_back] = buf[j_back] + bias[j_back]
     return Z

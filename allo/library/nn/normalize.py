@@ -101,6 +101,8 @@ def schedule_layernorm(s):
         if name.endswith("_sum"):
             s.reorder(band["j"], band["i"])
             s.pipeline(band["i"])
+        elif name != "norm":
+            s.pipeline(next(loop for _, loop in band))
     s.pipeline(loops["norm"]["j"])
     return s
 

@@ -75,6 +75,9 @@ def schedule_softmax(s):
     for name in ("row_max", "exp_sum"):
         s.reorder(loops[name]["j"], loops[name]["i"])
         s.pipeline(loops[name]["i"])
+    for name, band in loops:
+        if name in ("row_init", "log_sum"):
+            s.pipeline(next(loop for _, loop in band))
     s.pipeline(loops["update"]["j"])
     return s
 

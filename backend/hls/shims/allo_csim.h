@@ -74,14 +74,14 @@ struct Assertion {
 struct Call {
   void (*body)(void **);
   void **arguments;
-  size_t stack_bytes;
+  size_t fiber_bytes;
   std::vector<Record> *blocked;
   Status status;
 };
 
 static void *enter(void *argument) {
   Call *call = (Call *)argument;
-  run_state().stack_bytes = call->stack_bytes;
+  run_state().stack_bytes = call->fiber_bytes;
   run_state().scheduler = nullptr;
   try {
     call->body(call->arguments);
@@ -100,12 +100,12 @@ static void *enter(void *argument) {
   return 0;
 }
 
-// Runs `body` on a thread whose stack holds the kernel's local arrays.
-static Status run(void (*body)(void **), void **arguments, size_t stack_bytes,
+// Runs `body` on a thread whose stack, and those of its processes, hold the kernel's local arrays.
+static Status run(void (*body)(void **), void **arguments, size_t stack_bytes, size_t fiber_bytes,
                   std::vector<Record> *blocked) {
   pthread_attr_t attributes;
   pthread_t thread;
-  Call call = {body, arguments, stack_bytes, blocked, DONE};
+  Call call = {body, arguments, fiber_bytes, blocked, DONE};
   if (pthread_attr_init(&attributes)) return NOT_STARTED;
   bool failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
                 pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);

@@ -11,6 +11,8 @@ from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
 from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit
+from allo.backend.rtl.float.remainder import remainder
+from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
 
 from .multiply import tiling_of
@@ -64,14 +66,26 @@ def _square_root(request: Request) -> Operator | None:
     return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), None))
 
 
+def _round(request: Request) -> Operator | None:
+    kind, mode = FORMATS.get(request.result_type), request.op.removeprefix("math.")
+    if kind is None:
+        return None
+    drawing = Drawing(f"f{mode}_{kind.name}", lambda a: round_to_integral(a, kind, mode))
+    return fitted(request, drawing)
+
+
+def _remainder(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None or kind.exponent > 8:
+        return None
+    return unit(request, Drawing(f"frem_{kind.name}", lambda a, b: remainder(a, b, kind)))
+
+
 def _cmpf(request: Request) -> Operator | None:
     kind = FORMATS.get(request.operand_types[0])
     if kind is None:
         return None
-    given = request.attributes["predicate"]
-    predicate = given if isinstance(given, str) else PREDICATES[int(given)]
-    if predicate not in PREDICATES:
-        raise KeyError(predicate)
+    predicate = request.predicate(PREDICATES)
     drawing = Drawing(f"fcmp_{predicate}_{kind.name}", lambda a, b: compare(a, b, kind, predicate))
     return fitted(request, drawing)
 
@@ -178,6 +192,8 @@ OPERATORS: dict[str, Builder] = {
     **dict.fromkeys(
         ("arith.minimumf", "arith.maximumf", "arith.minnumf", "arith.maxnumf"), _extremum
     ),
+    "arith.remf": _remainder,
+    **{f"math.{mode}": _round for mode in MODES},
     "arith.negf": _negf,
     "math.absf": _absf,
     "math.copysign": _copysign,

@@ -1,68 +1,105 @@
-"""exp and exp2 of float32, in integers alone: at most 1 ulp, subnormal results included."""
+"""exp and exp2 in integers alone: at most 1 ulp, subnormal results included."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from allo.dialects._mlir import ir
 
+from . import tables_f32, tables_f64
 from .bits import Bits, Emitter
-from .polynomial import evaluate
-from .single import FRACTION, INFINITY, NAN, Single, take_apart
-from .tables_f32 import EXP2, LOG2_OF_E
+from .operand import Operand, Shape, take_apart
+from .polynomial import PolynomialTable, evaluate
 
-POSITION = 27
-"""Fraction bits of the exponent of two."""
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """How a format computes ``2**t``.
+
+    Attributes:
+        position: fraction bits of t.
+        segments: bits of t that choose the polynomial.
+        table: ``2**f`` for f in [0, 1).
+        log2_of_e: with ``log_fraction`` fraction bits.
+        top: largest exponent field of an operand of exp that need not overflow.
+    """
+
+    position: int
+    segments: int
+    table: PolynomialTable
+    log2_of_e: int
+    log_fraction: int
+    top: int
+
+
+POWERS = {
+    "f32": Power(27, 4, tables_f32.EXP2, tables_f32.LOG2_OF_E, 33, 133),
+    "f64": Power(59, 5, tables_f64.EXP2, tables_f64.LOG2_OF_E, 68, 1032),
+}
 
 
 def expand_exp(emitter: Emitter, value: ir.Value) -> ir.Value:
-    """``e ** x`` as ``2 ** (x log2 e)``."""
+    """``e ** x`` as ``2 ** (x log2 e)``; two products, so that float32 stays below 64 bits."""
     operand = take_apart(emitter, value)
-    size = _fixed(operand, 133)
-    product = size.zext(70) * LOG2_OF_E
-    power = product.shr(33).zext(37)
-    return _finish(operand, power, 133).as_float("f32")
+    power = POWERS[operand.shape.name]
+    size = _fixed(operand, power, power.top)
+    half = power.log_fraction // 2
+    wide = size.width + power.log_fraction - half + 2
+    size = size.zext(wide)
+    high, low = divmod(power.log2_of_e, 1 << half)
+    product = size * high + (size * low).shr(half)
+    return _finish(operand, power, product.shr(power.log_fraction - half), power.top)
 
 
 def expand_exp2(emitter: Emitter, value: ir.Value) -> ir.Value:
     """``2 ** x``."""
     operand = take_apart(emitter, value)
-    return _finish(operand, _fixed(operand, 134).zext(37), 134).as_float("f32")
+    power = POWERS[operand.shape.name]
+    return _finish(operand, power, _fixed(operand, power, power.top + 1), power.top + 1)
 
 
-def _fixed(operand: Single, top: int) -> Bits:
-    """|x| with ``POSITION`` fraction bits, for exponent fields up to ``top``."""
-    left = top + POSITION - 150
-    width = FRACTION + 1 + left + 1
-    amount = (operand.emitter.constant(top, 32) - operand.exponent).umin(width - 1)
+def power_width(shape: Shape) -> int:
+    """Bits of the exponent that :func:`power_of_two` takes."""
+    return POWERS[shape.name].position + shape.width - shape.fraction + 1
+
+
+def _fixed(operand: Operand, power: Power, top: int) -> Bits:
+    """|x| with ``position`` fraction bits, for exponent fields up to ``top``."""
+    shape = operand.shape
+    left = top + power.position - shape.bias - shape.fraction
+    width = shape.fraction + 1 + left + 1
+    amount = (operand.constant(top) - operand.exponent).umin(width - 1)
     return operand.significand.zext(width).shl(left).shr(amount.zext(width))
 
 
-def _finish(operand: Single, power: Bits, top: int) -> Bits:
-    emitter = operand.emitter
-    signed = emitter.select(operand.negative, -power, power)
-    bits, overflow = power_of_two(signed)
-    zero, infinity = emitter.constant(0, 32), emitter.constant(INFINITY, 32)
-    limit = emitter.select(operand.negative, zero, infinity)
-    limit = emitter.select(operand.nan, emitter.constant(NAN, 32), limit)
+def _finish(operand: Operand, power: Power, size: Bits, top: int) -> ir.Value:
+    emitter, shape = operand.emitter, operand.shape
+    exponent = size.zext(power_width(shape))
+    signed = emitter.select(operand.negative, -exponent, exponent)
+    bits, overflow = power_of_two(signed, shape)
+    limit = emitter.select(operand.negative, operand.constant(0), operand.constant(shape.infinity))
+    limit = emitter.select(operand.nan, operand.constant(shape.nan), limit)
     outside = overflow | operand.exponent.is_("sgt", top)
-    return emitter.select(outside, limit, bits)
+    return emitter.select(outside, limit, bits).as_float(shape.name)
 
 
-def power_of_two(power: Bits) -> tuple[Bits, Bits]:
-    """Bits of ``2 ** power`` and whether it overflows.
+def power_of_two(exponent: Bits, shape: Shape) -> tuple[Bits, Bits]:
+    """Bits of ``2 ** exponent`` and whether it overflows.
 
     Args:
-        power: signed, ``POSITION`` fraction bits, at least -2**9.
+        exponent: signed, with the fraction bits of the format's :class:`Power`, in
+            ``power_width(shape)`` bits.
     """
-    whole = power.sar(POSITION).sext(32)
-    part = power.zext(POSITION)
-    segment = POSITION - 4
-    mantissa = evaluate(EXP2, part.field(segment, 4), part.zext(segment)).sext(32)
+    power = POWERS[shape.name]
+    whole = exponent.sar(power.position).sext(shape.width)
+    part = exponent.zext(power.position)
+    rest = power.position - power.segments
+    mantissa = evaluate(power.table, part.field(rest, power.segments), part.zext(rest))
 
     # Below the normal range the mantissa moves right under an exponent field that stays 0.
-    field = whole + 126
-    down = (-field).smax(0).umin(31)
-    rounded = (mantissa.shr(down) + (1 << EXP2.fraction - FRACTION - 1)).shr(
-        EXP2.fraction - FRACTION
-    )
-    bits = field.smax(0).shl(FRACTION) + rounded
-    return bits, field.is_("sge", 254)
+    field = whole + (shape.bias - 1)
+    down = (-field).smax(0).umin(shape.width - 1)
+    spare = power.table.fraction - shape.fraction
+    rounded = (mantissa.sext(shape.width).shr(down) + (1 << spare - 1)).shr(spare)
+    bits = field.smax(0).shl(shape.fraction) + rounded
+    return bits, field.is_("sge", 2 * shape.bias)

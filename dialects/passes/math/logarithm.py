@@ -1,4 +1,4 @@
-"""log, log2 and log10 of float32: at most 1 ulp, exact zero at 1.
+"""log, log2 and log10: at most 1 ulp, exact zero at 1.
 
 The operand is ``2**k (1 + f)`` with f in [-1/4, 1/2), so that nothing cancels; ``log(1 + f)`` is f,
 which is exact, times a polynomial.
@@ -10,61 +10,64 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 
+from . import tables_f32, tables_f64
 from .bits import Bits, Emitter
+from .operand import Operand, fixed_to_float, normalised, take_apart
 from .polynomial import PolynomialTable, evaluate
-from .single import (
-    FRACTION,
-    INFINITY,
-    NAN,
-    NEGATIVE_INFINITY,
-    Single,
-    fixed_to_single,
-    normalised,
-    take_apart,
-)
-from .tables_f32 import LN, LN_OF_2, LOG2, LOG10, LOG10_OF_2
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A base: the table of log(1 + f)/f, and log(2) with the fraction bits of the sum."""
+    """A base: the table of log(1 + f)/f, and log(2) with the fraction bits of the sum, which are
+    those of the table and ``fraction + 1`` of the format."""
 
     table: PolynomialTable
     log_of_2: int
 
 
-_SEGMENT = 19
+_SEGMENTS = 5
+_WIDTH = {"f32": 64, "f64": 128}
 BASES = {
-    "math.log": Base(LN, LN_OF_2),
-    "math.log2": Base(LOG2, 1 << 55),
-    "math.log10": Base(LOG10, LOG10_OF_2),
+    "f32": {
+        "math.log": Base(tables_f32.LN, tables_f32.LN_OF_2),
+        "math.log2": Base(tables_f32.LOG2, 1 << 55),
+        "math.log10": Base(tables_f32.LOG10, tables_f32.LOG10_OF_2),
+    },
+    "f64": {
+        "math.log": Base(tables_f64.LN, tables_f64.LN_OF_2),
+        "math.log2": Base(tables_f64.LOG2, 1 << 114),
+        "math.log10": Base(tables_f64.LOG10, tables_f64.LOG10_OF_2),
+    },
 }
 
 
 def expand_log(emitter: Emitter, value: ir.Value, op: str) -> ir.Value:
     """The logarithm that ``op`` names."""
-    base = BASES[op]
     operand = take_apart(emitter, value)
-    total = fixed_log(operand, base.table, base.log_of_2, 64)
-    bits = fixed_to_single(total, base.table.fraction + FRACTION + 1)
+    shape = operand.shape
+    base = BASES[shape.name][op]
+    total = fixed_log(operand, base, _WIDTH[shape.name])
+    bits = fixed_to_float(total, base.table.fraction + shape.fraction + 1, shape)
 
-    nan, infinity = emitter.constant(NAN, 32), emitter.constant(INFINITY, 32)
-    limit = emitter.select(operand.bits.is_("eq", INFINITY), infinity, nan)
-    bottom = emitter.constant(NEGATIVE_INFINITY, 32)
+    infinity = operand.constant(shape.infinity)
+    infinite = operand.bits.is_("eq", shape.infinity)
+    limit = emitter.select(infinite, infinity, operand.constant(shape.nan))
+    bottom = operand.constant(shape.sign | shape.infinity)
     limit = emitter.select(operand.magnitude.is_("eq", 0), bottom, limit)
-    special = (operand.bits - 1).is_("uge", INFINITY - 1)
-    return emitter.select(special, limit, bits).as_float("f32")
+    special = (operand.bits - 1).is_("uge", shape.infinity - 1)
+    return emitter.select(special, limit, bits).as_float(shape.name)
 
 
-def fixed_log(operand: Single, table: PolynomialTable, log_of_2: int, width: int) -> Bits:
-    """The logarithm of |x| as ``width`` bits with 24 fraction bits more than the table has."""
-    emitter = operand.emitter
+def fixed_log(operand: Operand, base: Base, width: int) -> Bits:
+    """The logarithm of |x| as ``width`` bits."""
+    emitter, shape = operand.emitter, operand.shape
     significand, field = normalised(operand)
-    upper = significand.field(FRACTION - 1, 1)
+    upper = significand.field(shape.fraction - 1, 1)
     doubled = emitter.select(upper, significand, significand.shl(1))
-    distance = (doubled - (1 << FRACTION + 1)).zext(26)
-    position = (distance + (1 << FRACTION - 1)).zext(24)
-    slope = evaluate(table, position.field(_SEGMENT, 5), position.zext(_SEGMENT))
+    distance = (doubled - (1 << shape.fraction + 1)).zext(shape.fraction + 3)
+    position = (distance + (1 << shape.fraction - 1)).zext(shape.fraction + 1)
+    rest = shape.fraction + 1 - _SEGMENTS
+    slope = evaluate(base.table, position.field(rest, _SEGMENTS), position.zext(rest))
     product = distance.sext(width) * slope.sext(width)
-    power = (field + upper.zext(32) - 127).zext(9)
-    return power.sext(width) * log_of_2 + product
+    whole = (field + upper.zext(shape.width) - shape.bias).zext(shape.width - shape.fraction)
+    return whole.sext(width) * base.log_of_2 + product

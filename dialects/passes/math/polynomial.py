@@ -1,7 +1,7 @@
 """Piecewise polynomials in fixed point, evaluated with ``arith`` operations.
 
-A table gives one polynomial for each segment of the argument. All coefficients of a segment lie
-side by side in one wide constant, found by a tree of selects (a lookup table for each bit in
+A table gives one polynomial for each segment of the argument. Coefficients of a segment lie side
+by side in constants of at most 64 bits, found by trees of selects (a lookup table for each bit in
 hardware); Horner's rule then runs in just the widths that each step needs.
 """
 
@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .bits import Bits
+
+WORD = 64
+"""Widest constant that holds several coefficients."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +41,27 @@ class PolynomialTable:
         largest = max(sum(abs(c) for c in row[power:]) for row in self.coefficients)
         return _signed_bits(largest + self.degree)
 
-    def packed(self) -> list[int]:
-        """The wide constant of each segment, c[0] lowest."""
+    def groups(self) -> list[list[int]]:
+        """The powers whose coefficients lie in one constant: as many as fit in 64 bits, or one."""
+        groups: list[list[int]] = []
+        room = 0
+        for power in range(self.degree + 1):
+            width = self.field_width(power)
+            if width > room:
+                groups.append([])
+                room = WORD
+            groups[-1].append(power)
+            room -= width
+        return groups
+
+    def packed(self, powers: list[int]) -> list[int]:
+        """The constant of each segment with the coefficients of ``powers``, the first lowest."""
         words = []
         for row in self.coefficients:
             word, low = 0, 0
-            for power, value in enumerate(row):
+            for power in powers:
                 width = self.field_width(power)
-                word |= (value & (1 << width) - 1) << low
+                word |= (row[power] & (1 << width) - 1) << low
                 low += width
             words.append(word)
         return words
@@ -82,21 +98,30 @@ def evaluate(table: PolynomialTable, index: Bits, local: Bits) -> Bits:
     Returns:
         The value times ``2**table.fraction``, signed, of ``table.sum_width(0)`` bits.
     """
-    total = sum(table.field_width(k) for k in range(table.degree + 1))
-    word = lookup(index, table.packed(), total)
+    coefficients = _coefficients(table, index)
     position = local ^ (1 << (local.width - 1))
-    low = total
     result: Bits | None = None
     for power in reversed(range(table.degree + 1)):
-        low -= table.field_width(power)
-        coefficient = word.field(low, table.field_width(power))
         width = table.sum_width(power)
+        coefficient = coefficients[power].sext(width)
         if result is None:
-            result = coefficient.sext(width)
+            result = coefficient
             continue
-        result = _scaled(result, position).sext(width) + coefficient.sext(width)
+        result = _scaled(result, position).sext(width) + coefficient
     assert result is not None
     return result
+
+
+def _coefficients(table: PolynomialTable, index: Bits) -> dict[int, Bits]:
+    found: dict[int, Bits] = {}
+    for powers in table.groups():
+        widths = [table.field_width(power) for power in powers]
+        word = lookup(index, table.packed(powers), sum(widths))
+        low = 0
+        for power, width in zip(powers, widths, strict=True):
+            found[power] = word.field(low, width)
+            low += width
+    return found
 
 
 def _scaled(value: Bits, position: Bits) -> Bits:

@@ -8,11 +8,12 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 
 from .bits import Bits, Emitter
-from .exponential import POSITION, power_of_two
-from .logarithm import fixed_log
-from .single import INFINITY, NAN, ONE, Single, take_apart
+from .exponential import POWERS, power_of_two, power_width
+from .logarithm import Base, fixed_log
+from .operand import SHAPES, Operand, take_apart
 from .tables_f32 import LOG2_WIDE
 
+_SHAPE = SHAPES["f32"]
 _LOG_FRACTION = LOG2_WIDE.fraction + 24
 _LOG_WIDTH = _LOG_FRACTION + 9
 _LARGEST_FIELD = 189
@@ -22,40 +23,40 @@ _LARGEST_FIELD = 189
 def expand_powf(emitter: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
     """``x ** y``."""
     base, exponent = take_apart(emitter, x), take_apart(emitter, y)
-    bits, overflow = power_of_two(_scaled_log(base, exponent))
-    one = emitter.constant(ONE, 32)
-    infinity, zero = emitter.constant(INFINITY, 32), emitter.constant(0, 32)
+    bits, overflow = power_of_two(_scaled_log(base, exponent), _SHAPE)
+    one = emitter.constant(_SHAPE.one, 32)
+    infinity, zero = emitter.constant(_SHAPE.infinity, 32), emitter.constant(0, 32)
 
-    unit = base.magnitude.is_("eq", ONE)
-    grows = base.magnitude.is_("ugt", ONE) ^ exponent.negative
-    end = (base.magnitude - 1).is_("uge", INFINITY - 1)
+    unit = base.magnitude.is_("eq", _SHAPE.one)
+    grows = base.magnitude.is_("ugt", _SHAPE.one) ^ exponent.negative
+    end = (base.magnitude - 1).is_("uge", _SHAPE.infinity - 1)
     end = (end | exponent.exponent.is_("sgt", _LARGEST_FIELD)) & (unit ^ 1)
     bits = emitter.select(end | overflow, emitter.select(grows, infinity, zero), bits)
 
     whole, odd = _integer(exponent)
     sign = (base.negative & odd).zext(32).shl(31)
-    imaginary = base.negative & (whole ^ 1) & (base.magnitude - 1).is_("ult", INFINITY - 1)
+    imaginary = base.negative & (whole ^ 1) & (base.magnitude - 1).is_("ult", _SHAPE.infinity - 1)
     nan = base.nan | exponent.nan | imaginary
-    bits = emitter.select(nan, emitter.constant(NAN, 32), bits | sign)
-    always = exponent.magnitude.is_("eq", 0) | base.bits.is_("eq", ONE)
+    bits = emitter.select(nan, emitter.constant(_SHAPE.nan, 32), bits | sign)
+    always = exponent.magnitude.is_("eq", 0) | base.bits.is_("eq", _SHAPE.one)
     return emitter.select(always, one, bits).as_float("f32")
 
 
-def _scaled_log(base: Single, exponent: Single) -> Bits:
-    """``y log2 |x|``, signed, ``POSITION`` fraction bits, limited to +-2**9."""
+def _scaled_log(base: Operand, exponent: Operand) -> Bits:
+    """``y log2 |x|``, signed, 27 fraction bits, limited to +-2**9."""
     emitter = base.emitter
-    log = fixed_log(base, LOG2_WIDE, 1 << _LOG_FRACTION, _LOG_WIDTH)
+    log = fixed_log(base, Base(LOG2_WIDE, 1 << _LOG_FRACTION), _LOG_WIDTH)
     below = log.is_("slt", 0)
     size = emitter.select(below, -log, log)
     wide = _LOG_WIDTH + 24
     product = size.zext(wide) * exponent.significand.zext(24).zext(wide)
     down = (emitter.constant(_LARGEST_FIELD, 32) - exponent.exponent).umin(wide - 1)
-    limit = (1 << POSITION + 9) - 1
-    power = product.shr(down.zext(wide)).umin(limit).zext(POSITION + 10)
+    limit = (1 << POWERS["f32"].position + 9) - 1
+    power = product.shr(down.zext(wide)).umin(limit).zext(power_width(_SHAPE))
     return emitter.select(below ^ exponent.negative, -power, power)
 
 
-def _integer(exponent: Single) -> tuple[Bits, Bits]:
+def _integer(exponent: Operand) -> tuple[Bits, Bits]:
     """Whether y is an integer (infinity is an even one), and an odd one."""
     emitter = exponent.emitter
     made = emitter.make("math.cttz", emitter.integer(32), [exponent.significand.value])

@@ -1,33 +1,34 @@
-"""1 / sqrt(x) of float32, in integers alone: at most 1 ulp."""
+"""1 / sqrt(x) in integers alone: at most 1 ulp."""
 
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
+from . import tables_f32, tables_f64
 from .bits import Emitter
+from .operand import normalised, take_apart
 from .polynomial import evaluate
-from .single import FRACTION, INFINITY, NAN, normalised, take_apart
-from .tables_f32 import RSQRT
 
-_SEGMENT = 19
+_TABLE = {"f32": tables_f32.RSQRT, "f64": tables_f64.RSQRT}
 
 
 def expand_rsqrt(emitter: Emitter, value: ir.Value) -> ir.Value:
     """``x = m 4**q`` with m in [1, 4): ``2/sqrt(m)`` from a table, times ``2**(-q-1)``."""
     operand = take_apart(emitter, value)
+    shape = operand.shape
+    table = _TABLE[shape.name]
     significand, field = normalised(operand)
-    power = field - 127
-    index = power.zext(1).zext(5).shl(4) | significand.field(_SEGMENT, 4).zext(5)
-    mantissa = evaluate(RSQRT, index, significand.zext(_SEGMENT)).sext(32)
-    low = RSQRT.fraction - FRACTION
+    power = field - shape.bias
+    rest = shape.fraction - 4
+    index = power.zext(1).zext(5).shl(4) | significand.field(rest, 4).zext(5)
+    mantissa = evaluate(table, index, significand.zext(rest)).sext(shape.width)
+    low = table.fraction - shape.fraction
     rounded = (mantissa + (1 << low - 1)).shr(low)
-    bits = (emitter.constant(125, 32) - power.sar(1)).shl(FRACTION) + rounded
+    bits = (operand.constant(shape.bias - 2) - power.sar(1)).shl(shape.fraction) + rounded
 
-    sign = operand.bits & (1 << 31)
-    zero = operand.magnitude.is_("eq", 0)
-    limit = emitter.select(
-        operand.bits.is_("eq", INFINITY), emitter.constant(0, 32), emitter.constant(NAN, 32)
-    )
-    limit = emitter.select(zero, sign | INFINITY, limit)
-    special = (operand.bits - 1).is_("uge", INFINITY - 1)
-    return emitter.select(special, limit, bits).as_float("f32")
+    infinite = operand.bits.is_("eq", shape.infinity)
+    limit = emitter.select(infinite, operand.constant(0), operand.constant(shape.nan))
+    pole = (operand.bits & shape.sign) | shape.infinity
+    limit = emitter.select(operand.magnitude.is_("eq", 0), pole, limit)
+    special = (operand.bits - 1).is_("uge", shape.infinity - 1)
+    return emitter.select(special, limit, bits).as_float(shape.name)

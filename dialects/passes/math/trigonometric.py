@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 
 from .bits import Bits, Emitter
-from .polynomial import evaluate
-from .single import NAN, ONE, Single, fixed_to_single, take_apart
-from .tables_f32 import QUARTER, TWO_OVER_PI
+from .operand import SHAPES, Operand, fixed_to_float, take_apart
+from .polynomial import PolynomialTable, evaluate
+from .tables_f32 import QUARTER, TANGENT, TWO_OVER_PI
 
+_SHAPE = SHAPES["f32"]
 _SEGMENT = 23
 _TURN = 88
 """Bits of the product that matter: two of the quadrant, and the fraction."""
@@ -33,18 +34,18 @@ def expand_cos(emitter: Emitter, value: ir.Value) -> ir.Value:
 
 
 def expand_tan(emitter: Emitter, value: ir.Value) -> ir.Value:
-    """Tangent: sine over cosine."""
+    """Tangent; in odd quarter turns -1 over the tangent of the rest."""
     operand = take_apart(emitter, value)
     turn = _reduce(operand)
-    zero, one = emitter.constant(0, 1), emitter.constant(1, 1)
-    sine, cosine = (fixed_to_single(_wave(turn, swap), 62) for swap in (zero, one))
+    segment, local = _position(turn)
+    factor = evaluate(TANGENT, segment, local)
+    rest = fixed_to_float(_times(turn.rest.sext(64), factor, TANGENT), 62, _SHAPE)
     odd = turn.quadrant.zext(1)
-    above = emitter.select(odd, cosine, sine)
-    below = emitter.select(odd, sine, cosine)
     kind = ir.F32Type.get(emitter.context)
-    ratio = emitter.make("arith.divf", kind, [above.as_float("f32"), below.as_float("f32")])
-    flip = operand.negative ^ odd
-    bits = emitter.bits_of(ratio, 32) ^ flip.zext(32).shl(31)
+    minus_one = operand.constant(_SHAPE.sign | _SHAPE.one).as_float("f32")
+    inverse = emitter.make("arith.divf", kind, [minus_one, rest.as_float("f32")])
+    bits = emitter.select(odd, emitter.bits_of(inverse, 32), rest)
+    bits = bits ^ operand.negative.zext(32).shl(31)
     return _with_ends(operand, bits, operand.bits)
 
 
@@ -57,7 +58,7 @@ class _Turn:
     rest: Bits
 
 
-def _reduce(operand: Single) -> _Turn:
+def _reduce(operand: Operand) -> _Turn:
     emitter = operand.emitter
     shift = (emitter.constant(304, 32) - operand.exponent).umin(255)
     window = emitter.constant(TWO_OVER_PI, 256).shr(shift.zext(256)).zext(_TURN)
@@ -66,33 +67,43 @@ def _reduce(operand: Single) -> _Turn:
     return _Turn(centred.field(62, 2), centred.zext(62) ^ (1 << 61))
 
 
+def _position(turn: _Turn) -> tuple[Bits, Bits]:
+    """Which eighth of [0, 1/2] the size of the rest lies in, and where in it."""
+    emitter = turn.rest.emitter
+    size = emitter.select(turn.rest.is_("slt", 0), -turn.rest, turn.rest)
+    position = size.field(35, 27).umin((1 << 26) - 1)
+    return position.field(_SEGMENT, 3), position.zext(_SEGMENT)
+
+
+def _times(value: Bits, factor: Bits, table: PolynomialTable) -> Bits:
+    wide = value.width + factor.width
+    return (value.sext(wide) * factor.sext(wide)).sar(table.fraction).sext(value.width)
+
+
 def _wave(turn: _Turn, cosine: Bits) -> Bits:
     """Sine of the rest, or its cosine where the bit is set, with 62 fraction bits."""
     emitter = cosine.emitter
-    size = emitter.select(turn.rest.is_("slt", 0), -turn.rest, turn.rest)
-    position = size.field(35, 27).umin((1 << 26) - 1)
-    index = cosine.zext(4).shl(3) | position.field(_SEGMENT, 3).zext(4)
-    factor = evaluate(QUARTER, index, position.zext(_SEGMENT))
+    segment, local = _position(turn)
+    factor = evaluate(QUARTER, cosine.zext(4).shl(3) | segment.zext(4), local)
     other = emitter.select(cosine, emitter.constant(1 << 62, 64), turn.rest.sext(64))
-    wide = 64 + factor.width
-    return (other.sext(wide) * factor.sext(wide)).sar(QUARTER.fraction).sext(64)
+    return _times(other, factor, QUARTER)
 
 
 def _expand(emitter: Emitter, value: ir.Value, *, cosine: bool) -> ir.Value:
     operand = take_apart(emitter, value)
     turn = _reduce(operand)
     quadrant = turn.quadrant + int(cosine)
-    bits = fixed_to_single(_wave(turn, quadrant.zext(1)), 62)
+    bits = fixed_to_float(_wave(turn, quadrant.zext(1)), 62, _SHAPE)
     flip = quadrant.field(1, 1)
     if not cosine:
         flip = flip ^ operand.negative
     bits = bits ^ flip.zext(32).shl(31)
-    return _with_ends(operand, bits, emitter.constant(ONE, 32) if cosine else operand.bits)
+    return _with_ends(operand, bits, emitter.constant(_SHAPE.one, 32) if cosine else operand.bits)
 
 
-def _with_ends(operand: Single, bits: Bits, small: Bits) -> ir.Value:
+def _with_ends(operand: Operand, bits: Bits, small: Bits) -> ir.Value:
     """The result, ``small`` near zero, and NaN where the operand is infinite or NaN."""
     emitter = operand.emitter
     bits = emitter.select(operand.exponent.is_("slt", _SMALL), small, bits)
-    nan = emitter.constant(NAN, 32)
+    nan = emitter.constant(_SHAPE.nan, 32)
     return emitter.select(operand.exponent.is_("eq", 255), nan, bits).as_float("f32")

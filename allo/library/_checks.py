@@ -1,0 +1,14 @@
+"""Conditions on template arguments, evaluated while a kernel compiles."""
+
+from __future__ import annotations
+
+
+def quotient(whole: int, part: int) -> int:
+    """``whole // part`` where it leaves no rest.
+
+    Raises:
+        ValueError: otherwise; the compiler reports it at the kernel's line.
+    """
+    if part <= 0 or whole % part:
+        raise ValueError(f"{part} does not divide {whole}")
+    return whole // part

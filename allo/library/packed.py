@@ -1,0 +1,95 @@
+# mypy: ignore-errors
+"""Systolic products of packed words: ``P`` narrow numbers in one, as wide memory ports deliver them."""
+
+from __future__ import annotations
+
+import allo
+from allo.ir.types import ConstExpr, Int, int8, int32
+
+from ._checks import quotient
+from ._defaults import scheduled_by
+from .tiles import systolic, systolic_tile
+
+
+def packed_systolic[
+    TyA: Int,
+    TyB: Int,
+    TyC: Int,
+    M: int32,
+    K: int32,
+    N: int32,
+    Mt: int32,
+    Nt: int32,
+    P: int32,
+](
+    A: Int(TyA.bits * P)[M // P, K],
+    B: Int(TyB.bits * P)[K, N // P],
+    C: Int(TyC.bits * P)[M // P, N],
+):
+    """``C = A · B``; part ``p`` of ``A[i, k]`` is row ``i * P + p``, of ``B[k, j]`` column ``j * P + p``,
+    of ``C[i, j]`` row ``i * P + p``. ``P`` divides ``M`` and ``N``.
+    """
+    _row_words: ConstExpr[int32] = quotient(M, P)
+    _column_words: ConstExpr[int32] = quotient(N, P)
+    rows: TyA[M, K]
+    columns: TyB[K, N]
+    products: TyC[M, N]
+    for i, k in allo.grid(M // P, K, name="unpack_A"):
+        with allo.meta_for(P) as p:
+            rows[i * P + p, k] = A[i, k][p * TyA.bits : (p + 1) * TyA.bits]
+    for k, j in allo.grid(K, N // P, name="unpack_B"):
+        with allo.meta_for(P) as p:
+            columns[k, j * P + p] = B[k, j][p * TyB.bits : (p + 1) * TyB.bits]
+    systolic[TyA, TyB, TyC, M, K, N, Mt, Nt](rows, columns, products)
+    for i, j in allo.grid(M // P, N, name="pack_C"):
+        word: Int(TyC.bits * P) = 0
+        with allo.meta_for(P) as p:
+            word[p * TyC.bits : (p + 1) * TyC.bits] = products[i * P + p, j]
+        C[i, j] = word
+
+
+def packed_int8xint8_systolic[M: int32, K: int32, N: int32, Mt: int32, Nt: int32, P: int32](
+    A: Int(P * 8)[M // P, K], B: Int(P * 8)[K, N // P], C: Int(P * 8)[M // P, N]
+):
+    """:func:`packed_systolic` of int8 in and out; sums are taken in 32 bits and kept modulo 2⁸."""
+    _row_words: ConstExpr[int32] = quotient(M, P)
+    _column_words: ConstExpr[int32] = quotient(N, P)
+    rows: int8[M, K]
+    columns: int8[K, N]
+    products: int32[M, N]
+    for i, k in allo.grid(M // P, K, name="unpack_A"):
+        with allo.meta_for(P) as p:
+            rows[i * P + p, k] = A[i, k][p * 8 : (p + 1) * 8]
+    for k, j in allo.grid(K, N // P, name="unpack_B"):
+        with allo.meta_for(P) as p:
+            columns[k, j * P + p] = B[k, j][p * 8 : (p + 1) * 8]
+    systolic[int8, int8, int32, M, K, N, Mt, Nt](rows, columns, products)
+    for i, j in allo.grid(M // P, N, name="pack_C"):
+        word: Int(P * 8) = 0
+        with allo.meta_for(P) as p:
+            low: int8 = products[i * P + p, j]
+            word[p * 8 : (p + 1) * 8] = low
+        C[i, j] = word
+
+
+def schedule_packed_systolic(s):
+    """Words unpacked and packed at one a cycle, every cell of the tile busy each cycle."""
+    functions = list(s.func_args)
+    product = next(n for n in functions if n.startswith(systolic.__name__) and "tile" not in n)
+    tile = next(n for n in functions if n.startswith(systolic_tile.__name__))
+    s.partition(f"{tile}:cells")
+    s.partition(f"{product}:local_A", dim=1)
+    s.partition(f"{product}:local_B", dim=2)
+    for loop in ("ai", "bj", "si"):
+        s.pipeline(f"{product}:{loop}")
+    for loop in ("i0", "k", "j1"):
+        s.pipeline(f"{tile}:{loop}")
+    loops = s.get_loops()
+    s.pipeline(loops["unpack_A"]["k"])
+    s.pipeline(loops["unpack_B"]["j"])
+    s.pipeline(loops["pack_C"]["j"])
+    return s
+
+
+scheduled_by(packed_systolic, schedule_packed_systolic)
+scheduled_by(packed_int8xint8_systolic, schedule_packed_systolic)

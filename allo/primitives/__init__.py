@@ -1,0 +1,1 @@
+"""Transformations of whole kernels that are not primitives of one Schedule."""

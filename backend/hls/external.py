@@ -1,0 +1,77 @@
+"""C++ functions of the user's that kernels call: printed as an include and a call.
+
+An external function is a private declaration in the module and, beside it, an object with ``top``
+(the C++ function), ``impl`` (its file) and, if need be, ``include_paths``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.locations import place_of
+
+
+@dataclass(frozen=True, slots=True)
+class External:
+    """One file of C++.
+
+    Attributes:
+        top: the function called.
+        path: the file, absolute.
+        include_paths: folders its includes are looked for in, its own first.
+    """
+
+    top: str
+    path: Path
+    include_paths: tuple[Path, ...]
+
+    @property
+    def files(self) -> list[Path]:
+        """The file and the headers in its include folders that lie beside one another."""
+        headers = (p for folder in self.include_paths for p in sorted(folder.glob("*.h*")))
+        return [self.path, *headers]
+
+
+def read_externals(libraries: Iterable[Any]) -> tuple[External, ...]:
+    """The files behind ``ext_libs``.
+
+    Raises:
+        BuildError: a file does not exist.
+    """
+    found = []
+    for library in libraries:
+        path = Path(library.impl).expanduser().absolute()
+        if not path.is_file():
+            raise BuildError(f"The external C++ file {path} does not exist.")
+        given = getattr(library, "include_paths", None) or ()
+        folders = (path.parent, *(Path(folder).expanduser().absolute() for folder in given))
+        found.append(External(library.top, path, folders))
+    return tuple(found)
+
+
+def functions_of(
+    externals: Sequence[External], functions: Mapping[str, ir.Operation]
+) -> dict[str, str]:
+    """The C++ name of every function of the module that has no body.
+
+    Raises:
+        BuildError: no library has it.
+    """
+    names = {}
+    for symbol, op in functions.items():
+        if len(op.regions[0].blocks):
+            continue
+        tops = [e.top for e in externals if symbol == e.top or symbol.startswith(f"{e.top}_")]
+        if not tops:
+            raise BuildError(
+                f"Function {symbol} is external, and no external library has it.",
+                place_of(op),
+                help="pass an IPModule of that name in ext_libs.",
+            )
+        names[symbol] = max(tops, key=len)
+    return names

@@ -1,0 +1,446 @@
+"""Slices go: every access names the whole array.
+
+Assumes core IR after ``lower_bulk``. A ``memref.subview`` used by loads and stores is folded into
+their subscripts. One that is passed to a function moves into that function, which then takes the
+whole array and, for each offset known only when it runs, an index: a function whose calls slice
+alike changes in place, otherwise a copy ``<name>_v<n>`` is made. Two arguments that are one array
+become one. Leaves no ``memref.subview`` but those that only dialect operations use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .._mlir import ir
+from ..affine.loops import walk
+from ..affine.maps import BoundMap, bound_map, simplify
+
+_DYNAMIC = ir.ShapedType.get_dynamic_size()
+_VIEWS = ("memref.subview", "memref.cast")
+_AFFINE = ("affine.load", "affine.store")
+_PLAIN = ("memref.load", "memref.store")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A subview: of each source dimension the offset (a number or a value), step and result dimension."""
+
+    source: ir.Value
+    offsets: tuple[int | ir.Value, ...]
+    steps: tuple[int, ...]
+    dims: tuple[int | None, ...]
+
+    def pattern(self) -> tuple[object, ...]:
+        """What two slices share when one function can serve both."""
+        offsets = tuple(o if isinstance(o, int) else None for o in self.offsets)
+        return str(self.source.type), offsets, self.steps, self.dims
+
+
+def fold_views(module: ir.Module) -> None:
+    """Fold slices into subscripts and through calls, in place."""
+    with module.context, ir.Location.unknown():
+        for _ in range(64):
+            if not _step(module):
+                return
+
+
+def _step(module: ir.Module) -> bool:
+    """Fold every slice once; whether anything changed."""
+    changed = False
+    for op in list(walk(module.operation)):
+        if op.name in _VIEWS:
+            changed = _fold_accesses(op) or changed
+    changed = _push_into_callees(module) or changed
+    for op in list(walk(module.operation)):
+        if op.name in _VIEWS and not list(op.result.uses):
+            op.erase()
+            changed = True
+    return changed
+
+
+def slice_behind(value: ir.Value) -> Slice | None:
+    """The slice a value is, casts looked through; None for a whole array or an unknown view."""
+    casts = False
+    while not isinstance(value, ir.BlockArgument):
+        op = value.owner.operation
+        if op.name == "memref.subview":
+            return slice_of(op)
+        if op.name != "memref.cast":
+            break
+        casts = True
+        value = op.operands[0]
+    if not casts or not ir.MemRefType(value.type).has_static_shape:
+        return None
+    rank = ir.MemRefType(value.type).rank
+    return Slice(value, (0,) * rank, (1,) * rank, tuple(range(rank)))
+
+
+def slice_of(op: ir.Operation) -> Slice | None:
+    """The slice a ``memref.subview`` takes; None where sizes or steps are not numbers."""
+    static = {
+        name: list(ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    }
+    if _DYNAMIC in static["sizes"] or _DYNAMIC in static["strides"]:
+        return None
+    dynamic = iter(list(op.operands)[1:])
+    offsets = tuple(next(dynamic) if o == _DYNAMIC else o for o in static["offsets"])
+    shape = list(ir.MemRefType(op.result.type).shape)
+    dims = _kept_dims(static["sizes"], shape)
+    if dims is None:
+        return None
+    return Slice(op.operands[0], offsets, tuple(static["strides"]), dims)
+
+
+def _kept_dims(sizes: Sequence[int], shape: Sequence[int]) -> tuple[int | None, ...] | None:
+    """For each source dimension its place in the result; dimensions of extent 1 may be dropped."""
+    dims: list[int | None] = []
+    place = 0
+    to_drop = len(sizes) - len(shape)
+    for size in sizes:
+        if place < len(shape) and size == shape[place] and not (size == 1 and to_drop):
+            dims.append(place)
+            place += 1
+        elif size == 1:
+            dims.append(None)
+            to_drop -= 1
+        else:
+            return None
+    return tuple(dims) if place == len(shape) else None
+
+
+# --- loads and stores ---------------------------------------------------------------------
+
+
+def _fold_accesses(op: ir.Operation) -> bool:
+    found = slice_behind(op.result)
+    if found is None:
+        return False
+    changed = False
+    for use in list(op.result.uses):
+        user = use.owner.operation
+        if user.name in _AFFINE:
+            _fold_affine(user, found)
+        elif user.name in _PLAIN:
+            _fold_plain(user, found)
+        else:
+            continue
+        changed = True
+    return changed
+
+
+def _lead(op: ir.Operation, source: ir.Value) -> list[ir.Value]:
+    return [source] if op.name.endswith(".load") else [op.operands[0], source]
+
+
+def _fold_affine(op: ir.Operation, found: Slice) -> None:
+    bound = bound_map(op)
+    if any(not isinstance(o, int) and not _is_affine_index(o) for o in found.offsets):
+        indices = [_apply(op, _single(bound, k)) for k in range(len(bound.map.results))]
+        _replace_plain(op, found, indices)
+        return
+    offset_dims = [o for o in found.offsets if not isinstance(o, int)]
+    base = bound.map.n_dims
+    results = []
+    for offset, step, dim in zip(found.offsets, found.steps, found.dims, strict=True):
+        if isinstance(offset, int):
+            expr: ir.AffineExpr = ir.AffineExpr.get_constant(offset)
+        else:
+            expr = ir.AffineExpr.get_dim(base + offset_dims.index(offset))
+        if dim is not None:
+            scaled = ir.AffineExpr.get_mul(bound.map.results[dim], ir.AffineExpr.get_constant(step))
+            expr = ir.AffineExpr.get_add(expr, scaled)
+        results.append(expr)
+    made = ir.AffineMap.get(base + len(offset_dims), bound.map.n_symbols, results)
+    whole = simplify(BoundMap(made, (*bound.dims, *offset_dims, *bound.symbols)))
+    attributes = {n: op.attributes[n] for n in op.attributes}
+    attributes["map"] = ir.AffineMapAttr.get(whole.map)
+    _replace(op, op.name, [*_lead(op, found.source), *whole.operands], attributes)
+
+
+def _is_affine_index(value: ir.Value) -> bool:
+    """Whether MLIR takes the value as a dimension of an affine access."""
+    if isinstance(value, ir.BlockArgument):
+        return value.owner.owner.operation.name in ("affine.for", "func.func")
+    op = value.owner.operation
+    if op.name == "affine.apply":
+        return all(_is_affine_index(v) for v in op.operands)
+    return op.name == "arith.constant" or op.parent.operation.name == "func.func"
+
+
+def _fold_plain(op: ir.Operation, found: Slice) -> None:
+    lead = 1 if op.name == "memref.load" else 2
+    _replace_plain(op, found, list(op.operands)[lead:])
+
+
+def _replace_plain(op: ir.Operation, found: Slice, indices: Sequence[ir.Value]) -> None:
+    subscripts = []
+    for offset, step, dim in zip(found.offsets, found.steps, found.dims, strict=True):
+        start = _constant(op, offset) if isinstance(offset, int) else offset
+        if dim is None:
+            subscripts.append(start)
+            continue
+        moved = indices[dim]
+        if step != 1:
+            moved = _binary(op, "arith.muli", moved, _constant(op, step))
+        subscripts.append(_binary(op, "arith.addi", start, moved))
+    name = "memref.load" if op.name.endswith(".load") else "memref.store"
+    attributes = {n: op.attributes[n] for n in op.attributes if n in ("from", "to", "unsigned")}
+    _replace(op, name, [*_lead(op, found.source), *subscripts], attributes)
+
+
+def _replace(
+    op: ir.Operation,
+    name: str,
+    operands: Sequence[ir.Value],
+    attributes: dict[str, ir.Attribute],
+) -> None:
+    made = ir.Operation.create(
+        name,
+        results=[r.type for r in op.results],
+        operands=list(operands),
+        attributes=attributes,
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _single(bound: BoundMap, position: int) -> BoundMap:
+    results = [bound.map.results[position]]
+    made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, results)
+    return BoundMap(made, bound.operands)
+
+
+def _apply(op: ir.Operation, bound: BoundMap) -> ir.Value:
+    made = ir.Operation.create(
+        "affine.apply",
+        results=[ir.IndexType.get()],
+        operands=list(bound.operands),
+        attributes={"map": ir.AffineMapAttr.get(bound.map)},
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    return made.result
+
+
+def _constant(op: ir.Operation, value: int) -> ir.Value:
+    index = ir.IndexType.get()
+    made = ir.Operation.create(
+        "arith.constant",
+        results=[index],
+        attributes={"value": ir.IntegerAttr.get(index, value)},
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    return made.result
+
+
+def _binary(op: ir.Operation, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
+    made = ir.Operation.create(
+        name, results=[a.type], operands=[a, b], loc=op.location, ip=ir.InsertionPoint(op)
+    )
+    return made.result
+
+
+# --- calls ----------------------------------------------------------------------------------
+
+
+def _push_into_callees(module: ir.Module) -> bool:
+    functions = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+    calls: dict[str, list[ir.Operation]] = {}
+    for op in walk(module.operation):
+        if op.name == "func.call":
+            calls.setdefault(_callee(op), []).append(op)
+    changed = False
+    for name, sites in calls.items():
+        function = functions.get(name)
+        if function is None or not any(_slices(site) for site in sites):
+            continue
+        patterns: dict[object, list[ir.Operation]] = {}
+        for site in sites:
+            patterns.setdefault(_call_pattern(site), []).append(site)
+        for number, group in enumerate(patterns.values()):
+            target = function
+            if not _slices(group[0]):
+                continue
+            if len(patterns) > 1:
+                target = function.clone(ir.InsertionPoint(function)).operation
+                target.attributes["sym_name"] = ir.StringAttr.get(
+                    _free_name(functions, f"{name}_v{number}")
+                )
+                functions[_symbol(target)] = target
+            _specialise(target, group)
+            changed = True
+    _drop_unused_copies(module, calls)
+    return changed
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
+    name, number = wanted, 0
+    while name in functions:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def _slices(call: ir.Operation) -> dict[int, Slice]:
+    """Argument position to the slice passed there."""
+    found: dict[int, Slice] = {}
+    for position, value in enumerate(call.operands):
+        one = slice_behind(value) if isinstance(value.type, ir.MemRefType) else None
+        if one is not None:
+            found[position] = one
+    return found
+
+
+def _arrays(call: ir.Operation) -> list[ir.Value | None]:
+    """The whole array behind each argument, None for scalars."""
+    slices = _slices(call)
+    return [
+        slices[k].source if k in slices else v if isinstance(v.type, ir.MemRefType) else None
+        for k, v in enumerate(call.operands)
+    ]
+
+
+def _call_pattern(call: ir.Operation) -> object:
+    slices = _slices(call)
+    arrays = _arrays(call)
+    same = tuple(arrays.index(a) if a is not None else -1 for a in arrays)
+    return tuple((k, s.pattern()) for k, s in slices.items()), same
+
+
+def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
+    """Let ``function`` take whole arrays and offsets; rewrite its calls."""
+    slices = _slices(sites[0])
+    arrays = _arrays(sites[0])
+    block = function.regions[0].blocks[0]
+    names = _strings(function, "arg_names", len(block.arguments))
+    kinds = _strings(function, "arg_types", len(block.arguments))
+    merged = {
+        k: arrays.index(a)
+        for k, a in enumerate(arrays)
+        if a is not None and arrays.index(a) != k and (k in slices or arrays.index(a) in slices)
+    }
+    begin = ir.InsertionPoint.at_block_begin(block)
+    added: list[tuple[str, str]] = []
+    arguments = list(block.arguments)
+    for position, one in slices.items():
+        home = arguments[merged.get(position, position)]
+        view_type = arguments[position].type
+        offsets = []
+        for dim, offset in enumerate(one.offsets):
+            if isinstance(offset, int):
+                continue
+            offsets.append(block.add_argument(ir.IndexType.get(), function.location))
+            added.append((f"{names[position]}_at{dim}", "index"))
+        view = _subview(home, view_type, one, offsets, function.location, begin)
+        arguments[position].replace_all_uses_except(view, [view.owner.operation])
+        if position not in merged:
+            arguments[position].set_type(one.source.type)
+    for position, home in merged.items():
+        if position not in slices:
+            arguments[position].replace_all_uses_with(arguments[home])
+    for position in sorted(merged, reverse=True):
+        block.erase_argument(position)
+        del names[position], kinds[position]
+    _sign(function, [*names, *(n for n, _ in added)], [*kinds, *(k for _, k in added)])
+    for site in sites:
+        _rewrite_call(site, _symbol(function), merged)
+
+
+def _subview(
+    source: ir.Value,
+    kind: ir.Type,
+    one: Slice,
+    offsets: Sequence[ir.Value],
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+) -> ir.Value:
+    shape = list(ir.MemRefType(kind).shape)
+    sizes = [1 if dim is None else shape[dim] for dim in one.dims]
+    static = [o if isinstance(o, int) else _DYNAMIC for o in one.offsets]
+    op = ir.Operation.create(
+        "memref.subview",
+        results=[kind],
+        operands=[source, *offsets],
+        attributes={
+            "static_offsets": ir.DenseI64ArrayAttr.get(static),
+            "static_sizes": ir.DenseI64ArrayAttr.get(sizes),
+            "static_strides": ir.DenseI64ArrayAttr.get(list(one.steps)),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, len(offsets), 0, 0]),
+        },
+        loc=location,
+        ip=ip,
+    )
+    return op.result
+
+
+def _strings(function: ir.Operation, name: str, count: int) -> list[str]:
+    if name not in function.attributes:
+        return [f"arg{k}" for k in range(count)]
+    return [ir.StringAttr(a).value for a in ir.ArrayAttr(function.attributes[name])]
+
+
+def _sign(function: ir.Operation, names: Sequence[str], kinds: Sequence[str]) -> None:
+    block = function.regions[0].blocks[0]
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    made = ir.FunctionType.get([a.type for a in block.arguments], old.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(made)
+    if "arg_names" in function.attributes:
+        function.attributes["arg_names"] = _string_array(names)
+    if "arg_types" in function.attributes:
+        function.attributes["arg_types"] = _string_array(kinds)
+    if "itypes" in function.attributes:
+        letters = "".join(_letter(kind) for kind in kinds)
+        function.attributes["itypes"] = ir.StringAttr.get(letters)
+
+
+def _string_array(values: Sequence[str]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(v) for v in values])
+
+
+def _letter(kind: str) -> str:
+    from ..types import parse_type, signedness_letter
+
+    return signedness_letter(parse_type(kind))
+
+
+def _rewrite_call(call: ir.Operation, callee: str, merged: dict[int, int]) -> None:
+    slices = _slices(call)
+    operands = [
+        slices[k].source if k in slices else v
+        for k, v in enumerate(call.operands)
+        if k not in merged
+    ]
+    for one in slices.values():
+        operands += [o for o in one.offsets if not isinstance(o, int)]
+    attributes = {n: call.attributes[n] for n in call.attributes}
+    attributes["callee"] = ir.FlatSymbolRefAttr.get(callee)
+    _replace(call, "func.call", operands, attributes)
+
+
+def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:
+    """Functions that were called before and are not any more."""
+    still = {_callee(op) for op in walk(module.operation) if op.name == "func.call"}
+    for op in list(module.body.operations):
+        operation = op.operation
+        if operation.name != "func.func" or _symbol(operation) not in called:
+            continue
+        if _symbol(operation) not in still:
+            operation.erase()

@@ -1,0 +1,98 @@
+"""Nests whose bounds are known only at run time flatten into one pipeline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, int32
+
+SIDE = 5
+
+
+def fill(rows: int32, cols: int32, A: int32[SIDE, SIDE, 4], B: int32[SIDE, SIDE, 4]):
+    for i in range(rows):
+        for j in range(cols):
+            for k in range(4):
+                B[i, j, k] = A[i, j, k] * 3 + i - j
+
+
+def running(rows: int32, cols: int32, A: int32[SIDE, SIDE], S: int32[SIDE]):
+    for i in range(rows):
+        for j in range(cols):
+            S[j] = S[j] * 3 + A[i, j]
+
+
+def report_of(schedule, name: str):
+    loops = schedule.build(target="verilog").report.functions[-1].loops
+    return next(loop for loop in loops if name in loop.name)
+
+
+@pytest.mark.parametrize(
+    "rows,cols", [(5, 5), (1, 5), (5, 1), (1, 1), (3, 4), (0, 3), (3, 0), (0, 0)]
+)
+@pytest.mark.parametrize(
+    "kernel,shapes", [(fill, [(5, 5, 4), (5, 5, 4)]), (running, [(5, 5), (5,)])]
+)
+def test_every_extent_gives_what_the_cpu_gives(kernel, shapes, rows: int, cols: int):
+    s = allo.customize(kernel)
+    s.pipeline("k" if kernel is fill else "j")
+    rng = np.random.default_rng(rows * 7 + cols)
+    inputs = [rng.integers(-100, 100, shape).astype(np.int32) for shape in shapes]
+    expected, got = [a.copy() for a in inputs], [a.copy() for a in inputs]
+    s.build()(rows, cols, *expected)
+    s.build(target="verilog", simulator="jit")(rows, cols, *got)
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+
+
+def test_independent_iterations_reach_ii_1():
+    s = allo.customize(fill)
+    s.pipeline("k")
+    loop = report_of(s, "k")
+    assert (loop.name.split(".")[-1], loop.ii, loop.trips) == ("i*j*k", 1, None)
+
+
+def test_a_recurrence_across_an_unknown_extent_assumes_the_next_iteration():
+    s = allo.customize(running)
+    s.pipeline("j")
+    loop = report_of(s, "j")
+    assert loop.ii > 1 and "distance 1" in loop.limit
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5])
+def test_a_word_read_once_serves_several_iterations(rows: int):
+    @df.region()
+    def top(rows: int32, A: int32[SIDE], B: int32[SIDE * SIDE]):
+        words: Stream[int32, 2]
+
+        @df.kernel(mapping=[1], args=[A])
+        def source(a: int32[SIDE]):
+            for i in range(SIDE):
+                words.put(a[i])
+
+        @df.kernel(mapping=[1], args=[B])
+        def repeat(b: int32[SIDE * SIDE]):
+            row: int32 = 0
+            held: int32 = 0
+            last: int32 = rows - 1
+            total: int32 = rows * SIDE
+            for step in range(total):
+                if row == 0:
+                    held = words.get()
+                b[step] = held
+                if row == last:
+                    row = 0
+                else:
+                    row = row + 1
+
+    s = df.customize(top)
+    s.pipeline("repeat_0:step")
+    A = np.arange(10, 10 + SIDE, dtype=np.int32)
+    mod = s.build(target="verilog", simulator="jit")
+    B = np.zeros(SIDE * SIDE, np.int32)
+    mod(rows, A, B)
+    assert np.array_equal(B[: rows * SIDE], np.repeat(A, rows))
+    repeat = next(f for f in mod.report.functions if f.name == "repeat_0")
+    assert [(loop.ii, loop.pipelined) for loop in repeat.loops] == [(1, True)]

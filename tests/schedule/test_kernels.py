@@ -1,0 +1,148 @@
+"""Schedules of whole kernels, from Python: triangles, stencils, chains; equal to the unscheduled build."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo.errors import ScheduleError
+from allo.ir.types import float32, int32
+
+
+def floats(*shape: int) -> np.ndarray:
+    return np.random.default_rng(sum(shape)).standard_normal(shape).astype(np.float32)
+
+
+def same_bits(plain, scheduled, *args) -> None:
+    """Both builds on the CPU, every argument and result bit for bit."""
+    first, second = [a.copy() for a in args], [a.copy() for a in args]
+    expected, got = plain.build()(*first), scheduled.build()(*second)
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(expected, got)
+
+
+def trmm(A: float32[8, 8], B: float32[8, 10]):
+    for i in range(8):
+        for j in range(10):
+            for k in range(i + 1, 8):
+                B[i, j] += A[k, i] * B[k, j]
+
+
+def test_a_triangle_buffers_the_row_it_sums():
+    s = allo.customize(trmm)
+    s.reorder("k", "j")
+    s.buffer_at(s.B, "i")
+    text = str(s.module)
+    assert text.count('from = "B_row"') == 2 and text.count('from = "B"') == 2
+    s.pipeline("j")
+    same_bits(allo.customize(trmm), s, floats(8, 8), floats(8, 10))
+
+
+def prefix(A: int32[6, 8]):
+    for i in range(6):
+        for k in range(3):
+            for j in range(7):
+                A[i, j] += A[i, j + 1]
+
+
+def test_accesses_at_an_offset_share_the_buffer():
+    s = allo.customize(prefix)
+    s.buffer_at(s.A, "i")
+    assert "memref<8xi32>" in str(s.module)
+    same_bits(allo.customize(prefix), s, np.arange(48, dtype=np.int32).reshape(6, 8))
+
+
+def mixed(A: int32[6, 6]):
+    for i in range(6):
+        for k in range(3):
+            for j in range(6):
+                A[i, j] += A[k, j]
+
+
+def test_an_access_that_may_meet_the_buffer_is_refused():
+    s = allo.customize(mixed)
+    with pytest.raises(ScheduleError, match="may touch an element of the buffer by another"):
+        s.buffer_at(s.A, "i")
+
+
+def star(A: float32[12, 12], B: float32[12, 12]):
+    for y, x in allo.grid(10, 10, name="star"):
+        B[y + 1, x + 1] = 0.2 * (
+            A[y + 1, x + 1] + A[y + 1, x] + A[y + 1, x + 2] + A[y + 2, x + 1] + A[y, x + 1]
+        )
+
+
+def steps(A: float32[12, 12], B: float32[12, 12]):
+    for _ in range(3):
+        star(A, B)
+        star(B, A)
+
+
+def test_a_star_stencil_through_line_and_window_buffer():
+    inner = allo.customize(star)
+    line = inner.reuse_at(inner.A, "y")
+    window = inner.reuse_at(line, "x")
+    inner.partition(line, dim=1)
+    inner.partition(window)
+    inner.pipeline("x")
+    s = allo.customize(steps)
+    s.compose(inner)
+    assert str(s.module).count("memref<3x12xf32") > 0 and "memref<3x3xf32" in str(s.module)
+    same_bits(allo.customize(steps), s, floats(12, 12), floats(12, 12))
+
+
+def mm[M: int32, N: int32, K: int32](A: float32[M, K], B: float32[K, N]) -> float32[M, N]:
+    C: float32[M, N] = 0.0
+    for i, j, k in allo.grid(M, N, K):
+        C[i, j] += A[i, k] * B[k, j]
+    return C
+
+
+def chain(A: float32[8, 6], B: float32[6, 4], D: float32[4, 5]) -> float32[8, 5]:
+    X = mm[8, 4, 6, "a"](A, B)
+    return mm[8, 5, 4, "b"](X, D)
+
+
+def test_two_instances_take_two_schedules():
+    first = allo.customize(mm, instantiate=[8, 4, 6])
+    first.reorder("k", "j")
+    first.buffer_at(first.C, "i")
+    first.pipeline("j")
+    second = allo.customize(mm, instantiate=[8, 5, 4])
+    second.split("j", 3)
+    second.pipeline("j.inner")
+    s = allo.customize(chain)
+    s.compose(first, id="a")
+    s.compose(second, id="b")
+    assert str(s.module).count("pipeline_ii") == 4
+    same_bits(allo.customize(chain), s, floats(8, 6), floats(6, 4), floats(4, 5))
+    with pytest.raises(ScheduleError, match=r"compose: the schedule is of mm\(f32\[8x6\]"):
+        s.compose(first, id="b")
+
+
+def test_errors_show_the_user_line():
+    s = allo.customize(trmm)
+    with pytest.raises(ScheduleError) as caught:
+        s.reorder("k", "i")
+    message = str(caught.value)
+    assert "Cannot reorder k, i: the bounds of loop k depend on loop i" in message or (
+        "would move inside it" in message
+    )
+    assert "test_kernels.py" in message and "for k in range(i + 1, 8):" in message
+
+
+def test_a_gemm_is_customised_in_milliseconds():
+    import time
+
+    best = 1.0
+    for _ in range(5):
+        start = time.perf_counter()
+        s = allo.customize(mm, instantiate=[32, 32, 32])
+        s.reorder("k", "j")
+        s.buffer_at(s.C, "i")
+        s.pipeline("j")
+        s.partition(s.B, dim=2)
+        best = min(best, time.perf_counter() - start)
+    assert best < 0.1

@@ -1,0 +1,124 @@
+"""reuse_at and compute_at on random windows and chains: the answers stay."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from allo.dialects.passes.lower_bulk import lower_bulk
+from allo.dialects.passes.unroll import unroll_loops
+from allo.errors import ScheduleError
+from allo.schedule import Schedule
+from tests.interpreter import run_module
+
+SIZE = 9
+IMAGE = f"memref<{SIZE}x{SIZE}xi32>"
+
+
+def arguments(count: int) -> list:
+    rng = np.random.default_rng(count)
+    return [
+        np.array(rng.integers(-99, 99, (SIZE, SIZE)).tolist(), dtype=object) for _ in range(count)
+    ]
+
+
+def assert_same(original: Schedule, s: Schedule, count: int) -> None:
+    assert s.module.operation.verify()
+    first, second, third = (arguments(count) for _ in range(3))
+    run_module(original.module, "f", first)
+    run_module(s.module, "f", second)
+    lower_bulk(s.module)
+    unroll_loops(s.module)
+    run_module(s.module, "f", third)
+    for a, b, c in zip(first, second, third, strict=True):
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(a, c)
+
+
+@st.composite
+def stencils(draw) -> str:
+    """Sums of reads around (y, x), written out or by window loops."""
+    low_y, low_x = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    rows, columns = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    body = ""
+    if draw(st.booleans()):
+        r, c = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        body = f"""
+        affine.for %r = 0 to {r} {{ affine.for %c = 0 to {c} {{
+          %a = affine.load %A[%y + %r + {draw(st.integers(0, 1))}, %x + %c] : {IMAGE}
+          %b = affine.load %B[%y, %x] : {IMAGE}
+          %s = arith.addi %b, %a : i32
+          affine.store %s, %B[%y, %x] : {IMAGE}
+        }} {{loop_name = "c"}} }} {{loop_name = "r"}}"""
+    else:
+        offsets = st.tuples(st.integers(0, 3), st.integers(0, 3))
+        for n, (dy, dx) in enumerate(draw(st.lists(offsets, min_size=1, max_size=4))):
+            body += f"""
+            %a{n} = affine.load %A[%y + {dy}, %x + {dx}] : {IMAGE}
+            %b{n} = affine.load %B[%y, %x] : {IMAGE}
+            %s{n} = arith.addi %b{n}, %a{n} : i32
+            affine.store %s{n}, %B[%y, %x] : {IMAGE}"""
+    return f"""func.func @f(%A: {IMAGE}, %B: {IMAGE}) attributes {{arg_names = ["A", "B"]}} {{
+      affine.for %y = {min(low_y, 1)} to {min(low_y, 1) + rows} {{
+        affine.for %x = {min(low_x, 1)} to {min(low_x, 1) + columns} {{ {body}
+        }} {{loop_name = "x"}} }} {{loop_name = "y", op_name = "S"}}
+      return }}"""
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_random_windows(data):
+    source = data.draw(stencils())
+    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    target = s.A
+    for axis in data.draw(st.sampled_from([["y"], ["x"], ["y", "x"]])):
+        try:
+            target = s.reuse_at(target, axis)
+            event(f"{axis} applied")
+        except ScheduleError:
+            event(f"{axis} refused")
+    assert_same(original, s, 2)
+
+
+@st.composite
+def chains(draw) -> str:
+    """B from A, then C from B and sometimes from A, in nests of equal or other extents."""
+    n = draw(st.integers(2, 4))
+    m = draw(st.sampled_from([n, n, n, n + 1]))
+    subscript = st.sampled_from(["%i, %j", "%i, %j", "%j, %i", "%i, 0", "%i + 1, %j", "3, 3"])
+    extra = draw(st.booleans())
+    stage = "\n".join(
+        f"""affine.for %i = 0 to {m if k else n} {{ affine.for %j = 0 to {n} {{
+          %x = affine.load %{src}[{draw(subscript)}] : {IMAGE}
+          %z = affine.load %{dst if extra else src}[{draw(subscript)}] : {IMAGE}
+          %s = arith.addi %x, %z : i32
+          affine.store %s, %{dst}[{draw(subscript)}] : {IMAGE}
+        }} {{loop_name = "j"}} }} {{loop_name = "i", op_name = "{dst}"}}"""
+        for k, (src, dst) in enumerate((("A", "B"), ("B", "C")))
+    )
+    local = draw(st.booleans())
+    head = f'%B = memref.alloc() {{name = "B"}} : {IMAGE}' if local and not extra else ""
+    argument = "" if head else f", %B: {IMAGE}"
+    names = '["A", "C"]' if head else '["A", "C", "B"]'
+    return f"""func.func @f(%A: {IMAGE}, %C: {IMAGE}{argument}) attributes {{arg_names = {names}}} {{
+      {head}
+      {stage}
+      return }}"""
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_random_chains(data):
+    source = data.draw(chains())
+    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    bands = s.get_loops()
+    axis = data.draw(st.sampled_from("ij"))
+    try:
+        s.compute_at(bands.B[axis], bands.C[axis])
+        event("applied")
+    except ScheduleError as error:
+        event(type(error).__name__)
+    written_first = "memref.alloc" not in source or "%i, %j" in source
+    if written_first:
+        assert_same(original, s, 3 if "%B: " in source else 2)
