@@ -372,10 +372,10 @@ CASES = [
         """,
         TypeMismatchError,
         """\
-        k.py:5:15: A fixed-point variable (fixed(8, 3)) is not supported yet.
+        k.py:5:15: A fixed-point argument (fixed(8, 3)) is not supported yet.
             5 | def kernel(x: Fixed(8, 3)) -> int32:
               |               ^^^^^^^^^^^
-        help: use an integer and keep the scale yourself, or a float; for a Struct, one variable a field.""",
+        help: use an integer and keep the scale yourself, or a float; pass a Struct by its fields.""",
     ),
     (
         """

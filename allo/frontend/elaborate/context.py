@@ -17,7 +17,7 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType
+from allo.dialects.types import AlloType, Struct
 
 from ..affine import Affine
 from ..capture import MISSING, Names
@@ -70,7 +70,20 @@ class StreamBinding:
     place: SourcePlace
 
 
-Binding = Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding
+@dataclass(slots=True, eq=False)
+class StructBinding:
+    """A Struct variable, or an array of Structs: one variable a field."""
+
+    name: str
+    dtype: Struct
+    shape: tuple[int | None, ...]
+    fields: dict[str, Var]
+    place: SourcePlace
+
+
+Binding = (
+    Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding | StructBinding
+)
 
 
 @dataclass(slots=True)
@@ -169,7 +182,7 @@ class FunctionContext:
             yield
         finally:
             for name, binding in self.scopes.pop().items():
-                if isinstance(binding, (Var, IterBinding)):
+                if isinstance(binding, (Var, IterBinding, StructBinding)):
                     self.ended[name] = binding.place
 
     @contextmanager

@@ -28,6 +28,7 @@ from .context import (
     IterBinding,
     NestedFunction,
     StreamBinding,
+    StructBinding,
 )
 
 BINARY_SYMBOLS: dict[type[ast.operator], str] = {
@@ -156,6 +157,13 @@ def _name(ctx: FunctionContext, node: ast.Name) -> Value:
     if isinstance(found, StreamBinding):
         raise type_error(
             ctx, node, f"{node.id} is a stream.", f"use {node.id}.get() or {node.id}.put(value)."
+        )
+    if isinstance(found, StructBinding):
+        raise type_error(
+            ctx,
+            node,
+            f"{node.id} is a Struct; it has no value as a whole here.",
+            f'read a field: {node.id}["{next(iter(found.fields))}"].',
         )
     value = ctx.captured(node.id)
     if value is MISSING:

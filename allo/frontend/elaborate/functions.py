@@ -267,7 +267,7 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             place,
             help="make it a template parameter.",
         )
-    statements.refuse_storage(said)
+    statements.refuse_storage(said, "argument")
     shape = said.shape
     ctx.info.args.append(
         ValueInfo(argument.arg, said.dtype, shape, said.memory, said.layout, place)
@@ -332,7 +332,7 @@ def _results(ctx: FunctionContext) -> None:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     for part in parts:
         said = declared(ctx, part)
-        statements.refuse_storage(said)
+        statements.refuse_storage(said, "result")
         if None in said.shape:
             raise ShapeMismatchError(
                 "A result cannot have a dynamic extent.",

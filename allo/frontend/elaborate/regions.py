@@ -193,7 +193,7 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
             "should be a compile time constant.",
             said.place,
         )
-    statements.refuse_storage(Declared(dtype.dtype, (), said.place))
+    statements.refuse_storage(Declared(dtype.dtype, (), said.place), "stream")
     shape = tuple(int(extent) for extent in said.shape if extent is not None)
     ctx.bind(name, StreamBinding(name, dtype, shape, ctx.place(node)))
 

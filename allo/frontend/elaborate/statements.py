@@ -31,6 +31,7 @@ from . import (
     regions,
     returns,
     streams,
+    structs,
     subscripts,
 )
 from .annotations import Declared, declared
@@ -84,6 +85,8 @@ def _declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
         _constexpr(ctx, node, name, said)
     elif said.stateful or said.dtype.stateful:
         _stateful(ctx, node, name, said)
+    elif isinstance(said.dtype, Struct):
+        structs.declare(ctx, node, name, said)
     else:
         _variable(ctx, node, name, said)
 
@@ -108,15 +111,14 @@ def show_type(dtype: Any, shape: tuple[int | None, ...]) -> str:
     return f"{dtype}{arrays.show(shape)}" if shape else f"{dtype}"
 
 
-def refuse_storage(said: Declared) -> None:
+def refuse_storage(said: Declared, what: str = "variable") -> None:
     """Refuse variables of types that have no support yet."""
     if isinstance(said.dtype, (Fixed, UFixed, Struct)):
         kind = "Struct" if isinstance(said.dtype, Struct) else "fixed-point"
         raise TypeMismatchError(
-            f"A {kind} variable ({said.dtype}) is not supported yet.",
+            f"A {kind} {what} ({said.dtype}) is not supported yet.",
             said.place,
-            help="use an integer and keep the scale yourself, or a float; for a Struct, one "
-            "variable a field.",
+            help="use an integer and keep the scale yourself, or a float; pass a Struct by its fields.",
         )
 
 
@@ -258,18 +260,15 @@ def _assign(ctx: FunctionContext, node: ast.Assign) -> None:
             _assign_one(ctx, goal, value, ctx.place(node))
         return
     goal = node.targets[0]
+    if structs.assign(ctx, goal, node.value, ctx.place(node)):
+        return
     if isinstance(goal, (ast.Tuple, ast.List)):
         _assign_tuple(ctx, node, goal.elts)
         return
     if isinstance(goal, ast.Name) and ctx.find_own(goal.id) is None:
         _bind_new(ctx, goal, expressions.expression(ctx, node.value), ctx.place(node))
         return
-    mark = len(ctx.block)
-    value = expressions.expression(ctx, node.value)
-    if isinstance(value, ArrayValue) or len(ctx.block) == mark:
-        _assign_one(ctx, goal, value, ctx.place(node))
-        return
-    _assign_one(ctx, goal, value, ctx.place(node))
+    _assign_one(ctx, goal, expressions.expression(ctx, node.value), ctx.place(node))
 
 
 def _assign_one(ctx: FunctionContext, goal: ast.expr, value: Value, place: SourcePlace) -> None:

@@ -13,7 +13,7 @@ from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
 from ..tree import Bitcast, Const, Expr, Load, Store, Subscript, Var
-from . import arrays, expressions, indexing
+from . import arrays, expressions, indexing, structs
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
 
@@ -24,6 +24,10 @@ def read(ctx: FunctionContext, node: ast.Subscript) -> Value:
     if value is not MISSING:
         return expressions.captured_value(ctx, node, ast.unparse(node), value)
     base, items = _flatten(node)
+    field = structs.field_of(ctx, base, items)
+    if field is not None:
+        owner, items = expressions.variable(field[0], ctx.place(node)), field[1]
+        return _select(ctx, owner, items, ctx.place(node)) if items else owner
     owner = expressions.expression(ctx, base)
     return _select(ctx, owner, items, ctx.place(node))
 
@@ -311,7 +315,13 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
             node, f"{ast.unparse(node)} cannot be assigned to.", "assign to a name or an element."
         )
     base, items = _flatten(node)
-    var = _target_variable(ctx, base)
+    field = structs.field_of(ctx, base, items)
+    if field is not None:
+        var, items = field
+        if not items:
+            return whole_target(var, place)
+    else:
+        var = _target_variable(ctx, base)
     view, rest = _view(ctx, arrays.whole(var, place), items, place)
     if view.shape != ():
         return view
