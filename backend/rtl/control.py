@@ -69,10 +69,15 @@ class Control:
             last = self._region(child, start)
         return last
 
-    def _start(self, body: Body, issue: str) -> None:
+    def _start(self, body: Body, issue: str, leaf: Leaf | None = None) -> None:
+        """Say what issues a body's iterations, and what the body is for the debug map."""
         from .emit import Tokens
 
-        self._e.tokens[body.number] = Tokens(body, issue, [issue])
+        first = next((n.place for n in body.nodes if n.place is not None), None)
+        what = f"loop {leaf.band} ({leaf.place})" if leaf else f"code at {first}"
+        self._e.tokens[body.number] = Tokens(body, issue, [issue], what)
+        if issue.startswith("%") and not issue[1:].isdigit():
+            self._e.debug[issue[1:]] = f"step 0 of {what}"
 
     def _block(self, body: Body, go: str) -> str:
         self._start(body, go)
@@ -139,11 +144,11 @@ class Control:
         if any(node.stream is not None for node in body.nodes) and body.overlaps:
             return self._gated_issue(leaf, enter, more)
         if all(level.trips == 1 for level in leaf.levels):
-            self._start(body, enter)
+            self._start(body, enter, leaf)
             return enter
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
-        self._start(body, issue)
+        self._start(body, issue, leaf)
         if body.ii == 1:
             self._e.alias(issue, text.any_of(enter, active), 1)
             text.register(active, more, 1, enable=issue, reset=0, place=leaf.place)
@@ -158,7 +163,7 @@ class Control:
         text, body = self._text, leaf.body
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
-        self._start(body, issue)
+        self._start(body, issue, leaf)
         want = text.any_of(enter, active)
         gates = [want, self._e.streams.gate(body)]
         if body.ii > 1:
@@ -270,7 +275,7 @@ class Control:
     def _while_leaf(self, leaf: Leaf, go: str) -> str:
         text, body = self._text, leaf.body
         again = text.named("again")
-        self._start(body, text.any_of(go, again))
+        self._start(body, text.any_of(go, again), leaf)
         end = self._e.valid(body, body.depth - 1)
         assert leaf.condition is not None
         condition = text.fresh()

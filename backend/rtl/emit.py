@@ -22,6 +22,7 @@ class Tokens:
     body: Body
     issue: str
     valid: list[str] = field(default_factory=list)
+    what: str = ""
 
 
 class Emitter:
@@ -58,9 +59,9 @@ class Emitter:
         self.local = ""
         self.lends = lends and not self._waits
         if frozen or self._waits:
-            self.text.enable = self.text.named("advance")
+            self.text.enable = self.text.named("advance__")
         if self._waits:
-            self.local = self.text.named("not_waiting")
+            self.local = self.text.named("not_waiting__")
         self.memories = Memories(self)
         self.streams = StreamPorts(self)
         self.control = Control(self)
@@ -95,8 +96,9 @@ class Emitter:
 
     def _scalar_inputs(self, interface: Interface) -> None:
         for node in self.function.scalar_args:
+            self.text.reserve(identifier(node.label))
+        for node in self.function.scalar_args:
             name = identifier(node.label)
-            self.text.reserve(name)
             port = self.text.input(name, f"i{node.width}")
             held = self.text.named(f"{name}_held")
             self.text.register(held, port, node.width, enable="%start", place=self.function.place)
@@ -146,6 +148,7 @@ class Emitter:
             name = self.text.named(f"b{body.number}_run{step}")
             self.text.register(name, tokens.valid[-1], 1, reset=0)
             tokens.valid.append(name)
+            self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]
 
     def value(self, node: Node, body: Body, time: int) -> str:
@@ -207,7 +210,8 @@ class Emitter:
                 self.text.register(found, name, node.width, enable=enable, place=node.place)
                 self._chains[key] = found
                 if node.place is not None:
-                    self.debug[found[1:]] = str(node.place)
+                    what = node.operator.name if node.operator is not None else label
+                    self.debug[found[1:]] = f"{what} ({node.place})"
             name = found
         return name
 
