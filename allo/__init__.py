@@ -54,11 +54,9 @@ _LAZY = {
     "Partition": "allo.dialects.partition:Partition",
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
-    "IPModule": "allo.backend.hls:IPModule",
     "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
-    "verify": "allo.verify:verify",
 }
-_SUBMODULES = ("backend", "errors", "frontend", "ir", "library", "passes")
+_SUBMODULES = ("backend", "errors", "frontend", "ir", "library")
 
 
 def __getattr__(name: str) -> Any:
@@ -79,7 +77,6 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "HLSModule",
-    "IPModule",
     "LLVMModule",
     "Layout",
     "Memory",
@@ -125,7 +122,6 @@ __all__ = [
     "tanh",
     "transpose",
     "tril",
-    "verify",
     "view",
     "zeros",
 ]

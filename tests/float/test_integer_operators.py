@@ -223,6 +223,28 @@ def test_unknown_device_lists_the_families() -> None:
     )
 
 
+@pytest.mark.parametrize("clock", [0.0, -5.0, float("nan")])
+def test_clock_must_be_positive(clock: float) -> None:
+    with pytest.raises(BuildError) as caught:
+        OperatorLibrary("xcup", clock)
+    assert str(caught.value) == (
+        f"The clock must be a positive number of megahertz, not {clock}.\nhelp: 200 is the default."
+    )
+
+
+@pytest.mark.parametrize("predicate", ["sbt", "olt", 10, "xx"])
+def test_unknown_predicate_is_refused(predicate: str | int) -> None:
+    with pytest.raises(UnsupportedOpError, match="predicate"):
+        OperatorLibrary().find("arith.cmpi", ("i8", "i8"), "i1", {"predicate": predicate})
+
+
+def test_comparison_without_predicate_is_refused() -> None:
+    for kind in ("i8", "f32"):
+        op = "arith.cmpi" if kind == "i8" else "arith.cmpf"
+        with pytest.raises(UnsupportedOpError, match="predicate"):
+            OperatorLibrary().find(op, (kind, kind), "i1")
+
+
 def test_compiler_passes_the_extension_of_operands_on() -> None:
     text = """
     func.func @k(%A: memref<8xi8>, %C: memref<8xi32>)

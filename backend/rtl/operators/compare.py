@@ -27,8 +27,7 @@ def _compare(predicate: str, a: Signal, b: Signal) -> Signal:
 
 
 def _cmpi(request: Request) -> Operator:
-    given = request.attributes["predicate"]
-    predicate = given if isinstance(given, str) else PREDICATES[int(given)]
+    predicate = request.predicate(PREDICATES)
     drawing = Drawing(
         f"cmp_{predicate}_i{request.widths[0]}", lambda a, b: _compare(predicate, a, b)
     )

@@ -85,10 +85,7 @@ def _cmpf(request: Request) -> Operator | None:
     kind = FORMATS.get(request.operand_types[0])
     if kind is None:
         return None
-    given = request.attributes["predicate"]
-    predicate = given if isinstance(given, str) else PREDICATES[int(given)]
-    if predicate not in PREDICATES:
-        raise KeyError(predicate)
+    predicate = request.predicate(PREDICATES)
     drawing = Drawing(f"fcmp_{predicate}_{kind.name}", lambda a, b: compare(a, b, kind, predicate))
     return fitted(request, drawing)
 

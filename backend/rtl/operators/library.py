@@ -6,7 +6,7 @@ import difflib
 import importlib
 from typing import Any
 
-from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 
 from .devices import find_device
 from .request import Builder, Request
@@ -59,11 +59,16 @@ class OperatorLibrary:
         clock_mhz: the clock that every unit is pipelined for.
 
     Raises:
-        BuildError: for an unknown device family.
+        BuildError: for an unknown device family, or a clock that is not positive.
     """
 
     def __init__(self, device: str = "xcup", clock_mhz: float = 200.0) -> None:
         self.device = find_device(device)
+        if not clock_mhz > 0:
+            raise BuildError(
+                f"The clock must be a positive number of megahertz, not {clock_mhz}.",
+                help="200 is the default.",
+            )
         self.clock_mhz = clock_mhz
         self._found: dict[tuple[Any, ...], Operator] = {}
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from allo.dialects.diagnostics import UnsupportedOpError
+
 from .devices import Device
 from .hw_text import inline_text, module_text
 from .netlist import Netlist, Signal
@@ -54,6 +56,22 @@ class Request:
     def budget_ns(self) -> float:
         """Logic that fits between two registers."""
         return MARGIN * 1000.0 / self.clock_mhz - self.device.register_ns
+
+    def predicate(self, names: tuple[str, ...]) -> str:
+        """The predicate asked for, given by name or by its number in ``names``.
+
+        Raises:
+            UnsupportedOpError: when there is none of that name or number.
+        """
+        given = self.attributes.get("predicate")
+        if isinstance(given, int) and 0 <= given < len(names):
+            return names[given]
+        if given in names:
+            return str(given)
+        raise UnsupportedOpError(
+            f"{self.op} has no predicate {given!r}.",
+            help=f'attributes={{"predicate": …}} takes one of {", ".join(names)}, or its number.',
+        )
 
     def constant(self, position: int) -> int | None:
         """The value of a constant operand, or None."""

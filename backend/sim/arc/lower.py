@@ -90,7 +90,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "3")
+    key = content_key(design.top, text, *_TO_STATE, "8")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -115,7 +115,7 @@ def _lower(top: str, text: str) -> ArcModel:
         run_hw_passes(module, _TO_STATE)
         size, ports, registers = _layout(module)
         memories = _memories(module)
-        split = split_model(module, top, {offset: name for name, offset in ports.items()})
+        split = split_model(module, top, ports)
         run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
