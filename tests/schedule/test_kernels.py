@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.dialects.verify import verify
 from allo.errors import ScheduleError
 from allo.ir.types import float32, int32
 
@@ -15,7 +16,8 @@ def floats(*shape: int) -> np.ndarray:
 
 
 def same_bits(plain, scheduled, *args) -> None:
-    """Both builds on the CPU, every argument and result bit for bit."""
+    """The scheduled module is legal; both builds on the CPU, every argument and result bit for bit."""
+    verify(scheduled.module, top=scheduled.top_func_name, places=True)
     first, second = [a.copy() for a in args], [a.copy() for a in args]
     expected, got = plain.build()(*first), scheduled.build()(*second)
     for a, b in zip(first, second, strict=True):
