@@ -64,7 +64,7 @@ def test_float_operations(operation: str):
     compare(text, "f")
 
 
-@pytest.mark.parametrize("width", [1, 2, 5, 16, 31, 64])
+@pytest.mark.parametrize("width", [1, 5, 31, 64])
 @pytest.mark.parametrize("operation", ["divui", "remsi", "shrsi", "maxui"])
 def test_operations_of_any_width(operation: str, width: int):
     kind = f"i{width}"
