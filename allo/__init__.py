@@ -51,14 +51,13 @@ from .template import meta_elif, meta_else, meta_for, meta_if
 __version__ = "0.1.0"
 
 _LAZY = {
+    "IPModule": "allo.external:IPModule",
     "Partition": "allo.dialects.partition:Partition",
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
-    "IPModule": "allo.backend.hls:IPModule",
     "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
-    "verify": "allo.verify:verify",
 }
-_SUBMODULES = ("backend", "errors", "frontend", "ir", "library", "passes")
+_SUBMODULES = ("backend", "errors", "frontend", "ir", "library")
 
 
 def __getattr__(name: str) -> Any:
@@ -125,7 +124,6 @@ __all__ = [
     "tanh",
     "transpose",
     "tril",
-    "verify",
     "view",
     "zeros",
 ]

@@ -1,9 +1,12 @@
-"""Views across calls: an array argument that is given a view anywhere has a strided type."""
+"""Array types across calls: an argument that is given a view anywhere has a strided type, and an
+array lives in one memory on both sides of a call."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any
+
+from allo.dialects.diagnostics import TypeMismatchError
 
 from .affine import Affine
 from .tree import Call, For, Function, If, Stmt, Var, View, While
@@ -41,7 +44,20 @@ def view_strides(view: View) -> tuple[Strides, int | None]:
 
 
 def propagate(functions: Sequence[Function]) -> None:
-    """Give every argument that receives a view a strided type; callees stand before callers."""
+    """Settle strides and memories of array arguments; callees stand before callers.
+
+    Raises:
+        TypeMismatchError: when an array would live in two memories.
+    """
+    links = list(_links(functions))
+    for _, argument, parameter in links:
+        _receive(parameter, argument)
+    while sum(_share_memory(call, argument, parameter) for call, argument, parameter in links):
+        continue
+
+
+def _links(functions: Sequence[Function]) -> Iterator[tuple[Call, Any, Var]]:
+    """Every (call, array passed, parameter), callers first."""
     by_name = {f.name: f for f in functions}
     for function in reversed(functions):
         for call in calls(function.body):
@@ -50,7 +66,27 @@ def propagate(functions: Sequence[Function]) -> None:
                 continue
             for argument, parameter in zip(call.args, callee.params, strict=True):
                 if isinstance(parameter, Var):
-                    _receive(parameter, argument)
+                    yield call, argument, parameter
+
+
+def _share_memory(call: Call, argument: Any, parameter: Var) -> bool:
+    """Let the side without a memory take the other's; whether anything changed."""
+    var = argument.var if isinstance(argument, View) else argument
+    if not isinstance(var, Var) or var.memory == parameter.memory:
+        return False
+    if parameter.memory is None:
+        parameter.memory = var.memory
+        return True
+    if var.memory is None:
+        var.memory = parameter.memory
+        return True
+    raise TypeMismatchError(
+        f"{var.name} is in {var.memory}, but {call.callee} wants {parameter.name} in "
+        f"{parameter.memory}.",
+        call.place,
+        help="give both the same Memory, or copy the array first.",
+        notes=((f"{var.name} is declared here", var.place), ("the parameter", parameter.place)),
+    )
 
 
 def _receive(parameter: Var, argument: Any) -> None:

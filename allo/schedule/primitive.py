@@ -38,10 +38,17 @@ def transaction(s: Schedule) -> Iterator[None]:
         try:
             yield
         except BaseException:
-            _restore(s.module, backup)
+            if _text(s.module.operation) == _text(backup):
+                backup.erase()
+            else:
+                _restore(s.module, backup)
             s.partitioned_arrays = partitions
             raise
         backup.erase()
+
+
+def _text(op: ir.Operation) -> str:
+    return op.get_asm(enable_debug_info=True)
 
 
 def _restore(module: ir.Module, backup: ir.Operation) -> None:

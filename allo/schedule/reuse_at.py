@@ -40,6 +40,7 @@ from .buffers import (
     store,
 )
 from .handles import Axis, Buffer, MockBuffer
+from .merge_update import merge_update
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 
@@ -82,7 +83,8 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
                                                          for r, c: … LB[r, x+c]
 
     The axis runs as many iterations longer as the window needs to fill; the body runs once it is
-    full. ``s.reuse_at(LB, "x")`` then makes a window buffer.
+    full. ``s.reuse_at(LB, "x")`` then makes a window buffer, and the line buffer is filled in the
+    same loop, so that both run as one pipeline.
 
     Returns:
         The handle of the new buffer, ``<band>_reuse_<n>``.
@@ -97,7 +99,8 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
     accesses = _reads(s, loop, buffer)
     window = _window(loop, buffer, accesses)
     name = _next_name(loop)
-    _rewrite(loop, buffer, accesses, window, bounds, name)
+    longer = _rewrite(loop, buffer, accesses, window, bounds, name)
+    merge_update(s.module, longer)
     return MockBuffer(loop.func, name)
 
 
@@ -252,7 +255,7 @@ def _rewrite(
     window: Window,
     bounds: tuple[int, int],
     name: str,
-) -> None:
+) -> ir.Operation:
     op, iv = loop.op, induction_variable(loop.op)
     location = accesses[0].location
     shape = [window.size, *(buffer.type.get_dim_size(k) for k in window.kept)]
@@ -267,6 +270,7 @@ def _rewrite(
     _shift_and_load(loop, buffer, window, outer, made, name, fill, location)
     _guarded_body(op, iv, outer, bounds[0] + fill, fill)
     op.erase()
+    return outer
 
 
 def _redirect_reads(

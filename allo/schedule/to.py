@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import islpy as isl
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
 from allo.dialects.affine.model import Model, Statement
 from allo.dialects.alias import AliasClasses, refresh_signatures
 from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, SourcePlace
@@ -20,7 +21,8 @@ from .bands import bands_of
 from .handles import Buffer
 from .near import suggestion
 from .primitive import check_integer, primitive
-from .resolve import FoundBuffer, find_buffer, functions_of
+from .resolve import FoundBuffer, find_buffer
+from .settle import drop_initial_fill, end_of, hoist_reads
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -49,7 +51,8 @@ def to(
         producer(A, X)          ──▶    producer(A, X)     # X.write(…)
         consumer(X, B)                 consumer(X, B)     # X.read()
 
-    What runs on a CPU is unchanged.
+    An initial fill that the producer only reads back goes, and the consumer reads each element
+    once, outside the loops that do not move over the array. What a CPU computes is unchanged.
 
     Args:
         target: the array.
@@ -74,10 +77,45 @@ def to(
     elements = prod(buffer.type.shape)
     if depth != -1:
         depth = check_integer(depth, 1, f"to {buffer.name}: the depth", "or -1 for all.", place)
+    _settle(s, buffer, dst, place)
     producer, consumer = _ends(s, buffer, dst, place)
     _check_order(buffer, producer, consumer, elements, place)
     _mark(s, buffer, elements if depth == -1 else depth)
     buffer.function.attributes["dataflow"] = ir.UnitAttr.get()
+
+
+def _settle(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> None:
+    """Drop an initial fill the producer can do without; read each element once in the consumer."""
+    effects = EffectAnalysis(s.module.operation)
+    key = effects.memory_of(buffer.value).key
+    touching = [
+        op.operation
+        for op in buffer.function.regions[0].blocks[0].operations
+        if op.operation.name != "func.return" and _touches(op.operation, effects, key)
+    ]
+    for op in touching:
+        if op.name == "func.call" and _times_called(s, op) > 1:
+            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            raise ScheduleError(
+                f"to {buffer.name}: function {name} is called more than once, so its argument "
+                "cannot be a FIFO in one call only.",
+                place_of(op) or place,
+                help=f'give this call an instance of its own: {name}["id"](…).',
+            )
+    consumer = _named(s, buffer, dst, place)
+    if consumer in touching:
+        hoist_reads(s.module, end_of(s.module, consumer, buffer.value))
+    if len(touching) > 2 and touching[0].name == "linalg.fill":
+        drop_initial_fill(s.module, touching[0], end_of(s.module, touching[1], buffer.value))
+
+
+def _times_called(s: Schedule, call: ir.Operation) -> int:
+    callee = call.attributes["callee"]
+    return sum(
+        1
+        for op in walk(s.module.operation)
+        if op.name == "func.call" and op.attributes["callee"] == callee
+    )
 
 
 def _ends(
@@ -149,19 +187,9 @@ def _named(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
 def _side(s: Schedule, buffer: FoundBuffer, op: ir.Operation, writes: bool) -> Side:
     """Element to time of one end; of a call, within the callee."""
     effects = EffectAnalysis(s.module.operation)
-    value = buffer.value
-    roots = [op]
-    if op.name == "func.call":
-        callee = functions_of(s.module)[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
-        block = callee.regions[0].blocks[0]
-        operations = list(block.operations)
-        if value in list(op.operands):
-            value = block.arguments[list(op.operands).index(value)]
-        else:
-            value = operations[-1].operation.operands[list(op.results).index(value)]
-        roots = [o.operation for o in operations[:-1]]
-    key = effects.memory_of(value).key
-    model = Model(roots, effects)
+    end = end_of(s.module, op, buffer.value)
+    key = effects.memory_of(end.value).key
+    model = Model(end.roots, effects)
     memory = model.memory_label(key)
     touching = [
         t

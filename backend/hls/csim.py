@@ -22,7 +22,7 @@ from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
-from .exact_math import exact_functions, exact_math_object
+from .exact_math import exact_math_object, expanded_functions
 from .external import External
 from .headers import RUNTIME, SHIMS, compiler, open_headers
 from .process import run_tool
@@ -108,9 +108,10 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
     if library.is_file():
         return library
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
-    objects = []
-    if any(f"{vendor.math}{name}(" in code.kernel for name in exact_functions()):
-        objects.append(str(exact_math_object(_compile_object, [prelude.name])))
+    objects = [
+        str(exact_math_object(operation, _compile_object, [prelude.name]))
+        for operation in expanded_functions(code.kernel, vendor.math)
+    ]
     with publishing(target) as folder:
         (folder / "csim.cpp").write_text(text)
         output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp"), *objects]

@@ -21,19 +21,22 @@ from .vendors import VITIS_HLS
 _TWO_OPERANDS = frozenset({"math.powf"})
 
 
-def exact_functions() -> list[str]:
-    """The C++ names of the functions there is an expansion of."""
-    return ["pow" if op == "math.powf" else op.removeprefix("math.") for op in EXPANSIONS]
+def expanded_functions(kernel: str, prefix: str) -> tuple[str, ...]:
+    """The operations there is an expansion of whose function ``kernel``, a C++ text, calls."""
+    return tuple(op for op in sorted(EXPANSIONS) if f"{prefix}{_cpp_name(op)}(" in kernel)
+
+
+def _cpp_name(op: str) -> str:
+    return "pow" if op == "math.powf" else op.removeprefix("math.")
 
 
 @cache
-def exact_math_text() -> str:
+def exact_math_text(operation: str) -> str:
     """C++ that defines ``void allo_math_exp(float x, float *r)`` and the like."""
-    names = sorted(EXPANSIONS)
-    module = ir.Module.parse("\n".join(map(_function, names)), make_context())
+    module = ir.Module.parse(_function(operation), make_context())
     with module.context, ir.Location.unknown():
         expand_math(module)
-        return emit_module(module, _symbol(names[0]), VITIS_HLS).kernel
+        return emit_module(module, _symbol(operation), VITIS_HLS).kernel
 
 
 def _symbol(op: str) -> str:
@@ -54,9 +57,13 @@ func.func @{_symbol(op)}({params}) -> f32 attributes {{arg_names = [{quoted}],
 }}"""
 
 
-def exact_math_object(compile_object: Callable[[Path, Path], None], keys: Sequence[str]) -> Path:
+def exact_math_object(
+    operation: str,
+    compile_object: Callable[[Path, Path], None],
+    keys: Sequence[str],
+) -> Path:
     """The compiled functions, from the cache or made now by ``compile_object(source, object)``."""
-    text = exact_math_text()
+    text = exact_math_text(operation)
     target = cache_dir("hls", "math") / content_key(text, *keys)
     found = target / "math.o"
     if found.is_file():

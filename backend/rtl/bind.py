@@ -27,6 +27,8 @@ class Interface:
         scalars_in, scalars_out: port names and widths.
         streams: port prefix and stream of each stream parameter.
         ports: all ports of the module, in order.
+        units: arithmetic units that the module uses but its caller holds, by module and number;
+            their ports are named by :func:`unit_stem`.
         frozen: whether the module has a ``ce`` input that freezes it when low.
         estimate: cycles of a run without waiting for streams.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
@@ -39,6 +41,7 @@ class Interface:
     arrays: list[tuple[str, dict[tuple[int, int], PortUse]]] = field(default_factory=list)
     streams: list[tuple[str, Stream]] = field(default_factory=list)
     ports: Ports = field(default_factory=Ports)
+    units: dict[tuple[str, int], Operator] = field(default_factory=dict)
     frozen: bool = False
     estimate: int | None = None
     float_ops: int | None = 0
@@ -71,6 +74,8 @@ def bind(function: Function, callees: dict[str, Interface]) -> Binding:
             for array, (_, uses) in zip(region.arrays, callees[region.callee].arrays, strict=True):
                 for key, use in uses.items():
                     _use(binding, array, *key, reads=use.reads, writes=use.writes)
+            for (name, number), operator in callees[region.callee].units.items():
+                _need_unit(binding, name, operator, number + 1)
     return binding
 
 
@@ -118,8 +123,17 @@ def _bind_units(body: Body, binding: Binding) -> None:
         else:
             node.unit = taken[name, -1]
             taken[name, -1] += 1
-        _, count = binding.units.get(name, (operator, 0))
-        binding.units[name] = (operator, max(count, node.unit + 1))
+        _need_unit(binding, name, operator, node.unit + 1)
+
+
+def _need_unit(binding: Binding, name: str, operator: Operator, count: int) -> None:
+    _, known = binding.units.get(name, (operator, 0))
+    binding.units[name] = (operator, max(known, count))
+
+
+def unit_stem(module: str, number: int) -> str:
+    """Port prefix of a unit that a caller holds."""
+    return f"unit_{module}_{number}"
 
 
 def users_by_bank(access: Access) -> list[tuple[int, int]]:

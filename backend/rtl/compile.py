@@ -53,6 +53,7 @@ class CompiledModule:
     report: FunctionReport
     instances: list[str]
     debug: dict[str, str]
+    owns_units: bool = True
 
 
 class Compiler:
@@ -81,17 +82,23 @@ class Compiler:
         self._open: list[str] = []
 
     def compile(
-        self, name: str, constants: dict[int, int] | None = None, *, frozen: bool = False
+        self,
+        name: str,
+        constants: dict[int, int] | None = None,
+        *,
+        frozen: bool = False,
+        lends: bool = False,
     ) -> Interface:
         """Compile a function and, before it, what it calls.
 
         Args:
             constants: values of scalar arguments known where it is called, by position.
             frozen: whether the module gets a ``ce`` input that freezes it when low.
+            lends: whether its arithmetic units are its caller's, which shares them.
         """
         record = self.program.functions[name]
         known = dict(constants or {}) if _partitioned(record) else {}
-        key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen)
+        key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen, lends)
         if key not in self._interfaces:
             if name in self._open:
                 raise UnsupportedOpError(
@@ -102,14 +109,22 @@ class Compiler:
                 outer = self.external if len(self._open) == 1 else frozenset()
                 self._interfaces[key] = self._region(record, outer, frozen=frozen)
             else:
-                self._interfaces[key] = self._function(record, known, frozen=frozen)
+                self._interfaces[key] = self._function(record, known, frozen=frozen, lends=lends)
             self._open.pop()
         return self._interfaces[key]
 
     def _function(
-        self, record: FunctionRecord, constants: dict[int, int], *, frozen: bool
+        self,
+        record: FunctionRecord,
+        constants: dict[int, int],
+        *,
+        frozen: bool,
+        lends: bool,
     ) -> Interface:
-        callees = {callee: self.compile(callee, frozen=frozen) for callee in _callees(record.ops)}
+        callees = {
+            callee: self.compile(callee, frozen=frozen, lends=True)
+            for callee in _callees(record.ops)
+        }
         module = self._module_name(record.name)
         elaborator = Elaborator(self.program, record, module, self.library, constants)
         function = elaborator.run()
@@ -119,7 +134,9 @@ class Compiler:
         plan(function, static, self.timing)
         binding = bind(function, callees)
         _count_cycles(function, callees, frozen=frozen)
-        emitter = Emitter(function, static, binding, callees, self.locations, frozen=frozen)
+        emitter = Emitter(
+            function, static, binding, callees, self.locations, frozen=frozen, lends=lends
+        )
         interface = emitter.run()
         interface.estimate = _estimate(function, callees)
         interface.float_ops = float_operations(function, callees)
@@ -137,6 +154,7 @@ class Compiler:
                 function_report(function, binding, lambda name: callees[name].estimate),
                 [callees[name].module for name in dict.fromkeys(used)],
                 emitter.debug,
+                owns_units=not emitter.lends,
             ),
         )
         return interface

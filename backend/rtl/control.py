@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from .bind import Interface
+from .bind import Interface, unit_stem
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
 from .linear import bits_unsigned
 from .text import Wiring
@@ -314,9 +314,27 @@ class Control:
         calls = [call for _, call in sites]
         emitter.memories.connect(interface, calls, selections, wiring)
         self._lend_streams(interface, calls, selections, wiring)
+        self._lend_units(callee, interface, start, wiring)
         wiring.outputs["done"] = self._callee_done[callee]
         self._results(interface, sites, callee, wiring)
         text.instance(callee, interface.module, interface.ports, wiring, calls[0].place)
+
+    def _lend_units(self, callee: str, interface: Interface, start: str, wiring: Wiring) -> None:
+        """Hold the units that a callee asks its caller for."""
+        if not interface.units:
+            return
+        text = self._text
+        running = text.named(f"{callee}_running")
+        more = text.all_of(running, text.invert(self._callee_done[callee]))
+        text.register(running, text.any_of(start, more), 1, reset=0)
+        for (module, number), operator in interface.units.items():
+            stem = unit_stem(module, number)
+            operands = []
+            for name, _ in zip("abcd", operator.operand_widths, strict=False):
+                operands.append(text.fresh())
+                wiring.outputs[f"{stem}_{name}"] = operands[-1]
+            result = self._e.use_unit((module, number), running, operands)
+            wiring.inputs[f"{stem}_r"] = result
 
     def _lend_streams(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from .bind import Binding, Interface
+from .bind import Binding, Interface, unit_stem
 from .control import Control
 from .graph import Array, Body, Function, Node
 from .memories import Memories
@@ -36,6 +36,7 @@ class Emitter:
         locations: Locations,
         *,
         frozen: bool = False,
+        lends: bool = False,
     ) -> None:
         self.function = function
         self.static = static
@@ -55,6 +56,7 @@ class Emitter:
             for body in bodies_of(function.root)
         )
         self.local = ""
+        self.lends = lends and not self._waits
         if frozen or self._waits:
             self.text.enable = self.text.named("advance")
         if self._waits:
@@ -81,7 +83,7 @@ class Emitter:
         for body in bodies_of(self.function.root):
             self._emit_body(body)
         self.control.finish()
-        self._emit_units()
+        self._emit_units(interface)
         self.memories.finish()
         self.streams.finish()
         self._freeze()
@@ -258,11 +260,7 @@ class Emitter:
                 self.text.line(line, node.place)
             return result
         assert body is not None
-        key = (operator.module, node.unit)
-        self._units[key].append((self.valid(body, node.time), operands))
-        if key not in self._unit_results:
-            self._unit_results[key] = self.text.fresh()
-        return self._unit_results[key]
+        return self.use_unit((operator.module, node.unit), self.valid(body, node.time), operands)
 
     def _wire(self, node: Node, operands: list[str]) -> str:
         how, low = node.data
@@ -311,16 +309,31 @@ class Emitter:
 
     # --- units ----------------------------------------------------------------------------
 
-    def _emit_units(self) -> None:
+    def use_unit(self, key: tuple[str, int], condition: str, operands: list[str]) -> str:
+        """Give a unit operands while a condition holds; the name of its result."""
+        self._units[key].append((condition, operands))
+        if key not in self._unit_results:
+            self._unit_results[key] = self.text.fresh()
+        return self._unit_results[key]
+
+    def _emit_units(self, interface: Interface) -> None:
+        """Instances of the units, or ports to those the caller holds."""
         for (module, number), users in self._units.items():
             operator = self.binding.units[module][0]
             inputs = [
                 self.text.choose([(valid, operands[i]) for valid, operands in users], width)
                 for i, width in enumerate(operator.operand_widths)
             ]
-            self._instance(
-                operator, f"{module}_{number}", inputs, self._unit_results[module, number]
-            )
+            result = self._unit_results[module, number]
+            if not (self.lends and operator.shareable):
+                self._instance(operator, f"{module}_{number}", inputs, result)
+                continue
+            interface.units[module, number] = operator
+            stem = unit_stem(module, number)
+            for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False):
+                self.text.output(f"{stem}_{name}", f"i{width}", value)
+            answer = self.text.input(f"{stem}_r", f"i{operator.result_width}")
+            self.alias(result, answer, operator.result_width)
 
     def _instance(self, operator: Operator, label: str, inputs: list[str], result: str) -> None:
         enable = self.text.enable or self.text.const(1, 1)

@@ -254,6 +254,8 @@ def design_report(
             continue
         module = modules[module_name]
         for operator, number in module.binding.units.values():
+            if operator.shareable and not module.owns_units:
+                continue
             if operator.name.startswith(FLOAT_UNITS):
                 report.float_units += number * instances
             _add_resources(report.resources, operator, number * instances)

@@ -55,6 +55,17 @@ def find_violation(
     return None
 
 
+def passes_values(model: Model, memory: str) -> bool:
+    """Whether some statement reads from a memory what another of the model stored there."""
+    users = model.written_memories().get(memory, [])
+    if not users:
+        return False
+    schedule = model.schedule(only=users)
+    before = schedule.lex_lt_union_map(schedule)
+    stored, read = model.accesses(memory, True), model.accesses(memory, False)
+    return not stored.apply_range(read.reverse()).intersect(before).is_empty()
+
+
 def _violation_on(
     model: Model,
     memory: str,

@@ -318,6 +318,21 @@ class Model:
         """The model's name for a memory, or None when nothing touches it."""
         return self._memories.get(key)
 
+    def writes_all(self, memory: str) -> bool:
+        """Whether the statements store every element of a memory, by subscripts that are all exact."""
+        stores = [a for s in self.statements for a in s.accesses if a.memory == memory and a.writes]
+        if not stores or any(a.subscripts is None or a.private for a in stores):
+            return False
+        names = [f"e{k}" for k in range(len(stores[0].extents))]
+        if any(extent is None for extent in stores[0].extents):
+            return False
+        rows = [
+            f"0 <= {name} < {extent}" for name, extent in zip(names, stores[0].extents, strict=True)
+        ]
+        where = f" : {' and '.join(rows)}" if rows else ""
+        whole = isl.UnionSet(f"{{ {memory}[{', '.join(names)}]{where} }}")
+        return bool(whole.is_subset(self.accesses(memory, True).range()))
+
     def written_memories(self) -> dict[str, list[Statement]]:
         """Each memory that some statement writes, with every statement that touches it."""
         touched: dict[str, list[Statement]] = {}

@@ -6,14 +6,14 @@ from .._mlir import ir
 from ..effects import EffectAnalysis, FunctionEffects
 
 
-def analyze_arg_load_store(module: ir.Module) -> dict[str, list[str]]:
+def analyze_arg_load_store(module: ir.Module | ir.Operation) -> dict[str, list[str]]:
     """For every function, ``in``, ``out`` or ``both`` for each argument.
 
     Scalars, and arrays that are not touched, are ``in``; arrays of a function without a body ``both``.
     """
     effects = EffectAnalysis(module.operation)
     found = {}
-    for op in module.body.operations:
+    for op in module.operation.regions[0].blocks[0].operations:
         if op.operation.name != "func.func":
             continue
         name = op.operation.attributes["sym_name"].value  # type: ignore[attr-defined]

@@ -11,8 +11,8 @@ After (``flatten=True``)::
     func.func @top(%A: memref<16xf32>) -> memref<16xf32> {
       %buf0 = memref.alloc() {name = "buf0"} : memref<4x4xf32>
       call @load_buf0(%A, %buf0)
-      …
       %res1 = memref.alloc() {name = "res1"} : memref<16xf32>
+      …
       call @store_res1(%C, %res1)
       return %res1
 
@@ -106,8 +106,9 @@ class _Wrapper:
         local = ir.MemRefType(value.type)
         port = self._port(local)
         callee = self._mover(f"store_res{index}", local, port, declared, load=False)
-        with ir.InsertionPoint(self.last):
+        with ir.InsertionPoint(self.first):
             result = _alloc(port, f"res{index}", declared)
+        with ir.InsertionPoint(self.last):
             _call(callee, [value, result])
         self.last.operands[position] = result
 

@@ -6,6 +6,7 @@ import pytest
 import allo
 from allo.dialects._mlir import ir
 from allo.dialects.locations import place_of
+from allo.errors import TypeMismatchError
 from allo.ir.types import (
     ConstExpr,
     Int,
@@ -613,3 +614,39 @@ def test_int_types_of_any_width():
 
     a, b = ints(8, low=-64, high=64, dtype=np.int8), ints(8, low=0, high=8, dtype=np.uint8)
     np.testing.assert_array_equal(run(kernel, a, b), a.astype(int) * b)
+
+
+URAM = allo.Memory("URAM")
+
+
+def test_a_memory_holds_on_both_sides_of_a_call():
+    def inner(X: int32[8], Y: int32[8] @ allo.Memory("BRAM")) -> int32:
+        Y[0] = X[1]
+        return X[0] + Y[0]
+
+    def kernel(A: int32[8] @ URAM) -> int32:
+        B: int32[8] = 0
+        C: int32[8] @ URAM = [5, 6, 7, 8, 9, 10, 11, 12]
+        C[0] = A[0]
+        return inner(A, B) + C[0] * 100 + C[1]
+
+    text = str(allo.customize(kernel).module)
+    assert (
+        "func.func @inner(%arg0: memref<8xi32, 32 : i32>, %arg1: memref<8xi32, 16 : i32>)" in text
+    )
+    assert run(kernel, np.arange(3, 11).astype(np.int32)) == 7 + 300 + 6
+
+
+def test_an_array_cannot_live_in_two_memories():
+    def inner(X: int32[8] @ allo.Memory("BRAM")) -> int32:
+        return X[0]
+
+    def kernel(A: int32[8] @ URAM) -> int32:
+        return inner(A)
+
+    with pytest.raises(TypeMismatchError) as caught:
+        allo.customize(kernel)
+    assert caught.value.message == (
+        'A is in Memory(resource="URAM"), but inner wants X in Memory(resource="BRAM").'
+    )
+    assert len(caught.value.notes) == 2

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 
 import allo
+from allo.dialects.verify import verify
 
 
 def builds(kernel: Callable[..., Any], template: list[Any]) -> list[Any]:
     """The CPU builds of a kernel: as written, and under its default schedule if it has one."""
-    made = [allo.customize(kernel, instantiate=template).build()]
+    schedules = [allo.customize(kernel, instantiate=template)]
     if hasattr(kernel, "default_schedule"):
-        made.append(kernel.default_schedule(template).build())
-    return made
+        schedules.append(kernel.default_schedule(template))
+    for s in schedules:
+        verify(s.module, top=s.top_func_name, places=True)
+    return [s.build() for s in schedules]
 
 
 def check(kernel: Callable[..., Any], template: list[Any], args: list[Any], expected: Any) -> None:

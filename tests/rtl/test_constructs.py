@@ -309,3 +309,24 @@ def test_a_histogram_takes_the_stored_word_on_its_way():
     kinds = {"a": ("memref<30xi3>", "ui3"), "h": ("memref<8xi32>", "i32")}
     module = compare(function(body, kinds), "f", runs=4)
     assert module.report.functions[0].loops[0].ii == 1
+
+
+def test_functions_called_in_turn_share_their_units():
+    calls = "func.call @first(%a) : (memref<8xf32>) -> ()\nfunc.call @second(%a) : (memref<8xf32>) -> ()"
+    text = function(f"{calls}\nreturn", {"a": ("memref<8xf32>", "f32")})
+    for name, step in (("first", 1), ("second", 2)):
+        kernel = f"""
+    func.func @{name}(%u: memref<8xf32>) attributes {{arg_names = ["u"], arg_types = ["f32"],
+        itypes = "_", otypes = "", res_types = []}} {{
+      affine.for %i = 0 to 8 step {step} {{
+        %x = affine.load %u[%i] : memref<8xf32>
+        %y = arith.mulf %x, %x : f32
+        %z = arith.addf %y, %x : f32
+        affine.store %z, %u[%i] : memref<8xf32>
+      }} {{loop_name = "i", pipeline_ii = 1 : ui32}}
+      return
+    }}"""
+        text = text.replace("module {", "module {" + kernel, 1)
+    module = compare(text, "f", simulator="verilator")
+    assert module.report.functions[-1].operators == {"fadd_f32": 1, "fmul_f32": 1}
+    assert module.report.float_units == 2

@@ -227,3 +227,12 @@ def test_handles_of_loops():
         getattr(band, "l")
     with pytest.raises(AttributeError, match="has no buffer or attribute 'D'"):
         _ = s.D
+
+
+def test_handles_survive_a_refused_primitive():
+    s = kernel("gemm")
+    band = s.get_loops().S_i_j_k_0
+    refused(s, ScheduleError, "the factor must be positive", lambda: s.split("j", 0))
+    assert band.j.loop.attributes["loop_name"].value == "j"
+    s.pipeline(band.j)
+    assert "pipeline_ii" in band.j.loop.attributes

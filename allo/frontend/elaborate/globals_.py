@@ -74,17 +74,41 @@ def constant_array(
     """A constant global with the array's values, fetched at the top of the function once."""
     dtype = dtype or (literal_dtype(array) if name == "const" else numpy_dtype(array, place))
     values = converted(array, dtype, place)
-    key = (dtype.name, values.shape, tuple(values.reshape(-1).tolist()))
-    symbol = ctx.module.constants.get(key)
-    if symbol is None:
-        symbol = ctx.module.unique_symbol(name)
-        ctx.module.constants[key] = symbol
+    symbol = _symbol(ctx, values, dtype, name, None)
     for var in ctx.function.globals:
         if var.symbol == symbol:
             return var
     var = Var(name, dtype, values.shape, "const", place, symbol=symbol, init=values)
     ctx.function.globals.append(var)
     return var
+
+
+def declared_constant(
+    ctx: FunctionContext,
+    array: np.ndarray,
+    name: str,
+    dtype: AlloType,
+    memory: Any,
+    place: SourcePlace,
+) -> Var:
+    """A variable declared with constant elements: the global itself until something writes it."""
+    values = converted(array, dtype, place)
+    symbol = _symbol(ctx, values, dtype, name, memory)
+    return Var(
+        name, dtype, values.shape, "const", place, memory, symbol, values, user_declared=True
+    )
+
+
+def _symbol(
+    ctx: FunctionContext, values: np.ndarray, dtype: AlloType, name: str, memory: Any
+) -> str:
+    """The global that holds these values in this memory; equal ones share it."""
+    key = (dtype.name, values.shape, tuple(values.reshape(-1).tolist()), memory)
+    symbol = ctx.module.constants.get(key)
+    if symbol is None:
+        symbol = ctx.module.unique_symbol(name)
+        ctx.module.constants[key] = symbol
+    return symbol
 
 
 def check_shape(
@@ -106,6 +130,7 @@ def stateful(
     shape: tuple[int | None, ...],
     init: Any,
     place: SourcePlace,
+    memory: Any = None,
 ) -> Var:
     """A variable that keeps its value between calls: a global of the function."""
     array = np.array(0 if init is None else init)
@@ -118,6 +143,6 @@ def stateful(
     ctx.module.stateful_counts[base] = count
     symbol = ctx.module.unique_symbol(f"__stateful_{base}_{name}_{count}")
     ctx.module.stateful[symbol] = (ctx.info.name, name)
-    var = Var(name, dtype, shape, "stateful", place, symbol=symbol, init=values)
+    var = Var(name, dtype, shape, "stateful", place, memory, symbol, values)
     ctx.function.globals.append(var)
     return var

@@ -152,7 +152,8 @@ def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
             ctx.place(node.value or node),
             help="start it at a number, a list or a captured NumPy array.",
         )
-    var = globals_.stateful(ctx, name, said.dtype, said.shape, init, ctx.place(node.target))
+    place = ctx.place(node.target)
+    var = globals_.stateful(ctx, name, said.dtype, said.shape, init, place, said.memory)
     ctx.bind(name, var)
 
 
@@ -229,18 +230,7 @@ def _constant_initialiser(
     except ValueError:
         array = np.array(0)
     globals_.check_shape(array, said.shape, place, name)
-    shared = globals_.constant_array(ctx, array, name, place, said.dtype)
-    var = Var(
-        name,
-        said.dtype,
-        said.shape,
-        "const",
-        place,
-        said.memory,
-        shared.symbol,
-        shared.init,
-        user_declared=True,
-    )
+    var = globals_.declared_constant(ctx, array, name, said.dtype, said.memory, place)
     ctx.emit(Declare(ctx.place(node), var))
     ctx.bind(name, var)
     return True

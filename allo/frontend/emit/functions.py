@@ -158,7 +158,7 @@ class FunctionEmitter:
         memref = self.types.memref(var)
         value.values[var] = value.value_op("memref.alloc", memref, [], statement.place, attributes)
         if var.symbol:
-            source = Var(var.name, var.dtype, var.shape, "const", var.place, symbol=var.symbol)
+            source = Var(var.name, var.dtype, var.shape, "const", var.place, var.memory, var.symbol)
             self._global(source)
             value.op("memref.copy", [], [value.values[source], value.values[var]], statement.place)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import VerificationError
 from allo.dialects.types import signedness_letter
 
 from ..kernel_module import FunctionInfo
@@ -32,7 +33,18 @@ def emit_module(
             signatures[info.name] = _declare(types, info, ip)
         for function in functions:
             FunctionEmitter(types, signatures, function).emit(ip)
+        _verify(module)
     return module
+
+
+def _verify(module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise VerificationError(
+            f"The frontend made core IR that MLIR refuses: {error}",
+            help="this is a fault of Allo; please report it with the kernel.",
+        ) from error
 
 
 def _global_variables(functions: Sequence[Function]) -> list[Var]:

@@ -1,11 +1,11 @@
-"""Split an arc model in two: what the rising edge changes, and what the outputs then are.
+"""Split an arc model: what the rising edge changes, and what the outputs then are.
 
 The driver evaluates a model twice a cycle: once with the clock raised, once, with new inputs, with the
 clock low. Only the first may change registers, only the outputs of the second are looked at.
 Models of this form, and arc makes no other of designs with one clock, are split::
 
     old = state; new = clk; state = new
-    if (old ^ new) & new { registers }
+    if (old ^ new) & new { registers }      (several, some under a further condition)
     outputs
 """
 
@@ -15,33 +15,40 @@ from dataclasses import dataclass
 
 from allo.backend.rtl._circt import ir
 
+_AND = ("comb.and", "arith.andi")
+
 
 @dataclass(frozen=True, slots=True)
 class SplitModel:
-    """Names of the two functions, and for each output the one of equal value that is kept."""
+    """Names of the two models, and for each output the one of equal value that is kept."""
 
     edge: str
     settle: str
     aliases: dict[str, str]
 
 
-def split_model(module: ir.Module, top: str, outputs: dict[int, str]) -> SplitModel | None:
-    """Add ``<top>_edge`` beside the model ``top`` and strip both; None when its form is another.
+def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitModel | None:
+    """Add a model for the edge beside the model ``top`` and strip both; None when its form is another.
 
     Args:
-        outputs: port name by offset.
+        ports: byte offset by name.
     """
     model = next(op for op in module.body.operations if op.operation.name == "arc.model")
     if not _risings(model):
         return None
-    edge = model.operation.clone(ir.InsertionPoint.after(model.operation))
-    name = f"{top}_edge"
-    edge.attributes["sym_name"] = ir.StringAttr.get(name, module.context)
-    for write, _ in _output_writes(edge, outputs):
-        write.erase()
+    outputs = {offset: name for name, offset in ports.items()}
+    _edge_model(model, f"{top}_edge", outputs)
     for branch in _risings(model):
         branch.erase()
-    return SplitModel(name, top, _merge_outputs(model, outputs))
+    return SplitModel(f"{top}_edge", top, _merge_outputs(model, outputs))
+
+
+def _edge_model(model: ir.OpView, name: str, outputs: dict[int, str]) -> None:
+    """A copy of a model that leaves its outputs alone."""
+    edge = model.operation.clone(ir.InsertionPoint.after(model.operation))
+    edge.attributes["sym_name"] = ir.StringAttr.get(name, edge.context)
+    for write, _ in _output_writes(edge, outputs):
+        write.erase()
 
 
 def _merge_outputs(model: ir.OpView, outputs: dict[int, str]) -> dict[str, str]:
@@ -69,13 +76,24 @@ def _risings(model: ir.OpView | ir.Operation) -> list[ir.Operation]:
 
 
 def _is_rising(branch: ir.Operation) -> bool:
+    """Whether a branch is taken on the rising edge only, perhaps under a further condition."""
     condition = _definition(branch.operands[0])
-    if condition is None or condition.name != "comb.and" or len(condition.operands) != 2:
+    if condition is None or condition.name not in _AND:
+        return False
+    return _is_edge(condition) or any(
+        part is not None and part.name in _AND and _is_edge(part)
+        for part in map(_definition, condition.operands)
+    )
+
+
+def _is_edge(condition: ir.Operation) -> bool:
+    """``(old ^ new) & new`` of the clock."""
+    if len(condition.operands) != 2:
         return False
     for changed, new in (condition.operands, list(condition.operands)[::-1]):
         difference = _definition(changed)
-        if difference is not None and difference.name == "comb.xor":
-            return new in list(difference.operands) and _is_clock(new)
+        if difference is not None and difference.name == "comb.xor" and _is_clock(new):
+            return new in list(difference.operands)
     return False
 
 
@@ -97,11 +115,15 @@ def _output_writes(
     for op in _operations(model):
         if op.name != "arc.state_write":
             continue
-        target = _definition(op.operands[0])
-        offset = target.attributes["offset"] if target and "offset" in target.attributes else None
-        if offset is None:
-            continue
-        port = outputs.get(ir.IntegerAttr(offset).value)
+        port = outputs.get(_offset_of(op.operands[0]) or -1)
         if port is not None:
             found.append((op, port))
     return found
+
+
+def _offset_of(state: ir.Value) -> int | None:
+    """The byte offset of a state's storage."""
+    source = _definition(state)
+    if source is None or "offset" not in source.attributes:
+        return None
+    return ir.IntegerAttr(source.attributes["offset"]).value
