@@ -51,6 +51,7 @@ from .template import meta_elif, meta_else, meta_for, meta_if
 __version__ = "0.1.0"
 
 _LAZY = {
+    "IPModule": "allo.external:IPModule",
     "Partition": "allo.dialects.partition:Partition",
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
@@ -77,6 +78,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "HLSModule",
+    "IPModule",
     "LLVMModule",
     "Layout",
     "Memory",

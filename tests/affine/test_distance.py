@@ -288,7 +288,7 @@ def test_wide_rows_are_quick(count, benchmark_limit_s=3.0):
     context = make_context()
     module = parse(f"affine.for %k = 0 to 3 {{ affine.for %j = 0 to 8 {{ {copies} }} }}", context)
     with context, ir.Location.unknown():
-        start = time.perf_counter()
+        start = time.process_time()
         got = flattened_dependences(*nest_and_accesses(module))
-        assert time.perf_counter() - start < benchmark_limit_s
+        assert time.process_time() - start < benchmark_limit_s
     assert len(got) == 3 * count

@@ -140,11 +140,11 @@ def test_a_gemm_is_customised_in_milliseconds():
 
     best = 1.0
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()
         s = allo.customize(mm, instantiate=[32, 32, 32])
         s.reorder("k", "j")
         s.buffer_at(s.C, "i")
         s.pipeline("j")
         s.partition(s.B, dim=2)
-        best = min(best, time.perf_counter() - start)
+        best = min(best, time.process_time() - start)
     assert best < 0.1

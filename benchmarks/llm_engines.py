@@ -1,0 +1,60 @@
+"""Thirty-two tokens of the transformer on both RTL engines, build included, from an empty cache.
+
+scripts/python benchmarks/llm_engines.py
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+from allo.designs.llm.build import Design, memories_and_session, schedule
+from allo.designs.llm.corpus import encode
+from allo.designs.llm.reference import QuantizedGPT
+from allo.designs.llm.train import DATA
+from allo.designs.llm.weights import load_weights
+from benchmarks.harness import Row, finish
+
+PROMPT, TOKENS = "one day anna went to the", 32
+
+
+def speak(simulator: str) -> tuple[list[int], list[int | None], float, float]:
+    """Tokens, cycles of each step, seconds to build, seconds to run."""
+    weights = load_weights(DATA / "char_gpt_w8a8.npz")
+    design = Design()
+    module = schedule(weights.config, design).build(target="verilog", simulator=simulator)
+    began = time.perf_counter()
+    module.build_model()
+    built = time.perf_counter()
+    _, session = memories_and_session(weights, design, module)
+    tokens = [step.token for step in session.generate(encode(PROMPT), TOKENS)]
+    return tokens, [s.cycles for s in session.steps], built - began, time.perf_counter() - built
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails or the engines differ."""
+    expected = QuantizedGPT(load_weights(DATA / "char_gpt_w8a8.npz")).generate(
+        encode(PROMPT), TOKENS
+    )
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["ALLO_CACHE_DIR"] = cache
+        jit_tokens, jit_cycles, jit_build, jit_run = speak("jit")
+        tokens, cycles, build, run = speak("verilator")
+    if not (np.array_equal(tokens, expected) and tokens == jit_tokens and cycles == jit_cycles):
+        raise RuntimeError("the engines or the reference differ")
+    total = sum(c or 0 for c in cycles)
+    rows = [
+        Row("Verilator: build", build, "s", "in process", jit_build),
+        Row("Verilator: run", run, "s", "in process", jit_run),
+        Row("cycles a second, in process", total / jit_run, "", "Verilator", total / run),
+        Row("gain, build included", (build + run) / (jit_build + jit_run), "×", "limit", 5, False),
+    ]
+    return finish("llm_engines", f"LLM: {TOKENS} tokens, {total:,} cycles, two engines", rows)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
