@@ -101,21 +101,21 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
     """
     prelude = _precompiled_header()
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
-    target = cache_dir("hls", "csim") / content_key(
-        prelude.name, text, *(file for external in externals for file in external.files)
-    )
+    objects = [
+        exact_math_object(operation, _compile_object, [prelude.name])
+        for operation in expanded_functions(code.kernel, vendor.math)
+    ]
+    linked = (*objects, *(file for external in externals for file in external.files))
+    target = cache_dir("hls", "csim") / content_key(prelude.name, text, *linked)
     library = target / "kernel.so"
     if library.is_file():
         return library
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
-    objects = [
-        str(exact_math_object(operation, _compile_object, [prelude.name]))
-        for operation in expanded_functions(code.kernel, vendor.math)
-    ]
     with publishing(target) as folder:
         (folder / "csim.cpp").write_text(text)
-        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp"), *objects]
-        _compile([*includes, *output], folder, "Compiling the kernel for csim")
+        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
+        arguments = [*includes, *output, *map(str, objects)]
+        _compile(arguments, folder, "Compiling the kernel for csim")
     return library
 
 

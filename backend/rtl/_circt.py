@@ -8,12 +8,19 @@ the RTL compiler wrote.
 from __future__ import annotations
 
 import io
+import sys
+from types import ModuleType
 
 import pycde.circt as circt
 from pycde.circt import ir
 from pycde.circt.passmanager import PassManager
 
 __all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes"]
+
+# The bindings look for a Python module of the dialect whenever they hand out a type, and the wheel
+# has none for builtin types: without this one they would search the disk each time.
+_BUILTIN = "pycde.circt.dialects.builtin"
+sys.modules.setdefault(_BUILTIN, ModuleType(_BUILTIN))
 
 # Order matters; see the recipe in the toolchain notes.
 VERILOG_PASSES = (

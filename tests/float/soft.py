@@ -32,8 +32,18 @@ def decode(bits: int, kind: FloatFormat) -> Fraction:
     if field:
         fraction |= 1 << kind.fraction
     power = max(field, 1) - kind.bias - kind.fraction
-    value = fraction * Fraction(2) ** power
+    value = Fraction(fraction << power) if power >= 0 else Fraction(fraction, 1 << -power)
     return -value if sign_of(bits, kind) else value
+
+
+def to_float(bits: int, kind: FloatFormat) -> float:
+    """The value as a Python float, which must hold it."""
+    if is_nan(bits, kind):
+        return float("nan")
+    if is_infinite(bits, kind):
+        return float("-inf") if sign_of(bits, kind) else float("inf")
+    size = float(abs(decode(bits, kind)))
+    return -size if sign_of(bits, kind) else size
 
 
 @cache
@@ -42,13 +52,15 @@ def encode(value: Fraction, kind: FloatFormat, zero_sign: int = 0) -> int:
     if value == 0:
         return zero_sign << (kind.width - 1)
     sign = int(value < 0) << (kind.width - 1)
-    size = abs(value)
-    power = size.numerator.bit_length() - size.denominator.bit_length()
-    if size < Fraction(2) ** power:
+    top, bottom = abs(value.numerator), value.denominator
+    power = top.bit_length() - bottom.bit_length()
+    if top << max(0, -power) < bottom << max(0, power):
         power -= 1
     power = max(power, 1 - kind.bias)
-    scaled = size / Fraction(2) ** (power - kind.fraction)
-    whole = round(scaled)
+    shift = power - kind.fraction
+    top, bottom = top << max(0, -shift), bottom << max(0, shift)
+    whole, rest = divmod(top, bottom)
+    whole += 2 * rest > bottom or (2 * rest == bottom and whole & 1)
     magnitude = whole + ((power + kind.bias - 1) << kind.fraction)
     return sign | min(magnitude, kind.infinity)
 

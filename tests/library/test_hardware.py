@@ -65,3 +65,20 @@ def test_the_systolic_array_takes_forty_cycles():
 def test_softmax_in_verilog():
     rows = nn.softmax_rows.default_schedule([float32, 8, 5])
     assert_bits(rows, [floats(8, 5, scale=4.0)], [])
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "GeLU", "attention_decode", "conv2d"])
+def test_float_kernels_as_hardware(name: str):
+    sizes, args = {
+        "layer_norm": ([float32, 4, 16], [floats(4, 16), floats(16), floats(16)]),
+        "GeLU": ([float32, 3, 8], [floats(3, 8, scale=3.0)]),
+        "attention_decode": ([float32, 2, 6, 8], [floats(8), floats(6, 8), floats(6, 8), 5]),
+        "conv2d": (
+            [float32, 1, 2, 3, 6, 5, 3, 3, 4, 3, 1, 1, 0, 0],
+            [floats(1, 2, 6, 5), floats(3, 2, 3, 3), floats(3)],
+        ),
+    }[name]
+    s = getattr(nn, name).default_schedule(sizes)
+    expected = s.build()(*args)
+    got = s.build(target="verilog", simulator="jit")(*args)
+    np.testing.assert_array_equal(expected.view(np.uint32), got.view(np.uint32))

@@ -13,6 +13,7 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.cache import cache_dir, content_key, publish
 from allo.dialects.diagnostics import BuildError
 
+from .delay_lines import pack_delay_lines
 from .split import split_model
 
 # Instances must go first: what is left of them would silently count as external.
@@ -90,7 +91,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "8")
+    key = content_key(design.top, text, *_TO_STATE, "9")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -111,6 +112,7 @@ def _lower(top: str, text: str) -> ArcModel:
     try:
         run_hw_passes(module, _FLATTEN)
         _refuse_leftovers(module, top)
+        pack_delay_lines(module)
         _fold_resets(module)
         run_hw_passes(module, _TO_STATE)
         size, ports, registers = _layout(module)
