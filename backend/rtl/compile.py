@@ -307,13 +307,21 @@ def compile_design(
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
-        BuildError: when ``top`` names no function.
+        BuildError: when ``top`` names no function, or one without arguments and results.
     """
     program = read_program(module_text)
     if top not in program.functions:
         known = ", ".join(program.functions)
         raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")
-    is_region = "region" in program.functions[top].attrs
+    record = program.functions[top]
+    if not record.args and not record.result_types:
+        raise BuildError(
+            f"The top function {top} has neither arguments nor results, so its hardware would do "
+            "nothing that can be seen.",
+            record.place,
+            help="pass an array in which it leaves its result.",
+        )
+    is_region = "region" in record.attrs
     waiting = frozenset(external if is_region else ())
     compiler = Compiler(program, device, clock_mhz, waiting)
     interface = compiler.compile(top)
