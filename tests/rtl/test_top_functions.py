@@ -12,7 +12,7 @@ from allo.ir.types import int32
 
 
 def silent():
-    x: int32 = 3
+    x: int32 = 3  # noqa: F841
 
 
 def scalars(a: int32, b: int32) -> int32:
