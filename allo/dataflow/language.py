@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeVar
 
+from allo.dsl import get_pid
 from allo.template import meta_elif, meta_else, meta_for, meta_if
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -35,11 +36,6 @@ def kernel(
         return function
 
     return mark
-
-
-def get_pid() -> NoReturn:
-    """The coordinates of a kernel instance in its mapping; known only while compiling."""
-    raise NotImplementedError("get_pid() has a value only while a df.kernel is compiled.")
 
 
 def gather(pipes: Any) -> NoReturn:

@@ -22,14 +22,12 @@ from allo.ir.types import Stream, UInt, float32, int8, int32
 
 from .attention import attend
 from .config import GPTConfig
+from .constants import GELU_A, GELU_C, ROUND
 from .layout import check_lanes, jobs_of
 from .norm import norm
 
-GELU_C, GELU_A = 0.7978845608, 0.044715
 GROUP, GROUP_BITS = 8, 3
 """Activations that go to the linear engine in one word."""
-ROUND = 12582912.0
-"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
 
 
 def make_region(

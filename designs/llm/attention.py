@@ -4,8 +4,7 @@
 import allo
 from allo.ir.types import float32, int8, int32, uint8
 
-ROUND = 12582912.0
-"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
+from .constants import ROUND
 
 
 def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](

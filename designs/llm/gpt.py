@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from . import constants
 from .config import GPTConfig
 
 Params = dict[str, np.ndarray]
-EPS = np.float32(1e-5)
-GELU_C = np.float32(0.7978845608)
-GELU_A = np.float32(0.044715)
+EPS = np.float32(constants.EPS)
+GELU_C = np.float32(constants.GELU_C)
+GELU_A = np.float32(constants.GELU_A)
 
 
 def init_params(config: GPTConfig, seed: int) -> Params:

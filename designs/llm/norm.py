@@ -3,9 +3,7 @@
 import allo
 from allo.ir.types import float32, int8, int32
 
-ROUND = 12582912.0
-"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
-EPS = 1e-5
+from .constants import EPS, ROUND
 
 
 def norm[D, NORMS, BLOCK, KMAX](

@@ -13,14 +13,13 @@ import numpy as np
 
 from allo import bitexact
 
+from . import constants
 from .weights import QuantizedWeights
 
 F32 = np.float32
 LANES = 8
-ROUND = F32(12582912.0)
-"""1.5 * 2**23: adding and subtracting it rounds a small float32 to the nearest even integer."""
-EPS = F32(1e-5)
-GELU_C, GELU_A = F32(0.7978845608), F32(0.044715)
+ROUND, EPS = F32(constants.ROUND), F32(constants.EPS)
+GELU_C, GELU_A = F32(constants.GELU_C), F32(constants.GELU_A)
 PROBABILITY_LEVELS = F32(255.0)
 
 Observer = Callable[[str, np.ndarray], None]

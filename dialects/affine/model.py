@@ -17,7 +17,8 @@ import islpy as isl
 from .._mlir import ir
 from ..effects import Effect, EffectAnalysis, Memory
 from .loops import induction_variable, is_affine_loop, spec_of, string_attribute
-from .maps import BoundMap, bound_map, condition_of, expression_parts
+from .maps import BoundMap, bound_map, condition_of
+from .ranges import Unknown, expression_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,29 +196,13 @@ class Model:
         return texts
 
     def _text(self, expr: ir.AffineExpr, bound: BoundMap) -> str:
-        if isinstance(expr, ir.AffineConstantExpr):
-            return str(expr.value)
-        if isinstance(expr, ir.AffineDimExpr):
-            return self._value_text(bound.dims[expr.position])
-        if isinstance(expr, ir.AffineSymbolExpr):
-            return self._value_text(bound.symbols[expr.position])
-        parts = expression_parts(expr)
-        if parts is None:
-            raise NotAffine
-        operator, left, right = parts
-        a = self._text(left, bound)
-        if operator == "+":
-            return f"({a} + {self._text(right, bound)})"
-        if not isinstance(right, ir.AffineConstantExpr):
-            raise NotAffine
-        c = right.value
-        if operator == "*":
-            return f"({c} * {a})"
-        if operator == "mod":
-            return f"({a} mod {c})"
-        return f"floor({a}/{c})" if operator == "floordiv" else f"(-floor((-{a})/{c}))"
+        try:
+            return expression_text(expr, bound, self)
+        except Unknown:
+            raise NotAffine from None
 
-    def _value_text(self, value: ir.Value) -> str:
+    def __getitem__(self, value: ir.Value) -> str:
+        """The isl text of an operand of a map."""
         variable = self._variables.get(value)
         if variable is not None:
             return variable.symbol

@@ -14,31 +14,13 @@ from allo.backend.rtl._circt import parse_hw, run_hw_passes
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 from allo.backend.rtl.operators.hw_text import port_list
 from allo.backend.rtl.operators.netlist import evaluate
+from allo.backend.sim.arc.lower import ARC_PASSES
 from allo.dialects._mlir import ExecutionEngine, ir, run_passes
 
 _MODULE = ("lower-seq-compreg-ce",)
 _TO_MODEL = (
     *(f"hw.module({name})" for name in _MODULE),
-    "convert-to-arcs",
-    "arc-dedup",
-    "canonicalize",
-    "arc-infer-state-properties",
-    "arc-split-loops",
-    "arc-dedup",
-    "canonicalize",
-    "cse",
-    "arc-lower-state",
-    "canonicalize",
-    "cse",
-    "arc-inline",
-    "arc-merge-ifs",
-    "canonicalize",
-    "cse",
-    "arc-lower-arcs-to-funcs",
-    "arc.model(arc-allocate-state)",
-    "arc-lower-clocks-to-funcs",
-    "canonicalize",
-    "cse",
+    *ARC_PASSES,
 )
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
 

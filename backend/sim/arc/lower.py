@@ -18,10 +18,7 @@ from .split import split_model
 
 # Instances must go first: what is left of them would silently count as external.
 _FLATTEN = ("hw-flatten-modules",)
-_TO_STATE = (
-    "hw.module(lower-seq-fifo,lower-seq-hlmem,lower-seq-shiftreg,lower-seq-compreg-ce)",
-    "lower-seq-firmem",
-    "arc-infer-memories{tap-ports=false}",
+ARC_PASSES = (
     "convert-to-arcs",
     "arc-dedup",
     "canonicalize",
@@ -42,6 +39,13 @@ _TO_STATE = (
     "arc-lower-clocks-to-funcs",
     "canonicalize",
     "cse",
+)
+"""From hardware without memories and enables to functions over a block of state."""
+_TO_STATE = (
+    "hw.module(lower-seq-fifo,lower-seq-hlmem,lower-seq-shiftreg,lower-seq-compreg-ce)",
+    "lower-seq-firmem",
+    "arc-infer-memories{tap-ports=false}",
+    *ARC_PASSES,
 )
 _CLEAN = ("canonicalize", "cse")
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
