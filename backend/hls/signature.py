@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.diagnostics import DTypeError, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.types import AlloType, Index, Stream, parse_type
 
@@ -111,7 +111,7 @@ def _declared(op: ir.Operation, element: ir.Type, letter: str) -> AlloType:
         text = f"u{text}"
     try:
         return parse_type(text)
-    except Exception as error:
+    except DTypeError as error:
         raise UnsupportedOpError(
             f"A value of type {element} cannot be a parameter in HLS C++.", place_of(op)
         ) from error

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from allo.dialects.diagnostics import (
+    AlloError,
     CompileTimeError,
     SourcePlace,
     TypeMismatchError,
@@ -119,12 +120,11 @@ def _callee(ctx: FunctionContext, func: ast.expr) -> tuple[Any, ast.expr | None]
             return ctx.constant(func, f"The function {name}"), template
         except CompileTimeError:
             raise
-        except Exception as error:
-            help_text = getattr(error, "help", None)
+        except AlloError as error:
             raise UnsupportedSyntaxError(
                 f"Unsupported function call {name}: no such function is known here.",
                 ctx.place(func),
-                help=help_text,
+                help=error.help,
             ) from None
     raise ctx.unsupported(func, f"Unsupported function call {ast.unparse(func)}.")
 
