@@ -55,9 +55,21 @@ _LAZY = {
     "Partition": "allo.dialects.partition:Partition",
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
+    "verify": "allo.equivalence:verify",
     "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
 }
-_SUBMODULES = ("backend", "errors", "frontend", "ir", "library")
+_SUBMODULES = (
+    "backend",
+    "errors",
+    "frontend",
+    "ir",
+    "library",
+    "memory",
+    "passes",
+    "primitives",
+    "template",
+    "utils",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -124,6 +136,7 @@ __all__ = [
     "tanh",
     "transpose",
     "tril",
+    "verify",
     "view",
     "zeros",
 ]

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allo.dialects.diagnostics import BoundaryError, BuildError, SourcePlace
+from allo.dialects.diagnostics import ArgumentCountError, BuildError, SourcePlace
 from allo.dialects.types import AlloType, Int, UInt, float32, float64
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class IPModule:
             BoundaryError: for a wrong number of arguments, shape or type.
         """
         if len(args) != len(self.args):
-            raise BoundaryError(
+            raise ArgumentCountError(
                 f"{self.top} takes {len(self.args)} arguments, not {len(args)}.", self.place
             )
         from allo.customize import customize

@@ -1,1 +1,15 @@
 """The back ends; each registers its targets by name in ``allo.target``."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+_SUBMODULES = ("cpu", "hls", "report", "rtl", "sim")
+
+
+def __getattr__(name: str) -> ModuleType:
+    """``allo.backend.<module>`` behind ``import allo`` alone."""
+    if name in _SUBMODULES:
+        return importlib.import_module(f"allo.backend.{name}")
+    raise AttributeError(f"module 'allo.backend' has no attribute {name!r}")

@@ -12,17 +12,24 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ._mlir import ir
-from .diagnostics import BoundaryError, BuildError, DTypeError, DTypeWarning, SourcePlace
+from .diagnostics import (
+    ArgumentCountError,
+    BoundaryError,
+    BuildError,
+    DTypeError,
+    DTypeWarning,
+    SourcePlace,
+)
 from .effects import EffectAnalysis
 from .locations import place_of
 from .storage import decode, empty_cells, encode, is_fixed, is_native, natural_dtype, to_python
-from .types import AlloType, Float, Index, Int, UInt, parse_type
+from .types import AlloType, Float, Index, Int, Struct, UInt, parse_type
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,7 @@ class Parameter:
         shape: extents, None where any is accepted; None as a whole for a scalar.
         place: where it is declared.
         written: whether a call may change it (arrays only).
+        read: whether a call may look at what it holds before.
     """
 
     name: str
@@ -42,6 +50,7 @@ class Parameter:
     shape: tuple[int | None, ...] | None
     place: SourcePlace | None = None
     written: bool = False
+    read: bool = True
 
     @property
     def declaration(self) -> str:
@@ -75,9 +84,9 @@ class Signature:
         outputs = [empty_cells(_static(result), result.dtype) for result in self.results]
         return Call(self, tuple(values), inputs, outputs)
 
-    def _count_error(self, got: int) -> BoundaryError:
+    def _count_error(self, got: int) -> ArgumentCountError:
         names = ", ".join(f"{p.name}: {p.declaration}" for p in self.arguments) or "nothing"
-        return BoundaryError(
+        return ArgumentCountError(
             f"# of input arguments mismatch, got {got} but expected {len(self.arguments)}.",
             self.place,
             help=f"{self.top} takes {names}.",
@@ -120,7 +129,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
     names = _strings(function, "arg_names", len(types.inputs))
     dtypes = _strings(function, "arg_types", len(types.inputs))
     result_dtypes = _strings(function, "res_types", len(types.results))
-    written = EffectAnalysis(module.operation).summary(top).arguments_written
+    effects = EffectAnalysis(module.operation).summary(top)
     place = place_of(function)
     block = function.regions[0].blocks[0]
     arguments = [
@@ -129,7 +138,8 @@ def read_signature(module: ir.Module, top: str) -> Signature:
             _declared(dtype, mlir_type),
             _shape(mlir_type),
             place_of(block.arguments[position].location) or place,
-            position in written,
+            position in effects.arguments_written,
+            position in effects.arguments_read,
         )
         for position, (name, dtype, mlir_type) in enumerate(
             zip(names, dtypes, types.inputs, strict=True)
@@ -213,7 +223,7 @@ def _write_back(target: np.ndarray, values: np.ndarray) -> None:
 
 def _write_bytes(target: np.ndarray, values: np.ndarray) -> None:
     names = values.dtype.names or ()
-    if names != (target.dtype.names or ())[: len(names)]:
+    if not set(names) <= set(target.dtype.names or ()):
         np.copyto(target, values.astype(target.dtype), casting="unsafe")
         return
     for name in names:
@@ -268,16 +278,24 @@ def _bind_array(top: str, parameter: Parameter, value: Any) -> np.ndarray:
             stacklevel=5,
         )
     try:
-        return encode(value, dtype)
+        return encode(_meaningful(parameter, value), dtype)
     except DTypeError as error:
         raise _fault(top, parameter, error.message, error.help) from None
+
+
+def _meaningful(parameter: Parameter, value: np.ndarray) -> np.ndarray:
+    """The array; 0 for what ``np.empty`` may hold in a fixed-point one that only takes results."""
+    only_result = parameter.written and not parameter.read
+    if not only_result or not is_fixed(parameter.dtype) or value.dtype.kind != "f":
+        return value
+    return np.where(np.isfinite(value), value, 0)
 
 
 def _bind_scalar(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     if isinstance(value, (np.generic, np.ndarray)) and value.shape == () and not value.dtype.names:
         value = value.item() if value.dtype.name != "bfloat16" else float(value)
     dtype = parameter.dtype
-    if isinstance(value, dict):
+    if isinstance(dtype, Struct):
         return _bind_struct(top, parameter, value)
     if not isinstance(value, (int, float)):
         raise _fault(
@@ -305,13 +323,22 @@ def _bind_scalar(top: str, parameter: Parameter, value: Any) -> np.ndarray:
         raise _fault(top, parameter, error.message, error.help) from None
 
 
-def _bind_struct(top: str, parameter: Parameter, value: dict[str, Any]) -> np.ndarray:
-    try:
-        natural = natural_dtype(parameter.dtype)
-        record = np.array(tuple(value[name] for name in natural.names or value), natural)
-        return encode(record, parameter.dtype)
-    except (DTypeError, KeyError, TypeError, ValueError) as error:
-        raise _fault(top, parameter, f"{value!r} does not fit ({error}).") from None
+def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
+    """A dict of the fields, or a record of a NumPy structured array."""
+    dtype = parameter.dtype
+    assert isinstance(dtype, Struct)
+    names = value if isinstance(value, dict) else getattr(value, "dtype", np.dtype(int)).names or ()
+    if set(names) != set(dtype.fields):
+        raise _fault(
+            top, parameter, f"{value!r} has not its fields.", f"give {', '.join(dtype.fields)}."
+        )
+    total = 0
+    for name, field in reversed(dtype.fields.items()):
+        part = replace(parameter, name=f"{parameter.name}[{name!r}]", dtype=field)
+        cells = _bind_scalar(top, part, value[name])
+        raw = int.from_bytes(cells.tobytes(), "little") & ((1 << field.bits) - 1)
+        total = total << field.bits | raw
+    return encode(np.array(total, object), UInt(dtype.bits))
 
 
 def _to_float(value: float) -> float:

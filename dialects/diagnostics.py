@@ -157,8 +157,11 @@ class PartitionError(ScheduleError, ValueError):
 # --- building and running ---------------------------------------------------------
 
 
-class BuildError(AlloError):
-    """A back end cannot build the module."""
+class BuildError(AlloError, RuntimeError):
+    """A back end cannot build the module.
+
+    It is also a ``RuntimeError`` because published programs catch that.
+    """
 
 
 class UnsupportedTargetError(BuildError, NotImplementedError):
@@ -169,11 +172,18 @@ class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 
 
-class BoundaryError(AlloError, TypeError):
-    """An argument at the Python boundary has the wrong count, shape, type or layout."""
+class BoundaryError(AlloError, TypeError, RuntimeError):
+    """An argument at the Python boundary has the wrong shape, type or layout.
+
+    It is also a ``RuntimeError`` because published programs catch that.
+    """
 
 
-class ToolMissingError(BuildError):
+class ArgumentCountError(BoundaryError, AssertionError):
+    """A call with too few or too many arguments."""
+
+
+class ToolMissingError(BuildError, AssertionError):
     """An external program that a step needs is not installed."""
 
 
@@ -187,6 +197,25 @@ class SimulationError(AlloError):
 
 class DeadlockError(SimulationError):
     """Processes of a dataflow region wait for each other; every one is listed."""
+
+
+# --- comparing programs -----------------------------------------------------------
+
+
+class EquivalenceError(AlloError):
+    """Two programs cannot be compared: neither equal nor different has been shown."""
+
+
+class UndecidableError(EquivalenceError):
+    """What a program does next depends on its data in a way symbols cannot follow."""
+
+
+class StepLimitError(EquivalenceError):
+    """A program takes more steps than the checker was allowed."""
+
+
+class SignatureMismatchError(EquivalenceError, ValueError):
+    """The two programs do not take and return the same things."""
 
 
 class VerificationError(AlloError):

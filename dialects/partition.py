@@ -16,6 +16,7 @@ import enum
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 from ._mlir import ir
 from .diagnostics import PartitionError
@@ -48,12 +49,12 @@ class DimPartition:
         """Elements a bank holds along this dimension."""
         return -(-self.extent // self.banks)
 
-    def split(self, position: int) -> tuple[int, int]:
-        """(bank, offset) of element ``position``."""
+    def split(self, position: Any) -> tuple[Any, Any]:
+        """(bank, offset) of element ``position``, or of each element of an array of positions."""
         if self.kind is None:
-            return 0, position
+            return position * 0, position
         if self.kind is Partition.Complete:
-            return position, 0
+            return position, position * 0
         if self.kind is Partition.Cyclic:
             return position % self.banks, position // self.banks
         return position // self.depth, position % self.depth

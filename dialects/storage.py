@@ -133,9 +133,9 @@ def to_python(cells: np.ndarray, dtype: AlloType) -> Any:
         return _struct_to_python(_int_of(cells), dtype)
     if isinstance(dtype, Float):
         return float(cells.view(natural_dtype(dtype)))
-    value = _int_of(cells)
+    bits = 64 if isinstance(dtype, Index) else dtype.bits
+    value = _int_of(cells) & ((1 << bits) - 1)
     if is_signed(dtype):
-        bits = 64 if isinstance(dtype, Index) else dtype.bits
         value -= (value >> (bits - 1)) << bits
     return value / (1 << dtype.fracs) if is_fixed(dtype) else value
 
@@ -169,9 +169,9 @@ def _encode_float(array: np.ndarray, dtype: AlloType) -> np.ndarray:
 def _integers(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     """The raw integers of values, modulo 2^64, as uint64."""
     kind = array.dtype.kind
-    if kind in "iub" and not dtype.fracs:
-        return array.astype(np.uint64, order="C")
-    if kind == "O" or (dtype.fracs and dtype.bits > 52):
+    if kind in "iub" and dtype.fracs < 64:
+        return array.astype(np.uint64, order="C") << np.uint64(dtype.fracs)
+    if kind == "O":
         ints = [_scaled(value, dtype) & ((1 << 64) - 1) for value in array.ravel().tolist()]
         return np.array(ints, np.uint64).reshape(array.shape)
     if kind not in "iubf" and array.dtype.name != "bfloat16":
@@ -257,30 +257,41 @@ def _encode_struct(array: np.ndarray, dtype: Struct) -> np.ndarray:
             f"An array of {array.dtype} does not hold a {dtype}.",
             help=f"pass a NumPy structured array with the fields {wanted}.",
         )
-    total: Any = np.zeros(array.shape, object)
+    kind = _word_dtype(dtype)
+    total: Any = np.zeros(array.shape, kind)
     position = 0
     for name, field in dtype.fields.items():
-        ints = _cells_to_ints(encode(array[name], field), field)
-        total = total + ints * (1 << position)
+        ints = _cells_to_ints(encode(array[name], field), field).astype(kind)
+        mask = _amount((1 << field.bits) - 1, kind)
+        total = total | (ints & mask) << _amount(position, kind)
         position += field.bits
-    return encode(np.asarray(total, object), UInt(dtype.bits))
+    return encode(np.asarray(total, kind), UInt(dtype.bits))
+
+
+def _word_dtype(dtype: Struct) -> np.dtype:
+    """What computes with whole Structs: machine words while they hold one."""
+    return np.dtype(np.uint64 if dtype.bits <= 64 else object)
+
+
+def _amount(count: int, kind: np.dtype) -> Any:
+    return count if kind.hasobject else np.uint64(count)
 
 
 def _cells_to_ints(cells: np.ndarray, dtype: AlloType) -> np.ndarray:
     if dtype.bits > 64:
         flat = [_int_of(cell) for cell in cells.reshape(-1, cells.shape[-1])]
         return np.array(flat, object).reshape(cells.shape[:-1])
-    unsigned = cells.view(f"u{cells.dtype.itemsize}")
-    return unsigned.astype(object)
+    return cells.view(f"u{cells.dtype.itemsize}")
 
 
 def _decode_struct(cells: np.ndarray, dtype: Struct) -> np.ndarray:
-    ints = _cells_to_ints(cells, dtype)
+    kind = _word_dtype(dtype)
+    ints = _cells_to_ints(cells, dtype).astype(kind)
     result = np.zeros(ints.shape, natural_dtype(dtype))
     position = 0
     for name, field in dtype.fields.items():
-        part = (ints >> position) & ((1 << field.bits) - 1)
-        raw = encode(np.asarray(part, object), UInt(field.bits))
+        part = (ints >> _amount(position, kind)) & _amount((1 << field.bits) - 1, kind)
+        raw = encode(np.asarray(part, kind), UInt(field.bits))
         result[name] = decode(raw.view(_view_dtype(raw, field)), field)
         position += field.bits
     return result

@@ -96,6 +96,20 @@ class ArrayAnnotation:
     def __getitem__(self, shape: Any) -> ArrayAnnotation:
         return ArrayAnnotation(self.dtype, shape if isinstance(shape, tuple) else (shape,))
 
+    @property
+    def stateful(self) -> bool:
+        """Whether it is decorated ``@ Stateful``."""
+        return any(decoration is Stateful for decoration in self.decorations)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ArrayAnnotation) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[object, ...]:
+        return self.dtype, self.shape, self.decorations
+
     def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
 

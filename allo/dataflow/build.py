@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 _NPU_ONLY = "only supported for AIE target"
 
 
+class NpuOnlyError(BuildError, AssertionError):
+    """An option of the NPU target given to another one."""
+
+
 def customize(
     func: Callable[..., Any],
     enable_tensor: bool = False,
@@ -28,7 +32,7 @@ def customize(
     Args:
         func: a function decorated with ``@df.region()``.
         enable_tensor: accepted; arrays are memrefs.
-        opt_default: pipeline every innermost loop.
+        opt_default: pipeline every innermost loop, with rewind.
         instantiate: template arguments of the region.
         global_vars: the names it may refer to, in place of automatic capture.
         share: let kernel instances that differ only in constants of their subscripts be one
@@ -64,7 +68,7 @@ def _pipeline_innermost(schedule: Schedule) -> None:
                 continue
             wrappers = [wrapper for _, wrapper in band if isinstance(wrapper, LoopWrapper)]
             if wrappers:
-                schedule.pipeline(wrappers[-1], rewind=len(wrappers) == 1)
+                schedule.pipeline(wrappers[-1], rewind=True)
 
 
 def build(
@@ -104,11 +108,11 @@ def build(
     """
     del enable_tensor, warmup, num_iters, trace_size, device_type
     if profile and target != "aie":
-        raise BuildError(f"Profiling is {_NPU_ONLY}.", help="leave profile out.")
+        raise NpuOnlyError(f"Profiling is {_NPU_ONLY}.", help="leave profile out.")
     if trace and target != "aie":
-        raise BuildError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
+        raise NpuOnlyError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
     if mapping_primitives:
-        raise BuildError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
+        raise NpuOnlyError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
     schedule = customize(func, share=share)
     if target not in _HLS_TARGETS:
         path = None if project is None else _absolute(project)

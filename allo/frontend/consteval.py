@@ -143,6 +143,9 @@ class ConstantEvaluator:
     def _tuple(self, node: ast.Tuple) -> Any:
         return tuple(self._elements(node.elts))
 
+    def _set(self, node: ast.Set) -> Any:
+        return frozenset(self._elements(node.elts))
+
     def _list(self, node: ast.List) -> Any:
         return self._elements(node.elts)
 
@@ -205,6 +208,7 @@ _HANDLERS: dict[type[ast.expr], Callable[[ConstantEvaluator, Any], Any]] = {
     ast.IfExp: ConstantEvaluator._ifexp,
     ast.Tuple: ConstantEvaluator._tuple,
     ast.List: ConstantEvaluator._list,
+    ast.Set: ConstantEvaluator._set,
     ast.Dict: ConstantEvaluator._dict,
     ast.Attribute: ConstantEvaluator._attribute,
     ast.Subscript: ConstantEvaluator._subscript,

@@ -50,6 +50,7 @@ class FunctionInfo:
         place: the ``def`` line.
         is_region: a dataflow region.
         pid: a dataflow kernel instance's coordinates, else None.
+        ends: for each stream argument that is used, "put" or "get".
     """
 
     name: str
@@ -62,6 +63,7 @@ class FunctionInfo:
     place: SourcePlace | None = None
     is_region: bool = False
     pid: tuple[int, ...] | None = None
+    ends: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -5,21 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import (
-    AlloType,
-    Fixed,
-    Float,
-    Index,
-    Int,
-    Struct,
-    UFixed,
-    UInt,
-    float32,
-    int32,
-)
+from allo.dialects.diagnostics import DTypeError, SourcePlace, TypeMismatchError
+from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float32
 
+from . import fixed
 from .affine import Affine
+from .integers import is_integer, is_signed, smallest_int, wrap
 from .tree import Binary, Cast, Compare, Const, Expr, IndexValue, Select
 from .typing import RuleSet
 
@@ -39,16 +30,6 @@ _WORDS = {
 }
 
 
-def is_integer(dtype: AlloType) -> bool:
-    """Whether a type is Int, UInt or Index."""
-    return isinstance(dtype, (Int, UInt, Index))
-
-
-def is_signed(dtype: AlloType) -> bool:
-    """Whether values of an integer type may be negative; iterators may."""
-    return isinstance(dtype, (Int, Index))
-
-
 def literal(value: int | float, place: SourcePlace) -> Const:
     """A number written in the program or captured: int32 or float32 where it fits."""
     if isinstance(value, float):
@@ -56,32 +37,8 @@ def literal(value: int | float, place: SourcePlace) -> Const:
     return Const(smallest_int(int(value)), place, int(value), literal=True)
 
 
-def smallest_int(value: int) -> Int:
-    """The narrowest of int32, int64, int128 … that holds ``value``."""
-    width = 32
-    while not -(1 << (width - 1)) <= value < 1 << (width - 1):
-        width *= 2
-    return int32 if width == 32 else Int(width)
-
-
-def wrap(value: int, dtype: AlloType) -> int:
-    """``value`` in two's complement of an integer type's width."""
-    if isinstance(dtype, Index):
-        return value
-    value &= (1 << dtype.bits) - 1
-    if isinstance(dtype, Int) and value >> (dtype.bits - 1):
-        value -= 1 << dtype.bits
-    return value
-
-
 def refuse_unsupported(dtype: AlloType, place: SourcePlace) -> None:
-    """Refuse the types whose arithmetic is not there yet."""
-    if isinstance(dtype, (Fixed, UFixed)):
-        raise TypeMismatchError(
-            f"Arithmetic on {dtype} is not supported yet.",
-            place,
-            help="use an integer and keep track of the scale, or a float.",
-        )
+    """Refuse the types that have no arithmetic."""
     if isinstance(dtype, Struct):
         raise TypeMismatchError(
             "A Struct has no arithmetic.", place, help='read one of its fields first: p["x"].'
@@ -100,12 +57,12 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace | None = None) -> Expr
     if value.dtype == dtype:
         return value
     where = place or value.place
+    if isinstance(value.dtype, Struct) or isinstance(dtype, Struct):
+        raise TypeMismatchError(f"A value of type {value.dtype} cannot become {dtype}.", where)
+    if fixed.is_fixed(value.dtype) or fixed.is_fixed(dtype):
+        return fixed.cast(value, dtype, where)
     if isinstance(value, Const):
         return _cast_constant(value, dtype)
-    if isinstance(value.dtype, (Struct, Fixed, UFixed)) or isinstance(
-        dtype, (Struct, Fixed, UFixed)
-    ):
-        raise TypeMismatchError(f"A value of type {value.dtype} cannot become {dtype}.", where)
     if isinstance(value, Cast) and _cast_keeps(value, dtype):
         return cast(value.value, dtype, place)
     return Cast(dtype, where, value)
@@ -141,6 +98,7 @@ def truth(value: Expr) -> Expr:
     refuse_unsupported(value.dtype, value.place)
     if isinstance(value, Const):
         return Const(BOOL, value.place, int(bool(value.value)))
+    value = fixed.raw(value)
     zero = Const(value.dtype, value.place, 0.0 if isinstance(value.dtype, Float) else 0)
     return Compare(BOOL, value.place, "!=", value, zero)
 
@@ -153,10 +111,18 @@ def result_type(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlac
     for side in (lhs, rhs):
         refuse_unsupported(side.dtype, side.place)
     left, right = _literal_types(lhs, rhs)
-    found = rules.result(op, left, right)
+    verb = _WORDS.get(op, f"apply {op!r} to")
+    try:
+        found = rules.result(op, left, right)
+    except DTypeError as error:
+        raise TypeMismatchError(
+            f"Cannot {verb} {lhs.dtype} and {rhs.dtype}: there is no type for the result. "
+            f"{error.message}",
+            place,
+            help="assign one side to a variable with fewer bits first.",
+        ) from None
     if found is not None:
         return found
-    verb = _WORDS.get(op, f"apply {op!r} to")
     raise TypeMismatchError(
         f"Cannot {verb} {lhs.dtype} and {rhs.dtype}: the {rules.name} typing rules "
         f"define no {op!r} for this pair.",
@@ -179,6 +145,8 @@ def _beside(side: Expr, own: AlloType, other: AlloType) -> AlloType:
 def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
     """``lhs op rhs`` for ``+ - * / // % ** & | ^``, in the rule's type."""
     dtype = result_type(rules, op, lhs, rhs, place)
+    if fixed.is_fixed(dtype):
+        return fixed.binary(op, lhs, rhs, dtype, place)
     folded = _fold(op, lhs, rhs, dtype, place)
     if folded is not None:
         return folded
@@ -284,6 +252,8 @@ def shift(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> 
     in the left type; a wider amount is compared first, as narrowing it would lose high bits.
     """
     dtype = result_type(rules, op, lhs, rhs, place)
+    if fixed.is_fixed(dtype):
+        return fixed.of_raw(shift(rules, op, fixed.raw(lhs), rhs, place), dtype, place)
     if isinstance(lhs, Const) and isinstance(rhs, Const) and rhs.value >= 0:
         return _fold_shift(op, lhs, int(rhs.value), dtype, place)
     width = dtype.bits
@@ -318,6 +288,9 @@ def _shifted_out(op: str, lhs: Expr, dtype: AlloType, place: SourcePlace) -> Exp
 def compare(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
     """A comparison of the operands' true values, one bit."""
     dtype = result_type(rules, op, lhs, rhs, place)
+    if fixed.is_fixed(dtype):
+        return fixed.compare(op, lhs, rhs, dtype, BOOL, place)
+    lhs, rhs = (cast(v, dtype) if fixed.is_fixed(v.dtype) else v for v in (lhs, rhs))
     if isinstance(lhs, Const) and isinstance(rhs, Const):
         value = _COMPARE[op](lhs.value, rhs.value)
         return Const(BOOL, place, int(value))
@@ -372,6 +345,8 @@ def unary(rules: RuleSet, op: str, value: Expr, place: SourcePlace) -> Expr:
     affine = affine_value(value)
     if op == "-" and affine is not None and not isinstance(value, Const):
         return cast(IndexValue(INDEX, place, -affine), value.dtype, place)
+    if fixed.is_fixed(value.dtype):
+        return fixed.negated(value, place) if op == "-" else value
     dtype = rules.unary(value.dtype)
     assert dtype is not None
     operand = cast(value, dtype)
@@ -389,6 +364,9 @@ def min_max(rules: RuleSet, op: str, values: list[Expr], place: SourcePlace) -> 
     total = values[0]
     for value in values[1:]:
         dtype = result_type(rules, op, total, value, place)
+        if fixed.is_fixed(dtype):
+            total = fixed.binary(op, total, value, dtype, place)
+            continue
         folded = _fold(op, total, value, dtype, place)
         total = folded or Binary(dtype, place, op, cast(total, dtype), cast(value, dtype))
     return total
@@ -397,20 +375,27 @@ def min_max(rules: RuleSet, op: str, values: list[Expr], place: SourcePlace) -> 
 # --- bits ----------------------------------------------------------------------------------
 
 
-def bit_range(value: Expr, low: Expr, width: int, place: SourcePlace) -> Expr:
-    """``value[low : low + width]`` as UInt(width)."""
+def bit_range(value: Expr, low: Expr, width: int | Expr, place: SourcePlace) -> Expr:
+    """``value[low : low + width]`` as UInt(width); as UInt(32) where the width is a run-time value."""
     raw = _raw(value, place)
     shifted = _shift_raw(">>", raw, low, place)
-    return cast(shifted, UInt(width), place)
+    if isinstance(width, int):
+        return cast(shifted, UInt(width), place)
+    field = Binary(raw.dtype, place, "&", shifted, _low_ones(raw.dtype, width, place))
+    return cast(field, UInt(32), place)
 
 
-def with_bits(value: Expr, low: Expr, width: int, bits: Expr, place: SourcePlace) -> Expr:
+def with_bits(value: Expr, low: Expr, width: int | Expr, bits: Expr, place: SourcePlace) -> Expr:
     """``value`` with ``value[low : low + width]`` replaced by the low bits of ``bits``."""
     raw = _raw(value, place)
     dtype = raw.dtype
-    ones = Const(dtype, place, (1 << width) - 1)
+    ones = _low_ones(dtype, width, place)
     mask = _shift_raw("<<", ones, low, place)
-    field = _shift_raw("<<", cast(cast(bits, UInt(width)), dtype), low, place)
+    if isinstance(width, int):
+        bits = cast(cast(bits, UInt(width)), dtype)
+    else:
+        bits = Binary(dtype, place, "&", cast(bits, dtype), ones)
+    field = _shift_raw("<<", bits, low, place)
     keep: Expr = Binary(dtype, place, "^", mask, Const(dtype, place, (1 << dtype.bits) - 1))
     if isinstance(mask, Const):
         keep = Const(dtype, place, (1 << dtype.bits) - 1 - int(mask.value))
@@ -418,12 +403,21 @@ def with_bits(value: Expr, low: Expr, width: int, bits: Expr, place: SourcePlace
     return cast(Binary(dtype, place, "|", kept, field), value.dtype, place)
 
 
+def _low_ones(dtype: AlloType, width: int | Expr, place: SourcePlace) -> Expr:
+    """A mask of the lowest ``width`` bits."""
+    if isinstance(width, int):
+        return Const(dtype, place, (1 << width) - 1)
+    ones = Const(dtype, place, (1 << dtype.bits) - 1)
+    rest = Binary(dtype, place, "<<", ones, cast(width, dtype))
+    return Binary(dtype, place, "^", rest, ones)
+
+
 def _raw(value: Expr, place: SourcePlace) -> Expr:
     if not isinstance(value.dtype, (Int, UInt)):
         raise TypeMismatchError(
             f"Bits of a value of type {value.dtype} cannot be accessed.",
             place,
-            help="only integers have bits; use x.bitcast() to see the bits of a float.",
+            help="only integers have bits; use x.bitcast() to see those of another value.",
         )
     return cast(value, UInt(value.dtype.bits))
 

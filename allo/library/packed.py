@@ -8,7 +8,7 @@ from allo.ir.types import ConstExpr, Int, int8, int32
 
 from ._checks import quotient
 from ._defaults import scheduled_by
-from .tiles import systolic, systolic_tile
+from .tiles import schedule_systolic, systolic
 
 
 def packed_systolic[
@@ -72,24 +72,5 @@ def packed_int8xint8_systolic[M: int32, K: int32, N: int32, Mt: int32, Nt: int32
         C[i, j] = word
 
 
-def schedule_packed_systolic(s):
-    """Words unpacked and packed at one a cycle, every cell of the tile busy each cycle."""
-    functions = list(s.func_args)
-    product = next(n for n in functions if n.startswith(systolic.__name__) and "tile" not in n)
-    tile = next(n for n in functions if n.startswith(systolic_tile.__name__))
-    s.partition(f"{tile}:cells")
-    s.partition(f"{product}:local_A", dim=1)
-    s.partition(f"{product}:local_B", dim=2)
-    for loop in ("ai", "bj", "si"):
-        s.pipeline(f"{product}:{loop}")
-    for loop in ("i0", "k", "j1"):
-        s.pipeline(f"{tile}:{loop}")
-    loops = s.get_loops()
-    s.pipeline(loops["unpack_A"]["k"])
-    s.pipeline(loops["unpack_B"]["j"])
-    s.pipeline(loops["pack_C"]["j"])
-    return s
-
-
-scheduled_by(packed_systolic, schedule_packed_systolic)
-scheduled_by(packed_int8xint8_systolic, schedule_packed_systolic)
+scheduled_by(packed_systolic, schedule_systolic)
+scheduled_by(packed_int8xint8_systolic, schedule_systolic)

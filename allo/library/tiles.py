@@ -68,25 +68,33 @@ def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
 def schedule_systolic(s):
     """Cells of their own for every result of a tile, a step of k each cycle.
 
+    Of the packed products too: words are unpacked and packed at one a cycle.
+
     Raises:
-        ValueError: the schedule is not of :func:`systolic`.
+        ValueError: the schedule is of another function.
     """
     top = s.top_func_name
-    if not top.startswith("systolic"):
+    tile = _function(s, "systolic_tile")
+    product = _function(s, "systolic", but="systolic_tile")
+    if product is None or (top != product and not top.startswith("packed_")):
         raise ValueError(f"Cannot apply `schedule_systolic` to function: {top}")
-    tile = next(name for name in _callees(s) if name.startswith("systolic_tile"))
     s.partition(f"{tile}:cells")
-    s.partition(s.local_A, dim=1)
-    s.partition(s.local_B, dim=2)
+    s.partition(f"{product}:local_A", dim=1)
+    s.partition(f"{product}:local_B", dim=2)
     for loop in ("ai", "bj", "si"):
-        s.pipeline(f"{top}:{loop}")
+        s.pipeline(f"{product}:{loop}")
     for loop in ("i0", "k", "j1"):
         s.pipeline(f"{tile}:{loop}")
+    if top != product:
+        loops = s.get_loops()
+        for band, loop in (("unpack_A", "k"), ("unpack_B", "j"), ("pack_C", "j")):
+            s.pipeline(loops[band][loop])
     return s
 
 
-def _callees(s):
-    return [name for name in s.func_args if name != s.top_func_name]
+def _function(s, prefix, but="-"):
+    names = [n for n in s.func_args if n.startswith(prefix) and not n.startswith(but)]
+    return names[0] if names else None
 
 
 scheduled_by(systolic, schedule_systolic)

@@ -44,7 +44,8 @@ def partition(
 
     The layout goes to every use of the array: arguments of callees, callers, returned arrays,
     constants. Several dimensions take one call each. Functions that are passed slices of the array
-    take the whole array and the slice's offsets from then on.
+    take the whole array and the slice's offsets from then on. An array that is partitioned completely
+    on all dimensions stays as it is.
 
     Raises:
         PartitionError: an invalid kind, dimension or factor, or a conflict with an earlier call.
@@ -64,7 +65,7 @@ def partition(
     dim = _dimension(dim, rank, buffer, place)
     factor = _factor(kind, factor, buffer, place)
     old = layout_of(buffer.type)
-    if dim == 0 and _is_complete(old):
+    if _is_complete(old):
         return
     new = _layout(buffer, kind, dim, factor, old, place)
     _note(s, buffer, dim, kind, factor)
@@ -136,13 +137,6 @@ def _layout(
             )
         return ArrayLayout(tuple(make_dim(kind, extent, factor) for extent in shape))
     if old.dims[dim - 1].kind is not None:
-        if _is_complete(old):
-            raise PartitionError(
-                f"Cannot partition the same array on dimension {dim} twice: {name} is already "
-                "completely partitioned on all dimensions.",
-                place,
-                help="leave this call out.",
-            )
         raise PartitionError(
             f"Cannot partition the same array on dimension {dim} twice: {name}.",
             place,

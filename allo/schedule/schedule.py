@@ -71,6 +71,7 @@ class Schedule:
         primitive_sequences: the applied primitives, ``(name, args, kwargs)``, for ``compose``.
         partitioned_arrays: ``"func:array"`` to its ``(dim, kind, factor)`` calls.
         ext_libs: external modules the kernels call.
+        func_instances: dataflow kernels to their instances.
         inst_list: template arguments the kernel was instantiated with.
         stateful_var_map: stateful globals to (function, variable).
     """
@@ -119,6 +120,15 @@ class Schedule:
     @property
     def inst_list(self) -> tuple[Any, ...]:
         return self.kernel.template_args
+
+    @property
+    def func_instances(self) -> dict[str, list[str]]:
+        """Dataflow kernel to the functions that are its instances, in order."""
+        instances: dict[str, list[str]] = {}
+        for name, info in self.kernel.functions.items():
+            if info.pid is not None:
+                instances.setdefault(info.origin, []).append(name)
+        return instances
 
     @property
     def stateful_var_map(self) -> dict[str, tuple[str, str]]:

@@ -18,6 +18,7 @@ from allo.dialects.effects import EffectAnalysis
 from allo.dialects.locations import place_of
 
 from .bands import bands_of
+from .fork import fork
 from .handles import Buffer
 from .near import suggestion
 from .primitive import check_integer, primitive
@@ -52,7 +53,9 @@ def to(
         consumer(X, B)                 consumer(X, B)     # X.read()
 
     An initial fill that the producer only reads back goes, and the consumer reads each element
-    once, outside the loops that do not move over the array. What a CPU computes is unchanged.
+    once, outside the loops that do not move over the array. Where a nest writes for several
+    consumers, ``dst`` gets an array of its own, ``<array>_<dst>``, which the nest writes too: one
+    ``to`` for each consumer. What a CPU computes is unchanged.
 
     Args:
         target: the array.
@@ -61,8 +64,8 @@ def to(
 
     Raises:
         IllegalTransformError: an element is written or read more than once, or in another order.
-        ScheduleError: no single producer and consumer, or ``axis`` is given (arrays of FIFOs are
-            written with ``allo.dataflow``).
+        ScheduleError: no single producer and consumer, the array is seen outside its function, or
+            ``axis`` is given (arrays of FIFOs are written with ``allo.dataflow``).
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "to")
     place = place_of(buffer.value.location)
@@ -78,10 +81,25 @@ def to(
     if depth != -1:
         depth = check_integer(depth, 1, f"to {buffer.name}: the depth", "or -1 for all.", place)
     _settle(s, buffer, dst, place)
+    buffer = _own_array(s, buffer, dst, place)
     producer, consumer = _ends(s, buffer, dst, place)
+    _check_private(buffer, place)
     _check_order(buffer, producer, consumer, elements, place)
     _mark(s, buffer, elements if depth == -1 else depth)
     buffer.function.attributes["dataflow"] = ir.UnitAttr.get()
+
+
+def _check_private(buffer: FoundBuffer, place: SourcePlace | None) -> None:
+    """The array must be one of its function's own: a FIFO keeps nothing for a caller."""
+    value = buffer.value
+    returned = any(use.owner.name == "func.return" for use in value.uses)
+    if isinstance(value, ir.BlockArgument) or returned:
+        how = "returned by" if returned else "an argument of"
+        raise ScheduleError(
+            f"to {buffer.name}: it is {how} {buffer.func}, and a FIFO is empty at the end.",
+            place,
+            help="let the producer write a local array.",
+        )
 
 
 def _settle(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> None:
@@ -121,17 +139,7 @@ def _times_called(s: Schedule, call: ir.Operation) -> int:
 def _ends(
     s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
 ) -> tuple[Side, Side]:
-    effects = EffectAnalysis(s.module.operation)
-    key = effects.memory_of(buffer.value).key
-    writers: list[ir.Operation] = []
-    readers: list[ir.Operation] = []
-    for child in buffer.function.regions[0].blocks[0].operations:
-        op = child.operation
-        touched = _touches(op, effects, key)
-        if True in touched:
-            writers.append(op)
-        if False in touched:
-            readers.append(op)
+    writers, readers = _writers_and_readers(s, buffer)
     wanted = _named(s, buffer, dst, place)
     if wanted not in readers:
         raise ScheduleError(
@@ -145,6 +153,34 @@ def _ends(
             help="leave out initialisation of the array, and give each consumer an array of its own.",
         )
     return _side(s, buffer, writers[0], True), _side(s, buffer, readers[0], False)
+
+
+def _writers_and_readers(
+    s: Schedule, buffer: FoundBuffer
+) -> tuple[list[ir.Operation], list[ir.Operation]]:
+    effects = EffectAnalysis(s.module.operation)
+    key = effects.memory_of(buffer.value).key
+    writers: list[ir.Operation] = []
+    readers: list[ir.Operation] = []
+    for child in buffer.function.regions[0].blocks[0].operations:
+        op = child.operation
+        touched = _touches(op, effects, key)
+        if True in touched:
+            writers.append(op)
+        if False in touched:
+            readers.append(op)
+    return writers, readers
+
+
+def _own_array(
+    s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
+) -> FoundBuffer:
+    """The array ``dst`` reads: one of its own where a nest writes it for several consumers."""
+    writers, readers = _writers_and_readers(s, buffer)
+    wanted = _named(s, buffer, dst, place)
+    if len(writers) != 1 or len(readers) < 2 or wanted not in readers or writers[0] in readers:
+        return buffer
+    return fork(buffer, writers[0], wanted, str(dst)) or buffer
 
 
 def _touches(op: ir.Operation, effects: EffectAnalysis, key: Any) -> set[bool]:

@@ -15,7 +15,7 @@ from .float_state import guard_float_state
 from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
-    expand_strided_copies,
+    expand_copies,
     functions_of,
     place_locals,
     results_to_arguments,
@@ -64,7 +64,7 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     dataflow = read_program(module, top)
     if dataflow is not None:
         lower_streams(module, *dataflow)
-    expand_strided_copies(module)
+    expand_copies(module)
     add_entry(module, top)
     place_locals(module)
     return dataflow[0] if dataflow else None

@@ -6,7 +6,7 @@ Four steps, each in place:
    is one row-major block.
 2. :func:`results_to_arguments`: a returned array becomes an argument the caller allocates, so
    that the top function writes straight into NumPy's memory.
-3. :func:`expand_strided_copies`: a copy from or to a view becomes loops.
+3. :func:`expand_copies`: a copy from or to a view, or of padded elements, becomes loops.
 4. :func:`place_locals`: small arrays move to the stack and larger ones to the heap,
    both in the function's entry block, and the heap ones are freed.
 """
@@ -185,12 +185,17 @@ def _pass_results_by_reference(call: ir.Operation) -> None:
     call.erase()
 
 
-def expand_strided_copies(module: ir.Module) -> None:
-    """Replace each ``memref.copy`` that involves a view with strides by a loop nest."""
+def expand_copies(module: ir.Module) -> None:
+    """Replace by loops each ``memref.copy`` of a view with strides, or of elements with padding.
+
+    MLIR copies bytes, as many as the elements have without the padding between them.
+    """
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.copy" and any(_is_strided(v.type) for v in op.operands):
+        if op.name == "memref.copy" and any(
+            _is_strided(v.type) or _is_padded(v.type.element_type) for v in op.operands
+        ):
             found.append(op)
         return ir.WalkResult.ADVANCE
 
@@ -204,6 +209,12 @@ def expand_strided_copies(module: ir.Module) -> None:
 
 def _is_strided(mlir_type: ir.Type) -> bool:
     return isinstance(mlir_type.layout, ir.StridedLayoutAttr)
+
+
+def _is_padded(element: ir.Type) -> bool:
+    if not isinstance(element, ir.IntegerType):
+        return False
+    return element.width > 64 and element.width % 128 != 0
 
 
 def _copy_elements(source: ir.Value, target: ir.Value, index: list[ir.Value]) -> None:

@@ -9,6 +9,8 @@ _EXECUTABLES = {
     "vhls": ("vivado_hls",),
     "vitis_hls": ("vitis_hls", "vitis-run"),
     "tapa": ("tapa",),
+    "pynq": ("vitis_hls", "vitis-run"),
+    "catapult": ("catapult",),
 }
 
 

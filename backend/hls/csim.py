@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import functools
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,79 +15,20 @@ import numpy as np
 
 from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.cache import cache_dir, content_key, publishing
-from allo.dialects.diagnostics import BoundaryError, SimulationError
+from allo.dialects.diagnostics import ArgumentCountError, SimulationError
 from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
 from .emit_module import HlsCode
 from .exact_math import exact_math_object, expanded_functions
 from .external import External
-from .headers import RUNTIME, SHIMS, compiler, open_headers
-from .process import run_tool
+from .prelude import PRELUDES, XILINX
 from .signature import Param
 from .simulation import Record, Simulation, State
 from .vendors import Vendor
 
-_FLAGS = (
-    "-std=c++14",
-    "-O1",
-    "-fPIC",
-    "-w",
-    "-ffp-contract=off",
-    "-pthread",
-    "-DALLO_EXACT_MATH",
-)
-_PRELUDE = """#include <algorithm>
-#include <ap_axi_sdata.h>
-#include <ap_fixed.h>
-#include <ap_int.h>
-#include <hls_math.h>
-#include <hls_stream.h>
-#include <hls_vector.h>
-#include <math.h>
-#include <stdint.h>
-#include "allo_csim.h"
-"""
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
-_COMPILE_LIMIT_S = 600.0
-
-
-@functools.cache
-def _compiler_identity(path: str) -> str:
-    done = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, timeout=60, check=False
-    )
-    return done.stdout
-
-
-def _include_flags() -> list[str]:
-    return [f"-I{folder}" for folder in (SHIMS, RUNTIME, open_headers())]
-
-
-def _header_key() -> str:
-    fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
-    files = [*fibers, *sorted([*SHIMS.glob("*.h"), *open_headers().rglob("*.h")])]
-    identity = _compiler_identity(compiler())
-    return content_key(identity, " ".join(_FLAGS), _PRELUDE, *files)
-
-
-def _precompiled_header() -> Path:
-    """A folder whose ``prelude.h`` is precompiled: most of a kernel's compile time, once."""
-    target = cache_dir("hls", "prelude") / _header_key()
-    if target.is_dir():
-        return target
-    with publishing(target) as folder:
-        header = folder / "prelude.h"
-        header.write_text(_PRELUDE)
-        command = [compiler(), *_FLAGS, *_include_flags(), "-x", "c++-header", str(header)]
-        run_tool(
-            [*command, "-o", str(folder / "prelude.h.gch")],
-            folder,
-            what="Compiling the csim headers",
-            timeout_s=_COMPILE_LIMIT_S,
-        )
-    return target
 
 
 def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
@@ -99,10 +38,11 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
         ToolMissingError: no compiler or no headers.
         ToolFailedError: the compiler refused the code; its last lines are in the notes.
     """
-    prelude = _precompiled_header()
+    headers = PRELUDES[vendor.family]
+    prelude = headers.precompiled()
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
     objects = [
-        exact_math_object(operation, _compile_object, [prelude.name])
+        exact_math_object(operation, _compile_object, [XILINX.precompiled().name])
         for operation in expanded_functions(code.kernel, vendor.math)
     ]
     linked = (*objects, *(file for external in externals for file in external.files))
@@ -115,19 +55,13 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
         (folder / "csim.cpp").write_text(text)
         output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
         arguments = [*includes, *output, *map(str, objects)]
-        _compile(arguments, folder, "Compiling the kernel for csim")
+        headers.compile(arguments, folder, "Compiling the kernel for csim")
     return library
-
-
-def _compile(arguments: Sequence[str], folder: Path, what: str) -> None:
-    prelude = ["-Winvalid-pch", "-include", str(_precompiled_header() / "prelude.h")]
-    command = [compiler(), *_FLAGS, *prelude, *_include_flags(), *arguments]
-    run_tool(command, folder, what=what, timeout_s=_COMPILE_LIMIT_S)
 
 
 def _compile_object(source: Path, target: Path) -> None:
     arguments = ["-c", "-o", str(target), str(source)]
-    _compile(arguments, source.parent, "Compiling the math functions of csim")
+    XILINX.compile(arguments, source.parent, "Compiling the math functions of csim")
 
 
 # --- the entry point, in C++ ---------------------------------------------------------
@@ -139,16 +73,19 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     for position, param in enumerate(code.top.params):
         slot = f"arguments[{position}]"
         kind = vendor.spell(param.ctype)
+        held = _held(param, vendor)
         count = int(np.prod(param.shape or (1,), dtype=np.int64))
         by_value = not param.is_array and param.role == "in"
         if by_value or not _shares_layout(param):
-            how = _conversion(param, kind)
+            how = _conversion(param, held)
             name = f"p{position}"
-            before.append(f"allo_csim::Converted<{kind}, {how}> {name}({slot}, {count});")
+            before.append(f"allo_csim::Converted<{held}, {how}> {name}({slot}, {count});")
             if not by_value:
                 after.append(f"{name}.write_back();")
             arguments.append(
-                f"{name}.data()[0]" if by_value else _cast(code, param, kind, f"{name}.data()")
+                f"*({kind} *){name}.data()"
+                if by_value
+                else _cast(code, param, kind, f"{name}.data()")
             )
             continue
         arguments.append(_cast(code, param, kind, slot))
@@ -166,6 +103,12 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )
+
+
+def _held(param: Param, vendor: Vendor) -> str:
+    """The class that converts: of fixed point the integer behind it, which lies in memory alike."""
+    ctype = param.ctype
+    return vendor.spell_wide(ctype.bits, ctype.signed) if ctype.is_fixed else vendor.spell(ctype)
 
 
 def _shares_layout(param: Param) -> bool:
@@ -273,7 +216,7 @@ def bind(signature: Signature, args: Sequence[Any]) -> Call:
     if not results or len(args) == len(arguments):
         return signature.bind(args)
     if len(args) != len(arguments) + len(results):
-        raise BoundaryError(
+        raise ArgumentCountError(
             f"# of input arguments mismatch, got {len(args)} but expected {len(arguments)} "
             f"(or {len(arguments) + len(results)}, with arrays for the results behind them).",
             signature.place,

@@ -26,11 +26,27 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CType:
-    """A scalar type: kind, width in bits, signedness (integers; one bit counts as unsigned)."""
+    """A scalar type: kind, width in bits, signedness (integers; one bit counts as unsigned).
+
+    Attributes:
+        fracs: fraction bits of a fixed-point variable, None for anything else. Values are never of such
+            a type: loads give the integer behind it, the type ``raw``, and stores take that.
+    """
 
     kind: Kind
     bits: int
     signed: bool = True
+    fracs: int | None = None
+
+    @property
+    def is_fixed(self) -> bool:
+        return self.fracs is not None
+
+    @property
+    def raw(self) -> CType:
+        """The type of the integer behind a fixed-point variable; any other type as it is."""
+        signed = self.signed and self.bits > 1
+        return CType(self.kind, self.bits, signed) if self.is_fixed else self
 
     @property
     def is_integer(self) -> bool:
@@ -38,13 +54,13 @@ class CType:
 
     @property
     def is_bool(self) -> bool:
-        return self.kind is Kind.INT and self.bits == 1
+        return self.kind is Kind.INT and self.bits == 1 and not self.is_fixed
 
     @property
     def is_native(self) -> bool:
         """Whether plain C++ integers (or ``bool``) hold it, rather than a vendor's class."""
         return self.kind is Kind.INDEX or (
-            self.kind is Kind.INT and self.bits in (1, *NATIVE_WIDTHS)
+            self.kind is Kind.INT and self.bits in (1, *NATIVE_WIDTHS) and not self.is_fixed
         )
 
     def with_sign(self, signed: bool) -> CType:
@@ -73,7 +89,7 @@ def ctype_of(element: ir.Type, signed: bool = True) -> CType:
 
 
 def ctype_of_declared(declared: AlloType) -> CType:
-    """The C++ type that stores a declared type; fixed point and structs are their raw bits."""
+    """The C++ type that stores a declared type; structs are their raw bits."""
     if isinstance(declared, Stream):
         return ctype_of_declared(declared.dtype)
     if isinstance(declared, Index):
@@ -81,8 +97,10 @@ def ctype_of_declared(declared: AlloType) -> CType:
     if isinstance(declared, Float):
         kind = Kind.BFLOAT if declared.name == "bf16" else Kind.FLOAT
         return CType(kind, declared.bits)
-    if isinstance(declared, (UInt, UFixed, Struct)):
+    if isinstance(declared, (Fixed, UFixed)):
+        return CType(Kind.INT, declared.bits, isinstance(declared, Fixed), declared.fracs)
+    if isinstance(declared, (UInt, Struct)):
         return CType(Kind.INT, declared.bits, False)
-    if isinstance(declared, (Int, Fixed)):
+    if isinstance(declared, Int):
         return CType(Kind.INT, declared.bits, declared.bits > 1)
     raise TypeError(f"no C++ scalar type holds {declared}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 
 from .ctype import INDEX, CType, ctype_of
 from .emit_memory import assign, copy_array
-from .emitter import FunctionEmitter, Handler, has, integer, string
+from .emitter import FunctionEmitter, Handler, has, integer, string, value_of
+from .fifo import declare_fifo, fifo_depth
 from .index_text import IndexText, index_of
-from .pragmas import array_pragmas, loop_pragmas
+from .pragmas import array_pragmas, loop_heads, loop_pragmas
 from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
 
@@ -57,10 +58,13 @@ def _loop(
     band = string(op, "op_name")
     label = e.names.of(f"l_{band}_{iv}" if band else f"l_{iv}")
     increment = f"{iv}++" if step == "1" else f"{iv} += {step}"
-    head = f"{label}: for (int {iv} = {lower}; {iv} < {upper}; {increment})"
+    labelled = "" if e.vendor.pragmas == "intel" else f"{label}: "  # attributes stand at the loop
+    head = f"{labelled}for (int {iv} = {lower}; {iv} < {upper}; {increment})"
     body = op.regions[0].blocks[0]
+    for line in loop_heads(e.vendor, op):
+        e.out.line(line)
     with e.out.block(head, place_of(op)):
-        for pragma in loop_pragmas(op):
+        for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
         e.values[body.arguments[0]] = Scalar(iv, INDEX, None, 32, *bounds)
         e.block(body)
@@ -71,8 +75,10 @@ def _while(e: FunctionEmitter, op: ir.Operation) -> None:
         raise e.unsupported(op, "the loop carries values")
     name = string(op, "loop_name")
     label = f"{e.names.of(f'l_{name}')}: " if name else ""
+    for line in loop_heads(e.vendor, op):
+        e.out.line(line)
     with e.out.block(f"{label}while (true)", place_of(op)):
-        for pragma in loop_pragmas(op):
+        for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
         e.block(op.regions[0].blocks[0])
         e.block(op.regions[1].blocks[0])
@@ -156,8 +162,8 @@ def _call(e: FunctionEmitter, op: ir.Operation) -> None:
             continue
         name = e.names.fresh()
         e.out.line(f"{e.spell(param.ctype)} {name};", place)
-        arguments.append(f"&{name}")
-        later.append((result, Scalar(name, param.ctype)))
+        arguments.append(name if e.vendor.reference_results else f"&{name}")
+        later.append((result, value_of(e, name, param.ctype)))
     call = f"{signature.name}({', '.join(arguments)});"
     if e.region is not None and has(signature.op, "io"):
         finish_region(e)
@@ -171,9 +177,13 @@ def _call(e: FunctionEmitter, op: ir.Operation) -> None:
 
 
 def _process(e: FunctionEmitter, op: ir.Operation, signature: Signature, call: str) -> None:
-    """Keep a kernel call for the scheduler of csim."""
+    """Keep a kernel call for the scheduler of csim, or for a chain of task invocations."""
     simulation = e.context.simulation
-    assert simulation is not None and e.region is not None
+    if e.region is None:
+        return
+    if simulation is None:
+        e.region.append((0, call, place_of(op)))
+        return
     e.region.append((simulation.add_call(op, signature.op, place_of(op)), call, place_of(op)))
 
 
@@ -181,12 +191,26 @@ def finish_region(e: FunctionEmitter) -> None:
     """Print the kernel calls kept so far as processes that run to their end side by side."""
     if not e.region:
         return
+    if e.vendor.tasks:
+        _invoke_tasks(e, e.region)
+        e.region = []
+        return
     first = e.region[0][0]
     head = f"allo_csim::run_region({first}, {len(e.region)}, [&](int kernel)"
     with e.out.block(head, tail="});"), e.out.block("switch (kernel)"):
         for number, call, place in e.region:
             e.out.line(f"case {number}: {call} break;", place)
     e.region = []
+
+
+def _invoke_tasks(e: FunctionEmitter, calls: list[tuple[int, str, SourcePlace | None]]) -> None:
+    """``tapa::task().invoke(kernel, A, pipe)…;``: the calls run side by side."""
+    e.out.line("tapa::task()")
+    with e.out.indented():
+        for position, (_, call, place) in enumerate(calls, start=1):
+            name, arguments = call.removesuffix(");").split("(", 1)
+            end = ";" if position == len(calls) else ""
+            e.out.line(f".invoke({', '.join(filter(None, (name, arguments)))}){end}", place)
 
 
 def _argument(
@@ -201,8 +225,10 @@ def _argument(
     if isinstance(bound, StreamRef):
         return bound.name
     if isinstance(bound, Scalar):
+        if param.ctype.is_fixed:
+            return e.fixed_point(bound, param.ctype, place_of(op))
         return e.text(bound, param.ctype)
-    if bound.flat and len(bound.shape) > 1:
+    if bound.flat and len(bound.shape) > 1 and not e.context.is_flat(op):
         raise _flat_argument(e, op, bound)
     pointer = bound.pointer()
     if pointer is None:
@@ -242,13 +268,17 @@ def _flat_argument(e: FunctionEmitter, op: ir.Operation, buffer: Buffer) -> Unsu
 
 def _result_array(e: FunctionEmitter, op: ir.Operation, result: ir.Value, param: Param) -> str:
     bound = e.values.get(result)
-    if isinstance(bound, Buffer):
+    if isinstance(bound, (Buffer, StreamRef)):
         return bound.name
     memref = ir.MemRefType(result.type)
     name = e.names.of(string(op, "name"))
+    depth = fifo_depth(e.vendor, memref)
+    if depth is not None:
+        e.values[result] = declare_fifo(e, name, param.ctype, depth, place_of(op))
+        return name
     buffer = Buffer(name, tuple(memref.shape), param.ctype)
     e.out.line(f"{e.spell(param.ctype)} {buffer.declarator()};", place_of(op))
-    for pragma in array_pragmas(name, memref):
+    for pragma in array_pragmas(e.vendor, name, memref):
         e.out.line(pragma)
     e.values[result] = buffer
     return name if buffer.shape else f"&{name}"
@@ -259,8 +289,10 @@ def _return(e: FunctionEmitter, op: ir.Operation) -> None:
     for position, value in enumerate(op.operands):
         target, bound = e.results[position], e.values[value]
         if isinstance(target, Scalar):
-            assign(e, f"*{target.text}", e.scalar(value), target.ctype, place_of(op))
-        elif isinstance(bound, Buffer) and bound.name != target.name:
+            pointed = f"(*{target.text})" if target.ctype.is_fixed else f"*{target.text}"
+            pointed = target.text if e.vendor.reference_results else pointed
+            assign(e, pointed, e.scalar(value), target.ctype, place_of(op))
+        elif isinstance(bound, Buffer) and isinstance(target, Buffer) and bound.name != target.name:
             copy_array(e, bound, target, place_of(op))
 
 

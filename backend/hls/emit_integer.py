@@ -273,7 +273,12 @@ def _truncate(e: FunctionEmitter, op: ir.Operation) -> None:
         lowest = f"{a.text} & 1" if a.ctype.is_native else f"{a.text}[0]"
         e.define(op, lowest if a.const is None else e.text(a, ctype), ctype)
         return
-    e.define(op, e.text(a), ctype, need=need_of(a) if a.const is None else 0)
+    e.define(
+        op,
+        e.plain(a) if ctype.is_native else e.text(a),
+        ctype,
+        need=need_of(a) if a.const is None else 0,
+    )
 
 
 def _index_cast(signed: bool) -> Handler:
@@ -293,7 +298,7 @@ def _index_cast(signed: bool) -> Handler:
         if a.ctype.is_bool:
             e.define(op, f"{e.text(a)} ? {-1 if signed else 1} : 0", ctype)
             return
-        e.define(op, e.text(a, a.ctype.with_sign(signed)), ctype)
+        e.define(op, e.plain(a, a.ctype.with_sign(signed)), ctype)
 
     return emit
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
+from allo.dialects.dense import dense_values
 from allo.dialects.diagnostics import SourcePlace, VerificationError
 from allo.dialects.locations import place_of
 from allo.dialects.types import parse_type
 
 from . import literals
 from .ctype import CType, ctype_of, ctype_of_declared
-from .emitter import FunctionEmitter, Handler, has, string
+from .emitter import FunctionEmitter, Handler, has, loaded, stored, string
+from .fifo import declare_fifo, fifo_depth, write
 from .pragmas import array_pragmas
-from .values import Buffer, Scalar
+from .values import Buffer, Scalar, StreamRef
 
 
 def element_ctype(e: FunctionEmitter, op: ir.Operation, memref: ir.MemRefType) -> CType:
@@ -35,7 +37,7 @@ def declare_array(
     """Declare a local array or variable and print its pragmas."""
     buffer = Buffer(name, tuple(memref.shape), ctype)
     e.out.line(f"{e.spell(ctype)} {buffer.declarator()};", place)
-    for pragma in array_pragmas(name, memref):
+    for pragma in array_pragmas(e.vendor, name, memref):
         e.out.line(pragma)
     return buffer
 
@@ -47,6 +49,10 @@ def _alloc(e: FunctionEmitter, op: ir.Operation) -> None:
     memref = ir.MemRefType(result.type)
     ctype = element_ctype(e, op, memref)
     name = e.names.of(string(op, "name"))
+    depth = fifo_depth(e.vendor, memref)
+    if depth is not None:
+        e.values[result] = declare_fifo(e, name, ctype, depth, place_of(op))
+        return
     e.values[result] = declare_array(e, name, memref, ctype, place_of(op))
 
 
@@ -69,8 +75,11 @@ def declare_globals(e: FunctionEmitter, uses: list[ir.Operation]) -> None:
 def _declare_global(
     e: FunctionEmitter, definition: ir.Operation, use: ir.Operation, symbol: str
 ) -> Buffer:
+    intel_text = e.vendor.pragmas == "intel" and e.context.simulation is None
+    if intel_text and not has(definition, "constant"):
+        raise e.unsupported(use, "a kernel for Intel keeps no state between calls")
     memref = ir.MemRefType(use.results[0].type)
-    ctype = element_ctype(e, definition, memref)
+    ctype = _table_ctype(element_ctype(e, definition, memref))
     shape = tuple(memref.shape)
     shared = e.context.shared_globals.get(symbol)
     if shared is not None:
@@ -81,9 +90,14 @@ def _declare_global(
         global_text(e, definition, memref, buffer, const=symbol not in e.context.passed_globals),
         place_of(use),
     )
-    for pragma in array_pragmas(name, memref):
+    for pragma in array_pragmas(e.vendor, name, memref):
         e.out.line(pragma)
     return buffer
+
+
+def _table_ctype(ctype: CType) -> CType:
+    """Integers stand for fixed-point numbers that no double holds."""
+    return ctype if ctype.bits <= literals.DOUBLE_BITS else ctype.raw
 
 
 def _global_name(definition: ir.Operation, use: ir.Operation, symbol: str) -> str:
@@ -109,7 +123,7 @@ def global_text(
     initial = definition.attributes["initial_value"] if has(definition, "initial_value") else None
     if initial is None or isinstance(initial, ir.UnitAttr):
         return f"{head};"
-    values = literals.dense_values(initial, memref.element_type, count)
+    values = dense_values(initial, memref.element_type, count)
     braces = literals.initialiser(
         values, buffer.shape, lambda v: literals.scalar(v, buffer.ctype, e.vendor)
     )
@@ -167,6 +181,10 @@ def _plain_subscripts(e: FunctionEmitter, operands: list[ir.Value]) -> list[str]
 
 def _load(e: FunctionEmitter, op: ir.Operation) -> None:
     operands = list(op.operands)
+    fifo = e.values[operands[0]]
+    if isinstance(fifo, StreamRef):
+        e.define(op, f"{fifo.name}.read()", fifo.ctype)
+        return
     buffer = e.buffer(operands[0])
     affine = op.name == "affine.load"
     subscripts = (
@@ -177,6 +195,10 @@ def _load(e: FunctionEmitter, op: ir.Operation) -> None:
 
 def _store(e: FunctionEmitter, op: ir.Operation) -> None:
     operands = list(op.operands)
+    fifo = e.values[operands[1]]
+    if isinstance(fifo, StreamRef):
+        write(e, fifo, e.scalar(operands[0]), place_of(op))
+        return
     value, buffer = e.scalar(operands[0]), e.buffer(operands[1])
     affine = op.name == "affine.store"
     subscripts = (
@@ -189,7 +211,24 @@ def assign(
     e: FunctionEmitter, target: str, value: Scalar, ctype: CType, place: SourcePlace | None
 ) -> None:
     """``target = value;`` with the value's bits kept."""
-    e.out.line(f"{target} = {e.text(value, ctype)};", place)
+    if (
+        e.vendor.fixed_constants
+        and ctype.is_fixed
+        and value.const is not None
+        and ctype.bits <= literals.DOUBLE_BITS
+    ):
+        e.out.line(f"{target} = {literals.fixed_point(int(value.const), ctype)};", place)
+        return
+    e.out.line(f"{stored(e, target, ctype)} = {e.typed_bits(value, ctype)};", place)
+
+
+def moved(
+    e: FunctionEmitter, target: str, target_type: CType, source: str, source_type: CType
+) -> str:
+    """``target = source;`` of two variables that hold the same bits."""
+    if target_type != source_type:
+        target, source = stored(e, target, target_type), loaded(e, source, source_type)
+    return f"{target} = {source};"
 
 
 # --- whole arrays -----------------------------------------------------------------
@@ -216,7 +255,8 @@ def copy_array(
     """Copy all elements of an array of the same shape."""
 
     def body(subscripts: list[str]) -> None:
-        e.out.line(f"{target.element(subscripts)} = {source.element(subscripts)};", place)
+        to, of = target.element(subscripts), source.element(subscripts)
+        e.out.line(moved(e, to, target.ctype, of, source.ctype), place)
 
     nest(e, source.shape, body, place)
 
@@ -224,10 +264,11 @@ def copy_array(
 def _fill(e: FunctionEmitter, op: ir.Operation) -> None:
     value, target = e.scalar(op.operands[0]), e.buffer(op.operands[1])
     place = place_of(op)
-    text = e.text(value, target.ctype)
-    nest(
-        e, target.shape, lambda subs: e.out.line(f"{target.element(subs)} = {text};", place), place
-    )
+
+    def body(subscripts: list[str]) -> None:
+        assign(e, target.element(subscripts), value, target.ctype, place)
+
+    nest(e, target.shape, body, place)
 
 
 def _copy(e: FunctionEmitter, op: ir.Operation) -> None:

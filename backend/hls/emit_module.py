@@ -14,10 +14,11 @@ from allo.dialects.passes.arg_access import analyze_arg_load_store
 from . import emit_control, emit_float, emit_index, emit_integer, emit_memory, emit_stream
 from .ctype import ctype_of
 from .emit_memory import declare_globals, element_ctype, global_text
-from .emit_stream import stream_type
-from .emitter import FunctionEmitter, Handler, ModuleContext
+from .emit_stream import stream_parameter
+from .emitter import FunctionEmitter, Handler, ModuleContext, value_of
 from .external import External, functions_of
-from .pragmas import array_pragmas, function_pragmas
+from .fifo import fifo_depth, stream_type
+from .pragmas import array_pragmas, function_heads, function_pragmas
 from .signature import Param, Signature, read_signature
 from .simulation import Simulation
 from .values import Buffer, Scalar, StreamRef
@@ -40,13 +41,13 @@ class EmitOptions:
 
     Attributes:
         flat_top: its arrays are pointers with linear subscripts.
-        interfaces: print ``interface m_axi`` pragmas for its arrays.
+        interfaces: which interface pragmas to print: ``m_axi``, ``s_axilite``, or none.
         extern_c: wrap the top function in ``extern "C"``.
         simulate: print for csim: regions run their kernels side by side.
     """
 
     flat_top: bool = False
-    interfaces: bool = False
+    interfaces: str = ""
     extern_c: bool = False
     simulate: bool = False
 
@@ -92,10 +93,8 @@ def emit_module(
             f"The module has no function named {top}.",
             help=f"its functions: {', '.join(functions) or 'none'}.",
         )
-    signatures = {
-        name: read_signature(op, flat=options.flat_top and name == top)
-        for name, op in functions.items()
-    }
+    flat = _flat_functions(functions, top, vendor) if options.flat_top else set()
+    signatures = {name: read_signature(op, flat=name in flat) for name, op in functions.items()}
     for name, cpp_name in functions_of(externals, functions).items():
         signatures[name] = replace(signatures[name], name=cpp_name)
     context = ModuleContext(
@@ -125,6 +124,8 @@ def emit_module(
             body.line()
         defined.add(name)
         parameters = names if name == top else parameters
+    if vendor.pragmas == "intel" and not options.simulate:
+        _launcher(context, body, signatures[top], parameters)
     kernel = _file(context, body, externals)
     return HlsCode(
         kernel,
@@ -169,6 +170,19 @@ def _callees(op: ir.Operation) -> set[str]:
     }
 
 
+def _flat_functions(functions: dict[str, ir.Operation], top: str, vendor: Vendor) -> set[str]:
+    """The top function, and where regions are task graphs what takes its ports from regions."""
+    flat, waiting = set(), [top]
+    while waiting:
+        name = waiting.pop()
+        if name in flat or not len(functions[name].regions[0].blocks):
+            continue
+        flat.add(name)
+        if vendor.tasks and "region" in functions[name].attributes:
+            waiting += sorted(_callees(functions[name]))
+    return flat
+
+
 def _classify_globals(context: ModuleContext, functions: dict[str, ir.Operation]) -> None:
     """Which constants are passed to functions, which variables several functions share."""
     users: dict[str, set[str]] = {}
@@ -207,36 +221,39 @@ def _function(
         names.append(name)
         declared.append(_parameter(emitter, param, name, argument))
         if param.memref is not None and not signature.flat:
-            pragmas += array_pragmas(name, param.memref)
+            pragmas += array_pragmas(context.vendor, name, param.memref)
     for position, param in enumerate(signature.results):
         name = emitter.names.of(_result_name(op, position))
         names.append(name)
         declared.append(_result(emitter, param, name, position))
         if param.memref is not None and not signature.flat:
-            pragmas += array_pragmas(name, param.memref)
+            pragmas += array_pragmas(context.vendor, name, param.memref)
     if is_top:
         out.line("/// This is top function.")
+    for line in function_heads(context.vendor, op, is_top):
+        out.line(line)
     out.line(f"void {signature.name}(")
     with out.indented():
         for position, text in enumerate(declared, start=1):
             out.line(text + ("," if position < len(declared) else ""))
     with out.block(")", place_of(op)):
         if is_top and options.interfaces:
-            for line in interface_pragmas(signature, names):
+            for line in interface_pragmas(signature, names, options.interfaces):
                 out.line(line)
-        for line in [*function_pragmas(op), *pragmas]:
+        for line in [*function_pragmas(context.vendor, op), *pragmas]:
             out.line(line)
         uses = [inner for inner in walk(op) if inner.name == "memref.get_global"]
         declare_globals(emitter, uses)
-        if context.simulation is not None and "region" in op.attributes:
+        concurrent = context.simulation is not None or context.vendor.tasks
+        if concurrent and "region" in op.attributes:
             emitter.region = []
         emitter.block(entry)
     out.line()
     return tuple(names)
 
 
-def interface_pragmas(signature: Signature, names: list[str]) -> list[str]:
-    """One AXI master bundle for each array of the top function."""
+def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> list[str]:
+    """One AXI master bundle for each array of the top function; registers for the rest if asked."""
     lines, bundle = [], 0
     for param, name in zip(signature.params, names, strict=True):
         if param.is_array or (param.role == "result" and not param.is_stream):
@@ -244,6 +261,10 @@ def interface_pragmas(signature: Signature, names: list[str]) -> list[str]:
                 f"#pragma HLS interface m_axi port={name} offset=slave bundle=gmem{bundle}"
             )
             bundle += 1
+        if "s_axilite" in kinds:
+            lines.append(f"#pragma HLS interface s_axilite port={name} bundle=control")
+    if "s_axilite" in kinds:
+        lines.append("#pragma HLS interface s_axilite port=return bundle=control")
     return lines
 
 
@@ -251,25 +272,49 @@ def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) 
     if param.is_stream:
         block = param.declared.shape  # type: ignore[attr-defined]
         e.values[argument] = StreamRef(name, param.ctype, tuple(block))
-        return f"{stream_type(e, param.ctype, tuple(block))}& {name}"
+        return f"{stream_parameter(e, param.ctype, tuple(block), argument)} {name}"
+    if fifo_depth(e.vendor, param.memref) is not None:
+        e.values[argument] = StreamRef(name, param.ctype)
+        return f"{stream_type(e, param.ctype, ())}& {name}"
     if param.shape is None:
-        e.values[argument] = Scalar(name, param.ctype)
+        e.values[argument] = value_of(e, name, param.ctype)
         return f"{e.spell(param.ctype)} {name}"
-    buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
+    flat = e.signature.flat or param.is_dynamic
+    buffer = Buffer(name, param.shape, param.ctype, flat=flat, boxed=True)
     e.values[argument] = buffer
+    return _array_port(e, param, buffer)
+
+
+def _array_port(e: FunctionEmitter, param: Param, buffer: Buffer) -> str:
+    if e.signature.flat:
+        count = prod(buffer.shape)
+        element = e.spell(param.ctype)
+        return e.vendor.flat_port.format(element=element, name=buffer.name, count=count)
     return f"{e.spell(param.ctype)} {buffer.declarator()}"
 
 
 def _result(e: FunctionEmitter, param: Param, name: str, position: int) -> str:
     if param.shape is None:
         e.results.append(Scalar(name, param.ctype))
-        return f"{e.spell(param.ctype)} *{name}"
+        if e.signature.flat and not e.vendor.reference_results:
+            return e.vendor.flat_port.format(element=e.spell(param.ctype), name=name)
+        return f"{e.spell(param.ctype)} {_result_sign(e)}{name}"
+    returned = _returned_local(e.signature.op, position)
+    if fifo_depth(e.vendor, param.memref) is not None:
+        fifo = StreamRef(name, param.ctype)
+        e.results.append(fifo)
+        if returned is not None:
+            e.values[returned] = fifo
+        return f"{stream_type(e, param.ctype, ())}& {name}"
     buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
     e.results.append(buffer)
-    returned = _returned_local(e.signature.op, position)
     if returned is not None:
         e.values[returned] = buffer
-    return f"{e.spell(param.ctype)} {buffer.declarator()}"
+    return _array_port(e, param, buffer)
+
+
+def _result_sign(e: FunctionEmitter) -> str:
+    return "&" if e.vendor.reference_results else "*"
 
 
 def _terminator(op: ir.Operation) -> ir.Operation:
@@ -307,17 +352,49 @@ def _declare(context: ModuleContext, out: Writer, signature: Signature) -> None:
 
 def _types(e: FunctionEmitter, signature: Signature) -> list[str]:
     texts = []
-    for param in signature.params:
+    blocks = signature.op.regions[0].blocks
+    arguments = list(blocks[0].arguments) if len(blocks) else []
+    for position, param in enumerate(signature.params):
         kind = e.spell(param.ctype)
         if param.is_stream:
-            texts.append(f"{stream_type(e, param.ctype, param.declared.shape)}&")  # type: ignore[attr-defined]
+            argument = arguments[position] if position < len(arguments) else None
+            shape = param.declared.shape  # type: ignore[attr-defined]
+            texts.append(stream_parameter(e, param.ctype, shape, argument))
+        elif fifo_depth(e.vendor, param.memref) is not None:
+            texts.append(f"{stream_type(e, param.ctype, ())}&")
+        elif param.shape is None and param.role == "in":
+            texts.append(kind)
+        elif signature.flat and not (param.shape is None and e.vendor.reference_results):
+            count = prod(param.shape or (1,))
+            port = e.vendor.flat_port.format(element=kind, name="", count=count)
+            texts.append(port.strip())
         elif param.shape is None:
-            texts.append(f"{kind} *" if param.role == "result" else kind)
-        elif signature.flat:
+            texts.append(f"{kind} {_result_sign(e)}")
+        elif param.is_dynamic:
             texts.append(f"{kind} *")
         else:
             texts.append(kind + " " + "".join(f"[{n}]" for n in param.shape or (1,)))
     return texts
+
+
+def _launcher(context: ModuleContext, out: Writer, top: Signature, names: tuple[str, ...]) -> None:
+    """The SYCL side: one task that calls the top function on device pointers."""
+    emitter = FunctionEmitter(context, Writer(), top)
+    declared, arguments = ["sycl::queue &queue"], []
+    for param, name in zip(top.params, names, strict=True):
+        kind, by_value = emitter.spell(param.ctype), param.shape is None and param.role == "in"
+        declared.append(f"{kind} {name}" if by_value else f"{kind} *{name}")
+        dims = "".join(f"[{extent}]" for extent in (param.shape or ())[1:])
+        arguments.append(f"({kind} (*){dims}){name}" if dims else name)
+    out.line("class Top;")
+    out.line()
+    with (
+        out.block(f"void launch_{top.name}({', '.join(declared)})"),
+        out.block("queue.submit([&](sycl::handler &h)", tail="}).wait();"),
+        out.block("h.single_task<Top>([=]() [[intel::kernel_args_restrict]]", tail="});"),
+    ):
+        out.line(f"{top.name}({', '.join(arguments)});")
+    out.line()
 
 
 # --- the file ---------------------------------------------------------------------
@@ -339,11 +416,12 @@ def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -
         out.line(f"#include <{header}>")
     for external in externals:
         out.line(f'#include "{external.path.name}"')
-    out.line("using namespace std;")
+    if context.vendor.namespace_std:
+        out.line("using namespace std;")
     out.line()
     text = out.text()
     if context.helpers:
-        text += context.helpers.text() + "\n"
+        text += context.helpers.text(context.vendor) + "\n"
     text += _shared(context)
     return text + body.text().rstrip("\n") + "\n"
 

@@ -11,21 +11,39 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.locations import place_of
-from allo.dialects.types import Stream, parse_type
+from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
 from .ctype import CType, Kind, ctype_of_declared
-from .emit_memory import nest
+from .emit_memory import moved, nest
 from .emitter import FunctionEmitter, Handler, integer, string
+from .fifo import element_text, stream_type, write
+from .pragmas import lane_pragma, stream_pragmas
 from .simulation import StreamSite
 from .values import Buffer, Scalar, StreamRef
 
 
-def stream_type(e: FunctionEmitter, ctype: CType, block: tuple[int, ...]) -> str:
-    """``hls::stream< T >``; of vectors of the innermost extent for blocks."""
-    element = e.spell(ctype)
-    if block:
-        element = e.vendor.vector.format(element=element, count=block[-1])
-    return e.vendor.stream.format(element=element)
+def stream_parameter(
+    e: FunctionEmitter, ctype: CType, block: tuple[int, ...], argument: ir.Value | None
+) -> str:
+    """The type of a parameter that is a FIFO: with its direction where the vendor asks for it."""
+    if not e.vendor.tasks or argument is None:
+        return f"{stream_type(e, ctype, block)}&"
+    way = "ostream" if writes_stream(e, argument) else "istream"
+    return f"tapa::{way}< {element_text(e, ctype, block)} >&"
+
+
+def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
+    """Whether a function, or one it hands the FIFO to, puts into it."""
+    for use in argument.uses:
+        owner = use.owner.operation
+        if owner.name == "allo.put":
+            return True
+        if owner.name == "func.call":
+            symbol = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
+            blocks = e.context.signatures[symbol].op.regions[0].blocks
+            if len(blocks) and writes_stream(e, blocks[0].arguments[use.operand_number]):
+                return True
+    return False
 
 
 def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -38,9 +56,16 @@ def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
     depth = declared.depth * prod(block[:-1])
     kind = stream_type(e, ctype, block)
     simulation = e.context.simulation
-    if simulation is None:
-        e.out.line(f"{kind} {name};", place_of(op))
-        e.out.line(f"#pragma HLS stream variable={name} depth={depth}")
+    if simulation is None and e.vendor.pragmas == "intel":
+        raise e.unsupported(op, "the text for Intel is one task, without FIFOs between kernels")
+    if simulation is None and e.vendor.tasks:
+        element = element_text(e, ctype, block)
+        e.out.line(f'tapa::stream< {element}, {depth} > {name}("{name}");', place_of(op))
+    elif simulation is None:
+        static = "static " if e.vendor.pragmas == "catapult" else ""
+        e.out.line(f"{static}{kind} {name};", place_of(op))
+        for pragma in stream_pragmas(e.vendor, name, depth):
+            e.out.line(pragma)
     else:
         site = StreamSite(user_name or name, declared.depth, prod(block[:-1]), place_of(op))
         number = simulation.add_stream(op.results[0], site)
@@ -59,7 +84,7 @@ def _put(e: FunctionEmitter, op: ir.Operation) -> None:
     value = e.values[op.operands[1]]
     _mark(e, op)
     if isinstance(value, Scalar):
-        e.out.line(f"{stream.name}.write({e.typed(value, stream.ctype)});", place_of(op))
+        write(e, stream, value, place_of(op))
         return
     assert isinstance(value, Buffer)
     _put_block(e, op, stream, value)
@@ -75,9 +100,9 @@ def _put_block(e: FunctionEmitter, op: ir.Operation, stream: StreamRef, block: B
         lane = e.names.of("lane")
         head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
         with e.out.block(head, place):
-            e.out.line("#pragma HLS unroll")
-            element = block.element([*outer, lane])
-            e.out.line(f"{name}[{lane}] = {element};", place)
+            e.out.line(lane_pragma(e.vendor))
+            target, element = f"{name}[{lane}]", block.element([*outer, lane])
+            e.out.line(moved(e, target, stream.ctype, element, block.ctype), place)
         e.out.line(f"{stream.name}.write({name});", place)
 
     nest(e, stream.block[:-1], row, place)
@@ -101,8 +126,9 @@ def _get_block(e: FunctionEmitter, op: ir.Operation) -> None:
         lane = e.names.of("lane")
         head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
         with e.out.block(head, place):
-            e.out.line("#pragma HLS unroll")
-            e.out.line(f"{block.element([*outer, lane])} = {name}[{lane}];", place)
+            e.out.line(lane_pragma(e.vendor))
+            target, element = block.element([*outer, lane]), f"{name}[{lane}]"
+            e.out.line(moved(e, target, block.ctype, element, stream.ctype), place)
 
     nest(e, stream.block[:-1], row, place)
 
@@ -126,12 +152,13 @@ def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
 def _print(e: FunctionEmitter, op: ir.Operation) -> None:
     """``printf`` with the format's ``{}`` filled in order; arrays are not printed."""
     values = [e.values[v] for v in op.operands]
-    scalars = [v for v in values if isinstance(v, Scalar)]
+    types = _declared_types(op, len(values))
+    scalars = [(v, t) for v, t in zip(values, types, strict=True) if isinstance(v, Scalar)]
     template = string(op, "format") or " ".join("{}" for _ in scalars)
     parts = template.replace("%", "%%").split("{}")
     specifiers, arguments = [], []
-    for value in scalars:
-        specifier, text = _printed(e, value)
+    for value, declared in scalars:
+        specifier, text = _printed(e, value, declared)
         specifiers.append(specifier)
         arguments.append(text)
     specifiers += [""] * len(parts)
@@ -142,7 +169,16 @@ def _print(e: FunctionEmitter, op: ir.Operation) -> None:
     e.out.line("#endif")
 
 
-def _printed(e: FunctionEmitter, value: Scalar) -> tuple[str, str]:
+def _declared_types(op: ir.Operation, count: int) -> list[AlloType | None]:
+    if "types" not in op.attributes:
+        return [None] * count
+    return [parse_type(name.value) for name in op.attributes["types"]]  # type: ignore[attr-defined]
+
+
+def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType | None) -> tuple[str, str]:
+    if isinstance(declared, (Fixed, UFixed)):
+        signed = e.vendor.spell_wide(declared.bits, isinstance(declared, Fixed))
+        return "%.17g", f"(({signed}){e.text(value)}).to_double() * {2.0**-declared.fracs!r}"
     if value.ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
         return "%.9g", f"(double){e.text(value)}"
     if value.ctype.signed:

@@ -49,6 +49,35 @@ class ModuleContext:
     simulation: Simulation | None = None
     helpers: Helpers = field(default_factory=Helpers)
 
+    def is_flat(self, call: ir.Operation) -> bool:
+        """Whether the function a call names takes flat arrays."""
+        symbol = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+        return self.signatures[symbol].flat
+
+
+def value_of(e: FunctionEmitter, name: str, ctype: CType) -> Scalar:
+    """A variable read as a value, wherever it is used."""
+    if not ctype.is_fixed:
+        return Scalar(name, ctype)
+    return Scalar(f"(({e.spell(ctype.raw)}){loaded(e, name, ctype)})", ctype.raw)
+
+
+def stored(e: FunctionEmitter, lvalue: str, ctype: CType) -> str:
+    """What of a variable of a type is assigned: the bits of fixed point."""
+    if not ctype.is_fixed or not e.vendor.fixed_bits.startswith("allo_"):
+        return loaded(e, lvalue, ctype)
+    e.context.helpers.use("ac_bits")
+    return f"allo_assigned({lvalue})"
+
+
+def loaded(e: FunctionEmitter, lvalue: str, ctype: CType) -> str:
+    """What a variable of a type gives as a value: the bits of fixed point."""
+    if not ctype.is_fixed:
+        return lvalue
+    if e.vendor.fixed_bits.startswith("allo_"):
+        e.context.helpers.use("ac_bits")
+    return e.vendor.fixed_bits.format(name=lvalue)
+
 
 class FunctionEmitter:
     """Prints the body of one function."""
@@ -60,7 +89,7 @@ class FunctionEmitter:
         self.signature = signature
         self.names = Names({s.name for s in context.signatures.values()})
         self.values: dict[ir.Value, Bound] = {}
-        self.results: list[Buffer | Scalar] = []
+        self.results: list[Bound] = []
         self.region: list[tuple[int, str, SourcePlace | None]] | None = None
         self.affine = AffinePrinter(context.helpers.use)
 
@@ -123,6 +152,14 @@ class FunctionEmitter:
             return f"({self.spell(ctype)}){value.text}"
         return value.text
 
+    def plain(self, value: Scalar, ctype: CType | None = None) -> str:
+        """Like :meth:`text`, as an operand that plain C++ integers take, its high bits lost."""
+        text, bits = self.text(value, ctype), value.ctype.bits
+        wide = value.ctype.kind is Kind.INT and bits > 64
+        if value.const is not None or not wide or not self.vendor.word_literals:
+            return text
+        return f"({text}).to_int64()"
+
     def typed(self, value: Scalar, ctype: CType | None = None) -> str:
         """Like :meth:`text`, and a constant carries its type."""
         ctype = ctype or value.ctype
@@ -130,6 +167,23 @@ class FunctionEmitter:
         if value.const is None or not ctype.is_integer or ctype.is_bool:
             return text
         return f"({self.spell(ctype)}){text}"
+
+    def typed_bits(self, value: Scalar, ctype: CType) -> str:
+        """A scalar as the right side of a store into a variable of a type."""
+        if not ctype.is_fixed:
+            return self.text(value, ctype)
+        raw = ctype.raw
+        if value.const is None and value.ctype == raw and not raw.is_native:
+            return value.text
+        wide = self.vendor.spell_wide(raw.bits, raw.signed)
+        return f"({wide}){self.typed(value, raw)}"
+
+    def fixed_point(self, value: Scalar, ctype: CType, place: SourcePlace | None) -> str:
+        """A fixed-point variable of this integer, declared here."""
+        name = self.names.fresh()
+        self.out.line(f"{self.spell(ctype)} {name};", place)
+        self.out.line(f"{stored(self, name, ctype)} = {self.typed_bits(value, ctype)};", place)
+        return name
 
     def define(
         self,
@@ -140,7 +194,11 @@ class FunctionEmitter:
         need: int = 0,
         bounds: tuple[int | None, int | None] = (None, None),
     ) -> Scalar:
-        """Declare a variable for the operation's result: ``T v3 = expression;``."""
+        """Declare a variable for the operation's result: ``T v3 = expression;``.
+
+        An expression of a fixed-point type gives the integer behind it.
+        """
+        expression, ctype = loaded(self, expression, ctype), ctype.raw
         name = self.names.fresh()
         self.out.line(f"{self.spell(ctype)} {name} = {expression};", place_of(op))
         full = ctype.bits + (not ctype.signed)

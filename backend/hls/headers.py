@@ -10,6 +10,8 @@ from pathlib import Path
 from allo.dialects.diagnostics import ToolMissingError
 
 SHIMS = Path(__file__).parent / "shims"
+AC_SHIMS = SHIMS / "ac"
+XLS_SHIMS = SHIMS / "xls"
 RUNTIME = Path(__file__).parent.parent / "runtime"
 
 
@@ -33,11 +35,28 @@ def open_headers() -> Path:
     )
 
 
-def _installed() -> list[Path]:
+def open_ac_headers() -> Path:
+    """The folder of Siemens' ``ac_int.h``, ``ac_fixed.h``: of ``$MGC_HOME``, or the open ones.
+
+    Raises:
+        ToolMissingError: when no folder has them.
+    """
+    home = os.environ.get("MGC_HOME")
+    folders = [Path(home) / "shared/include"] if home else []
+    for folder in [*folders, *_installed("catapult/ac_types/include")]:
+        if (folder / "ac_int.h").is_file():
+            return folder
+    raise ToolMissingError(
+        "The C++ headers ac_int.h and ac_fixed.h were not found.",
+        help="install them with: pip install --no-deps hls4ml==1.3.0, or set MGC_HOME to Catapult.",
+    )
+
+
+def _installed(part: str = "vivado/ap_types") -> list[Path]:
     spec = importlib.util.find_spec("hls4ml")
     if spec is None or not spec.submodule_search_locations:
         return []
-    return [Path(p) / "templates/vivado/ap_types" for p in spec.submodule_search_locations]
+    return [Path(p) / "templates" / part for p in spec.submodule_search_locations]
 
 
 def compiler() -> str:

@@ -7,9 +7,41 @@ width and of conversions out of range (docs/core_ir.md, "Arithmetic").
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
+from .vendors import Vendor
+
 _TEXT: dict[str, tuple[tuple[str, ...], str]] = {
+    "vector": (
+        (),
+        """
+template <typename T, int N> struct allo_vector {
+  T lanes[N];
+  T &operator[](int k) { return lanes[k]; }
+};
+""",
+    ),
+    "ac_bits": (
+        (),
+        """
+template <int W, int I, bool S> struct allo_bit_reference {
+  ac_fixed<W, I, S> &value;
+  allo_bit_reference &operator=(const ac_int<W, S> &bits) {
+    value.set_slc(0, bits);
+    return *this;
+  }
+};
+template <int W, int I, bool S>
+static inline allo_bit_reference<W, I, S> allo_assigned(ac_fixed<W, I, S> &value) {
+  return allo_bit_reference<W, I, S>{value};
+}
+template <int W, int I, bool S>
+static inline ac_int<W, S> allo_bits(const ac_fixed<W, I, S> &value) {
+  return value.template slc<W>(0);
+}
+""",
+    ),
     "bfloat": (
         (),
         """
@@ -313,6 +345,14 @@ template <typename F, typename T> static inline F allo_fpow(F a, T b) {
 }
 
 
+# Classes that do not cast to plain integers above 64 bits need a function for it.
+_INT_CAST = re.compile(r"\bint\((b|\(a >> k\) & U\(1\))\)")
+_WIDE_TO_INT = """
+static inline int allo_int(long long a) { return (int)a; }
+template <int W, bool S> static inline int allo_int(const WIDE &a) { return a.to_int(); }
+"""
+
+
 class Helpers:
     """The helper functions one module uses."""
 
@@ -326,9 +366,15 @@ class Helpers:
         self._used.add(name)
         return f"allo_{function or name}"
 
-    def text(self) -> str:
-        """The helpers asked for, in an order in which they compile."""
-        return "\n".join(text.strip("\n") for text in self._ordered()) + "\n"
+    def text(self, vendor: Vendor) -> str:
+        """The helpers asked for, in an order in which they compile, in a vendor's spelling."""
+        text = "\n".join(text.strip("\n") for text in self._ordered()) + "\n"
+        for name, template in (("ap_uint", vendor.unsigned_int), ("ap_int", vendor.signed_int)):
+            text = text.replace(f"{name}<N>", template.format(bits="N"))
+        if not vendor.word_literals:
+            return text
+        wide = vendor.signed_int.format(bits="W").replace("true", "S")
+        return _WIDE_TO_INT.replace("WIDE", wide) + _INT_CAST.sub(r"allo_int(\1)", text)
 
     def __bool__(self) -> bool:
         return bool(self._used)

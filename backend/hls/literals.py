@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from allo.dialects._mlir import ir
-
 from .ctype import CType, Kind
 from .vendors import Vendor
 
+DOUBLE_BITS = 53
 _FORMATS = {16: np.float16, 32: np.float32, 64: np.float64}
 
 
@@ -36,7 +34,17 @@ def integer(value: int, ctype: CType, vendor: Vendor) -> str:
         return "(-9223372036854775807LL - 1)"
     if 0 <= value < 1 << 64:
         return f"{value}ULL"
+    if vendor.word_literals:
+        return _from_words(value, ctype, vendor)
     return f'{vendor.spell(ctype)}("{value:x}", 16)'
+
+
+def _from_words(value: int, ctype: CType, vendor: Vendor) -> str:
+    """A literal beyond 64 bits, put together from words of 32 bits."""
+    kind = vendor.spell_wide(ctype.bits, ctype.signed)
+    pattern = value & ((1 << ctype.bits) - 1)
+    words = [f"(({kind}){pattern >> k & 0xFFFFFFFF}u << {k})" for k in range(0, ctype.bits, 32)]
+    return f"({' | '.join(words)})"
 
 
 def floating(value: float, ctype: CType, vendor: Vendor) -> str:
@@ -60,10 +68,17 @@ def _reader(ctype: CType):
     return _FORMATS[ctype.bits]
 
 
+def fixed_point(value: int, ctype: CType) -> str:
+    """The number behind ``value`` steps of a fixed-point type, exact for up to 53 bits."""
+    return repr(wrap(value, ctype.bits, ctype.signed) / (1 << (ctype.fracs or 0)))
+
+
 def scalar(value: int | float, ctype: CType, vendor: Vendor) -> str:
     """A literal of any scalar type."""
     if ctype.kind is Kind.INDEX:
         return str(value)
+    if ctype.is_fixed:
+        return fixed_point(int(value), ctype)
     if ctype.is_integer:
         return integer(int(value), ctype, vendor)
     return floating(float(value), ctype, vendor)
@@ -80,54 +95,3 @@ def initialiser(values: Sequence[int | float], shape: Sequence[int], spell) -> s
         initialiser(values[k * step : (k + 1) * step], shape[1:], spell) for k in range(shape[0])
     )
     return "{" + ",\n".join(rows) + "}"
-
-
-def dense_values(attribute: ir.Attribute, element: ir.Type, count: int) -> list[int | float]:
-    """The row-major values of a dense attribute, of any integer width or float format."""
-    if isinstance(element, ir.IntegerType) and element.width not in (1, 8, 16, 32, 64):
-        return _odd_width(attribute, element.width, count)
-    if isinstance(element, (ir.IntegerType, ir.IndexType)):
-        dense = ir.DenseIntElementsAttr(attribute)
-        if dense.is_splat:
-            return [int(dense.get_splat_value().value)] * count
-        return [int(v) for v in dense]
-    dense = ir.DenseFPElementsAttr(attribute)
-    if dense.is_splat:
-        return [float(dense.get_splat_value().value)] * count
-    if isinstance(element, ir.BF16Type):
-        return _bfloats(attribute, count)
-    return [float(v) for v in np.array(dense).reshape(-1)]
-
-
-def _odd_width(attribute: ir.Attribute, width: int, count: int) -> list[int | float]:
-    body = _body(attribute)
-    if body.startswith('"0x'):
-        size = -(-width // 8)
-        raw = bytes.fromhex(body[3:-1])
-        words = [raw[k : k + size] for k in range(0, len(raw), size)]
-        values: list[int | float] = [wrap(int.from_bytes(w, "little"), width, True) for w in words]
-    else:
-        values = [*_flatten(ast.literal_eval(body))]
-    return list(values) * count if len(values) == 1 else list(values)
-
-
-def _bfloats(attribute: ir.Attribute, count: int) -> list[int | float]:
-    body = _body(attribute)
-    if body.startswith('"0x'):
-        raw = np.frombuffer(bytes.fromhex(body[3:-1]), dtype="<u2").astype(np.uint32)
-        return [float(v) for v in (raw << 16).view(np.float32)]
-    values = [float(v) for v in re.findall(r"[-+0-9.eE]+", body)]
-    return values * count if len(values) == 1 else values
-
-
-def _body(attribute: ir.Attribute) -> str:
-    match = re.match(r"dense<(.*)>\s*:", str(attribute), re.DOTALL)
-    if match is None:
-        raise ValueError(f"not a dense attribute: {attribute}")
-    return match[1]
-
-
-def _flatten(value) -> list[int]:
-    if not isinstance(value, list):
-        return [int(value)]
-    return [leaf for part in value for leaf in _flatten(part)]

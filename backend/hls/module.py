@@ -13,7 +13,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Signature, read_signature
-from allo.dialects.diagnostics import BoundaryError, UnsupportedTargetError
+from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.report import DesignReport
@@ -25,7 +25,7 @@ from .external import read_externals
 from .options import HlsOptions, read_options
 from .ports import count_outputs, read_ports
 from .project import write_project
-from .steps import run_cosim, run_csyn, run_emulation, run_script
+from .steps import run_cosim, run_csyn, run_emulation, run_implementation, run_script
 from .vendors import VENDORS, Vendor
 
 
@@ -116,20 +116,26 @@ class HLSModule:
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access)
-        vitis = self.platform == "vitis_hls"
-        strict = vitis and self.options.num_output_args is None
+        vendor = self.vendor
+        strict = vendor.flat_top and self.options.num_output_args is None
         self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
-        wrapped = vitis and request.wrap_io
-        if wrapped:
+        if vendor.flat_top and request.wrap_io and not self._is_task_graph():
             generate_input_output_buffers(
                 self.module, request.top, flatten=True, mappings=self.options.mappings
             )
-        emit = EmitOptions(flat_top=vitis, interfaces=vitis, extern_c=vitis)
+        emit = EmitOptions(vendor.flat_top, vendor.interfaces, vendor.extern_c)
         self.externals = read_externals(request.ext_libs)
         self.code: HlsCode = emit_module(
             self.module, request.top, self.vendor, emit, self.externals
         )
         self._emit_options = emit
+
+    def _is_task_graph(self) -> bool:
+        """Whether the top is a region that prints as task invocations, which take the ports."""
+        if not self.vendor.tasks:
+            return False
+        top = ir.SymbolTable(self.module.operation)[self.top_func_name]
+        return "region" in top.operation.attributes
 
     @property
     def hls_code(self) -> str:
@@ -145,12 +151,12 @@ class HLSModule:
     @cached_property
     def _csim(self) -> CsimKernel:
         with self.module.context, ir.Location.unknown():
-            options = dataclasses.replace(self._emit_options, simulate=True)
-            code = emit_module(
-                self.module, self.top_func_name, self.vendor, options, self.externals
-            )
+            vendor = self.vendor.for_csim
+            flat = self._emit_options.flat_top and vendor.flat_top
+            options = dataclasses.replace(self._emit_options, simulate=True, flat_top=flat)
+            code = emit_module(self.module, self.top_func_name, vendor, options, self.externals)
         assert code.simulation is not None
-        library = compile_csim(code, self.vendor, self.externals)
+        library = compile_csim(code, vendor, self.externals)
         return CsimKernel(self.signature, library, code.simulation)
 
     def __call__(self, *args: Any) -> Any:
@@ -158,14 +164,16 @@ class HLSModule:
             return self._csim(*args)
         if self.mode == "cosim":
             return run_cosim(self, args)
-        if self.mode in ("sw_emu", "hw_emu", "hw"):
+        if self.mode in ("sw_emu", "fast_hw_emu", "hw_emu", "hw"):
             return run_emulation(self, args)
         if args:
-            raise BoundaryError(
+            raise ArgumentCountError(
                 f"{self.mode} mode does not need to pass in arguments, got {len(args)}.",
                 help="call the module without arguments, or build with mode='csim'.",
             )
-        return run_csyn(self) if self.mode == "csyn" else run_script(self)
+        if self.mode == "csyn":
+            return run_csyn(self)
+        return run_implementation(self) if self.platform == "pynq" else run_script(self)
 
     def __repr__(self) -> str:
         if self.mode is None:

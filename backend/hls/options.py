@@ -14,8 +14,13 @@ from .errors import HlsConfigError, InvalidModeError, ReservedNameError
 _MODES = {
     "vivado_hls": ("csim", "csyn", "cosim", "impl", "custom", "debug"),
     "vitis_hls": ("csim", "csyn", "cosim", "sw_emu", "hw_emu", "hw"),
+    "pynq": ("csim", "csyn", "impl"),
+    "tapa": ("csim", "fast_hw_emu", "hw_emu", "hw"),
+    "catapult": ("csim", "csyn"),
+    "intel_hls": (),
 }
-_RESERVED_TOPS = {"vitis_hls": ("kernel",)}
+_DEFAULT_DEVICES = {"pynq": "pynqz2"}
+_RESERVED_TOPS = {"vitis_hls": ("kernel",), "tapa": ("kernel",)}
 _KEYS = frozenset(
     {"device", "frequency", "mode", "hbm_mapping", "num_output_args", "mappings"}
     | {"timeout", "fallback", "progress"}
@@ -80,7 +85,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
     return HlsOptions(
         request.mode,
         project,
-        str(configs.get("device", "u280")),
+        str(configs.get("device", _DEFAULT_DEVICES.get(platform, "u280"))),
         float(frequency),
         _hbm_mapping(configs.get("hbm_mapping") or {}),
         count,
@@ -93,6 +98,11 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
 
 def _check_mode(request: BuildRequest, platform: str) -> None:
     modes = _MODES[platform]
+    if not modes and (request.mode is not None or request.project is not None):
+        raise InvalidModeError(
+            f"Target {request.target} gives text only; it has no mode and no project.",
+            help=f"write s.build(target={request.target!r}).hls_code to a file.",
+        )
     if request.project is not None and request.mode is None:
         raise InvalidModeError(
             "mode must be specified when project is specified.",

@@ -6,7 +6,14 @@ from allo.dialects._mlir import ir
 from allo.dialects.partition import Partition, layout_of
 
 from .emitter import has, integer
+from .vendors import Vendor
 
+_UNROLL = {
+    "xilinx": "#pragma HLS unroll",
+    "catapult": "#pragma hls_unroll yes",
+    "intel": "#pragma unroll",
+    "xls": "#pragma hls_unroll yes",
+}
 _RESOURCES = {1: "bram", 2: "uram", 3: "lutram", 4: "srl"}
 _STORAGE = {
     1: "ram_1p",
@@ -20,8 +27,10 @@ _STORAGE = {
 }
 
 
-def array_pragmas(name: str, memref: ir.MemRefType) -> list[str]:
+def array_pragmas(vendor: Vendor, name: str, memref: ir.MemRefType) -> list[str]:
     """Partition and storage of an array."""
+    if vendor.pragmas != "xilinx":
+        return []
     return [*_partition(name, memref), *_storage(name, memref)]
 
 
@@ -49,8 +58,22 @@ def _storage(name: str, memref: ir.MemRefType) -> list[str]:
     return [f"#pragma HLS bind_storage variable={name}{kind}{impl}"]
 
 
-def loop_pragmas(op: ir.Operation) -> list[str]:
-    """Pipeline, unroll and dataflow of a loop, in this order."""
+def stream_pragmas(vendor: Vendor, name: str, depth: int) -> list[str]:
+    """Depth of a FIFO."""
+    if vendor.pragmas != "xilinx":
+        return []
+    return [f"#pragma HLS stream variable={name} depth={depth}"]
+
+
+def lane_pragma(vendor: Vendor) -> str:
+    """Complete unrolling of a loop over the lanes of a vector."""
+    return _UNROLL[vendor.pragmas]
+
+
+def loop_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Pipeline, unroll and dataflow of a loop, in this order, behind its head."""
+    if vendor.pragmas != "xilinx":
+        return []
     lines = []
     interval = integer(op, "pipeline_ii")
     if interval is not None:
@@ -64,7 +87,39 @@ def loop_pragmas(op: ir.Operation) -> list[str]:
     return lines
 
 
-def function_pragmas(op: ir.Operation) -> list[str]:
-    """Dataflow and inline of a function."""
-    names = ("dataflow", "inline")
+def loop_heads(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Lines before a loop's head, for vendors whose pragmas and attributes stand there."""
+    interval, factor = integer(op, "pipeline_ii"), integer(op, "unroll")
+    lines = []
+    if vendor.pragmas == "catapult":
+        if interval is not None:
+            lines.append(f"#pragma hls_pipeline_init_interval {interval}")
+        if factor is not None:
+            lines.append(f"#pragma hls_unroll {factor if factor > 0 else 'yes'}")
+    if vendor.pragmas == "xls":
+        if interval is not None:
+            lines.append(f"#pragma hls_pipeline_init_interval {interval}")
+        if factor is not None:
+            lines.append("#pragma hls_unroll yes")
+    if vendor.pragmas == "intel":
+        if interval is not None:
+            lines.append(f"[[intel::initiation_interval({interval})]]")
+        if factor is not None:
+            lines.append(f"#pragma unroll{f' {factor}' if factor > 0 else ''}")
+    return lines
+
+
+def function_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Dataflow and inline of a function, inside it."""
+    if vendor.pragmas != "xilinx":
+        return []
+    names = ("inline",) if vendor.tasks else ("dataflow", "inline")
     return [f"#pragma HLS {name}" for name in names if has(op, name)]
+
+
+def function_heads(vendor: Vendor, op: ir.Operation, is_top: bool) -> list[str]:
+    """Lines before a function's head."""
+    if vendor.pragmas != "catapult":
+        return []
+    kinds = [kind for kind in ("dataflow", "inline") if has(op, kind)]
+    return [f"#pragma hls_design {kind}" for kind in (["top"] if is_top else []) + kinds]

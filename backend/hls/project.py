@@ -15,8 +15,8 @@ import jinja2
 
 from allo.dialects.diagnostics import BuildError
 
-from .devices import Device, find_device
-from .errors import HlsConfigError, ReservedNameError
+from .devices import DEVICES, Device, find_device
+from .errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
 from .external import External
 from .ports import Port
 
@@ -30,6 +30,7 @@ _FAMILIES = {
     "zynq7000": ("Zynq 7000 boards", "arm-linux-gnueabihf-g++"),
     "versal": ("Versal boards", "aarch64-linux-gnu-g++"),
 }
+_BOARDS = {"zynq7": "processing_system7", "zynqmp": "zynq_ultra_ps_e"}
 _MAKEFILES = {"alveo": "us_alveo", "zynq7": "zynq7000", "zynqmp": "zynqmp", "versal": "versal"}
 
 
@@ -118,6 +119,11 @@ def write_project(module: HLSModule, folder: Path) -> None:
         BuildError: the folder cannot be written.
     """
     device = find_device(module.options.device)
+    if module.platform == "pynq" and device.family not in _BOARDS:
+        boards = ", ".join(d.name for d in DEVICES.values() if d.family in _BOARDS)
+        raise UnsupportedDeviceError(
+            f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
+        )
     files = {**_project_files(module, device), **_source_files(module.externals)}
     try:
         _install(files, folder)
@@ -175,23 +181,50 @@ def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
         "makefile": _MAKEFILES[device.family],
     }
     render = _Renderer(context)
-    files = {
-        "kernel.cpp": module.code.kernel,
-        "kernel.h": module.code.header,
-        "run.tcl": render("common/run.tcl"),
-        "tb.cpp": render("common/tb.cpp"),
-    }
+    files = {"kernel.cpp": module.code.kernel, "kernel.h": module.code.header}
+    if context["connectivity"] and module.platform in ("vitis_hls", "tapa"):
+        files[f"{module.code.top.name}.cfg"] = render("vitis_hls/cfg")
+    if module.platform == "tapa":
+        return files | {name: render(f"tapa/{name}") for name in ("tapa_host.cpp", "Makefile")}
+    if module.platform == "catapult":
+        return files | _catapult_files(module, render)
+    files |= {"run.tcl": render("common/run.tcl"), "tb.cpp": render("common/tb.cpp")}
     if module.platform == "vivado_hls":
         return files | {name: render(f"vivado_hls/{name}") for name in ("Makefile", "timer.h")}
+    if module.platform == "pynq":
+        return files | _pynq_files(module, render, device)
     names = ["README.md", "description.json", "hls.cfg", "hls_pre.tcl", "Makefile"]
     names += ["host.cpp", "xcl2.cpp", "xcl2.hpp"]
     files |= {name: render(f"vitis_hls/{name}") for name in names}
     for name, (title, compiler) in _FAMILIES.items():
         more = {"family_title": title, "compiler": compiler}
         files[f"makefile_{name}.mk"] = render("vitis_hls/makefile.mk", **more)
-    if context["connectivity"]:
-        files[f"{module.code.top.name}.cfg"] = render("vitis_hls/cfg")
     return files
+
+
+def _pynq_files(module: HLSModule, render: _Renderer, device: Device) -> dict[str, str]:
+    """The block design around the kernel, and for ``impl`` the program that runs on the board."""
+    arrays = [p for p in host_ports(module) if not p.by_value]
+    more: dict[str, object] = {
+        "processing_system": _BOARDS[device.family],
+        "zynq": device.family,
+        "bundles": [f"gmem{k}" for k in range(len(arrays))],
+    }
+    files = {"block_design.tcl": render("pynq/block_design.tcl", **more)}
+    if module.options.mode == "impl":
+        files["deploy.py"] = render("pynq/deploy.py")
+    return files
+
+
+def _catapult_files(module: HLSModule, render: _Renderer) -> dict[str, str]:
+    """Catapult's script, and for csim the test bench."""
+    csim = module.options.mode == "csim"
+    more: dict[str, object] = {
+        "testbench": "host.cpp" if csim else "",
+        "half_period": f"{module.options.period_ns / 2:.2f}",
+    }
+    files = {"run.tcl": render("catapult/run.tcl", **more)}
+    return files | ({"host.cpp": render("common/tb.cpp")} if csim else {})
 
 
 class _Renderer:

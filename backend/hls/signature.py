@@ -41,6 +41,11 @@ class Param:
         return self.shape is not None
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether it is one dimension of any length, in C++ a pointer."""
+        return self.shape == (ir.ShapedType.get_dynamic_size(),)
+
+    @property
     def is_stream(self) -> bool:
         return isinstance(self.declared, Stream)
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allo.dialects.boundary import Call
-from allo.dialects.diagnostics import BoundaryError, ToolFailedError, ToolMissingError
+from allo.dialects.diagnostics import ArgumentCountError, ToolFailedError, ToolMissingError
 from allo.dialects.report import DesignReport
 from allo.target import BuildRequest, find_target
 
@@ -34,6 +34,9 @@ _INSTALL = (
     "install Vitis (https://www.xilinx.com/support/download.html) and source its settings64.sh"
 )
 
+_INSTALL_TAPA = "install TAPA (https://tapa.readthedocs.io) and put it on PATH"
+_WITHOUT_TOOL = "mode='csim' and mode='cosim' run"
+
 
 def run_csyn(module: HLSModule) -> DesignReport:
     """C synthesis; the report is also left in ``module.report``.
@@ -49,6 +52,9 @@ def run_csyn(module: HLSModule) -> DesignReport:
         return rtl.report
     folder = _project_folder(module)
     _run_tcl(module, tool, folder, "C synthesis")
+    if module.platform == "catapult":
+        module.report = _catapult_report(module, folder)
+        return module.report
     report = parse_csynth(
         find_report(folder, module.code.top.name), module.platform, module.code.top.name
     )
@@ -69,6 +75,40 @@ def run_script(module: HLSModule) -> DesignReport:
             help=f"{_INSTALL}; csim, csyn and cosim run without it.",
         )
     return run_csyn(module)
+
+
+def _catapult_report(module: HLSModule, folder: Path) -> DesignReport:
+    """Where Catapult left its reports; they are kept as they are."""
+    notes = [str(p) for p in sorted(folder.glob("Catapult*/*/*.rpt"))]
+    top, clock = module.code.top.name, module.options.frequency
+    return DesignReport("catapult", "catapult", top, clock, None, notes=notes)
+
+
+def run_implementation(module: HLSModule) -> DesignReport:
+    """pynq ``impl``: synthesis and IP export by Vitis HLS, block design and bitstream by Vivado.
+
+    Raises:
+        ToolMissingError: one of the two tools is not installed.
+        ToolFailedError: a tool failed or ran past its limit.
+    """
+    vivado = shutil.which("vivado")
+    if vivado is None:
+        raise ToolMissingError(
+            "vivado is not available; mode impl of target pynq needs it.",
+            help=f"{_INSTALL}; mode='csim' and mode='csyn' run without it.",
+        )
+    report = run_script(module)
+    folder = _project_folder(module)
+    run_tool(
+        [vivado, "-mode", "batch", "-source", "block_design.tcl"],
+        folder,
+        what="Block design and implementation",
+        timeout_s=module.options.timeout_s,
+        progress=_progress(module),
+        log=folder / "vivado.log",
+    )
+    report.notes.append(f"bitstream {folder / (module.code.top.name + '.bit')}")
+    return report
 
 
 def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
@@ -94,17 +134,19 @@ def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
 
 
 def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
-    """``sw_emu``, ``hw_emu`` or ``hw``: build with v++ and run on the platform ``$XDEVICE``.
+    """Emulation or hardware: ``make`` of the project, with v++ (or TAPA) and the platform ``$XDEVICE``.
 
     Raises:
-        ToolMissingError: v++ or make is not installed, or ``$XDEVICE`` is not set.
+        ToolMissingError: v++, TAPA or make is not installed, or ``$XDEVICE`` is not set.
         ToolFailedError: a step failed or ran past its limit.
     """
-    for name in ("v++", "make"):
+    for name in _needed(module):
         if shutil.which(name) is None:
+            install = _INSTALL_TAPA if name == "tapa" else _INSTALL
+            others = "mode='csim' runs" if module.platform == "tapa" else _WITHOUT_TOOL
             raise ToolMissingError(
                 f"{name} is not available; mode {module.mode} needs it.",
-                help=f"{_INSTALL}; mode='csim' and mode='cosim' run without it.",
+                help=f"{install}; {others} without it.",
             )
     platform = os.environ.get("XDEVICE")
     if not platform:
@@ -114,7 +156,7 @@ def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
         )
     expected = len(module.args)
     if len(args) != expected:
-        raise BoundaryError(
+        raise ArgumentCountError(
             f"Number of arguments mismatch, got {len(args)} but expected {expected} "
             "(inputs, then outputs).",
             module.signature.place,
@@ -122,8 +164,9 @@ def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
     folder = _project_folder(module)
     call = bind(module.signature, args)
     _write_inputs(module, call, folder)
+    goal = [module.mode or ""] if module.platform == "tapa" else ["run", f"TARGET={module.mode}"]
     run_tool(
-        ["make", "run", f"TARGET={module.mode}", f"PLATFORM={platform}"],
+        ["make", *goal, f"PLATFORM={platform}"],
         folder,
         what=f"Building and running for {module.mode}",
         timeout_s=module.options.timeout_s,
@@ -133,6 +176,12 @@ def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
     outputs = [p.output_file for p in host_ports(module) if p.written]
     _read_outputs(module, call, folder, outputs)
     return call.finish()
+
+
+def _needed(module: HLSModule) -> tuple[str, ...]:
+    if module.platform != "tapa":
+        return "v++", "make"
+    return ("tapa", "make") if module.mode == "fast_hw_emu" else ("tapa", "v++", "make")
 
 
 # --- the open road -------------------------------------------------------------------
@@ -182,6 +231,8 @@ def _project_folder(module: HLSModule) -> Path:
 
 def _run_tcl(module: HLSModule, tool: str, folder: Path, what: str) -> None:
     command = [tool, "-f", "run.tcl"]
+    if module.platform == "catapult":
+        command = [tool, "-shell", "-f", "run.tcl"]
     if Path(tool).name == "vitis-run":
         command = [tool, "--mode", "hls", "--tcl", "run.tcl"]
     run_tool(

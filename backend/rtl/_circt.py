@@ -9,18 +9,38 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 import pycde.circt as circt
 from pycde.circt import ir
 from pycde.circt.passmanager import PassManager
 
-__all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes"]
+__all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes", "without_classes"]
 
 # The bindings look for a Python module of the dialect whenever they hand out a type, and the wheel
 # has none for builtin types: without this one they would search the disk each time.
 _BUILTIN = "pycde.circt.dialects.builtin"
 sys.modules.setdefault(_BUILTIN, ModuleType(_BUILTIN))
+
+_CLASSES = [f"pycde.circt.dialects.{name}" for name in ("arc", "arith", "comb", "func", "scf")]
+
+
+@contextmanager
+def without_classes() -> Iterator[None]:
+    """Hand out operations without the Python classes of their dialects.
+
+    The bindings load those when they first meet a dialect, which takes a tenth of a second.
+    """
+    absent = [name for name in _CLASSES if name not in sys.modules]
+    sys.modules.update((name, ModuleType(name)) for name in absent)
+    try:
+        yield
+    finally:
+        for name in absent:
+            del sys.modules[name]
+
 
 # Order matters; see the recipe in the toolchain notes.
 VERILOG_PASSES = (
@@ -45,10 +65,12 @@ def parse_hw(text: str) -> ir.Module:
         return ir.Module.parse(text)
 
 
-def run_hw_passes(module: ir.Module, passes: tuple[str, ...]) -> None:
-    """Run CIRCT passes over a module, in place."""
+def run_hw_passes(module: ir.Module, passes: tuple[str, ...], *, verify: bool = True) -> None:
+    """Run CIRCT passes over a module, in place; ``verify`` checks it after each of them."""
     with module.context:
-        PassManager.parse(f"builtin.module({','.join(passes)})").run(module.operation)
+        manager = PassManager.parse(f"builtin.module({','.join(passes)})")
+        manager.enable_verifier(verify)
+        manager.run(module.operation)
 
 
 def export_verilog(text: str) -> str:

@@ -13,7 +13,7 @@ from allo.dialects.partition import Partition
 
 from .builder import Builder
 from .graph import Access, Array, Body, Node
-from .linear import Lin, add, bits_unsigned, scale
+from .linear import Lin, add, bits_unsigned, floor_divide, remainder, scale
 
 Signature = tuple[tuple[tuple[int, int], ...], ...]
 
@@ -194,17 +194,14 @@ class Memory:
     def _access(self, array: Array, index: tuple[Lin, ...]) -> Access:
         bank, word = Lin(0), Lin(0)
         for dim, position in zip(array.layout.dims, index, strict=True):
-            within = self._in_range(position, dim.extent) if dim.kind is not None else position
             if dim.kind is None:
                 b, w = Lin(0), position
             elif dim.kind is Partition.Complete:
-                b, w = within, Lin(0)
+                b, w = self._in_range(position, dim.extent), Lin(0)
             elif dim.kind is Partition.Cyclic:
-                b = self._b.modulo(within, dim.banks)
-                w = self._b.floor_divide(within, dim.banks)
+                w, b = self._divided(position, dim.banks, dim.extent)
             else:
-                b = self._b.floor_divide(within, dim.depth)
-                w = self._b.modulo(within, dim.depth)
+                b, w = self._divided(position, dim.depth, dim.extent)
             bank = add(scale(bank, dim.banks), b)
             word = add(scale(word, dim.depth), w)
         word_node = self._word_node(array, word)
@@ -213,6 +210,14 @@ class Memory:
             return Access(array, index, bank.const % array.banks, None, word_node)
         bank_node = self._b.lin_node(bank, bits_unsigned(array.banks - 1))
         return Access(array, index, None, bank_node, word_node)
+
+    def _divided(self, position: Lin, divisor: int, extent: int) -> tuple[Lin, Lin]:
+        """Quotient and remainder of a subscript; linear where they are, whatever its range."""
+        quotient, rest = floor_divide(position, divisor), remainder(position, divisor)
+        if quotient is not None and rest is not None:
+            return quotient, rest
+        within = self._in_range(position, extent)
+        return self._b.floor_divide(within, divisor), self._b.modulo(within, divisor)
 
     def _in_range(self, position: Lin, extent: int) -> Lin:
         """The subscript, seen as one of 0 … extent-1, as it is whenever the access counts."""

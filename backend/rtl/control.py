@@ -7,7 +7,9 @@ Every region has ``go``, high in its first cycle, and ``last``, high in its last
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from .bind import Interface, unit_stem
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
@@ -26,6 +28,8 @@ class Control:
         self._calls: dict[str, list[tuple[str, Call]]] = defaultdict(list)
         self._selected: dict[tuple[str, int], str] = {}
         self._callee_done: dict[str, str] = {}
+        self._scope: tuple[str, ...] = ()
+        self._call_scopes: dict[str, list[tuple[str, ...]]] = defaultdict(list)
 
     @property
     def _text(self):
@@ -34,15 +38,42 @@ class Control:
     def emit(self) -> str:
         """Emit all control; returns the last pulse of the function."""
         go = self._pulse("go", "%start")
-        return self._region(self._e.function.root, go) if self._e.function.root.children else go
+        root = self._e.function.root
+        if not root.children:
+            return go
+        with self._running(go) as ends:
+            last = self._sequence(root, go)
+            ends(last)
+        return last
 
     def _pulse(self, hint: str, following: str) -> str:
         name = self._text.named(hint)
-        return self._text.register(name, following, 1, reset=0)
+        return self._register(name, following, 1, reset=0)
+
+    def _register(self, name: str, following: str, width: int, **fields: Any) -> str:
+        """A register that does not move while a region around it does not run."""
+        return self._text.register(name, following, width, busy=self._scope, **fields)
+
+    @contextmanager
+    def _running(self, go: str) -> Iterator[Callable[[str], None]]:
+        """What is emitted inside moves only from ``go`` to the pulse that the given function is told."""
+        saved = self._scope
+        busy, ends = self._e.activity.region(go, saved)
+        self._scope = (*saved, busy)
+        yield ends
+        self._scope = saved
 
     # --- regions ---------------------------------------------------------------
 
     def _region(self, region: Region, go: str) -> str:
+        if not isinstance(region, Leaf | Loop | While | Call):
+            return self._emit(region, go)
+        with self._running(go) as ends:
+            last = self._emit(region, go)
+            ends(last)
+        return last
+
+    def _emit(self, region: Region, go: str) -> str:
         match region:
             case Seq():
                 return self._sequence(region, go)
@@ -75,7 +106,7 @@ class Control:
 
         first = next((n.place for n in body.nodes if n.place is not None), None)
         what = f"loop {leaf.band} ({leaf.place})" if leaf else f"code at {first}"
-        self._e.tokens[body.number] = Tokens(body, issue, [issue], what)
+        self._e.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
         if issue.startswith("%") and not issue[1:].isdigit():
             self._e.debug[issue[1:]] = f"step 0 of {what}"
 
@@ -99,7 +130,7 @@ class Control:
         condition = self._e.stable_value(region.condition)
         taken = self._text.all_of(decide, condition)
         end = self._sequence(region.child, taken) if region.child.children else taken
-        self._text.register(again, end, 1, reset=0)
+        self._register(again, end, 1, reset=0)
         return self._text.all_of(decide, self._text.invert(condition))
 
     # --- loops --------------------------------------------------------------------
@@ -117,7 +148,7 @@ class Control:
             start = text.any_of(enter, again)
         last_of_child = self._sequence(region.child, start)
         self._e.alias(end, last_of_child, 1)
-        text.register(again, text.all_of(end, text.invert(final)), 1, reset=0)
+        self._register(again, text.all_of(end, text.invert(final)), 1, reset=0)
         finished = text.all_of(end, final)
         return text.any_of(finished, skipped) if skipped else finished
 
@@ -151,10 +182,10 @@ class Control:
         self._start(body, issue, leaf)
         if body.ii == 1:
             self._e.alias(issue, text.any_of(enter, active), 1)
-            text.register(active, more, 1, enable=issue, reset=0, place=leaf.place)
+            self._register(active, more, 1, enable=issue, reset=0, place=leaf.place)
             return issue
         step = self._e.valid(body, body.ii - 1)
-        text.register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
+        self._register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
         self._e.alias(issue, text.any_of(enter, active), 1)
         return issue
 
@@ -172,7 +203,7 @@ class Control:
         step = self._e.valid(body, body.ii - 1)
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
-        text.register(active, following, 1, reset=0, place=leaf.place)
+        self._register(active, following, 1, reset=0, place=leaf.place)
         return issue
 
     def _phase_zero(self, body: Body, enter: str) -> str:
@@ -184,7 +215,7 @@ class Control:
         if body.ii != 1 << width:
             end = text.compare("eq", now, text.const(body.ii - 1, width), width)
             following = text.mux(end, text.const(0, width), following, width)
-        text.register(phase, following, width, reset=0)
+        self._register(phase, following, width, reset=0)
         return text.compare("eq", now, text.const(0, width), width)
 
     def _last_token(self, body: Body, issue: str, final: str) -> str:
@@ -221,7 +252,7 @@ class Control:
         following = text.binary("add", name, text.const(1, width), width)
         if trips != 1 << width:
             following = text.mux(end, text.const(0, width), following, width)
-        text.register(name, following, width, enable=carry, reset=0, place=level.place)
+        self._register(name, following, width, enable=carry, reset=0, place=level.place)
         return end
 
     def _range_loop(self, level: Level, go: str, advance: str) -> tuple[str, str, str]:
@@ -263,7 +294,7 @@ class Control:
         )
         end = text.compare("sge", wide, text.extend(upper, 32, 33, signed=True), 33)
         following = text.mux(end, lower, text.slice(wide, 0, 32, 33), 32)
-        text.register(
+        self._register(
             held,
             text.mux(carry, following, current, 32),
             32,
@@ -280,7 +311,7 @@ class Control:
         assert leaf.condition is not None
         condition = text.fresh()
         self._e.alias(condition, self._e.value(leaf.condition, body, body.depth - 1), 1)
-        text.register(again, text.all_of(end, condition), 1, reset=0, place=leaf.place)
+        self._register(again, text.all_of(end, condition), 1, reset=0, place=leaf.place)
         return text.all_of(end, text.invert(condition))
 
     # --- calls ------------------------------------------------------------------------
@@ -288,6 +319,7 @@ class Control:
     def _call(self, call: Call, go: str) -> str:
         sites = self._calls[call.callee]
         sites.append((go, call))
+        self._call_scopes[call.callee].append(self._scope)
         number = len(sites) - 1
         selected = self._text.named(f"{call.callee}_site{number}")
         self._selected[call.callee, number] = selected
@@ -317,7 +349,8 @@ class Control:
             wiring.inputs[name] = text.choose(users, width)
         selections = [self._selected[callee, n] for n in range(len(sites))]
         calls = [call for _, call in sites]
-        emitter.memories.connect(interface, calls, selections, wiring)
+        scopes = self._call_scopes[callee]
+        emitter.memories.connect(interface, calls, selections, wiring, scopes)
         self._lend_streams(interface, calls, selections, wiring)
         self._lend_units(callee, interface, start, wiring)
         wiring.outputs["done"] = self._callee_done[callee]
@@ -338,7 +371,7 @@ class Control:
             for name, _ in zip("abcd", operator.operand_widths, strict=False):
                 operands.append(text.fresh())
                 wiring.outputs[f"{stem}_{name}"] = operands[-1]
-            result = self._e.use_unit((module, number), running, operands)
+            result = self._e.use_unit((module, number), running, operands, running)
             wiring.inputs[f"{stem}_r"] = result
 
     def _lend_streams(

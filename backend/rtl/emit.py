@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
+from .activity import Activity
 from .bind import Binding, Interface, unit_stem
 from .control import Control
 from .graph import Array, Body, Function, Node
@@ -17,12 +18,16 @@ from .text import Locations, ModuleText, identifier
 
 @dataclass(slots=True)
 class Tokens:
-    """When a body runs: ``issue`` is high in the first cycle of each iteration."""
+    """When a body runs: ``issue`` is high in the first cycle of each iteration.
+
+    ``scope`` are the bits of :class:`.activity.Activity` for the regions around it.
+    """
 
     body: Body
     issue: str
     valid: list[str] = field(default_factory=list)
     what: str = ""
+    scope: tuple[str, ...] = ()
 
 
 class Emitter:
@@ -50,6 +55,7 @@ class Emitter:
         self.raw: dict[int, str] = {}
         self._chains: dict[tuple[int, int], str] = {}
         self._units: dict[tuple[str, int], list[tuple[str, list[str]]]] = defaultdict(list)
+        self._unit_users: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._unit_results: dict[tuple[str, int], str] = {}
         self._frozen = frozen
         self._waits = any(
@@ -65,6 +71,7 @@ class Emitter:
         self.memories = Memories(self)
         self.streams = StreamPorts(self)
         self.control = Control(self)
+        self.activity = Activity(self)
         self.debug: dict[str, str] = {}
 
     def run(self) -> Interface:
@@ -90,6 +97,7 @@ class Emitter:
         self._freeze()
         self.text.output("done", "i1", self._done(last))
         self._scalar_outputs(interface)
+        self.activity.finish()
         return interface
 
     # --- interface -----------------------------------------------------------------
@@ -146,10 +154,14 @@ class Emitter:
         while len(tokens.valid) <= time:
             step = len(tokens.valid)
             name = self.text.named(f"b{body.number}_run{step}")
-            self.text.register(name, tokens.valid[-1], 1, reset=0)
+            self.text.register(name, tokens.valid[-1], 1, reset=0, busy=tokens.scope)
             tokens.valid.append(name)
             self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]
+
+    def scope(self, body: Body, step: int) -> tuple[str, ...]:
+        """Bits of the simulator's text that are high when ``step`` of an iteration runs."""
+        return (*self.tokens[body.number].scope, self.activity.of(body, step))
 
     def value(self, node: Node, body: Body, time: int) -> str:
         """A node's value as step ``time`` of a body sees it."""
@@ -207,7 +219,10 @@ class Emitter:
                 label = node.label or node.kind
                 found = self.text.named(f"{label}_b{body.number}_{step + 1}")
                 enable = "" if ii == 1 and body.overlaps else self.valid(body, step)
-                self.text.register(found, name, node.width, enable=enable, place=node.place)
+                busy = (self.activity.of(body, step),)
+                self.text.register(
+                    found, name, node.width, enable=enable, busy=busy, place=node.place
+                )
                 self._chains[key] = found
                 if node.place is not None:
                     what = node.operator.name if node.operator is not None else label
@@ -264,7 +279,9 @@ class Emitter:
                 self.text.line(line, node.place)
             return result
         assert body is not None
-        return self.use_unit((operator.module, node.unit), self.valid(body, node.time), operands)
+        busy = self.activity.of(body, node.time + operator.latency)
+        unit = operator.module, node.unit
+        return self.use_unit(unit, self.valid(body, node.time), operands, busy)
 
     def _wire(self, node: Node, operands: list[str]) -> str:
         how, low = node.data
@@ -313,9 +330,13 @@ class Emitter:
 
     # --- units ----------------------------------------------------------------------------
 
-    def use_unit(self, key: tuple[str, int], condition: str, operands: list[str]) -> str:
-        """Give a unit operands while a condition holds; the name of its result."""
+    def use_unit(self, key: tuple[str, int], condition: str, operands: list[str], busy: str) -> str:
+        """Give a unit operands while a condition holds; the name of its result.
+
+        ``busy`` is high from then until the result is taken.
+        """
         self._units[key].append((condition, operands))
+        self._unit_users[key].append(busy)
         if key not in self._unit_results:
             self._unit_results[key] = self.text.fresh()
         return self._unit_results[key]
@@ -330,7 +351,7 @@ class Emitter:
             ]
             result = self._unit_results[module, number]
             if not (self.lends and operator.shareable):
-                self._instance(operator, f"{module}_{number}", inputs, result)
+                self._instance(operator, (module, number), inputs, result)
                 continue
             interface.units[module, number] = operator
             stem = unit_stem(module, number)
@@ -339,16 +360,24 @@ class Emitter:
             answer = self.text.input(f"{stem}_r", f"i{operator.result_width}")
             self.alias(result, answer, operator.result_width)
 
-    def _instance(self, operator: Operator, label: str, inputs: list[str], result: str) -> None:
-        enable = self.text.enable or self.text.const(1, 1)
-        ports = ["clk: %clk: !seq.clock", f"ce: {enable}: i1"]
-        names = "abcd"
-        for name, value, width in zip(names, inputs, operator.operand_widths, strict=False):
-            ports.append(f"{name}: {value}: i{width}")
-        self.text.line(
-            f'{result} = hw.instance "{label}" @{operator.module}({", ".join(ports)}) '
-            f"-> (r: i{operator.result_width})"
-        )
+    def _instance(
+        self, operator: Operator, key: tuple[str, int], inputs: list[str], result: str
+    ) -> None:
+        ports = [
+            f"{name}: {value}: i{width}"
+            for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False)
+        ]
+
+        def instance(enable: str) -> str:
+            joined = ", ".join(["clk: %clk: !seq.clock", f"ce: {enable}: i1", *ports])
+            label = f"{key[0]}_{key[1]}"
+            kind = f"(r: i{operator.result_width})"
+            return f'{result} = hw.instance "{label}" @{operator.module}({joined}) -> {kind}'
+
+        text = self.text
+        busy = text.native_any_of(*self._unit_users[key])
+        always = text.enable or text.const(1, 1)
+        text.styled(instance(always), instance(text.native_all_of(text.enable, busy)))
 
 
 def arrays_of(function: Function) -> list[Array]:

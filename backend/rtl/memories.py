@@ -14,22 +14,64 @@ from .bind import Interface, PortUse
 from .graph import Access, Array, Body, Call, Node
 from .linear import bits_unsigned
 from .storage import bank_words
-from .text import ModuleText, Wiring, identifier
+from .text import ModuleText, Wiring, identifier, signed
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
 Key = tuple[int, int, int]
-RamPort = tuple[str, str, str, str]
-"""Address, name that the read data gets (or ""), write enable and data (or "")."""
+Scope = tuple[str, ...]
+"""Bits of :class:`.activity.Activity` that are high whenever a port is used."""
+RamWrite = tuple[str, str, str, Scope]
+"""Condition, address and data of a write, and its scope."""
 
 
 @dataclass(slots=True)
 class PortUsers:
-    """Users of one RAM port: (condition, address) of reads; (condition, address, data) of writes."""
+    """Users of one RAM port: (condition, address) of reads; (condition, address, data) of writes.
+
+    ``read_scopes`` and ``write_scopes`` are those of the users, in the same order.
+    """
 
     reads: list[tuple[str, str]] = field(default_factory=list)
     writes: list[tuple[str, str, str]] = field(default_factory=list)
+    read_scopes: list[Scope] = field(default_factory=list)
+    write_scopes: list[Scope] = field(default_factory=list)
+
+    def read(self, condition: str, address: str, scope: Scope) -> None:
+        """Add a read."""
+        self.reads.append((condition, address))
+        self.read_scopes.append(scope)
+
+    def write(self, condition: str, address: str, data: str, scope: Scope) -> None:
+        """Add a write."""
+        self.writes.append((condition, address, data))
+        self.write_scopes.append(scope)
+
+    def reading(self, text: ModuleText) -> Scope:
+        """Bits that are all high whenever a read goes on."""
+        shared = [b for b in self.read_scopes[0] if all(b in s for s in self.read_scopes)]
+        return (*shared, text.native_any_of(*(w for w, _ in self.reads)))
+
+
+@dataclass(slots=True)
+class RamPort:
+    """One port of a bank.
+
+    Attributes:
+        address: of whatever user there is.
+        data: name that the read data gets, or "".
+        reading: bits that are all high whenever a read goes on.
+        enable, value: write enable and data, or "".
+        writes: every write by itself.
+    """
+
+    address: str
+    data: str = ""
+    reading: Scope = ()
+    enable: str = ""
+    value: str = ""
+    writes: list[RamWrite] = field(default_factory=list)
 
 
 class Memories:
@@ -96,7 +138,7 @@ class Memories:
         for bank, port in ((b, access.ports[b]) for b in access.banks()):
             key = (array.number, bank, port)
             when = self._bank_condition(access, bank, body, node.time, condition)
-            self._users[key].reads.append((when, address))
+            self._users[key].read(when, address, self._e.scope(body, node.time))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.avail)
         for store in access.bypass:
@@ -151,7 +193,7 @@ class Memories:
                 self._writes[array.number, bank].append((when, data))
             else:
                 key = (array.number, bank, access.ports[bank])
-                self._users[key].writes.append((when, address, data))
+                self._users[key].write(when, address, data, self._e.scope(body, time))
 
     def _word(self, access: Access, body: Body, time: int) -> str:
         if access.word_node is None:
@@ -207,14 +249,19 @@ class Memories:
     # --- calls --------------------------------------------------------------------------
 
     def connect(
-        self, interface: Interface, calls: list[Call], selections: list[str], wiring: Wiring
+        self,
+        interface: Interface,
+        calls: list[Call],
+        selections: list[str],
+        wiring: Wiring,
+        scopes: list[Scope],
     ) -> None:
-        """Join the array ports of a callee to the caller's memories."""
+        """Join the array ports of a callee to the caller's memories; ``scopes`` are the calls'."""
         for position, (prefix, uses) in enumerate(interface.arrays):
             arrays = [call.arrays[position] for call in calls]
             for (bank, port), use in sorted(uses.items()):
                 stem = port_prefix(prefix, bank, port)
-                value = self._join(stem, arrays, selections, (bank, port), use, wiring)
+                value = self._join(stem, arrays, selections, (bank, port), use, wiring, scopes)
                 if use.reads:
                     wiring.inputs[f"{stem}_rdata"] = value
 
@@ -226,6 +273,7 @@ class Memories:
         where: tuple[int, int],
         use: PortUse,
         wiring: Wiring,
+        callers: list[Scope],
     ) -> str:
         text, array = self._text, arrays[0]
         address, enable, write, data = (text.fresh() for _ in range(4))
@@ -234,8 +282,11 @@ class Memories:
             wiring.outputs |= {f"{stem}_we": write, f"{stem}_wdata": data}
         reads: list[tuple[str, str]] = []
         seen: dict[int, list[str]] = defaultdict(list)
-        for target, selected in zip(arrays, selections, strict=True):
+        scopes: dict[int, Scope] = {}
+        for target, selected, scope in zip(arrays, selections, callers, strict=True):
             seen[target.number].append(selected)
+            known = scopes.get(target.number, scope)
+            scopes[target.number] = tuple(b for b in known if b in scope)
         by_number = {a.number: a for a in arrays}
         for number, chosen in seen.items():
             target = by_number[number]
@@ -243,7 +294,9 @@ class Memories:
             reads.append(
                 (
                     text.any_of(*chosen),
-                    self._callee_port(target, where, use, active, address, write, data),
+                    self._callee_port(
+                        target, where, use, active, address, write, data, scopes[number]
+                    ),
                 )
             )
         return text.choose(reads, array.width) if use.reads else ""
@@ -257,6 +310,7 @@ class Memories:
         address: str,
         write: str,
         data: str,
+        scope: Scope,
     ) -> str:
         """Make a callee's port a user of one array; the data it reads."""
         text, (bank, port) = self._text, where
@@ -269,11 +323,11 @@ class Memories:
             return text.register(text.named(f"{target.name}_{bank}_q"), value, target.width)
         key = (target.number, bank, port)
         if use.writes:
-            self._users[key].writes.append((text.all_of(active, write), address, data))
+            self._users[key].write(text.all_of(active, write), address, data, scope)
         if not use.reads:
             return ""
         when = text.all_of(active, text.invert(write)) if use.writes else active
-        self._users[key].reads.append((when, address))
+        self._users[key].read(when, address, scope)
         return self._data(key)
 
     # --- storage --------------------------------------------------------------------------
@@ -334,12 +388,13 @@ class Memories:
         text = self._text
         words = bank_words(array) or []
         for bank, port in sorted(uses):
-            users = self._users[array.number, bank, port].reads
+            reads = self._users[array.number, bank, port]
+            users = reads.reads
             address_width = bits_unsigned(array.depth - 1)
             count = 1 << address_width
             values = words[bank] + [0] * (count - len(words[bank]))
             kind = f"!hw.array<{count}xi{array.width}>"
-            listed = ", ".join(f"{_signed(v, array.width)} : i{array.width}" for v in values[::-1])
+            listed = ", ".join(f"{signed(v, array.width)} : i{array.width}" for v in values[::-1])
             table, value = text.fresh(), text.fresh()
             address = text.choose(users, address_width)
             text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)
@@ -347,7 +402,7 @@ class Memories:
                 f"{value} = hw.array_get {table}[{address}] : {kind}, i{address_width}", array.place
             )
             held = text.named(f"{array.name}_{bank}_p{port}_q")
-            text.register(held, value, array.width, place=array.place)
+            text.register(held, value, array.width, busy=reads.reading(text), place=array.place)
             self._e.alias(self._data((array.number, bank, port)), held, array.width)
 
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
@@ -368,7 +423,11 @@ class Memories:
                 if users.writes:
                     enable = text.any_of(*(w for w, _ in writing))
                     value = text.choose([(w, d) for w, _, d in users.writes], array.width)
-                ports.append((address, data, enable, value))
+                reading = users.reading(text) if users.reads else ()
+                writes: list[RamWrite] = [
+                    (*w, s) for w, s in zip(users.writes, users.write_scopes, strict=True)
+                ]
+                ports.append(RamPort(address, data, reading, enable, value, writes))
             ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
 
 
@@ -381,26 +440,33 @@ def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) 
         array.place,
     )
     always = text.const(1, 1)
-    for number, (address, data, enable, value) in enumerate(ports):
-        if data:
+    for number, port in enumerate(ports):
+        if port.data:
             word = text.fresh()
             text.styled(
-                f"{word} = seq.read {memory}[{address}] rden {always} "
+                f"{word} = seq.read {memory}[{port.address}] rden {always} "
                 f"{{ latency = 0}} : !seq.hlmem{kind}",
-                f"{word} = seq.firmem.read_port {memory}[{address}], clock %clk "
+                f"{word} = seq.firmem.read_port {memory}[{port.address}], clock %clk "
                 f"enable {always} : {_spaced(kind)}",
                 array.place,
             )
             held = text.named(f"{memory[1:]}_p{number}_q")
-            text.register(held, word, array.width, place=array.place)
-            text.line(f"{data} = comb.or {held} : i{array.width}")
-        if enable:
-            enable = text.all_of(enable, text.enable) if text.enable else enable
-            text.styled(
-                f"seq.write {memory}[{address}] {value} wren {enable} "
-                f"{{ latency = 1}} : !seq.hlmem{kind}",
+            text.register(held, word, array.width, busy=port.reading, place=array.place)
+            text.line(f"{port.data} = comb.or {held} : i{array.width}")
+        if not port.enable:
+            continue
+        enable = text.all_of(port.enable, text.enable) if text.enable else port.enable
+        text.rtl_line(
+            f"seq.write {memory}[{port.address}] {port.value} wren {enable} "
+            f"{{ latency = 1}} : !seq.hlmem{kind}",
+            array.place,
+        )
+        # One port for each write: none of them then computes what another one writes.
+        for condition, address, value, scope in port.writes:
+            gate = text.native_all_of(condition, text.enable, *scope)
+            text.native_line(
                 f"seq.firmem.write_port {memory}[{address}] = {value}, clock %clk "
-                f"enable {enable} : {_spaced(kind)}",
+                f"enable {gate} : {_spaced(kind)}",
                 array.place,
             )
 
@@ -413,7 +479,3 @@ def _spaced(kind: str) -> str:
 def port_prefix(prefix: str, bank: int, port: int) -> str:
     """The stem of a RAM port's signals."""
     return f"{prefix}_{bank}_p{port}"
-
-
-def _signed(value: int, width: int) -> int:
-    return value - (1 << width) if value >> (width - 1) else value

@@ -213,7 +213,8 @@ def _choose(
         limit = recurrence_limit(next_ii, recurrence)
         ii = next_ii
     body.ii, body.overlaps = ii, True
-    body.depth = _depth(body)
+    # An iteration lasts an interval at least: then its loop's counters move on.
+    body.depth = max(ii, _depth(body))
     trips = [level.trips or 1 for level in levels]
     runs = prod(level.trips or 1 for level in leaf.levels[:outer])
     # Where the trips are not known, many iterations are assumed.

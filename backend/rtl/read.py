@@ -13,7 +13,7 @@ from typing import Any
 
 from allo.dialects import _mlir
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.passes.expand_math import expand_math
@@ -125,6 +125,7 @@ class _Reader:
     def _function(self, op: ir.OpView) -> FunctionRecord:
         kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
         block = op.regions[0].blocks[0] if len(op.regions[0].blocks) else None
+        _refuse_open_arrays(op, list(kind.inputs))
         return FunctionRecord(
             name=ir.StringAttr(op.attributes["sym_name"]).value,
             args=[self._number(a) for a in block.arguments] if block else [],
@@ -228,6 +229,21 @@ def _float_attr(attr: ir.FloatAttr, width: int) -> tuple[str, int]:
 
 
 _LITERAL = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?[0-9][0-9.eE+-]*")
+
+
+def _refuse_open_arrays(function: ir.OpView, inputs: list[ir.Type]) -> None:
+    """A memory of the design has a size."""
+    for position, kind in enumerate(inputs):
+        if not isinstance(kind, ir.MemRefType) or kind.has_static_shape:
+            continue
+        name = str(position)
+        if "arg_names" in function.attributes:
+            name = function.attributes["arg_names"][position].value  # type: ignore[index]
+        raise UnsupportedOpError(
+            f"Argument {name} is an array of any length; hardware needs its size.",
+            place_of(function),
+            help="give its extents, or build with target='llvm' or 'vhls'.",
+        )
 
 
 def _read_type(kind: ir.Type) -> ValueType:

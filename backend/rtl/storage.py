@@ -22,7 +22,7 @@ def array_for_local(attrs: dict[str, Any], kind: MemType, place: SourcePlace | N
     """A local array or scalar."""
     storage = "reg" if kind.layout.bank_depth <= 1 else "ram"
     array = _array(attrs.get("name") or "tmp", kind, storage, attrs.get("dtype") or "")
-    if not array.dtype.startswith("fixed") and attrs.get("unsigned"):
+    if not array.dtype.startswith(("fixed", "ufixed")) and attrs.get("unsigned"):
         array.dtype = f"u{array.dtype}"
     array.place = place
     return array

@@ -119,6 +119,32 @@ class ModuleText:
         suffix = self._locations.suffix(place)
         self._lines.append((f"  {rtl}{suffix}", f"  {native}{suffix}"))
 
+    def rtl_line(self, text: str, place: SourcePlace | None = None) -> None:
+        """Append one operation that the in-process simulator does without."""
+        self._lines.append((f"  {text}{self._locations.suffix(place)}", ""))
+
+    def native_line(self, text: str, place: SourcePlace | None = None) -> None:
+        """Append one operation that only the in-process simulator has."""
+        self._lines.append(("", f"  {text}{self._locations.suffix(place)}"))
+
+    def native_all_of(self, *values: str) -> str:
+        """Conjunction of bits that only the in-process simulator has; "" does not count."""
+        return self._native_gate("and", values)
+
+    def native_any_of(self, *values: str) -> str:
+        """Disjunction of bits that only the in-process simulator has."""
+        return self._native_gate("or", values)
+
+    def _native_gate(self, kind: str, values: tuple[str, ...]) -> str:
+        kept = sorted({value for value in values if value})
+        if len(kept) < 2:
+            return kept[0] if kept else ""
+        key = ("native", kind, *kept)
+        if key not in self._shared:
+            self._shared[key] = self.fresh()
+            self.native_line(f"{self._shared[key]} = comb.{kind} {', '.join(kept)} : i1")
+        return self._shared[key]
+
     # --- logic --------------------------------------------------------------------
 
     def const(self, value: int, width: int) -> str:
@@ -130,7 +156,7 @@ class ModuleText:
             if width == 1:
                 self.line(f"{name} = hw.constant {'true' if value else 'false'}")
             else:
-                self.line(f"{name} = hw.constant {_signed(value, width)} : i{width}")
+                self.line(f"{name} = hw.constant {signed(value, width)} : i{width}")
             self._constants[key] = name
         return self._constants[key]
 
@@ -216,11 +242,13 @@ class ModuleText:
         enable: str = "",
         reset: int | None = None,
         free: bool = False,
+        busy: tuple[str, ...] = (),
         place: SourcePlace | None = None,
     ) -> str:
         """A register called ``name`` (from :meth:`named`) that takes ``following``.
 
-        ``free`` registers move even while the module is frozen.
+        ``free`` registers move even while the module is frozen. ``busy`` are bits of the in-process
+        simulator's text alone; while one is low, the register would not move or does not matter.
         """
         gates = [g for g in (enable, "" if free else self.enable) if g]
         if reset:
@@ -231,12 +259,13 @@ class ModuleText:
         tail = ""
         if reset is not None:
             tail = f" reset %rst, {self.const(reset, width)}"
-        if gates:
-            gate = self.all_of(*gates)
-            text = f"{name} = seq.compreg.ce {following}, %clk, {gate}{tail} : i{width}"
-        else:
-            text = f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
-        self.line(text, place)
+        gate = self.all_of(*gates) if gates else ""
+        plain = _register(name, following, gate, tail, width)
+        if not busy:
+            self.line(plain, place)
+            return name
+        native = _register(name, following, self.native_all_of(gate, *busy), tail, width)
+        self.styled(plain, native, place)
         return name
 
     def instance(
@@ -277,7 +306,7 @@ class ModuleText:
         ports += [f"out {n} : {k}{where}" for n, k, _ in self.ports.outputs]
         head = "hw.module private" if private else "hw.module"
         body = (line if isinstance(line, str) else line[native] for line in self._lines)
-        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *body]
+        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *(line for line in body if line)]
         if self.ports.outputs:
             values = ", ".join(v for _, _, v in self.ports.outputs)
             kinds = ", ".join(k for _, k, _ in self.ports.outputs)
@@ -286,5 +315,11 @@ class ModuleText:
         return "\n".join(lines)
 
 
-def _signed(value: int, width: int) -> int:
+def _register(name: str, following: str, gate: str, tail: str, width: int) -> str:
+    if gate:
+        return f"{name} = seq.compreg.ce {following}, %clk, {gate}{tail} : i{width}"
+    return f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
+
+
+def signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value

@@ -86,7 +86,7 @@ class DriverEmitter:
         w.put("rst", f.constant(1, 1))
         w.clock(0)
         for _ in range(RESET_CYCLES):
-            w.clock(1)
+            w.clock(1, resetting=True)
             w.clock(0)
         w.put("rst", f.constant(0, 1))
         w.clock(0)

@@ -83,9 +83,9 @@ def _banks_and_words(layout: ArrayLayout) -> tuple[np.ndarray, np.ndarray]:
     bank = np.zeros((), dtype=np.int64)
     word = np.zeros((), dtype=np.int64)
     for dim in layout.dims:
-        pairs = np.array([dim.split(p) for p in range(dim.extent)], dtype=np.int64).reshape(-1, 2)
-        bank = bank[..., None] * dim.banks + pairs[:, 0]
-        word = word[..., None] * dim.depth + pairs[:, 1]
+        banks, offsets = dim.split(np.arange(dim.extent, dtype=np.int64))
+        bank = bank[..., None] * dim.banks + banks
+        word = word[..., None] * dim.depth + offsets
     return bank, word
 
 

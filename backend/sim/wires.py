@@ -17,10 +17,12 @@ class Evaluation:
         settle: function of the same module to call with the base address when the clock is low, or
             "" to call the function whose address the context holds.
         edge: the function to call when the clock has risen.
+        reset: the function to call when the clock has risen during reset.
     """
 
     settle: str = ""
     edge: str = ""
+    reset: str = ""
 
 
 class Wires:
@@ -65,12 +67,13 @@ class Wires:
         address = self.f.offset(self._base, self._ports.offsets[port])
         self.f.store(self.f.resize(value, width, bits), address, bits)
 
-    def clock(self, level: int) -> None:
+    def clock(self, level: int, *, resetting: bool = False) -> None:
         """Set the clock and let the design settle."""
         self._seen.clear()
         self.put("clk", self.f.constant(level, 1))
         if self._evaluation.settle:
-            symbol = self._evaluation.edge if level else self._evaluation.settle
-            self.f.call(symbol, [(self._base, "!llvm.ptr")])
+            how = self._evaluation
+            risen = how.reset if resetting else how.edge
+            self.f.call(risen if level else how.settle, [(self._base, "!llvm.ptr")])
         else:
             self.f.call_pointer(self._eval, self._handle)

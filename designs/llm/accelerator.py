@@ -25,6 +25,7 @@ from .config import GPTConfig
 from .constants import GELU_A, GELU_C, ROUND
 from .layout import check_lanes, jobs_of
 from .norm import norm
+from .words import send, take
 
 GROUP, GROUP_BITS = 8, 3
 """Activations that go to the linear engine in one word."""
@@ -193,19 +194,14 @@ def make_region(
                     delta[b, embed] = position_rows[start + b, embed]
             for layer in range(LAYERS):
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2, count, small)
-                for b in range(count):
-                    for send_qkv in range(D // GROUP):
-                        packed: UInt(8 * GROUP) = 0
-                        for e_qkv in range(GROUP):
-                            packed[8 * e_qkv : 8 * e_qkv + 8] = small[b, send_qkv * GROUP + e_qkv]
-                        inputs.put(packed)
+                send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
                 for t in range(3 * D // P):
                     for b in range(count):
-                        for take_qkv in range(P):
+                        for qkv in range(P):
                             wide: float32 = results.get()
                             clamped: float32 = min(max(wide, -127.0), 127.0)
                             value: int8 = (clamped + ROUND) - ROUND
-                            n: int32 = t * P + take_qkv
+                            n: int32 = t * P + qkv
                             head: int32 = (n % D) // HD
                             if n < D:
                                 queries[b, head, n % HD] = value
@@ -226,24 +222,11 @@ def make_region(
                     scores_out,
                     sums_out,
                 )
-                for b in range(count):
-                    for send_p in range(D // GROUP):
-                        packed: UInt(8 * GROUP) = 0
-                        for e_p in range(GROUP):
-                            packed[8 * e_p : 8 * e_p + 8] = small[b, send_p * GROUP + e_p]
-                        inputs.put(packed)
-                for t in range(D // P):
-                    for b in range(count):
-                        for take_p in range(P):
-                            delta[b, t * P + take_p] = results.get()
+                send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
+                take[BLOCK, D, P](results, delta, count)
 
                 norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2 + 1, count, small)
-                for b in range(count):
-                    for send_f1 in range(D // GROUP):
-                        packed: UInt(8 * GROUP) = 0
-                        for e_f1 in range(GROUP):
-                            packed[8 * e_f1 : 8 * e_f1 + 8] = small[b, send_f1 * GROUP + e_f1]
-                        inputs.put(packed)
+                send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
                 for t in range(FFN // P):
                     for b in range(count):
                         for gelu in range(P):
@@ -254,27 +237,11 @@ def make_region(
                             wide: float32 = bent * factor[layer, 2]
                             clamped: float32 = min(max(wide, -127.0), 127.0)
                             small[b, t * P + gelu] = (clamped + ROUND) - ROUND
-                for b in range(count):
-                    for send_f2 in range(FFN // GROUP):
-                        packed: UInt(8 * GROUP) = 0
-                        for e_f2 in range(GROUP):
-                            packed[8 * e_f2 : 8 * e_f2 + 8] = small[b, send_f2 * GROUP + e_f2]
-                        inputs.put(packed)
-                for t in range(D // P):
-                    for b in range(count):
-                        for take_f2 in range(P):
-                            delta[b, t * P + take_f2] = results.get()
+                send[BLOCK, KMAX, GROUP](inputs, small, count, FFN // GROUP)
+                take[BLOCK, D, P](results, delta, count)
 
             norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, 2 * LAYERS, count, small)
-            for b in range(count):
-                for send_head in range(D // GROUP):
-                    packed: UInt(8 * GROUP) = 0
-                    for e_head in range(GROUP):
-                        packed[8 * e_head : 8 * e_head + 8] = small[b, send_head * GROUP + e_head]
-                    inputs.put(packed)
-            for t in range(VOCAB // P):
-                for b in range(count):
-                    for take_head in range(P):
-                        out[b, t * P + take_head] = results.get()
+            send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
+            take[BLOCK, VOCAB, P, "logits"](results, out, count)
 
     return df.customize(gpt_step)

@@ -54,12 +54,9 @@ def schedule(config: GPTConfig, design: Design) -> Any:
     s.partition("vector_0:small", dim=2, partition_type=Partition.Cyclic, factor=GROUP)
     for loop in ("loader_0:load", "linear_0:fill", "linear_0:mac", "rescale_0:lane"):
         s.pipeline(loop)
-    for product in ("qkv", "p", "f1", "f2", "head"):
-        s.unroll(f"vector_0:e_{product}")
-        s.pipeline(f"vector_0:send_{product}")
-    for product in ("qkv", "p", "f2", "head"):
-        s.pipeline(f"vector_0:take_{product}")
-    s.pipeline("vector_0:embed")
+    s.unroll("send:e")
+    for loop in ("send:word", "take:lane", "take_logits:lane", "vector_0:qkv", "vector_0:embed"):
+        s.pipeline(loop)
     s.pipeline("vector_0:gelu", initiation_interval=design.gelu_ii)
     return s
 

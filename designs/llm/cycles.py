@@ -39,8 +39,8 @@ def predict_step(
     behind = loops.depth("linear_0", "mac") + design.lanes + loops.depth("rescale_0", "lane")
     total = linear + count * loops.cycles("vector_0", "embed")
     for job in jobs:
-        name = {"f1": "gelu", "q": "take_qkv"}.get(job.names[0].split(".")[-1])
-        taken = loops.depth("vector_0", name or "take_p")
+        name = {"f1": "gelu", "q": "qkv"}.get(job.names[0].split(".")[-1])
+        taken = loops.depth("vector_0", name) if name else loops.depth("take", "lane")
         total += job.depth // GROUP * count + behind + taken
     total += (2 * config.layers + 1) * count * loops.row("norm")
     fixed = sum(loops.depth("attend", name) for name in ("score", "mix"))

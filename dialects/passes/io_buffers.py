@@ -18,7 +18,7 @@ After (``flatten=True``)::
 
 Assumes that the top function returns at its end. Partition stays with the buffers; ports have
 none. The functions that move data carry the unit attribute ``io``. Arguments that are only
-written are not loaded when every element surely is.
+written are not loaded when every element surely is. An array of any length stays as it is.
 """
 
 from __future__ import annotations
@@ -86,6 +86,8 @@ class _Wrapper:
         if not isinstance(argument.type, ir.MemRefType) or _is_stream(declared):
             return
         local = ir.MemRefType(argument.type)
+        if not local.has_static_shape:
+            return
         port = self._port(local)
         with ir.InsertionPoint(self.first):
             buffer = _alloc(local, f"buf{position}", declared)

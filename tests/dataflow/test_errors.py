@@ -212,10 +212,107 @@ variable.""",
         """,
         TypeMismatchError,
         """\
-        k.py:11:20: Stream pipe is not used correctly: a stream cannot be passed to a function.
+        k.py:11:20: Stream pipe is not used correctly: use takes no stream for s.
            11 |         a[0] = use(pipe)
               |                    ^^^^
-        help: only .put and .get use a stream.""",
+        help: declare s as a Stream in use.""",
+    ),
+    (
+        """\
+        def send(s: Stream[int16, 4]):
+            s.put(1)
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[int32, 2]
+            @df.kernel(mapping=[1], args=[A])
+            def k(a: int32[4]):
+                send(pipe)
+        """,
+        TypeMismatchError,
+        """\
+        k.py:11:14: Argument s of send is a stream<i16, 4>, but pipe is a stream<i32, 2>.
+           11 |         send(pipe)
+              |              ^^^^
+        note: k.py:8:5: the stream
+            8 |     pipe: Stream[int32, 2]
+              |     ^^^^^^^^^^^^^^^^^^^^^^
+        help: both carry the same words; the depth may differ.""",
+    ),
+    (
+        """\
+        def echo(s: Stream[int32, 4]):
+            word: int32 = s.get()
+            s.put(word)
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[int32, 2]
+            @df.kernel(mapping=[1], args=[A])
+            def k(a: int32[4]):
+                echo(pipe)
+        """,
+        DataflowError,
+        """\
+        k.py:6:5: echo both puts into and gets from its stream s.
+            6 |     s.put(word)
+              |     ^
+        note: k.py:4:10: the argument
+            4 | def echo(s: Stream[int32, 4]):
+              |          ^^^^^^^^^^^^^^^^^^^
+        help: a FIFO has one end in a kernel; use two streams.""",
+    ),
+    (
+        """\
+        def idle(s: Stream[int32, 4], a: int32[4]):
+            a[0] = 1
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[int32, 2]
+            @df.kernel(mapping=[1], args=[A])
+            def k(a: int32[4]):
+                idle(pipe, a)
+        """,
+        DataflowError,
+        """\
+        k.py:11:14: idle neither puts into nor gets from its stream s.
+           11 |         idle(pipe, a)
+              |              ^^^^
+        help: leave the argument out.""",
+    ),
+    (
+        """\
+        def send(s: Stream[int32, 4], a: int32[4]):
+            s.put(a[0])
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[int32, 2]
+            @df.kernel(mapping=[1], args=[A])
+            def k(a: int32[4]):
+                send(a, a)
+        """,
+        DataflowError,
+        """\
+        k.py:11:14: Argument s of send is a stream, but a is none.
+           11 |         send(a, a)
+              |              ^
+        help: pass a stream of the region by its name.""",
+    ),
+    (
+        """\
+        def send(s: Stream[int32, 4][2], a: int32[4]):
+            s[0].put(a[0])
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[int32, 2][2]
+            @df.kernel(mapping=[1], args=[A])
+            def k(a: int32[4]):
+                send(pipe, a)
+        """,
+        DataflowError,
+        """\
+        k.py:4:13: Argument 's' of send is an array of streams; a function takes one.
+            4 | def send(s: Stream[int32, 4][2], a: int32[4]):
+              |             ^^^^^^^^^^^^^^^^^^^
+        help: pass the FIFOs that it uses one by one.""",
     ),
     (
         """\

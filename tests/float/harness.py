@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from allo.backend.rtl._circt import parse_hw, run_hw_passes
+from allo.backend.rtl.float.native import with_square_roots
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 from allo.backend.rtl.operators.hw_text import port_list
 from allo.backend.rtl.operators.netlist import evaluate
@@ -81,7 +82,7 @@ class CompiledUnit:
             )
         }
         run_hw_passes(module, _TO_LLVM)
-        body = str(module).strip().removeprefix("module {").removesuffix("}")
+        body = with_square_roots(str(module)).strip().removeprefix("module {").removesuffix("}")
         self.engine = self._compile(f"module {{\n{body}\n{self._driver(name)}\n}}")
 
     def _driver(self, name: str) -> str:

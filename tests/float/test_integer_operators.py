@@ -6,6 +6,7 @@ import itertools
 import random
 import re
 
+import numpy as np
 import pytest
 
 from allo.backend.rtl._circt import parse_hw
@@ -14,7 +15,7 @@ from allo.backend.rtl.operators import Operator, OperatorLibrary, supported_oper
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 
 from . import oracle
-from .harness import netlist_of, run_operator
+from .harness import CompiledUnit, netlist_of, run_operator
 
 BINARY = [
     "addi",
@@ -261,3 +262,27 @@ def test_compiler_passes_the_extension_of_operands_on() -> None:
     hardware = compile_design(text, "k").hw_text
     assert re.search(r"comb\.mul .* : i16", hardware)
     assert not re.search(r"comb\.mul .* : i(17|2.|3.)", hardware)
+
+
+@pytest.mark.parametrize("text", ["rtl", "native"])
+@pytest.mark.parametrize("extended", [None, (("s", 33), ("u", 18)), (("u", 35), ("s", 20))])
+@pytest.mark.parametrize("width", [32, 54, 64])
+def test_products_as_units(width: int, extended: tuple | None, text: str) -> None:
+    """A product in registers is the same cut for a device and as one operation."""
+    if width == 32:
+        extended = None
+    kind, full = f"i{width}", (1 << width) - 1
+    attributes = {"extended": extended} if extended else {}
+    operator = OperatorLibrary().find("arith.muli", (kind, kind), kind, attributes)
+    rng = random.Random(width)
+    columns = []
+    for letter, bits in extended or (("u", width), ("u", width)):
+        numbers = [rng.getrandbits(bits) for _ in range(4000)] + [0, 1, (1 << bits) - 1]
+        low = 1 << (bits - 1)
+        columns.append([(n ^ low) - low if letter == "s" else n for n in numbers])
+    a, b = (np.array([n & full for n in column], dtype=np.uint64) for column in columns)
+    expected = [x * y & full for x, y in zip(*columns, strict=True)]
+    assert operator.latency
+    np.testing.assert_array_equal(
+        CompiledUnit(operator, text)(a, b), np.array(expected, dtype=np.uint64)
+    )

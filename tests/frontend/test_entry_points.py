@@ -55,6 +55,32 @@ def test_import_is_quick_and_loads_no_mlir():
     assert min(times) < 0.5
 
 
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "allo.ir.types.float32",
+        "allo.ir.utils.MockBuffer",
+        "allo.ir.transform.find_func_in_module",
+        "allo.backend.hls.is_available",
+        "allo.passes.df_pipeline",
+        "allo.library.nn.linear2d",
+        "allo.utils.get_np_struct_type",
+        "allo.memory.DTensor",
+    ],
+)
+def test_import_allo_gives_its_submodules(expression):
+    program = f"import allo; print(callable({expression}) or {expression}.bits)"
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert out.stdout.strip() in ("True", "32")
+
+
+def test_packages_name_what_they_lack():
+    with pytest.raises(AttributeError, match="module 'allo.ir' has no attribute 'typos'"):
+        _ = allo.ir.typos
+
+
 def test_public_names():
     assert allo.customize is customize
     assert isinstance(allo.customize(gemm), Schedule)

@@ -368,14 +368,14 @@ CASES = [
     (
         """
         def kernel(x: Fixed(8, 3)) -> int32:
-            return 0
+            return x[0]
         """,
         TypeMismatchError,
         """\
-        k.py:5:15: A fixed-point argument (fixed(8, 3)) is not supported yet.
-            5 | def kernel(x: Fixed(8, 3)) -> int32:
-              |               ^^^^^^^^^^^
-        help: use an integer and keep the scale yourself, or a float; pass a Struct by its fields.""",
+        k.py:6:14: A value of type fixed(8, 3) has no elements or bits to select.
+            6 |     return x[0]
+              |              ^
+        help: only arrays have elements and only integers have bits; x.bitcast() is a Fixed's integer.""",
     ),
     (
         """

@@ -80,10 +80,6 @@ def too_narrow(a: int8):
     p: BITS = a  # noqa: F841
 
 
-def as_argument(p: S) -> int32:
-    return p["x"]
-
-
 REFUSALS = [
     (missing, "The fields ['x'] are not those of struct<x: i32, y: f32>."),
     (unknown_field, "Field z not found in struct type struct<x: i32, y: f32>."),
@@ -93,7 +89,6 @@ REFUSALS = [
         too_narrow,
         "An integer of 8 bits cannot become struct<low: ui4, mid: i4, high: i8> of 16 bits.",
     ),
-    (as_argument, "A Struct argument (struct<x: i32, y: f32>) is not supported yet."),
 ]
 
 

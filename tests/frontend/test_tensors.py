@@ -5,7 +5,7 @@ import pytest
 
 import allo
 from allo import concat, linear
-from allo.errors import ShapeMismatchError, TypeMismatchError
+from allo.errors import CompileTimeError, ShapeMismatchError, TypeMismatchError
 from allo.frontend import build_module
 from allo.ir.types import float32, int8, int32
 
@@ -231,3 +231,26 @@ def test_types_are_checked():
     assert refusal(of_a_scalar, TypeMismatchError) == (
         "allo.softmax needs an array for x, not a scalar f32."
     )
+
+
+def test_name_names_the_band_of_any_operation():
+    def f(A: float32[3, 4]) -> float32[4, 3]:
+        B = allo.exp(A, name="e")
+        C: float32[3, 4] = allo.add(B, A, name="plus")
+        D = allo.transpose(C, name="turn")
+        return allo.relu(D, name="rectify")
+
+    s = allo.customize(f)
+    assert list(s.get_loops().loops) == ["e", "plus", "turn", "rectify"]
+    s.pipeline(s.get_loops().plus.i1)
+    a = np.random.default_rng(3).standard_normal((3, 4)).astype(np.float32)
+    expected = np.maximum(np.exp(a) + a, 0).T
+    np.testing.assert_allclose(s.build()(a), expected, rtol=1e-5)
+
+
+def test_a_name_is_a_constant():
+    def f(A: float32[4], n: int32) -> float32[4]:
+        return allo.exp(A, name=n)
+
+    with pytest.raises(CompileTimeError, match="The name of an operation must be known"):
+        allo.customize(f)

@@ -17,7 +17,7 @@ NESTED = (DATA / "dataflow_nested.mlir").read_text()
 BURST = (DATA / "dataflow_burst.mlir").read_text()
 SYSTOLIC = (DATA / "dataflow_systolic_i8.mlir").read_text()
 RNG = np.random.default_rng(21)
-TARGETS = ("vhls", "vitis_hls")
+TARGETS = ("vhls", "vitis_hls", "catapult")
 
 
 def fork_join(a: np.ndarray) -> np.ndarray:

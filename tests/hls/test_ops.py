@@ -16,6 +16,9 @@ from .random_programs import random_program
 COUNT = 96
 
 
+TARGETS = pytest.mark.parametrize("target", ["vhls", "catapult"])
+
+
 def run(target: str, text: str, values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     module = find_target(target)(BuildRequest(text, "top", target))
     copies = {name: value.copy() for name, value in values.items()}
@@ -65,7 +68,8 @@ def assert_same(expected: dict[str, np.ndarray], got: dict[str, np.ndarray]) -> 
     [(1, 7), (8, 31), (32, 33), (64, 90)],
     ids=lambda w: f"i{w[0]}-i{w[-1]}",
 )
-def test_integer_operations_equal_the_cpu_build(widths):
+@TARGETS
+def test_integer_operations_equal_the_cpu_build(widths, target):
     rng = np.random.default_rng(widths[0])
     groups = {}
     for position, bits in enumerate(widths):
@@ -81,7 +85,7 @@ def test_integer_operations_equal_the_cpu_build(widths):
             values[name] = to_array(numbers, declared)
         else:
             values[name] = np.zeros(COUNT, natural_dtype(parse_type(declared)))
-    assert_same(run("llvm", text, values), run("vhls", text, values))
+    assert_same(run("llvm", text, values), run(target, text, values))
 
 
 SPECIALS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, 127.0, 128.0, -128.0, -129.0, 255.0, 256.0]
@@ -101,7 +105,8 @@ def floats(kind: str, rng: np.random.Generator) -> np.ndarray:
     return np.concatenate([special, mixed])[:COUNT].copy()
 
 
-def test_float_operations_equal_the_cpu_build():
+@TARGETS
+def test_float_operations_equal_the_cpu_build(target):
     rng = np.random.default_rng(5)
     widths = (1, 7, 8, 16, 32, 33, 64, 100)
     groups = {k: float_ops(k, COUNT, widths) for k in ("f16", "bf16", "f32", "f64")}
@@ -114,10 +119,11 @@ def test_float_operations_equal_the_cpu_build():
             values[name] = rng.permutation(floats(declared, rng))
         else:
             values[name] = np.zeros(COUNT, natural_dtype(parse_type(declared)))
-    assert_same(run("llvm", text, values), run("vhls", text, values))
+    assert_same(run("llvm", text, values), run(target, text, values))
 
 
-def test_random_programs_equal_the_cpu_build():
+@TARGETS
+def test_random_programs_equal_the_cpu_build(target):
     rng = np.random.default_rng(77)
     groups = {f"p{k}": random_program(500 + k, COUNT) for k in range(6)}
     text, arguments = module_text(groups)
@@ -128,4 +134,4 @@ def test_random_programs_equal_the_cpu_build():
             values[name] = to_array(integers(dtype.bits, COUNT, rng), declared)
         else:
             values[name] = np.zeros(COUNT, natural_dtype(dtype))
-    assert_same(run("llvm", text, values), run("vhls", text, values))
+    assert_same(run("llvm", text, values), run(target, text, values))

@@ -34,7 +34,9 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "allo.frontend": (*FACES, "allo.target"),
     "allo.schedule": (*FACES, "allo.target"),
     "allo.dataflow": (*FACES, "allo.target", "allo.frontend", "allo.schedule"),
+    "allo.equivalence": ("allo.dialects",),
     "allo.backend": ("allo.dialects", "allo.target"),
+    "allo.backend.xls": ("allo.dialects", "allo.target", "allo.backend.hls"),
     "allo.backend.sim": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
 }
 # Public names: what designs and the library may use.

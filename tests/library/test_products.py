@@ -39,6 +39,21 @@ def test_schedule_systolic_gives_every_cell_its_register():
     assert text.count("pipeline_ii = 1") == 6
     with pytest.raises(ValueError, match="Cannot apply `schedule_systolic` to function: relu2d"):
         systolic.schedule_systolic(allo.customize(nn.relu2d, instantiate=[float32, 2, 2]))
+    tile = allo.customize(systolic.systolic_tile, instantiate=[int8, int8, int32, 8, 4, 4])
+    with pytest.raises(ValueError, match="schedule_systolic` to function: systolic_tile"):
+        systolic.schedule_systolic(tile)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "template"),
+    [
+        (systolic.packed_systolic, [int8, int8, int32, 4, 6, 4, 2, 2, 2]),
+        (systolic.packed_int8xint8_systolic, [4, 6, 4, 2, 2, 2]),
+    ],
+)
+def test_schedule_systolic_takes_the_packed_products(kernel, template):
+    s = systolic.schedule_systolic(allo.customize(kernel, instantiate=template))
+    assert str(s.module).count("pipeline_ii = 1") == 9
 
 
 def test_pe_kernel_accumulates_and_passes_on():

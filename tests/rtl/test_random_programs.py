@@ -10,7 +10,7 @@ from .programs import Program
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-@pytest.mark.parametrize("seed", range(1000, 1010))
+@pytest.mark.parametrize("seed", (1, *range(1000, 1010)))
 def test_random_program(seed: int):
     program = Program(seed)
     compare(program.text, program.top, seed=seed)

@@ -7,6 +7,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
+from allo import Partition
 from allo.ir.types import Stream, int32
 
 SIDE = 5
@@ -96,3 +97,22 @@ def test_a_word_read_once_serves_several_iterations(rows: int):
     assert np.array_equal(B[: rows * SIDE], np.repeat(A, rows))
     repeat = next(f for f in mod.report.functions if f.name == "repeat_0")
     assert [(loop.ii, loop.pipelined) for loop in repeat.loops] == [(1, True)]
+
+
+def test_banks_are_known_whatever_the_number_of_iterations():
+    def tripled(groups: int32, A: int32[32], B: int32[32]):
+        for w in range(groups):
+            for e in range(8):
+                B[w * 8 + e] = A[w * 8 + e] * 3
+
+    s = allo.customize(tripled)
+    for array in ("A", "B"):
+        s.partition(f"tripled:{array}", partition_type=Partition.Cyclic, factor=8)
+    s.unroll("e")
+    s.pipeline("w")
+    assert report_of(s, "w").ii == 1
+    A = np.random.default_rng(1).integers(1, 99, 32).astype(np.int32)
+    for groups in (0, 3, 4):
+        B = np.zeros(32, np.int32)
+        s.build(target="verilog", simulator="jit")(groups, A, B)
+        assert np.array_equal(B, np.where(np.arange(32) < 8 * groups, A * 3, 0))

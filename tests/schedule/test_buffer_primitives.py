@@ -116,7 +116,9 @@ def test_partition_texts():
     assert COMPLETE in text(s)
     assert "affine_map<(d0, d1) -> (d0, 0, 0, d1)>" in text(s)
     assert "(d0, d1) -> (d0 mod 4, d1 floordiv 7, d0 floordiv 4, d1 mod 7)" in text(s)
-    s.partition(s.A)
+    for again in ((), (Partition.Complete, 1), (Partition.Cyclic, 2, 4)):
+        s.partition(s.A, *again)
+    assert s.partitioned_arrays["gemm:A"] == [(0, Partition.Complete, 0)]
     assert s.partitioned_arrays["gemm:C"] == [(2, Partition.Block, 5), (1, Partition.Cyclic, 4)]
 
 

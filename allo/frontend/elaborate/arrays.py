@@ -87,7 +87,7 @@ class View(ArrayValue):
             and s.axis == d
             and s.step == 1
             and s.offset == Affine()
-            and self.shape[d] == self.var.shape[d]
+            and self.shape[d] in (self.var.shape[d], -1)
             for d, s in enumerate(self.selectors)
         )
 
@@ -139,6 +139,23 @@ class Generated(ArrayValue):
     def leaves(self) -> Iterator[View]:
         for source in self.sources:
             yield from source.leaves()
+
+
+@dataclass(slots=True, eq=False)
+class Named(ArrayValue):
+    """A value whose loops, when it is stored, are the band ``name``."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+    source: ArrayValue
+    name: str
+
+    def element(self, indices: Indices) -> Expr:
+        return self.source.element(indices)
+
+    def leaves(self) -> Iterator[View]:
+        yield from self.source.leaves()
 
 
 Value = Expr | ArrayValue
@@ -258,6 +275,9 @@ def cast_array(value: ArrayValue, dtype: AlloType, place: SourcePlace) -> ArrayV
     """Every element cast to ``dtype``."""
     if value.dtype == dtype:
         return value
+    if isinstance(value, Named):
+        source = cast_array(value.source, dtype, place)
+        return Named(dtype, value.shape, place, source, value.name)
     ops.cast(value.element((constant(0),) * len(value.shape)), dtype, place)
     return Elementwise(dtype, value.shape, place, (value,), lambda v: ops.cast(v[0], dtype, place))
 
@@ -378,13 +398,13 @@ def _store_array(ctx: FunctionContext, target: View, value: ArrayValue, place: S
     if any(v.var is target.var and v.selectors != target.selectors for v in value.leaves()):
         temporary = fresh_copy(ctx, value, f"{target.var.name}_new", value.dtype)
         value = whole(temporary, place)
-    source = value
+    source, name = value, value.name if isinstance(value, Named) else None
 
     def body(i: Indices) -> None:
         element = ops.cast(broadcast_element(source, i), target.dtype, place)
         ctx.emit(Store(place, target.var, target.subscripts(i), element))
 
-    loop_nest(ctx, target.shape, place, body)
+    loop_nest(ctx, target.shape, place, body, op_name=name)
 
 
 def _copies_whole(target: View, value: ArrayValue) -> bool:

@@ -14,8 +14,9 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Float, float32, int32
+from allo.dialects.types import AlloType, Fixed, Float, float32, int32
 
+from .. import fixed
 from .. import operations as ops
 from ..capture import MISSING
 from ..tree import (
@@ -210,6 +211,9 @@ def absolute(ctx: FunctionContext, value: Expr, place: SourcePlace) -> Expr:
     ops.refuse_unsupported(value.dtype, place)
     if isinstance(value.dtype, Float):
         return Math(value.dtype, place, "absf", (value,))
+    if isinstance(value.dtype, Fixed):
+        number = fixed.raw(value)
+        return fixed.of_raw(absolute(ctx, number, place), value.dtype, place)
     if not ops.is_signed(value.dtype):
         return value
     zero = Const(value.dtype, place, 0)
@@ -304,10 +308,10 @@ def _dsl(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Value:
     values = [expressions.expression(ctx, n) for n in request.nodes.values()]
     place = ctx.place(node)
     if name == "power":
-        return expressions.apply_binary(ctx, "**", values[0], values[1], place)
+        return request.named(expressions.apply_binary(ctx, "**", values[0], values[1], place))
     if function is None:
-        return each(ctx, values[0], lambda v: absolute(ctx, v, place), place)
-    return each(ctx, values[0], lambda v: scalar_math(v, function, place), place)
+        return request.named(each(ctx, values[0], lambda v: absolute(ctx, v, place), place))
+    return request.named(each(ctx, values[0], lambda v: scalar_math(v, function, place), place))
 
 
 def scalar_math(value: Expr, function: str, place: SourcePlace) -> Expr:

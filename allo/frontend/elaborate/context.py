@@ -24,7 +24,7 @@ from ..capture import MISSING, Names
 from ..consteval import ConstantEvaluator, NotConstantError
 from ..kernel_module import FunctionInfo
 from ..source import Source
-from ..tree import Call, Copy, Fill, Function, ScalarArg, Stmt, Store, Symbol, Var
+from ..tree import Call, Copy, Fill, Function, ScalarArg, Stmt, Store, StreamRef, Symbol, Var
 from ..typing import RuleSet
 
 
@@ -57,17 +57,19 @@ class NestedFunction:
 
 @dataclass(slots=True, eq=False)
 class StreamBinding:
-    """A stream, or an array of streams, of a dataflow region.
+    """A stream, or an array of streams, of a dataflow region; or one FIFO that a function is given.
 
     Attributes:
         shape: ``()`` for one FIFO.
         dtype: the ``Stream`` type of each FIFO.
+        parameter: of a function that a kernel calls; None for a stream of the region.
     """
 
     name: str
     dtype: AlloType
     shape: tuple[int, ...]
     place: SourcePlace
+    parameter: StreamRef | None = None
 
 
 @dataclass(slots=True, eq=False)

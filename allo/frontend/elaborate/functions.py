@@ -17,7 +17,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Float, Int
+from allo.dialects.types import AlloType, Float, Int, Stream, Struct
 
 from ..capture import Names, unwrap
 from ..kernel_module import FunctionInfo, ValueInfo
@@ -27,11 +27,18 @@ from ..tree import (
     Function,
     ScalarArg,
     Store,
+    StreamRef,
     Var,
 )
-from . import arrays, regions, returns, statements
-from .annotations import declared, parse_string
-from .context import ConstBinding, FunctionContext, ModuleContext, NestedFunction
+from . import arrays, regions, returns, statements, structs
+from .annotations import Declared, declared, parse_string
+from .context import (
+    ConstBinding,
+    FunctionContext,
+    ModuleContext,
+    NestedFunction,
+    StreamBinding,
+)
 
 
 def is_kernel(function: Any) -> bool:
@@ -267,7 +274,10 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
             place,
             help="make it a template parameter.",
         )
-    statements.refuse_storage(said, "argument")
+    if isinstance(said.dtype, Stream):
+        _stream_parameter(ctx, argument.arg, said, place)
+        return
+    structs.require_flat(said)
     shape = said.shape
     ctx.info.args.append(
         ValueInfo(argument.arg, said.dtype, shape, said.memory, said.layout, place)
@@ -282,9 +292,26 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
     if not assigned:
         ctx.bind(argument.arg, scalar)
         return
+    if isinstance(said.dtype, Struct):
+        structs.bind_argument(ctx, scalar)
+        return
     var = arrays.new_local(ctx, argument.arg, said.dtype, (), place)
     ctx.emit(Store(place, var, (), ArgValue(said.dtype, place, scalar)))
     ctx.bind(argument.arg, var)
+
+
+def _stream_parameter(ctx: FunctionContext, name: str, said: Declared, place: SourcePlace) -> None:
+    """One FIFO of the kernel that calls the function."""
+    if said.shape:
+        raise DataflowError(
+            f"Argument {name!r} of {ctx.info.origin} is an array of streams; a function takes one.",
+            said.place,
+            help="pass the FIFOs that it uses one by one.",
+        )
+    ref = StreamRef(name, said.dtype, place)
+    ctx.info.args.append(ValueInfo(name, said.dtype, (), place=place))
+    ctx.function.params.append(ref)
+    ctx.bind(name, StreamBinding(name, said.dtype, (), place, ref))
 
 
 @lru_cache(maxsize=1024)
@@ -332,7 +359,7 @@ def _results(ctx: FunctionContext) -> None:
     parts = node.elts if isinstance(node, ast.Tuple) else [node]
     for part in parts:
         said = declared(ctx, part)
-        statements.refuse_storage(said, "result")
+        structs.require_flat(said)
         if None in said.shape:
             raise ShapeMismatchError(
                 "A result cannot have a dynamic extent.",

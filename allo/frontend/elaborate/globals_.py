@@ -19,6 +19,7 @@ from allo.dialects.types import (
     int32,
 )
 
+from .. import fixed
 from .. import operations as ops
 from ..tree import Var
 from .context import FunctionContext
@@ -58,9 +59,24 @@ def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndar
     """``array``'s values as ``dtype``: wrapped, truncated toward zero, or rounded."""
     if isinstance(dtype, Float):
         return array.astype(np.float64)
+    if fixed.is_fixed(dtype):
+        return _raw_values(array, dtype, place)
     if not ops.is_integer(dtype):
         raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
     flat = [ops.wrap(int(v), dtype) for v in array.reshape(-1).tolist()]
+    return np.array(flat, dtype=object).reshape(array.shape)
+
+
+def _raw_values(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:
+    """The integers that hold fixed-point values."""
+    try:
+        flat = [fixed.quantised(v, dtype) for v in array.reshape(-1).tolist()]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeMismatchError(
+            f"An array of {array.dtype} with these elements has no values of type {dtype}.",
+            place,
+            help="every element must be a finite number.",
+        ) from None
     return np.array(flat, dtype=object).reshape(array.shape)
 
 

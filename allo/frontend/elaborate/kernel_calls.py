@@ -6,12 +6,13 @@ import ast
 from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.types import Stream
 
 from .. import operations as ops
 from ..kernel_module import FunctionInfo, ValueInfo
 from ..tree import Argument, Call, CallResult, Return, Subscript, Var
 from ..tree import View as TreeView
-from . import arrays, expressions, functions
+from . import arrays, expressions, functions, streams, structs
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext, StreamBinding
 
@@ -119,14 +120,25 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
 def _argument(
     ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo, number: int
 ) -> Argument:
+    if isinstance(wanted.dtype, Stream):
+        return streams.argument(ctx, node, wanted, info)
     if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
         raise expressions.type_error(
             ctx,
             node,
-            f"Stream {node.id} is not used correctly: a stream cannot be passed to a function.",
-            "only .put and .get use a stream.",
+            f"Stream {node.id} is not used correctly: {info.origin} takes no stream for "
+            f"{wanted.name}.",
+            f"declare {wanted.name} as a Stream in {info.origin}.",
         )
-    value = expressions.expression(ctx, node)
+    words = structs.whole(ctx, node, wanted.dtype)
+    if words is not None and wanted.shape:
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"The local array of Structs {ast.unparse(node)} cannot be passed to {info.origin}.",
+            "it is kept as one array a field; pass those, or an argument of this function.",
+        )
+    value = expressions.expression(ctx, node) if words is None else words
     if wanted.shape:
         return array_argument(ctx, node, value, wanted, info, number)
     if isinstance(value, ArrayValue):

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Float, Index, Int
+from allo.dialects.types import AlloType, Fixed, Float, Index, Int
 
 from .. import operations as ops
 from ..affine import constant
@@ -195,7 +195,7 @@ def lowest(dtype: AlloType) -> int | float:
     """The least value of a type: what a maximum starts from."""
     if isinstance(dtype, Float):
         return float("-inf")
-    return -(1 << (dtype.bits - 1)) if isinstance(dtype, (Int, Index)) else 0
+    return -(1 << (dtype.bits - 1)) if isinstance(dtype, (Int, Fixed, Index)) else 0
 
 
 # --- rows ----------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from ..tree import (
     StreamRef,
     Var,
 )
-from . import functions, sharing, statements
+from . import functions, sharing, statements, structs
 from .annotations import Declared
 from .context import FunctionContext, StreamBinding, as_int
 
@@ -193,7 +193,7 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
             "should be a compile time constant.",
             said.place,
         )
-    statements.refuse_storage(Declared(dtype.dtype, (), said.place), "stream")
+    structs.require_flat(Declared(dtype.dtype, (), said.place))
     shape = tuple(int(extent) for extent in said.shape if extent is not None)
     ctx.bind(name, StreamBinding(name, dtype, shape, ctx.place(node)))
 

@@ -14,7 +14,7 @@ from allo.dialects.types import AlloType, Float
 
 from ..tree import Var
 from . import arrays, expressions
-from .arrays import ArrayValue, Value, View
+from .arrays import ArrayValue, Named, Value, View
 from .context import FunctionContext
 
 
@@ -48,6 +48,14 @@ class Request:
         if isinstance(value, View):
             return value
         return arrays.whole(arrays.fresh_copy(self.ctx, value, name, value.dtype), value.place)
+
+    def named(self, value: Value) -> Value:
+        """``value`` with the band ``name=`` gives, where its loops are still to come."""
+        if self.band is None or not isinstance(value, ArrayValue):
+            return value
+        if isinstance(value, View) and value.var.kind == "result":
+            return value
+        return Named(value.dtype, value.shape, value.place, value, self.band)
 
     def error(self, message: str, help: str | None = None) -> ShapeMismatchError:
         return ShapeMismatchError(f"allo.{self.function}: {message}", self.place, help=help)

@@ -11,8 +11,8 @@ from allo.dialects.types import AlloType
 
 from .. import operations as ops
 from ..tree import Const, Expr, Load, Return, Store, Var
-from . import arrays, branches, calls, expressions, statements, subscripts
-from .arrays import ArrayValue, View
+from . import arrays, branches, calls, expressions, statements, structs, subscripts
+from .arrays import ArrayValue, Value, View
 from .context import FunctionContext
 
 
@@ -119,7 +119,7 @@ def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) 
             place,
             help="write `-> type` behind the arguments.",
         )
-    values = _returned_values(ctx, node.value, len(wanted))
+    values = _returned_values(ctx, node.value, [dtype for dtype, _ in wanted])
     if len(values) != len(wanted):
         raise TypeMismatchError(
             f"{ctx.info.origin} returns {len(values)} values, but its signature says {len(wanted)}.",
@@ -130,12 +130,18 @@ def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) 
     return values
 
 
-def _returned_values(ctx: FunctionContext, node: ast.expr, count: int) -> list[Any]:
+def _returned_values(ctx: FunctionContext, node: ast.expr, wanted: list[AlloType]) -> list[Any]:
     if isinstance(node, ast.Tuple):
-        return [expressions.expression(ctx, part) for part in node.elts]
-    if count > 1 and isinstance(node, ast.Call):
+        kinds = [*wanted, *[wanted[0]] * len(node.elts)]
+        return [_value(ctx, part, kind) for part, kind in zip(node.elts, kinds, strict=False)]
+    if len(wanted) > 1 and isinstance(node, ast.Call):
         return calls.call_values(ctx, node)
-    return [expressions.expression(ctx, node)]
+    return [_value(ctx, node, wanted[0])]
+
+
+def _value(ctx: FunctionContext, node: ast.expr, dtype: AlloType) -> Value:
+    words = structs.whole(ctx, node, dtype)
+    return expressions.expression(ctx, node) if words is None else words
 
 
 def _check_shape(

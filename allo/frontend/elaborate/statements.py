@@ -14,8 +14,9 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnknownNameError,
 )
-from allo.dialects.types import Fixed, Float, Stream, Struct, UFixed
+from allo.dialects.types import AlloType, Float, Stream, Struct
 
+from .. import fixed
 from .. import operations as ops
 from ..capture import MISSING
 from ..tree import Const, Declare, Effect, Expr, Store, Var
@@ -113,12 +114,11 @@ def show_type(dtype: Any, shape: tuple[int | None, ...]) -> str:
 
 def refuse_storage(said: Declared, what: str = "variable") -> None:
     """Refuse variables of types that have no support yet."""
-    if isinstance(said.dtype, (Fixed, UFixed, Struct)):
-        kind = "Struct" if isinstance(said.dtype, Struct) else "fixed-point"
+    if isinstance(said.dtype, Struct):
         raise TypeMismatchError(
-            f"A {kind} {what} ({said.dtype}) is not supported yet.",
+            f"A Struct {what} ({said.dtype}) is not supported yet.",
             said.place,
-            help="use an integer and keep the scale yourself, or a float; pass a Struct by its fields.",
+            help="pass a Struct by its fields.",
         )
 
 
@@ -133,14 +133,20 @@ def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Decla
         )
     value = ctx.constant(node.value, f"The ConstExpr {name}")
     try:
-        number = float(value) if isinstance(said.dtype, Float) else int(value)
-    except (TypeError, ValueError):
+        number = _constexpr_value(value, said.dtype)
+    except (TypeError, ValueError, OverflowError):
         raise CompileTimeError(
             f"The ConstExpr {name} must be a number, not {value!r}.", ctx.place(node.value)
         ) from None
-    if not isinstance(said.dtype, Float):
-        number = ops.wrap(int(number), said.dtype)
     ctx.bind(name, ConstBinding(number, said.dtype))
+
+
+def _constexpr_value(value: Any, dtype: AlloType) -> int | float:
+    if isinstance(dtype, Float):
+        return float(value)
+    if fixed.is_fixed(dtype):
+        return fixed.number_of(fixed.quantised(value, dtype), dtype)
+    return ops.wrap(int(value), dtype)
 
 
 def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:

@@ -11,12 +11,13 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     TypeMismatchError,
 )
-from allo.dialects.types import Stream
+from allo.dialects.types import Stream, Struct
 
 from .. import operations as ops
 from ..affine import constant
+from ..kernel_module import FunctionInfo, ValueInfo
 from ..tree import Const, Declare, Expr, Get, IndexValue, Put, Store, StreamGet, StreamRef, Var
-from . import arrays, expressions
+from . import arrays, expressions, structs
 from .arrays import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, StreamBinding, as_int
 
@@ -112,13 +113,69 @@ def _use(
     index: tuple[int, ...],
     end: str,
 ) -> StreamRef:
+    if stream.parameter is not None:
+        _note_end(ctx, node, stream, end)
+        return stream.parameter
     if ctx.kernel is None:
         raise DataflowError(
             f"Stream {stream.name} is used outside a df.kernel.",
             ctx.place(node),
-            help="only the body of a df.kernel puts and gets; a function it calls takes values.",
+            help="a function that a df.kernel calls takes the stream as an argument: "
+            f"def f({stream.name}: {stream.dtype}).",
         )
     return ctx.kernel.stream((stream, index), end, ctx.place(node))
+
+
+def _note_end(ctx: FunctionContext, node: ast.AST, stream: StreamBinding, end: str) -> None:
+    """A function is at one end of a stream that it is given."""
+    if ctx.info.ends.setdefault(stream.name, end) != end:
+        raise DataflowError(
+            f"{ctx.info.origin} both puts into and gets from its stream {stream.name}.",
+            ctx.place(node),
+            help="a FIFO has one end in a kernel; use two streams.",
+            notes=(("the argument", stream.place),),
+        )
+
+
+# --- passed to a function --------------------------------------------------------------------------
+
+
+def argument(
+    ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo
+) -> StreamRef:
+    """The FIFO passed for a stream argument of a function.
+
+    Raises:
+        DataflowError: when the node names no stream, or the function leaves it alone.
+        TypeMismatchError, ShapeMismatchError: when it carries other words.
+    """
+    found = _stream_of(ctx, node)
+    if found is None:
+        raise DataflowError(
+            f"Argument {wanted.name} of {info.origin} is a stream, but {ast.unparse(node)} is none.",
+            ctx.place(node),
+            help="pass a stream of the region by its name.",
+        )
+    stream, items = found
+    end = info.ends.get(wanted.name)
+    if end is None:
+        raise DataflowError(
+            f"{info.origin} neither puts into nor gets from its stream {wanted.name}.",
+            ctx.place(node),
+            help="leave the argument out.",
+        )
+    given, declared = stream.dtype, wanted.dtype
+    assert isinstance(given, Stream) and isinstance(declared, Stream)
+    if (given.dtype, given.shape) != (declared.dtype, declared.shape):
+        kind = ShapeMismatchError if given.dtype == declared.dtype else TypeMismatchError
+        raise kind(
+            f"Argument {wanted.name} of {info.origin} is a {declared}, but {stream.name} is a "
+            f"{given}.",
+            ctx.place(node),
+            help="both carry the same words; the depth may differ.",
+            notes=(("the stream", stream.place),),
+        )
+    return _fifo(ctx, node, stream, items, end)
 
 
 # --- put and get ----------------------------------------------------------------------------------
@@ -135,11 +192,20 @@ def put_statement(ctx: FunctionContext, node: ast.Call) -> bool:
     stream, items = found
     if len(node.args) != 1 or node.keywords:
         raise ctx.unsupported(node, "Stream can only have one argument: put(value).")
-    value = expressions.expression(ctx, node.args[0])
+    value = _put_value(ctx, node.args[0], stream)
     assert isinstance(node.func, ast.Attribute)
     fifo = _fifo(ctx, node.func.value, stream, items, "put")
     _put(ctx, fifo, value, node.args[0])
     return True
+
+
+def _put_value(ctx: FunctionContext, node: ast.expr, stream: StreamBinding) -> Value:
+    carried = stream.dtype
+    assert isinstance(carried, Stream)
+    if isinstance(carried.dtype, Struct) and not carried.shape:
+        return structs.word_of(ctx, node, carried.dtype)
+    words = structs.whole(ctx, node, carried.dtype)
+    return expressions.expression(ctx, node) if words is None else words
 
 
 def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:

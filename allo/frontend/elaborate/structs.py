@@ -1,16 +1,18 @@
-"""Struct variables: one variable a field, so that no target need know of structs."""
+"""Structs: a local is one variable a field, an argument or result is one word of packed fields."""
 
 from __future__ import annotations
 
 import ast
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
-from allo.dialects.types import Int, Struct, UInt
+from allo.dialects.types import AlloType, Float, Int, Struct, UInt
 
+from .. import fixed, packing
 from .. import operations as ops
-from ..tree import Const, Expr, Load, Store, Subscript, Var
-from . import arrays, expressions, indexing, statements
+from ..tree import ArgValue, Const, Expr, Load, ScalarArg, Store, Subscript, Var
+from . import arrays, expressions, indexing, subscripts
 from .annotations import Declared
+from .arrays import Generated, Value
 from .context import FunctionContext, StructBinding
 
 
@@ -18,8 +20,7 @@ def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared
     """``p: S``, ``p: S = {"x": a, "y": b}``, ``p: S = q``, ``p: S = integer``, ``A: S[4]``."""
     dtype = said.dtype
     assert isinstance(dtype, Struct)
-    for field in dtype.fields.values():
-        statements.refuse_storage(Declared(field, (), said.place))
+    require_flat(said)
     place = ctx.place(node)
     found = ctx.find_own(name)
     taken = isinstance(found, StructBinding) and name in ctx.scopes[-1]
@@ -36,6 +37,82 @@ def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared
     if values is not None:
         assert isinstance(binding, StructBinding)
         _store(ctx, binding, (), values, place)
+
+
+def require_flat(said: Declared) -> None:
+    """Refuse a Struct within a Struct, and streams and iterators as fields."""
+    if not isinstance(said.dtype, Struct):
+        return
+    for name, field in said.dtype.fields.items():
+        if isinstance(field, (Int, UInt, Float)) or fixed.is_fixed(field):
+            continue
+        raise TypeMismatchError(
+            f"Field {name} of {said.dtype} is {field}.",
+            said.place,
+            help="a field is an integer, a float or fixed point; write nested fields out.",
+        )
+
+
+def bind_argument(ctx: FunctionContext, argument: ScalarArg) -> None:
+    """A Struct argument that the body assigns: fields of its own."""
+    dtype, place = argument.dtype, argument.place
+    assert isinstance(dtype, Struct)
+    value = ArgValue(dtype, place, argument)
+    values = {key: packing.field(value, key, place) for key in dtype.fields}
+    _store(ctx, _new(ctx, argument.name, dtype, None, place), (), values, place)
+
+
+def whole(ctx: FunctionContext, node: ast.expr, wanted: AlloType) -> Value | None:
+    """A local Struct, an array of them, or a literal of type ``wanted``, as words; else None."""
+    if isinstance(node, ast.Dict) and isinstance(wanted, Struct):
+        return word_of(ctx, node, wanted)
+    binding = ctx.find(node.id) if isinstance(node, ast.Name) else None
+    place = ctx.place(node)
+    if isinstance(binding, StructBinding) and binding.shape:
+        return _words(binding, place)
+    source = _element(ctx, node)
+    if source is None:
+        return None
+    return _word(source[0], source[1], place)
+
+
+def word_of(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> Expr:
+    """A Struct expression as a word: a variable, an element, a literal, another word."""
+    return packing.packed(_values(ctx, node, dtype), dtype, ctx.place(node))
+
+
+def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace) -> Expr:
+    loads: dict[str, Expr] = {
+        key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()
+    }
+    return packing.packed(loads, binding.dtype, place)
+
+
+def _words(binding: StructBinding, place: SourcePlace) -> Value:
+    shape = tuple(extent or 0 for extent in binding.shape)
+    sources = tuple(arrays.whole(var, place) for var in binding.fields.values())
+    return Generated(
+        binding.dtype, shape, place, sources, lambda indices: _word(binding, indices, place)
+    )
+
+
+def field_name(ctx: FunctionContext, node: ast.expr, dtype: Struct, owner: str) -> str:
+    """The field a subscript names."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        raise expressions.type_error(
+            ctx,
+            node,
+            "Struct field access must use string literal.",
+            f'write {owner}["{next(iter(dtype.fields))}"]; its fields: {", ".join(dtype.fields)}.',
+        )
+    if node.value not in dtype.fields:
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"Field {node.value} not found in struct type {dtype}.",
+            f"its fields: {', '.join(dtype.fields)}.",
+        )
+    return node.value
 
 
 def _new(
@@ -60,32 +137,34 @@ def field_of(
     if not isinstance(binding, StructBinding):
         return None
     rank = len(binding.shape)
-    key = items[rank] if len(items) > rank else None
-    if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-        raise expressions.type_error(
-            ctx,
-            key or base,
-            "Struct field access must use string literal.",
-            f'write {binding.name}["{next(iter(binding.fields))}"]; its fields: '
-            f"{', '.join(binding.fields)}.",
-        )
-    if key.value not in binding.fields:
-        raise expressions.type_error(
-            ctx,
-            key,
-            f"Field {key.value} not found in struct type {binding.dtype}.",
-            f"its fields: {', '.join(binding.fields)}.",
-        )
-    return binding.fields[key.value], [*items[:rank], *items[rank + 1 :]]
+    node = items[rank] if len(items) > rank else base
+    key = field_name(ctx, node, binding.dtype, binding.name)
+    return binding.fields[key], [*items[:rank], *items[rank + 1 :]]
 
 
 def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
     """Assign a whole Struct; False when neither side is one."""
     target = _element(ctx, goal)
     if target is None:
-        return _bind_copy(ctx, goal, node, place)
+        return _assign_word(ctx, goal, node, place) or _bind_copy(ctx, goal, node, place)
     binding, indices = target
     _store(ctx, binding, indices, _values(ctx, node, binding.dtype), place)
+    return True
+
+
+def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
+    """Assign an element of an array argument; False when the target holds no packed Struct."""
+    base = goal
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    found = ctx.find(base.id) if isinstance(base, ast.Name) else None
+    if not isinstance(found, Var) or not isinstance(found.dtype, Struct):
+        return False
+    target = subscripts.target(ctx, goal)
+    if not isinstance(target, subscripts.Element):
+        return False
+    values = _values(ctx, node, found.dtype)
+    subscripts.assign(ctx, target, packing.packed(values, found.dtype, place), place)
     return True
 
 
@@ -150,6 +229,9 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, 
     """An integer of the Struct's width, its low bits the first field."""
     place = ctx.place(node)
     packed = expressions.scalar(ctx, node)
+    if packed.dtype == dtype:
+        word = arrays.compute_once(ctx, packed)
+        return {key: packing.field(word, key, place) for key in dtype.fields}
     integers = all(isinstance(t, (Int, UInt)) for t in dtype.fields.values())
     if not integers or not isinstance(packed.dtype, (Int, UInt)):
         raise TypeMismatchError(

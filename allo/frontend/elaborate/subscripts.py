@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
-from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, SourcePlace
-from allo.dialects.types import Float, Int, UInt, float16, float32, float64
+from allo.dialects.diagnostics import (
+    CompileTimeError,
+    DTypeWarning,
+    ShapeMismatchError,
+    SourcePlace,
+)
+from allo.dialects.types import Float, Int, Struct, UInt, float16, float32, float64
 
+from .. import fixed, packing
 from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
-from ..tree import Bitcast, Const, Expr, Load, Store, Subscript, Var
+from ..tree import Binary, Bitcast, Const, Expr, Load, Store, Subscript, Var
 from . import arrays, expressions, indexing, structs
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
@@ -219,20 +226,24 @@ def _apply(owner: View, chosen: list[Choice], place: SourcePlace) -> View:
 
 
 def _bits(ctx: FunctionContext, value: Expr, items: list[ast.expr], place: SourcePlace) -> Value:
+    if items and isinstance(value.dtype, Struct):
+        name = structs.field_name(ctx, items[0], value.dtype, "it")
+        value, items = packing.field(value, name, place), items[1:]
     for item in items:
         low, width = _bit_field(ctx, value, item)
         value = ops.bit_range(value, low, width, place)
     return value
 
 
-def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr, int]:
-    """(lowest bit, width) of ``value[item]``."""
+def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr, int | Expr]:
+    """(lowest bit, width) of ``value[item]``; the width is an expression where not constant."""
     if not isinstance(value.dtype, (Int, UInt)):
         raise expressions.type_error(
             ctx,
             item,
             f"A value of type {value.dtype} has no elements or bits to select.",
-            "only arrays have elements and only integers have bits.",
+            "only arrays have elements and only integers have bits; x.bitcast() is a Fixed's "
+            "integer.",
         )
     limit = value.dtype.bits
     if not isinstance(item, ast.Slice):
@@ -250,11 +261,7 @@ def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr,
     if not (
         isinstance(lower, Affine) and isinstance(upper, Affine) and (upper - lower).is_constant
     ):
-        raise CompileTimeError(
-            f"The width of the bit slice {ast.unparse(item)} must be known at compile time.",
-            ctx.place(item),
-            help="write x[lo : lo + W] with a constant W, or shift and mask.",
-        )
+        return _run_time_field(ctx, item, lower, upper)
     width = (upper - lower).const
     if width <= 0 or (lower.is_constant and not 0 <= lower.const <= limit - width):
         raise ShapeMismatchError(
@@ -263,6 +270,20 @@ def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr,
             ctx.place(item),
         )
     return _simplest(arrays.as_expr(lower, ctx.place(item))), width
+
+
+def _run_time_field(
+    ctx: FunctionContext, item: ast.Slice, lower: Subscript, upper: Subscript
+) -> tuple[Expr, Expr]:
+    place = ctx.place(item)
+    warnings.warn(
+        f"{place}: the width of the bit slice {ast.unparse(item)} is not constant, so its bits are "
+        "a ui32; write x[lo : lo + W] for W bits.",
+        DTypeWarning,
+        stacklevel=2,
+    )
+    low, high = (ops.cast(arrays.as_expr(bound, place), UInt(32)) for bound in (lower, upper))
+    return _simplest(low), Binary(UInt(32), place, "-", high, low)
 
 
 def _simplest(value: Expr) -> Expr:
@@ -293,13 +314,24 @@ class Bits:
 
     element: Element
     low: Expr
-    width: int
+    width: int | Expr
 
     def load(self) -> Expr:
         return ops.bit_range(self.element.load(), self.low, self.width, self.element.place)
 
 
-Target = Element | Bits | View
+@dataclass(slots=True)
+class Field:
+    """A field of an element that holds a packed Struct."""
+
+    element: Element
+    name: str
+
+    def load(self) -> Expr:
+        return packing.field(self.element.load(), self.name, self.element.place)
+
+
+Target = Element | Bits | Field | View
 
 
 def target(ctx: FunctionContext, node: ast.expr) -> Target:
@@ -328,10 +360,23 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
     element = Element(var, view.subscripts(()), place)
     if not rest:
         return element
+    if isinstance(var.dtype, Struct):
+        return _field(ctx, node, element, rest)
     if len(rest) > 1:
         raise ctx.unsupported(node, "Bits of bits cannot be assigned to.")
     low, width = _bit_field(ctx, element.load(), rest[0])
     return Bits(element, low, width)
+
+
+def _field(ctx: FunctionContext, node: ast.expr, element: Element, items: list[ast.expr]) -> Target:
+    dtype = element.var.dtype
+    assert isinstance(dtype, Struct)
+    name = structs.field_name(ctx, items[0], dtype, element.var.name)
+    if len(items) > 1:
+        raise ctx.unsupported(
+            node, "Bits of a field of an argument cannot be assigned to.", "copy the field first."
+        )
+    return Field(element, name)
 
 
 def whole_target(var: Var, place: SourcePlace) -> Target:
@@ -367,6 +412,11 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
                 place,
             )
         value = value.element((constant(0),) * len(value.shape))
+    if isinstance(goal, Field):
+        element = goal.element
+        whole = packing.with_field(element.load(), goal.name, value, place)
+        ctx.emit(Store(place, element.var, element.indices, whole))
+        return
     if isinstance(goal, Bits):
         element = goal.element
         whole = ops.with_bits(element.load(), goal.low, goal.width, value, place)
@@ -429,8 +479,10 @@ _FLOAT_OF_BITS = {16: float16, 32: float32, 64: float64}
 
 
 def bitcast(ctx: FunctionContext, node: ast.AST, value: Expr) -> Expr:
-    """The same bits, an integer as a float or a float as an unsigned integer."""
+    """The same bits: an integer as a float, a float as an unsigned integer, fixed point as an integer."""
     place = ctx.place(node)
+    if fixed.is_fixed(value.dtype):
+        return fixed.raw(value)
     if isinstance(value.dtype, Float):
         return Bitcast(UInt(value.dtype.bits), place, value)
     if isinstance(value.dtype, (Int, UInt)) and value.dtype.bits in _FLOAT_OF_BITS:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.types import Float, Int, UInt
+from allo.dialects.types import Fixed, Float, Int, UFixed, UInt
 
 from .. import operations as ops
 from ..affine import Affine, constant
@@ -28,7 +28,8 @@ def dsl_call(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:
         raise ctx.unsupported(
             node, f"allo.{name} cannot be used here.", "it belongs in a for or with statement."
         )
-    return handler(bind(ctx, node, function))
+    request = bind(ctx, node, function)
+    return request.named(handler(request))
 
 
 # --- element by element --------------------------------------------------------------------------
@@ -196,11 +197,12 @@ def _filled(number: int) -> Callable[[Request], Value]:
         if "dtype" not in request.nodes:
             raise request.error("dtype= is needed.", "for example dtype=float32.")
         dtype = ctx.constant(request.nodes["dtype"], "dtype")
-        if not isinstance(dtype, (Int, UInt, Float)):
+        if not isinstance(dtype, (Int, UInt, Float, Fixed, UFixed)):
             raise TypeMismatchError(
                 f"Unsupported dtype {dtype!r}.", ctx.place(request.nodes["dtype"])
             )
-        value = Const(dtype, place, float(number) if isinstance(dtype, Float) else number)
+        first = float(number) if isinstance(dtype, Float) else number << dtype.fracs
+        value = Const(dtype, place, first)
         return Generated(dtype, shape, place, (), lambda indices: value)
 
     return compute

@@ -7,9 +7,10 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.types import Stream, signedness_letter
+from allo.dialects.types import Stream, Struct, signedness_letter
 
 from ..affine import Affine
+from ..fixed import is_fixed
 from ..strides import view_strides
 from ..tree import (
     AffineCondition,
@@ -153,7 +154,9 @@ class FunctionEmitter:
             "name": self.types.string(var.name or "array"),
             "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
         }
-        if is_unsigned(var.dtype):
+        if is_fixed(var.dtype) or isinstance(var.dtype, Struct):
+            attributes["dtype"] = self.types.string(var.dtype.name)
+        elif is_unsigned(var.dtype):
             attributes["unsigned"] = self.types.unit
         memref = self.types.memref(var)
         value.values[var] = value.value_op("memref.alloc", memref, [], statement.place, attributes)

@@ -131,7 +131,7 @@ def _number_text(value: Any, dtype: AlloType) -> str:
     if not isinstance(dtype, Float):
         if dtype.bits == 1:
             return "true" if int(value) & 1 else "false"
-        return str(wrap(int(value), dtype) if not isinstance(dtype, UInt) else int(value))
+        return str(wrap(int(value), dtype) if not is_unsigned(dtype) else int(value))
     return _float_text(float(value), dtype)
 
 

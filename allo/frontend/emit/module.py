@@ -8,6 +8,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import VerificationError
 from allo.dialects.types import signedness_letter
 
+from ..fixed import is_fixed
 from ..kernel_module import FunctionInfo
 from ..strides import propagate
 from ..tree import Declare, For, Function, If, Stmt, Var, While
@@ -83,6 +84,8 @@ def _emit_global(types: TypeCache, var: Var, ip: ir.InsertionPoint) -> None:
     }
     if var.kind != "stateful":
         attributes["constant"] = types.unit
+    if is_fixed(var.dtype):
+        attributes["dtype"] = types.string(var.dtype.name)
     if is_unsigned(var.dtype):
         attributes["unsigned"] = types.unit
     ir.Operation.create(

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "allo_dataflow.h"
-#include "ap_int.h"
 
 namespace allo_csim {
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from allo.backend.rtl.operators.hw_text import delay_lines, wrap_module
@@ -10,6 +11,30 @@ from .formats import FloatFormat
 
 NATIVE_FORMATS = ("f32", "f64")
 """Formats the host computes itself, bit for bit."""
+
+_REMAINDER = re.compile(r"llvm\.frem (%[\w#]+), %[\w#]+ *: *(\w+)")
+
+
+def square_root_unit(module: str, latency: int, kind: FloatFormat) -> str:
+    """The text of a unit for square roots, complete after :func:`with_square_roots`.
+
+    CIRCT has no square root that its arc lets pass. What passes is a remainder, which is no native
+    operation otherwise; its second operand is what the unit held, so that no constant is folded.
+    """
+    name, width = kind.name, kind.width
+    lines = [
+        f"%a_f = arith.bitcast %a : i{width} to {name}",
+        f"%held = arith.bitcast %d0 : i{width} to {name}",
+        f"%value = arith.remf %a_f, %held : {name}",
+        *canonical_bits("%value", "%bits", kind),
+        *delay_lines("%bits", width, latency),
+    ]
+    return wrap_module(module, [("a", width)], width, lines)
+
+
+def with_square_roots(text: str) -> str:
+    """Text in the llvm dialect with the square roots of native units as such."""
+    return _REMAINDER.sub(r"llvm.intr.sqrt(\1) : (\2) -> \2", text)
 
 
 def native_unit(

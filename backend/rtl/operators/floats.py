@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from allo.backend.rtl.float.add import add, subtract
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
@@ -10,7 +11,7 @@ from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
-from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit
+from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit, square_root_unit
 from allo.backend.rtl.float.remainder import remainder
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
@@ -61,9 +62,11 @@ def _square_root(request: Request) -> Operator | None:
     kind = FORMATS.get(request.result_type)
     if kind is None:
         return None
-    # No native form: the one spelling of a square root that survives CIRCT's arc is an llvm
-    # operation, and flattening aborts in a context where that dialect is loaded.
-    return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), None))
+    native = None
+    if kind.name in NATIVE_FORMATS:
+        native = partial(square_root_unit, kind=kind)
+
+    return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), native))
 
 
 def _round(request: Request) -> Operator | None:

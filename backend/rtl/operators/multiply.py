@@ -8,10 +8,14 @@ such i8 numbers then takes one multiplier block and no cycle.
 from __future__ import annotations
 
 from .add_sub import segment_bits
+from .hw_text import delay_lines, wrap_module
 from .netlist import Signal
 from .products import Part, Tiling, tiled_product
 from .request import Builder, Drawing, Request, fitted
 from .spec import Operator
+
+NATIVE_BITS = 64
+"""Widest product that the in-process simulator takes in one operation."""
 
 
 def tiling_of(request: Request) -> Tiling:
@@ -42,7 +46,14 @@ def _build(request: Request) -> Operator:
     name = f"mul_i{width}"
     if any(bits < width for bits, _ in narrow):
         name += "".join(f"_{'s' if signed else 'u'}{bits}" for bits, signed in narrow)
-    return fitted(request, Drawing(name, draw, shareable=True))
+
+    def native(module: str, latency: int) -> str:
+        inputs = [(name, width) for name in "ab"]
+        product = f"%value = comb.mul %a, %b : i{width}"
+        return wrap_module(module, inputs, width, [product, *delay_lines("%value", width, latency)])
+
+    whole = native if width <= NATIVE_BITS else None
+    return fitted(request, Drawing(name, draw, whole, shareable=True))
 
 
 def _narrow(request: Request, position: int) -> tuple[int, bool]:

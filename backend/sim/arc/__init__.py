@@ -15,6 +15,7 @@ from allo.dialects.diagnostics import SimulationError
 
 from ..driver import DriverEmitter
 from ..engine import BuildOptions
+from ..llvm_text import FunctionText
 from ..model import DrivenModel, Evaluated
 from ..native import NativeModule
 from ..ports import PortMap, top_ports
@@ -49,11 +50,15 @@ class ArcEngine:
             container=container,
             aliases=model.aliases,
         )
-        driver = DriverEmitter(
-            design, options.outside, ports, Evaluation(model.settle, model.edge)
-        ).emit()
-        text = f"{model.text}\n{driver.text}"
-        level = 2 if text.count("\n") < OPTIMISE_LINES else 0
+        split = model.edge != model.settle
+        reset = f"{design.top}_reset" if split else model.edge
+        evaluation = Evaluation(model.settle, model.edge, reset)
+        driver = DriverEmitter(design, options.outside, ports, evaluation).emit()
+        texts = [model.text, driver.text]
+        if split:
+            texts.append(_reset_function(reset, model.resets))
+        text = "\n".join(texts)
+        level = 1 if text.count("\n") < OPTIMISE_LINES else 0
         native = NativeModule(text, level)
         return DrivenModel(
             design,
@@ -62,6 +67,15 @@ class ArcEngine:
             native,
             _Instance(model, native).evaluated(options.randomize),
         )
+
+
+def _reset_function(name: str, resets: list[tuple[int, int, int]]) -> str:
+    """A function of the state that does what a clock edge does during reset."""
+    function = FunctionText(name, [("state", "!llvm.ptr")])
+    for offset, bits, value in resets:
+        function.store(function.constant(value, bits), function.offset("%state", offset), bits)
+    function.finish()
+    return function.text()
 
 
 @dataclass(slots=True)

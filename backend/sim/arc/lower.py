@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes
+from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.float.native import with_square_roots
 from allo.dialects.cache import cache_dir, content_key, publish
 from allo.dialects.diagnostics import BuildError
 
@@ -20,24 +21,14 @@ from .split import split_model
 _FLATTEN = ("hw-flatten-modules",)
 ARC_PASSES = (
     "convert-to-arcs",
-    "arc-dedup",
-    "canonicalize",
-    "arc-infer-state-properties",
     "arc-split-loops",
-    "arc-dedup",
-    "canonicalize",
-    "cse",
     "arc-lower-state",
-    "canonicalize",
-    "cse",
     "arc-inline",
-    "arc-merge-ifs",
     "canonicalize",
     "cse",
     "arc-lower-arcs-to-funcs",
     "arc.model(arc-allocate-state)",
     "arc-lower-clocks-to-funcs",
-    "canonicalize",
     "cse",
 )
 """From hardware without memories and enables to functions over a block of state."""
@@ -60,7 +51,9 @@ class ArcModel:
     Attributes:
         text: functions in the llvm dialect.
         edge, settle: names of the functions of the state for a raised clock and for a low one;
-            one and the same where the model could not be split.
+            one and the same where the model could not be split. If it was, the former is one of a
+            design that is not in reset.
+        resets: byte offset, bits and reset value of registers, where the model was split.
         initial: name of the function that initialises the state, or "".
         size: bytes of state.
         ports: byte offset of each port of the top.
@@ -78,6 +71,7 @@ class ArcModel:
     aliases: dict[str, str]
     registers: dict[str, tuple[int, int]]
     memories: list[tuple[int, int, int, int]]
+    resets: list[tuple[int, int, int]]
 
     def registers_of(self, state: np.ndarray) -> dict[str, int]:
         """The value of every register, by hierarchical name."""
@@ -95,11 +89,12 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "9")
+    key = content_key(design.top, text, *_TO_STATE, "11")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
-    model = _lower(design.top, text)
+    with without_classes():
+        model = _lower(design.top, text)
     publish(file, json.dumps(asdict(model)))
     return model
 
@@ -108,6 +103,7 @@ def _read(text: str) -> ArcModel:
     data = json.loads(text)
     data["registers"] = {name: tuple(at) for name, at in data["registers"].items()}
     data["memories"] = [tuple(about) for about in data["memories"]]
+    data["resets"] = [tuple(about) for about in data["resets"]]
     return ArcModel(**data)
 
 
@@ -118,22 +114,25 @@ def _lower(top: str, text: str) -> ArcModel:
         _refuse_leftovers(module, top)
         pack_delay_lines(module)
         _fold_resets(module)
-        run_hw_passes(module, _TO_STATE)
+        # Verified once, not after each of the passes: that would take a third of their time.
+        run_hw_passes(module, _TO_STATE, verify=False)
         size, ports, registers = _layout(module)
         memories = _memories(module)
         split = split_model(module, top, ports)
-        run_hw_passes(module, (*_CLEAN, *_TO_LLVM))
+        run_hw_passes(module, (*_CLEAN, *_TO_LLVM), verify=False)
+        module.operation.verify()
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
             f"CIRCT's arc cannot simulate {top}.",
             help='use simulator="verilator".',
             notes=tuple(str(error).splitlines()[:10]),
         ) from error
-    lowered = _body(str(module))
+    lowered = with_square_roots(_body(module.operation.get_asm(assume_verified=True)))
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
         edge=f"{split.edge if split else top}_eval",
+        resets=[(r.offset, r.bits, r.value) for r in split.resets] if split else [],
         settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",
         size=size,
@@ -166,23 +165,24 @@ def _refuse_leftovers(module: ir.Module, top: str) -> None:
 def _fold_resets(module: ir.Module) -> None:
     """Make a reset to anything but a zero constant a multiplexer before the register."""
     for register in _registers_with_reset(module):
-        value, clock, reset, reset_value = register.operands
+        value, clock, *enable, reset, reset_value = register.operands
         if _is_zero(reset_value):
             continue
+        attributes = {name: register.attributes[name] for name in register.attributes}
+        sizes = [1, 1, *([1] if enable else []), 0, 0, 0]
+        attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes, register.context)
         with module.context, register.location, ir.InsertionPoint(register):
             chosen = ir.Operation.create(
                 "comb.mux", results=[value.type], operands=[reset, reset_value, value]
             )
-            attributes = {
-                name: register.attributes[name]
-                for name in register.attributes
-                if name != "operandSegmentSizes"
-            }
-            attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get([1, 1, 0, 0, 0])
+            moves = [
+                ir.Operation.create("comb.or", results=[e.type], operands=[e, reset]).result
+                for e in enable
+            ]
             plain = ir.Operation.create(
                 register.name,
                 results=[value.type],
-                operands=[chosen.result, clock],
+                operands=[chosen.result, clock, *moves],
                 attributes=attributes,
             )
         register.results[0].replace_all_uses_with(plain.result)
@@ -190,16 +190,15 @@ def _fold_resets(module: ir.Module) -> None:
 
 
 def _registers_with_reset(module: ir.Module) -> list[ir.Operation]:
-    found = []
-    for top in module.body.operations:
-        for region in top.regions:
-            for block in region.blocks:
-                found += [
-                    op.operation
-                    for op in block.operations
-                    if op.operation.name == "seq.compreg" and len(op.operands) == 4
-                ]
-    return found
+    operands = {"seq.compreg": 4, "seq.compreg.ce": 5}
+    return [
+        op.operation
+        for top in module.body.operations
+        for region in top.regions
+        for block in region.blocks
+        for op in block.operations
+        if len(op.operands) == operands.get(op.operation.name)
+    ]
 
 
 def _is_zero(value: ir.Value) -> bool:

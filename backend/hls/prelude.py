@@ -1,0 +1,131 @@
+"""The C++ headers csim compiles kernels with, precompiled: one set a family of vendors."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.dialects.cache import cache_dir, content_key, publishing
+
+from .headers import AC_SHIMS, RUNTIME, SHIMS, XLS_SHIMS, compiler, open_ac_headers, open_headers
+from .process import run_tool
+
+COMPILE_LIMIT_S = 600.0
+FLAGS = (
+    "-std=c++14",
+    "-O1",
+    "-fPIC",
+    "-w",
+    "-ffp-contract=off",
+    "-pthread",
+    "-DALLO_EXACT_MATH",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prelude:
+    """What stands before every kernel of a family.
+
+    Attributes:
+        text: the includes.
+        folders: where headers are searched, in order.
+    """
+
+    text: str
+    folders: Callable[[], tuple[Path, ...]]
+
+    def include_flags(self) -> list[str]:
+        return [f"-I{folder}" for folder in self.folders()]
+
+    def precompiled(self) -> Path:
+        """A folder whose ``prelude.h`` is precompiled: most of a kernel's compile time, once.
+
+        Raises:
+            ToolMissingError: no compiler or no headers.
+        """
+        target = cache_dir("hls", "prelude") / self._key()
+        if target.is_dir():
+            return target
+        with publishing(target) as folder:
+            header = folder / "prelude.h"
+            header.write_text(self.text)
+            command = [compiler(), *FLAGS, *self.include_flags(), "-x", "c++-header", str(header)]
+            run_tool(
+                [*command, "-o", str(folder / "prelude.h.gch")],
+                folder,
+                what="Compiling the csim headers",
+                timeout_s=COMPILE_LIMIT_S,
+            )
+        return target
+
+    def compile(self, arguments: list[str], folder: Path, what: str) -> None:
+        """Run the compiler with this prelude.
+
+        Raises:
+            ToolFailedError: the compiler refused the code; its last lines are in the notes.
+        """
+        prelude = ["-Winvalid-pch", "-include", str(self.precompiled() / "prelude.h")]
+        command = [compiler(), *FLAGS, *prelude, *self.include_flags(), *arguments]
+        run_tool(command, folder, what=what, timeout_s=COMPILE_LIMIT_S)
+
+    def _key(self) -> str:
+        fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
+        headers = sorted(h for folder in self.folders() for h in _headers(folder))
+        return content_key(
+            _compiler_identity(compiler()), " ".join(FLAGS), self.text, *fibers, *headers
+        )
+
+
+def _headers(folder: Path) -> list[Path]:
+    if folder == RUNTIME:
+        return []
+    return list(folder.glob("*.h") if folder == SHIMS else folder.rglob("*.h"))
+
+
+@functools.cache
+def _compiler_identity(path: str) -> str:
+    done = subprocess.run(
+        [path, "--version"], capture_output=True, text=True, timeout=60, check=False
+    )
+    return done.stdout
+
+
+XILINX = Prelude(
+    """#include <algorithm>
+#include <ap_axi_sdata.h>
+#include <ap_fixed.h>
+#include <ap_int.h>
+#include <hls_math.h>
+#include <hls_stream.h>
+#include <hls_vector.h>
+#include <math.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (SHIMS, RUNTIME, open_headers()),
+)
+CATAPULT = Prelude(
+    """#include <algorithm>
+#include <ac_channel.h>
+#include <ac_fixed.h>
+#include <ac_int.h>
+#include <hls_math.h>
+#include <math.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (AC_SHIMS, SHIMS, RUNTIME, open_ac_headers()),
+)
+XLS = Prelude(
+    """#include <Channel.h>
+#include <Memory.h>
+#include <XlsInt.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (XLS_SHIMS, SHIMS, RUNTIME, open_ac_headers()),
+)
+PRELUDES = {"xilinx": XILINX, "catapult": CATAPULT, "xls": XLS}

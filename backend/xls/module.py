@@ -1,0 +1,175 @@
+"""``XLSCCModule``: what ``build`` returns for the targets xls and xlscc."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from allo.backend.hls.csim import CsimKernel, compile_csim
+from allo.backend.hls.emit_module import EmitOptions, emit_module
+from allo.backend.hls.errors import HlsConfigError, InvalidModeError
+from allo.backend.hls.external import read_externals
+from allo.backend.hls.ports import count_outputs, read_ports
+from allo.backend.hls.simulation import Simulation
+from allo.backend.hls.vendors import XLS
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.boundary import read_signature
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.target import BuildRequest
+
+from . import text
+from .check import XLSValidationError, check_module
+
+log = logging.getLogger(__name__)
+_MODES = (None, "sw_emu")
+
+
+class XLSCallError(BuildError, RuntimeError):
+    """A call in a mode that does not run the kernel."""
+
+
+class XLSCCModule:
+    """A kernel as C++ for XLS[cc].
+
+    Attributes:
+        core_code: the kernel's functions.
+        final_cpp: the whole file, with its top function or block.
+        rewrites_textproto: RAM configuration in memory mode, "" otherwise.
+        project: the folder written, or None.
+    """
+
+    def __init__(
+        self,
+        mlir: ir.Module | str,
+        top_func_name: str,
+        project: str | None = None,
+        use_memory: bool = False,
+        mode: str | None = None,
+        ext_libs: Sequence[Any] = (),
+    ) -> None:
+        if mode not in _MODES:
+            raise InvalidModeError(
+                f"Invalid mode {mode!r} for target xls.", help="modes of xls: None, sw_emu."
+            )
+        self.top_func_name = top_func_name
+        self.mode = mode
+        self.use_memory = use_memory
+        self.project = project
+        source = mlir if isinstance(mlir, str) else mlir.operation.get_asm(enable_debug_info=True)
+        self.module = ir.Module.parse(source, make_context())
+        with self.module.context, ir.Location.unknown():
+            self._prepare(ext_libs)
+        if project is not None:
+            self._write(Path(project).expanduser().absolute())
+        self._kernel = self._compile() if mode == "sw_emu" else None
+
+    @classmethod
+    def from_request(cls, request: BuildRequest) -> XLSCCModule:
+        """The module of a build request; ``use_memory`` is an option of the build."""
+        options: Mapping[str, Any] = {**request.configs, **request.options}
+        for key in options:
+            if key != "use_memory":
+                raise HlsConfigError(
+                    f"configs has no key {key!r} for target {request.target}.",
+                    help="known keys: use_memory.",
+                )
+        return cls(
+            request.module_text,
+            request.top,
+            request.project,
+            bool(options.get("use_memory", False)),
+            request.mode,
+            request.ext_libs,
+        )
+
+    def _prepare(self, ext_libs: Sequence[Any]) -> None:
+        top = self.top_func_name
+        try:
+            check_module(self.module)
+        except XLSValidationError as error:
+            self._write_errors(error)
+            raise
+        self.signature = read_signature(self.module, top)
+        self.args = read_ports(self.module, top, analyze_arg_load_store(self.module).get(top, []))
+        self.num_output_args = count_outputs(self.args, None, False)
+        self._body = f"{top}_body"
+        op = ir.SymbolTable(self.module.operation)[top]
+        op.operation.attributes["sym_name"] = ir.StringAttr.get(self._body)
+        has_arrays = any(p.param.is_array for p in self.args)
+        memory = self.use_memory and has_arrays
+        self.externals = read_externals(ext_libs)
+        options = EmitOptions(flat_top=memory)
+        self.code = emit_module(self.module, self._body, XLS, options, self.externals)
+        names = self.code.parameters
+        self._ports = [text.block_port(p, n) for p, n in zip(self.args, names, strict=True)]
+        self.core_code = self.code.kernel
+        self.rewrites_textproto = text.rewrites(self._ports) if memory else ""
+        if not has_arrays:
+            wrapped = text.plain_top(top, self._body, self._ports)
+        elif memory:
+            wrapped = text.memory_block(self._body, self._ports)
+        else:
+            wrapped = text.channel_block(self._body, self._ports)
+        self.final_cpp = f"{self._helped()}\n{wrapped}"
+        call = "" if has_arrays else f"{self._body}({self._arguments()});"
+        self._adapter = text.adapter(self._ports, call, memory)
+
+    def _helped(self) -> str:
+        """The core with what it needs of min, max and fixed point behind the includes."""
+        lines = self.core_code.splitlines(keepends=True)
+        last = max(k for k, line in enumerate(lines) if line.startswith("#include"))
+        fixed = text.FIXED if any("Fixed<" in line for line in lines) else ""
+        helpers = text.PRELUDE if any("min(" in x or "max(" in x for x in lines) else ""
+        return "".join([*lines[: last + 1], fixed, helpers, *lines[last + 1 :]])
+
+    def _arguments(self) -> str:
+        return ", ".join(p.name if p.read else f"*{p.name}" for p in self._ports)
+
+    def _write(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "test_block.cpp").write_text(self.final_cpp)
+        if self.rewrites_textproto:
+            (folder / "rewrites.textproto").write_text(self.rewrites_textproto)
+        if self.mode == "sw_emu":
+            harness = f'#include "test_block.cpp"\n\n{self._adapter}'
+            (folder / "test_harness.cpp").write_text(harness)
+
+    def _write_errors(self, error: XLSValidationError) -> None:
+        if self.project is None:
+            return
+        folder = Path(self.project).expanduser().absolute()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "xls_errors.txt").write_text(f"{error}\n")
+
+    def _compile(self) -> CsimKernel:
+        top = replace(self.code.top, name="allo_harness", flat=True)
+        code = replace(self.code, kernel=f"{self.final_cpp}\n{self._adapter}", top=top)
+        library = compile_csim(code, XLS, self.externals)
+        return CsimKernel(self.signature, library, Simulation(self.top_func_name))
+
+    def print_textproto(self) -> None:
+        """Show the RAM configuration of memory mode."""
+        from rich.console import Console
+
+        shown = self.rewrites_textproto or "No RAM rewrites (not in memory mode)"
+        Console(markup=False, highlight=False, soft_wrap=True).print(shown)
+
+    def __call__(self, *args: Any) -> Any:
+        """Run the block once on NumPy arrays; the rules are those of every back end.
+
+        Raises:
+            XLSCallError: the module was not built for sw_emu.
+            BoundaryError: an argument of the wrong count, shape or type.
+        """
+        if self._kernel is None:
+            raise XLSCallError(
+                "__call__ only supported in sw_emu mode.", help="build with mode='sw_emu'."
+            )
+        return self._kernel(*args)
+
+    def __str__(self) -> str:
+        return self.final_cpp
