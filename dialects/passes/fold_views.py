@@ -48,15 +48,19 @@ def fold_views(module: ir.Module) -> None:
 def _step(module: ir.Module) -> bool:
     """Fold every slice once; whether anything changed."""
     changed = False
-    for op in list(walk(module.operation)):
-        if op.name in _VIEWS:
-            changed = _fold_accesses(op) or changed
+    for op in _views(module):
+        changed = _fold_accesses(op) or changed
     changed = _push_into_callees(module) or changed
-    for op in list(walk(module.operation)):
-        if op.name in _VIEWS and not list(op.result.uses):
+    for op in _views(module):
+        if not list(op.result.uses):
             op.erase()
             changed = True
     return changed
+
+
+def _views(module: ir.Module) -> list[ir.Operation]:
+    """Chosen before anything is folded: a handle to an erased access must not be read again."""
+    return [op for op in walk(module.operation) if op.name in _VIEWS]
 
 
 def slice_behind(value: ir.Value) -> Slice | None:
@@ -118,8 +122,7 @@ def _fold_accesses(op: ir.Operation) -> bool:
     if found is None:
         return False
     changed = False
-    for use in list(op.result.uses):
-        user = use.owner.operation
+    for user in [use.owner.operation for use in op.result.uses]:
         if user.name in _AFFINE:
             _fold_affine(user, found)
         elif user.name in _PLAIN:

@@ -15,11 +15,13 @@ from ..affine.maps import BoundMap, constant_map, identity_map
 def lower_bulk(module: ir.Module) -> None:
     """Replace ``linalg.fill`` and ``memref.copy`` by loops, in place."""
     with module.context, ir.Location.unknown():
-        for op in list(walk(module.operation)):
-            if op.name == "linalg.fill":
-                _lower_fill(op)
-            elif op.name == "memref.copy":
-                _lower_copy(op)
+        # Chosen before the first goes: a fill takes the operations of its body with it.
+        fills = [op for op in walk(module.operation) if op.name == "linalg.fill"]
+        copies = [op for op in walk(module.operation) if op.name == "memref.copy"]
+        for op in fills:
+            _lower_fill(op)
+        for op in copies:
+            _lower_copy(op)
 
 
 def _lower_fill(op: ir.Operation) -> None:
