@@ -12,6 +12,7 @@ import time
 import allo
 from allo.designs.polybench import gemm
 from allo.ir.types import float32
+from benchmarks.engine import row_engine
 from benchmarks.harness import Row, finish, seconds
 
 IMPORTS = 7
@@ -49,6 +50,12 @@ def to_verilog() -> float:
     return taken
 
 
+def lanes_to_verilog(lanes: int) -> float:
+    """Seconds to the Verilog of a row engine with so many lanes, 16 iterations a row."""
+    schedule = row_engine((4, lanes * 16, 4), lanes)
+    return seconds(lambda: str(schedule.build(target="verilog")), 1)
+
+
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
     first = to_verilog()
@@ -63,6 +70,14 @@ def main() -> int:
             20,
             True,
         ),
+        Row(
+            "schedule gemm 32³: customize and five primitives",
+            seconds(lambda: row_engine((32, 32, 32), 8), 5) * 1e3,
+            "ms",
+            "limit",
+            100,
+            True,
+        ),
         Row("gemm 60×70×80 to Verilog, first", first, "s", "limit", 2, True),
         Row(
             "gemm 60×70×80 to Verilog, again",
@@ -70,6 +85,14 @@ def main() -> int:
             "s",
             "limit",
             2,
+            True,
+        ),
+        Row(
+            "128 lanes to Verilog",
+            lanes_to_verilog(128),
+            "s",
+            "12 times that of 32 lanes",
+            12 * lanes_to_verilog(32),
             True,
         ),
     ]

@@ -1,9 +1,7 @@
-"""What `import allo` gives, how fast it comes, and how names are captured."""
+"""What `import allo` gives, what it loads, and how names are captured."""
 
-import statistics
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -29,30 +27,12 @@ def gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
     return C
 
 
-def test_customize_is_quick():
-    """Processor time, which other work on the machine does not lengthen."""
-    allo.customize(gemm)
-    times = []
-    for _ in range(15):
-        start = time.process_time()
-        allo.customize(gemm)
-        times.append(time.process_time() - start)
-    assert min(times) < 0.020, f"{statistics.median(times) * 1e3:.1f} ms"
-
-
-def test_import_is_quick_and_loads_no_mlir():
-    program = (
-        "import sys, time; t = time.perf_counter(); import allo; d = time.perf_counter() - t; "
-        "print(d, 'torch_mlir.ir' in sys.modules, 'numpy' in sys.modules)"
-    )
-    times = []
-    for _ in range(3):
-        out = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-        ).stdout.split()
-        assert out[1:] == ["False", "False"]
-        times.append(float(out[0]))
-    assert min(times) < 0.5
+def test_import_loads_neither_mlir_nor_numpy():
+    program = "import sys, allo; print('torch_mlir.ir' in sys.modules, 'numpy' in sys.modules)"
+    out = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split()
+    assert out == ["False", "False"]
 
 
 @pytest.mark.parametrize(
