@@ -29,7 +29,7 @@ class UnknownFormError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """An operation with results.
+    """An operation with a result.
 
     Attributes:
         state: byte offset of the register or memory that it names or reads, or -1.
@@ -87,6 +87,8 @@ class Graph:
 
     def add(self, op: ir.Operation, name: str) -> Node:
         """A node for an operation whose operands all have theirs."""
+        if len(op.results) != 1:
+            raise UnknownFormError
         operands = [node for value in op.operands if (node := self._of.get(value)) is not None]
         node = Node(op, name, operands)
         if name in _HAVE_OFFSETS:
@@ -95,8 +97,7 @@ class Graph:
             node.state = ir.IntegerAttr(op.attributes["offset"]).value
         elif name in (STATE_READ, MEMORY_READ):
             node.state = self._state(operands)
-        for result in op.results:
-            self._of[result] = node
+        self._of[op.results[0]] = node
         self.nodes.append(node)
         return node
 

@@ -27,7 +27,7 @@ def reset_values(graph: Graph, reset: Node, known: Mapping[Node, bool]) -> list[
     Args:
         known: conditions that hold.
     """
-    evaluated = _Evaluated(reset, known)
+    evaluated = _Evaluated(graph, reset, known)
     found = []
     for write in graph.writes:
         if not evaluated.concerns(write):
@@ -49,38 +49,30 @@ def _bits(node: Node) -> int:
 class _Evaluated:
     """Values during reset, where they are known."""
 
-    def __init__(self, reset: Node, known: Mapping[Node, bool]) -> None:
-        self._depends: dict[Node, bool] = {reset: True}
+    def __init__(self, graph: Graph, reset: Node, known: Mapping[Node, bool]) -> None:
+        self._dependent = {reset}
         self._values: dict[Node, int | None] = {node: int(v) for node, v in known.items()}
         self._values[reset] = 1
+        for node in graph.nodes:
+            if any(operand in self._dependent for operand in node.operands):
+                self._dependent.add(node)
+            if node not in self._values:
+                self._values[node] = self._compute(node)
 
     def concerns(self, write: Write) -> bool:
         """Whether a write depends on the reset."""
-        return any(self._dependent(node) for node in write.operands[1:]) or any(
-            self._dependent(node) for node, _ in write.tests
-        )
-
-    def _dependent(self, node: Node) -> bool:
-        found = self._depends.get(node)
-        if found is None:
-            found = self._depends[node] = any(self._dependent(o) for o in node.operands)
-        return found
+        nodes = (*write.operands[1:], *(node for node, _ in write.tests))
+        return any(node in self._dependent for node in nodes)
 
     def holds(self, tests: list[tuple[Node, bool]]) -> bool | None:
         """Whether conditions hold, as far as the reset alone tells."""
-        results = []
-        for test, wanted in tests:
-            value = self.value(test) if self._dependent(test) else None
-            results.append(None if value is None else bool(value) == wanted)
-        if False in results:
+        own = [(self.value(test), wanted) for test, wanted in tests if test in self._dependent]
+        if any(value is not None and bool(value) != wanted for value, wanted in own):
             return False
-        own = [r for r, (test, _) in zip(results, tests, strict=True) if self._dependent(test)]
-        return None if None in own else True
+        return None if any(value is None for value, _ in own) else True
 
     def value(self, node: Node) -> int | None:
         """A value as an unsigned number, or None."""
-        if node not in self._values:
-            self._values[node] = self._compute(node)
         return self._values[node]
 
     def _compute(self, node: Node) -> int | None:
