@@ -23,7 +23,7 @@ from ..wires import Evaluation
 from .lower import ArcModel, lower_design
 
 # Above this many lines LLVM's optimiser takes longer than most runs.
-OPTIMISE_LINES = 60_000
+OPTIMISE_LINES = 100_000
 ALIGNMENT = 64
 
 
