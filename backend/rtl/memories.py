@@ -22,36 +22,45 @@ if TYPE_CHECKING:
 Key = tuple[int, int, int]
 Scope = tuple[str, ...]
 """Bits of :class:`.activity.Activity` that are high whenever a port is used."""
-RamWrite = tuple[str, str, str, Scope]
-"""Condition, address and data of a write, and its scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class RamUse:
+    """One read or write of a RAM port.
+
+    Attributes:
+        condition: when it happens.
+        address: the word.
+        scope: bits that are high whenever it happens.
+        data: what it writes, "" for a read.
+    """
+
+    condition: str
+    address: str
+    scope: Scope
+    data: str = ""
 
 
 @dataclass(slots=True)
 class PortUsers:
-    """Users of one RAM port: (condition, address) of reads; (condition, address, data) of writes.
+    """Reads and writes of one RAM port."""
 
-    ``read_scopes`` and ``write_scopes`` are those of the users, in the same order.
-    """
-
-    reads: list[tuple[str, str]] = field(default_factory=list)
-    writes: list[tuple[str, str, str]] = field(default_factory=list)
-    read_scopes: list[Scope] = field(default_factory=list)
-    write_scopes: list[Scope] = field(default_factory=list)
-
-    def read(self, condition: str, address: str, scope: Scope) -> None:
-        """Add a read."""
-        self.reads.append((condition, address))
-        self.read_scopes.append(scope)
-
-    def write(self, condition: str, address: str, data: str, scope: Scope) -> None:
-        """Add a write."""
-        self.writes.append((condition, address, data))
-        self.write_scopes.append(scope)
+    reads: list[RamUse] = field(default_factory=list)
+    writes: list[RamUse] = field(default_factory=list)
 
     def reading(self, text: ModuleText) -> Scope:
         """Bits that are all high whenever a read goes on."""
-        shared = [b for b in self.read_scopes[0] if all(b in s for s in self.read_scopes)]
-        return (*shared, text.native_any_of(*(w for w, _ in self.reads)))
+        first, *rest = self.reads
+        shared = [b for b in first.scope if all(b in r.scope for r in rest)]
+        return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
+
+
+def _addresses(uses: list[RamUse]) -> list[tuple[str, str]]:
+    return [(u.condition, u.address) for u in uses]
+
+
+def _written(writes: list[RamUse]) -> list[tuple[str, str]]:
+    return [(w.condition, w.data) for w in writes]
 
 
 @dataclass(slots=True)
@@ -71,7 +80,7 @@ class RamPort:
     reading: Scope = ()
     enable: str = ""
     value: str = ""
-    writes: list[RamWrite] = field(default_factory=list)
+    writes: list[RamUse] = field(default_factory=list)
 
 
 class Memories:
@@ -138,7 +147,7 @@ class Memories:
         for bank, port in ((b, access.ports[b]) for b in access.banks()):
             key = (array.number, bank, port)
             when = self._bank_condition(access, bank, body, node.time, condition)
-            self._users[key].read(when, address, self._e.scope(body, node.time))
+            self._users[key].reads.append(RamUse(when, address, self._e.scope(body, node.time)))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.avail)
         for store in access.bypass:
@@ -193,7 +202,8 @@ class Memories:
                 self._writes[array.number, bank].append((when, data))
             else:
                 key = (array.number, bank, access.ports[bank])
-                self._users[key].write(when, address, data, self._e.scope(body, time))
+                use = RamUse(when, address, self._e.scope(body, time), data)
+                self._users[key].writes.append(use)
 
     def _word(self, access: Access, body: Body, time: int) -> str:
         if access.word_node is None:
@@ -323,11 +333,12 @@ class Memories:
             return text.register(text.named(f"{target.name}_{bank}_q"), value, target.width)
         key = (target.number, bank, port)
         if use.writes:
-            self._users[key].write(text.all_of(active, write), address, data, scope)
+            written = RamUse(text.all_of(active, write), address, scope, data)
+            self._users[key].writes.append(written)
         if not use.reads:
             return ""
         when = text.all_of(active, text.invert(write)) if use.writes else active
-        self._users[key].read(when, address, scope)
+        self._users[key].reads.append(RamUse(when, address, scope))
         return self._data(key)
 
     # --- storage --------------------------------------------------------------------------
@@ -351,19 +362,17 @@ class Memories:
         for (bank, port), use in sorted(uses.items()):
             stem = port_prefix(self._prefixes[array.number], bank, port)
             users = self._users[array.number, bank, port]
-            reading = [(w, a) for w, a in users.reads]
-            writing = [(w, a) for w, a, _ in users.writes]
-            everyone = reading + writing
-            address = text.choose(everyone, width) if everyone else text.const(0, width)
+            everyone = [*users.reads, *users.writes]
+            address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
-            enabled = text.any_of(*(w for w, _ in everyone))
+            enabled = text.any_of(*(u.condition for u in everyone))
             if self._e.local:
                 enabled = text.all_of(enabled, self._e.local)
             text.output(f"{stem}_en", "i1", enabled)
             if use.writes:
-                data = [(w, d) for w, _, d in users.writes]
-                text.output(f"{stem}_we", "i1", text.any_of(*(w for w, _ in data)))
-                text.output(f"{stem}_wdata", f"i{array.width}", text.choose(data, array.width))
+                text.output(f"{stem}_we", "i1", text.any_of(*(w.condition for w in users.writes)))
+                data = text.choose(_written(users.writes), array.width)
+                text.output(f"{stem}_wdata", f"i{array.width}", data)
 
     def _register_banks(self, array: Array) -> None:
         text = self._text
@@ -388,21 +397,20 @@ class Memories:
         text = self._text
         words = bank_words(array) or []
         for bank, port in sorted(uses):
-            reads = self._users[array.number, bank, port]
-            users = reads.reads
+            users = self._users[array.number, bank, port]
             address_width = bits_unsigned(array.depth - 1)
             count = 1 << address_width
             values = words[bank] + [0] * (count - len(words[bank]))
             kind = f"!hw.array<{count}xi{array.width}>"
             listed = ", ".join(f"{signed(v, array.width)} : i{array.width}" for v in values[::-1])
             table, value = text.fresh(), text.fresh()
-            address = text.choose(users, address_width)
+            address = text.choose(_addresses(users.reads), address_width)
             text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)
             text.line(
                 f"{value} = hw.array_get {table}[{address}] : {kind}, i{address_width}", array.place
             )
             held = text.named(f"{array.name}_{bank}_p{port}_q")
-            text.register(held, value, array.width, busy=reads.reading(text), place=array.place)
+            text.register(held, value, array.width, busy=users.reading(text), place=array.place)
             self._e.alias(self._data((array.number, bank, port)), held, array.width)
 
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
@@ -416,18 +424,14 @@ class Memories:
                     continue
                 key = (array.number, bank, port)
                 users = self._users[key]
-                writing = [(w, a) for w, a, _ in users.writes]
-                address = text.choose([*users.reads, *writing], width)
+                address = text.choose(_addresses([*users.reads, *users.writes]), width)
                 data = self._data(key) if users.reads else ""
                 enable = value = ""
                 if users.writes:
-                    enable = text.any_of(*(w for w, _ in writing))
-                    value = text.choose([(w, d) for w, _, d in users.writes], array.width)
+                    enable = text.any_of(*(w.condition for w in users.writes))
+                    value = text.choose(_written(users.writes), array.width)
                 reading = users.reading(text) if users.reads else ()
-                writes: list[RamWrite] = [
-                    (*w, s) for w, s in zip(users.writes, users.write_scopes, strict=True)
-                ]
-                ports.append(RamPort(address, data, reading, enable, value, writes))
+                ports.append(RamPort(address, data, reading, enable, value, users.writes))
             ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
 
 
@@ -462,10 +466,10 @@ def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) 
             array.place,
         )
         # One port for each write: none of them then computes what another one writes.
-        for condition, address, value, scope in port.writes:
-            gate = text.native_all_of(condition, text.enable, *scope)
+        for write in port.writes:
+            gate = text.native_all_of(write.condition, text.enable, *write.scope)
             text.native_line(
-                f"seq.firmem.write_port {memory}[{address}] = {value}, clock %clk "
+                f"seq.firmem.write_port {memory}[{write.address}] = {write.data}, clock %clk "
                 f"enable {gate} : {_spaced(kind)}",
                 array.place,
             )

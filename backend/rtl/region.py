@@ -18,7 +18,7 @@ from .bind import Binding, Interface, PortUse
 from .fifo import fifo_name
 from .graph import Array, Function, Stream
 from .linear import bits_unsigned
-from .memories import RamPort, RamWrite, port_prefix, ram_bank
+from .memories import RamPort, RamUse, port_prefix, ram_bank
 from .read import FunctionRecord, MemType, Op, element_width
 from .storage import array_for_local, array_for_parameter
 from .stream_ops import stream_of_attributes, stream_of_type
@@ -348,7 +348,7 @@ class RegionCompiler:
                         continue
                     address, _, write, value = self._wires[id(array), f"port {bank} {port}"]
                     data = self._wires[id(array), f"rdata {bank} {port}"]
-                    writes: list[RamWrite] = [(write, address, value, ())] if write else []
+                    writes = [RamUse(write, address, (), value)] if write else []
                     ports.append(RamPort(address, data, (), write, value, writes))
                 suffix = f"_{bank}" if array.banks > 1 else ""
                 ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
