@@ -10,11 +10,13 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from allo.dialects.integers import as_signed
+
 from .bind import Interface, PortUse
 from .graph import Access, Array, Body, Call, Node
 from .linear import bits_unsigned
 from .storage import bank_words
-from .text import ModuleText, Wiring, identifier, signed
+from .text import ModuleText, Wiring, identifier
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -402,7 +404,9 @@ class Memories:
             count = 1 << address_width
             values = words[bank] + [0] * (count - len(words[bank]))
             kind = f"!hw.array<{count}xi{array.width}>"
-            listed = ", ".join(f"{signed(v, array.width)} : i{array.width}" for v in values[::-1])
+            listed = ", ".join(
+                f"{as_signed(v, array.width)} : i{array.width}" for v in values[::-1]
+            )
             table, value = text.fresh(), text.fresh()
             address = text.choose(_addresses(users.reads), address_width)
             text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._mlir import arith, ir
+from ..integers import as_signed
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
 _INDEX_BITS = 64
@@ -58,9 +59,7 @@ def _constant_of(value: ir.Value) -> int | None:
 def _constant(like: ir.Value, number: int) -> ir.Value:
     """``number``, modulo the width, as a constant of the type of ``like``."""
     bits = _bits(like)
-    number &= (1 << bits) - 1
-    if number >> (bits - 1):
-        number -= 1 << bits
+    number = as_signed(number, bits)
     if bits <= 64:
         return arith.ConstantOp(like.type, ir.IntegerAttr.get(like.type, number)).result
     attribute = ir.Attribute.parse(f"{number} : i{bits}")
