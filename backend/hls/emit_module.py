@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
@@ -151,15 +152,6 @@ def _globals(module: ir.Module) -> dict[str, ir.Operation]:
         for op in module.body.operations
         if op.operation.name == "memref.global"
     }
-
-
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Every operation inside ``op``, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from walk(inner.operation)
 
 
 def _callees(op: ir.Operation) -> set[str]:

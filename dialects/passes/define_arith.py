@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._mlir import arith, ir
+from ..affine.loops import walk
 from ..integers import as_signed
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
@@ -23,16 +24,8 @@ _INDEX_BITS = 64
 
 def define_arith(module: ir.Module) -> None:
     """Rewrite the partial operations of ``module`` in place."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _REWRITES:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
-        for op in found:
+        for op in [op for op in walk(module.operation) if op.name in _REWRITES]:
             with ir.InsertionPoint(op), op.location:
                 replacement = _REWRITES[op.name](op)
             if replacement is not None:
