@@ -15,8 +15,9 @@ from allo.dialects.affine.loops import (
     parent_of,
     spec_of,
 )
-from allo.dialects.affine.maps import identity_map, replace_index
+from allo.dialects.affine.maps import condition_of, identity_map, replace_index
 from allo.dialects.affine.model import Statement
+from allo.dialects.rewrite import put_under_guard
 
 from .legality import model_of
 
@@ -103,17 +104,6 @@ def _merge(
     for op in body_operations(fill):
         op.move_before(first)
     replace_index(induction_variable(fill), identity_map([induction_variable(loop)]))
-    condition = ir.Operation.create(
-        "affine.if",
-        operands=list(guard.operands),
-        attributes={"condition": guard.attributes["condition"]},
-        regions=2,
-        loc=guard.location,
-        ip=inner_point(loop),
-    )
-    block = condition.regions[0].blocks.append()
-    end = ir.Operation.create("affine.yield", loc=guard.location, ip=ir.InsertionPoint(block))
-    for op in body:
-        op.move_before(end)
+    put_under_guard(body, condition_of(guard), guard.location, inner_point(loop))
     fill.erase()
     guard.erase()

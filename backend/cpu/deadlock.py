@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from allo.dialects import deadlock
-from allo.dialects.deadlock import waits_for
 from allo.dialects.diagnostics import DeadlockError
 
 from .program import Program
@@ -25,7 +24,7 @@ def deadlock_error(program: Program, records: list[ProcessRecord]) -> DeadlockEr
 
 def _describe(program: Program, records: list[ProcessRecord], record: ProcessRecord) -> str:
     stream = program.streams[record.stream]
-    waits = waits_for(record.state is State.PUTTING, stream.name)
+    waits = deadlock.waits_for(record.state is State.PUTTING, stream.name)
     return (
         f"{_name(program, records, record)} {waits} "
         f"({record.fill} of {record.depth} filled); {_other_end(program, records, record)}"
@@ -65,4 +64,4 @@ def _doing(program: Program, record: ProcessRecord) -> str:
         return "waits for the kernels of its own region"
     if record.state is State.READY:
         return "is running"
-    return waits_for(record.state is State.PUTTING, program.streams[record.stream].name)
+    return deadlock.waits_for(record.state is State.PUTTING, program.streams[record.stream].name)

@@ -1,0 +1,50 @@
+"""Putting operations in place of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ._mlir import ir
+from .affine.maps import Condition
+
+
+def replace_operation(
+    op: ir.Operation,
+    name: str,
+    operands: Sequence[ir.Value],
+    attributes: Mapping[str, ir.Attribute],
+) -> ir.Operation:
+    """Put another operation, of the same results, in the place of one and erase that."""
+    made = ir.Operation.create(
+        name,
+        results=[r.type for r in op.results],
+        operands=list(operands),
+        attributes=dict(attributes),
+        loc=op.location,
+        ip=ir.InsertionPoint(op),
+    )
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+    return made
+
+
+def put_under_guard(
+    body: Sequence[ir.Operation],
+    condition: Condition,
+    location: ir.Location,
+    ip: ir.InsertionPoint,
+) -> None:
+    """Make an ``affine.if`` and move operations into it."""
+    made = ir.Operation.create(
+        "affine.if",
+        operands=list(condition.exprs.operands),
+        attributes={"condition": condition.attribute()},
+        regions=2,
+        loc=location,
+        ip=ip,
+    )
+    block = made.regions[0].blocks.append()
+    end = ir.Operation.create("affine.yield", loc=location, ip=ir.InsertionPoint(block))
+    for op in body:
+        op.move_before(end)
