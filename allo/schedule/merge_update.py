@@ -44,7 +44,7 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
     if [op for op in inside if op not in allocations] != [loop]:
         return False
     fill = _before(guard)
-    if fill is None or not _equal_bounds(fill, loop) or not _legal(module, fill, guard, loop):
+    if fill is None or not _equal_bounds(fill, loop) or not _legal(module, fill, guard):
         return False
     _merge(fill, guard, loop, allocations)
     return True
@@ -76,7 +76,7 @@ def _equal_bounds(fill: ir.Operation, loop: ir.Operation) -> bool:
     )
 
 
-def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, loop: ir.Operation) -> bool:
+def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation) -> bool:
     model = model_of(module, [fill, guard])
 
     def merged(statement: Statement) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -108,6 +108,29 @@ def emit_module(
     )
     _classify_globals(context, functions)
     body = Writer()
+    parameters = _definitions(context, body, functions, top, options)
+    if vendor.pragmas == "intel" and not options.simulate:
+        _launcher(context, body, signatures[top], parameters)
+    kernel = _file(context, body, externals)
+    return HlsCode(
+        kernel,
+        _header(context, signatures[top], options),
+        signatures[top],
+        parameters,
+        sum(_array_bytes(op) for op in functions.values()),
+        context.simulation,
+    )
+
+
+def _definitions(
+    context: ModuleContext,
+    body: Writer,
+    functions: Mapping[str, ir.Operation],
+    top: str,
+    options: EmitOptions,
+) -> tuple[str, ...]:
+    """Define every function that is not external; the parameters of the top."""
+    signatures = context.signatures
     parameters: tuple[str, ...] = ()
     defined = {name for name, signature in signatures.items() if signature.is_external}
     for name, op in functions.items():
@@ -125,17 +148,7 @@ def emit_module(
             body.line()
         defined.add(name)
         parameters = names if name == top else parameters
-    if vendor.pragmas == "intel" and not options.simulate:
-        _launcher(context, body, signatures[top], parameters)
-    kernel = _file(context, body, externals)
-    return HlsCode(
-        kernel,
-        _header(context, signatures[top], parameters, options),
-        signatures[top],
-        parameters,
-        sum(_array_bytes(op) for op in functions.values()),
-        context.simulation,
-    )
+    return parameters
 
 
 def _functions(module: ir.Module) -> dict[str, ir.Operation]:
@@ -430,9 +443,7 @@ def _shared(context: ModuleContext) -> str:
     return out.text() if context.shared_globals else ""
 
 
-def _header(
-    context: ModuleContext, top: Signature, parameters: tuple[str, ...], options: EmitOptions
-) -> str:
+def _header(context: ModuleContext, top: Signature, options: EmitOptions) -> str:
     emitter = FunctionEmitter(context, Writer(), top)
     out = Writer()
     for line in _BANNER:

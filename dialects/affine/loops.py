@@ -5,7 +5,7 @@ The functions edit in place and keep locations: a loop made from another takes i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -188,11 +188,6 @@ def is_defined_inside(value: ir.Value, op: ir.Operation) -> bool:
     return False
 
 
-def upper_bound_minimum(spec: LoopSpec, *extra: BoundMap) -> BoundMap:
-    """The upper bound joined with further bounds: their minimum is the bound."""
-    return join_bounds(spec.upper, *extra)
-
-
 def join_bounds(*bounds: BoundMap) -> BoundMap:
     """One map with the results of all, so that a loop bound takes their min or max."""
     dims: list[ir.Value] = []
@@ -225,8 +220,3 @@ def string_attribute(op: ir.Operation | ir.OpView, name: str) -> str | None:
     """The value of a string attribute, or None."""
     attributes = op.operation.attributes
     return ir.StringAttr(attributes[name]).value if name in attributes else None
-
-
-def loop_names(loops: Sequence[ir.Operation]) -> list[str]:
-    """Loop names for messages."""
-    return [string_attribute(loop, "loop_name") or "?" for loop in loops]

@@ -242,7 +242,6 @@ def broadcast_element(value: ArrayValue, indices: Indices) -> Expr:
 
 
 def elementwise(
-    ctx: FunctionContext,
     values: Sequence[Value],
     compute: Callable[[list[Expr]], Expr],
     place: SourcePlace,

@@ -137,10 +137,6 @@ class Bits:
         """The larger as signed numbers."""
         return self._binary("maxsi", other)
 
-    def smin(self, other: Bits | int) -> Bits:
-        """The smaller as signed numbers."""
-        return self._binary("minsi", other)
-
     def is_(self, predicate: str, other: Bits | int) -> Bits:
         """One bit: the comparison ``eq``, ``slt``, ``uge`` … holds."""
         kind = ir.IntegerType.get_signless(64, self.emitter.context)
