@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Timer
 
@@ -21,7 +21,6 @@ def run_tool(
     *,
     what: str,
     timeout_s: float,
-    env: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
     log: Path | None = None,
 ) -> str:
@@ -39,7 +38,7 @@ def run_tool(
     """
     lines: list[str] = []
     try:
-        status = _follow(command, folder, timeout_s, env, progress, lines)
+        status = _follow(command, folder, timeout_s, progress, lines)
     finally:
         text = "\n".join(lines)
         if log:
@@ -62,7 +61,6 @@ def _follow(
     command: Sequence[str],
     folder: Path,
     timeout_s: float,
-    env: Mapping[str, str] | None,
     progress: Callable[[str], None] | None,
     lines: list[str],
 ) -> int | None:
@@ -75,7 +73,6 @@ def _follow(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=None if env is None else {**os.environ, **env},
         start_new_session=True,
     )
     expired = False

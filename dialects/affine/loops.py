@@ -78,8 +78,8 @@ def terminator(block: ir.Block) -> ir.Operation:
     return operations[len(operations) - 1].operation
 
 
-def build_loop(spec: LoopSpec, ip: ir.InsertionPoint, *, empty: bool = False) -> ir.Operation:
-    """An ``affine.for`` with an empty body (or with no block at all, to receive one)."""
+def build_loop(spec: LoopSpec, ip: ir.InsertionPoint) -> ir.Operation:
+    """An ``affine.for`` with an empty body."""
     index = ir.IndexType.get()
     lower, upper = spec.lower, spec.upper
     counts = [len(lower.operands), len(upper.operands), 0]
@@ -97,8 +97,6 @@ def build_loop(spec: LoopSpec, ip: ir.InsertionPoint, *, empty: bool = False) ->
         loc=spec.location,
         ip=ip,
     )
-    if empty:
-        return loop
     block = loop.regions[0].blocks.append(index, arg_locs=[spec.location])
     end = ir.InsertionPoint(block)
     ir.Operation.create("affine.yield", loc=spec.location, ip=end)
@@ -112,14 +110,13 @@ def make_loop(
     location: ir.Location,
     ip: ir.InsertionPoint,
     *,
-    step: int = 1,
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Operation:
     """A named ``affine.for`` with an empty body."""
     low = constant_map(lower) if isinstance(lower, int) else lower
     high = constant_map(upper) if isinstance(upper, int) else upper
     named = {"loop_name": ir.StringAttr.get(name), **(attributes or {})}
-    return build_loop(LoopSpec(low, high, step, named, location), ip)
+    return build_loop(LoopSpec(low, high, 1, named, location), ip)
 
 
 def inner_point(loop: ir.Operation | ir.OpView) -> ir.InsertionPoint:
