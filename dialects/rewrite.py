@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ._mlir import ir
-from .affine.maps import Condition
 
 
 def replace_operation(
@@ -27,24 +26,3 @@ def replace_operation(
         old.replace_all_uses_with(new)
     op.erase()
     return made
-
-
-def put_under_guard(
-    body: Sequence[ir.Operation],
-    condition: Condition,
-    location: ir.Location,
-    ip: ir.InsertionPoint,
-) -> None:
-    """Make an ``affine.if`` and move operations into it."""
-    made = ir.Operation.create(
-        "affine.if",
-        operands=list(condition.exprs.operands),
-        attributes={"condition": condition.attribute()},
-        regions=2,
-        loc=location,
-        ip=ip,
-    )
-    block = made.regions[0].blocks.append()
-    end = ir.Operation.create("affine.yield", loc=location, ip=ir.InsertionPoint(block))
-    for op in body:
-        op.move_before(end)

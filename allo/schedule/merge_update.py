@@ -15,9 +15,8 @@ from allo.dialects.affine.loops import (
     parent_of,
     spec_of,
 )
-from allo.dialects.affine.maps import condition_of, identity_map, replace_index
+from allo.dialects.affine.maps import identity_map, replace_index
 from allo.dialects.affine.model import Statement
-from allo.dialects.rewrite import put_under_guard
 
 from .legality import model_of
 
@@ -44,7 +43,7 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
     if [op for op in inside if op not in allocations] != [loop]:
         return False
     fill = _before(guard)
-    if fill is None or not _equal_bounds(fill, loop) or not _legal(module, fill, guard):
+    if fill is None or not _equal_bounds(fill, loop) or not _legal(module, fill, guard, loop):
         return False
     _merge(fill, guard, loop, allocations)
     return True
@@ -76,7 +75,7 @@ def _equal_bounds(fill: ir.Operation, loop: ir.Operation) -> bool:
     )
 
 
-def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation) -> bool:
+def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, loop: ir.Operation) -> bool:
     model = model_of(module, [fill, guard])
 
     def merged(statement: Statement) -> list[str]:
@@ -104,6 +103,17 @@ def _merge(
     for op in body_operations(fill):
         op.move_before(first)
     replace_index(induction_variable(fill), identity_map([induction_variable(loop)]))
-    put_under_guard(body, condition_of(guard), guard.location, inner_point(loop))
+    condition = ir.Operation.create(
+        "affine.if",
+        operands=list(guard.operands),
+        attributes={"condition": guard.attributes["condition"]},
+        regions=2,
+        loc=guard.location,
+        ip=inner_point(loop),
+    )
+    block = condition.regions[0].blocks.append()
+    end = ir.Operation.create("affine.yield", loc=guard.location, ip=ir.InsertionPoint(block))
+    for op in body:
+        op.move_before(end)
     fill.erase()
     guard.erase()

@@ -25,7 +25,6 @@ from allo.dialects.affine.ranges import value_range
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.effects import EffectAnalysis
 from allo.dialects.locations import place_of
-from allo.dialects.rewrite import put_under_guard
 
 from .buffers import (
     Part,
@@ -342,5 +341,16 @@ def _guarded_body(
 ) -> None:
     new_iv = induction_variable(outer)
     condition = Condition(linear_map([(new_iv, 1)], -first), (False,))
-    put_under_guard(body_operations(old), condition, old.location, inner_point(outer))
+    guard = ir.Operation.create(
+        "affine.if",
+        operands=list(condition.exprs.operands),
+        attributes={"condition": condition.attribute()},
+        regions=2,
+        loc=old.location,
+        ip=inner_point(outer),
+    )
+    block = guard.regions[0].blocks.append()
+    end = ir.Operation.create("affine.yield", loc=old.location, ip=ir.InsertionPoint(block))
+    for op in body_operations(old):
+        op.move_before(end)
     replace_index(iv, linear_map([(new_iv, 1)], -fill))

@@ -30,7 +30,6 @@ from ..affine.maps import BoundMap, Condition, condition_of, constant_map, repla
 from ..affine.ranges import value_range
 from ..diagnostics import SourcePlace
 from ..locations import place_of
-from ..rewrite import put_under_guard
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +152,21 @@ def _offset(lower: BoundMap, offset: int) -> BoundMap:
 
 def _place_body(copy: ir.Operation, index: BoundMap, spec: LoopSpec, *, guarded: bool) -> None:
     """Put a copied loop's body in its place, under a guard where it may not run."""
+    target = ir.InsertionPoint(copy)
     if guarded:
-        condition, ip = _below(index, spec.upper), ir.InsertionPoint(copy)
-        put_under_guard(body_operations(copy), condition, spec.location, ip)
+        condition = _below(index, spec.upper)
+        guard = ir.Operation.create(
+            "affine.if",
+            operands=list(condition.exprs.operands),
+            attributes={"condition": condition.attribute()},
+            regions=2,
+            loc=spec.location,
+            ip=target,
+        )
+        block = guard.regions[0].blocks.append()
+        end = ir.Operation.create("affine.yield", loc=spec.location, ip=ir.InsertionPoint(block))
+        for op in body_operations(copy):
+            op.move_before(end)
     else:
         for op in body_operations(copy):
             op.move_before(copy)
