@@ -77,7 +77,7 @@ def _compose_one(s: Schedule, inner: Schedule, id: str | None) -> None:
     target = _target_name(s, inner, id)
     function = find_function(s.module, target)
     _check_signature(inner, function, target)
-    _own_state(s, function, id)
+    _own_state(s, inner, function, target, id)
     for name, args, kwargs in inner.primitive_sequences:
         run: Callable[..., Any] = inspect.unwrap(getattr(type(s), name))
         new_args, new_kwargs = retarget(run, name, args, kwargs, inner.top_func_name, target)
@@ -183,7 +183,9 @@ def _moved(value: Any, primitive_name: str, parameter: str, old: str, new: str) 
     return value
 
 
-def _own_state(s: Schedule, function: ir.Operation, id: str | None) -> None:
+def _own_state(
+    s: Schedule, inner: Schedule, function: ir.Operation, target: str, id: str | None
+) -> None:
     """Give a composed instance state of its own."""
     suffix = id if id is not None else f"inst{_composed_before(s)}"
     globals_ = {

@@ -24,6 +24,7 @@ from .graph import (
     While,
 )
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .prune import regions_of
 from .timing_model import TimingModel
 
 MAX_II = 4096
@@ -295,3 +296,8 @@ def leaf_trips(leaf: Leaf) -> int | None:
             return None
         trips *= level.trips
     return trips
+
+
+def all_leaves(function: Function) -> list[Leaf]:
+    """Every leaf of a function, in program order."""
+    return [r for r in regions_of(function.root) if isinstance(r, Leaf)]
