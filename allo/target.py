@@ -7,7 +7,6 @@ package adds one with the entry point group ``allo.targets``, or with
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.metadata
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from allo.dialects.diagnostics import UnsupportedTargetError
+from allo.dialects.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +122,7 @@ def _from_entry_point(name: str) -> Builder | None:
 
 def _unknown(name: str) -> UnsupportedTargetError:
     names = target_names()
-    near = difflib.get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name, names)
     return UnsupportedTargetError(
         f"Target {name} is not supported.", help=f"{hint}known targets: {', '.join(names)}."
     )

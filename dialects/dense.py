@@ -8,6 +8,7 @@ import re
 import numpy as np
 
 from ._mlir import ir
+from .integers import as_signed
 
 
 def dense_values(attribute: ir.Attribute, element: ir.Type, count: int) -> list[int | float]:
@@ -33,7 +34,7 @@ def _odd_width(attribute: ir.Attribute, width: int, count: int) -> list[int | fl
         size = -(-width // 8)
         raw = bytes.fromhex(body[3:-1])
         words = [raw[k : k + size] for k in range(0, len(raw), size)]
-        values: list[int | float] = [_signed(int.from_bytes(w, "little"), width) for w in words]
+        values: list[int | float] = [as_signed(int.from_bytes(w, "little"), width) for w in words]
     else:
         values = [*_flatten(ast.literal_eval(body))]
     return list(values) * count if len(values) == 1 else list(values)
@@ -59,8 +60,3 @@ def _flatten(value) -> list[int]:
     if not isinstance(value, list):
         return [int(value)]
     return [leaf for part in value for leaf in _flatten(part)]
-
-
-def _signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> (bits - 1) else value

@@ -78,17 +78,22 @@ def render_table(report: DesignReport) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n") + "\n"
 
 
+def _table(subject: str, figures: tuple[str, ...], last: str) -> Table:
+    table = Table(box=box.SIMPLE)
+    table.add_column(subject)
+    table.add_column("line")
+    for label in figures:
+        table.add_column(label, justify="right")
+    table.add_column(last, overflow="fold")
+    return table
+
+
 def _print_function(console: Console, function: FunctionReport) -> None:
     place = f" ({short_place(function.place)})" if function.place else ""
     head = f"{function.name}{place}: {count_text(function.cycles)} cycles"
     console.print(head)
     if function.loops:
-        table = Table(box=box.SIMPLE)
-        table.add_column("loop")
-        table.add_column("line")
-        for label in ("trips", "II", "depth", "cycles"):
-            table.add_column(label, justify="right")
-        table.add_column("limited by", overflow="fold")
+        table = _table("loop", ("trips", "II", "depth", "cycles"), "limited by")
         for level, loop in walk_loops(function.loops):
             table.add_row(
                 "  " * level + loop.name,
@@ -101,12 +106,7 @@ def _print_function(console: Console, function: FunctionReport) -> None:
             )
         console.print(table)
     if function.memories:
-        table = Table(box=box.SIMPLE)
-        table.add_column("memory")
-        table.add_column("line")
-        for label in ("banks", "words", "bits", "ports"):
-            table.add_column(label, justify="right")
-        table.add_column("storage")
+        table = _table("memory", ("banks", "words", "bits", "ports"), "storage")
         for memory in function.memories:
             counts = (memory.banks, memory.words, memory.width, memory.ports)
             place = short_place(memory.place)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .diagnostics import DTypeError
+from .integers import as_signed
 from .types import AlloType, Fixed, Float, Index, Int, Struct, UFixed, UInt
 
 _NATIVE_BITS = (8, 16, 32, 64)
@@ -134,9 +135,8 @@ def to_python(cells: np.ndarray, dtype: AlloType) -> Any:
     if isinstance(dtype, Float):
         return float(cells.view(natural_dtype(dtype)))
     bits = 64 if isinstance(dtype, Index) else dtype.bits
-    value = _int_of(cells) & ((1 << bits) - 1)
-    if is_signed(dtype):
-        value -= (value >> (bits - 1)) << bits
+    value = _int_of(cells)
+    value = as_signed(value, bits) if is_signed(dtype) else value & ((1 << bits) - 1)
     return value / (1 << dtype.fracs) if is_fixed(dtype) else value
 
 

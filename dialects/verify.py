@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ._mlir import ir
+from .affine.loops import walk
 from .diagnostics import SourcePlace, VerificationError
 from .locations import place_of
 
@@ -75,19 +76,11 @@ def _function(
     for sentence in _function_attributes(function):
         yield sentence, place_of(function)
     name = _text(function, "sym_name")
-    for operation in _inside(function):
+    for operation in walk(function):
         for sentence in _operation(operation, earlier, stage):
             yield f"In {name}: {sentence}", place_of(operation)
         if places and place_of(operation) is None:
             yield f"In {name}: {operation.name} has no source place.", None
-
-
-def _inside(operation: ir.Operation) -> Iterator[ir.Operation]:
-    for region in operation.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield op.operation
-                yield from _inside(op.operation)
 
 
 def _text(operation: ir.Operation, key: str) -> str:

@@ -10,7 +10,7 @@ from allo.dialects.affine.maps import bound_map
 from allo.dialects.locations import place_of
 
 from .literals import initial_values
-from .machine import FunctionCode, Handler, Machine, Step, undecidable
+from .machine import FunctionCode, Handler, Machine, Step, no_step, undecidable
 from .memory import Storage, View
 from .subscripts import known_indices, symbolic_indices
 from .terms import Value
@@ -253,14 +253,10 @@ def _kept(sizes: list[int], rank: int) -> list[bool]:
     return kept
 
 
-def _nothing(code: FunctionCode, op: ir.Operation) -> None:
-    """No effect on values."""
-
-
 HANDLERS: dict[str, Handler] = {
     "memref.alloc": _alloc,
     "memref.alloca": _alloc,
-    "memref.dealloc": _nothing,
+    "memref.dealloc": no_step,
     "memref.get_global": _get_global,
     "memref.cast": _cast,
     "memref.subview": _subview,

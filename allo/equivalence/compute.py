@@ -6,6 +6,7 @@ import math
 import struct
 
 from allo.dialects._mlir import ir
+from allo.dialects.integers import as_signed
 
 from . import integers
 from .machine import FunctionCode, Handler, Step, undecidable
@@ -146,7 +147,7 @@ def _to_float(code: FunctionCode, op: ir.Operation, label: str, slot: int, is_si
     def run(frame: list) -> None:
         a = frame[slot]
         if isinstance(a, int):
-            number = integers.signed(a, bits) if is_signed else a & ((1 << bits) - 1)
+            number = as_signed(a, bits) if is_signed else a & ((1 << bits) - 1)
             if abs(number) <= exact and (kind != "f16" or abs(number) < 65504):
                 frame[result] = make(f"const {float(number)!r}", kind)
                 return

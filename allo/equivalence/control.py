@@ -10,7 +10,7 @@ from allo.dialects.affine.maps import bound_map, condition_of
 from allo.dialects.locations import place_of
 
 from .arrays import copy_into
-from .machine import Block, Fifo, FunctionCode, Handler, Step, undecidable
+from .machine import Block, Fifo, FunctionCode, Handler, Step, no_step, undecidable
 from .memory import View
 from .subscripts import known_indices, symbolic_indices
 from .terms import Value
@@ -268,10 +268,6 @@ def _get(code: FunctionCode, op: ir.Operation) -> Step:
     return run
 
 
-def _nothing(code: FunctionCode, op: ir.Operation) -> None:
-    """Printing and assertions leave values as they are."""
-
-
 HANDLERS: dict[str, Handler] = {
     "affine.for": _affine_for,
     "scf.for": _scf_for,
@@ -286,6 +282,6 @@ HANDLERS: dict[str, Handler] = {
     "allo.put": _put,
     "allo.get": _get,
     "allo.get_block": _get,
-    "allo.print": _nothing,
-    "allo.assert": _nothing,
+    "allo.print": no_step,
+    "allo.assert": no_step,
 }

@@ -219,6 +219,10 @@ class Machine:
         return self.terms.make(f"undef {text}", kind)
 
 
+def no_step(code: FunctionCode, op: ir.Operation) -> None:
+    """The handler of an operation that leaves every value as it is."""
+
+
 def undecidable(op: ir.Operation, text: str, help: str | None = None) -> UndecidableError:
     """The error for an operation symbols cannot follow."""
     return UndecidableError(text, place_of(op), help=help)

@@ -10,7 +10,7 @@ import builtins
 import inspect
 import sys
 from collections.abc import Callable, Mapping
-from types import FrameType, FunctionType, ModuleType
+from types import FrameType, FunctionType
 from typing import Any
 
 from allo.dialects.types import AlloType, ArrayAnnotation
@@ -112,11 +112,6 @@ def _closure(fn: Callable[..., Any] | None) -> dict[str, Any]:
         except ValueError:
             continue
     return found
-
-
-def is_kernel_function(value: Any) -> bool:
-    """Whether a captured value is a Python function that can be compiled as a kernel."""
-    return isinstance(value, FunctionType) and not isinstance(value, ModuleType)
 
 
 def unwrap(fn: Callable[..., Any]) -> Callable[..., Any]:

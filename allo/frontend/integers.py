@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allo.dialects.integers import as_signed
 from allo.dialects.types import AlloType, Fixed, Index, Int, UInt, int32
 
 
@@ -27,7 +28,6 @@ def wrap(value: int, dtype: AlloType) -> int:
     """``value`` in two's complement of the width of an integer type, or of a fixed-point type's bits."""
     if isinstance(dtype, Index):
         return value
-    value &= (1 << dtype.bits) - 1
-    if isinstance(dtype, (Int, Fixed)) and value >> (dtype.bits - 1):
-        value -= 1 << dtype.bits
-    return value
+    if isinstance(dtype, (Int, Fixed)):
+        return as_signed(value, dtype.bits)
+    return value & ((1 << dtype.bits) - 1)

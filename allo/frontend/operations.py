@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 
 from allo.dialects.diagnostics import DTypeError, SourcePlace, TypeMismatchError
+from allo.dialects.integers import truncating_division
 from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float32
 
 from . import fixed
@@ -217,12 +218,6 @@ def _fold(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) ->
     if wrap(exact, dtype) != exact and both_literal:
         return Const(smallest_int(exact), place, exact, literal=True)
     return Const(dtype, place, wrap(exact, dtype), literal=both_literal)
-
-
-def truncating_division(a: int, b: int) -> int:
-    """Division toward zero, as hardware and C divide."""
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
 
 
 _EXACT: dict[str, Callable] = {

@@ -85,8 +85,9 @@ def schedule_systolic(s):
         s.pipeline(f"{product}:{loop}")
     for loop in ("i0", "k", "j1"):
         s.pipeline(f"{tile}:{loop}")
-    if top != product:
-        loops = s.get_loops()
+    packed = _function(s, "packed_product")
+    if packed:
+        loops = s.get_loops(packed)
         for band, loop in (("unpack_A", "k"), ("unpack_B", "j"), ("pack_C", "j")):
             s.pipeline(loops[band][loop])
     return s

@@ -9,6 +9,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import join_bounds
 from allo.dialects.affine.maps import BoundMap, constant_map, linear_form, simplify
 from allo.dialects.affine.ranges import value_range
+from allo.dialects.rewrite import replace_operation
 
 from .resolve import buffers_of
 
@@ -216,18 +217,7 @@ def redirect(op: ir.Operation, memref: ir.Value, bound: BoundMap, name: str) -> 
     attributes = {n: op.attributes[n] for n in op.attributes}
     attributes["map"] = ir.AffineMapAttr.get(bound.map)
     attributes["from" if is_load else "to"] = ir.StringAttr.get(name)
-    new = ir.Operation.create(
-        op.name,
-        results=[r.type for r in op.results],
-        operands=[*lead, *bound.operands],
-        attributes=attributes,
-        loc=op.location,
-        ip=ir.InsertionPoint(op),
-    )
-    for old, made in zip(op.results, new.results, strict=True):
-        old.replace_all_uses_with(made)
-    op.erase()
-    return new
+    return replace_operation(op, op.name, [*lead, *bound.operands], attributes)
 
 
 def join_maps(maps: Sequence[BoundMap]) -> BoundMap:

@@ -1,9 +1,10 @@
-"""Near misses for error messages."""
+"""Sentences that list the names a schedule knows."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from allo.dialects.near import did_you_mean
 
 
 def suggestion(name: str, known: Iterable[str], lead: str) -> str:
@@ -15,7 +16,6 @@ def suggestion(name: str, known: Iterable[str], lead: str) -> str:
     names = list(dict.fromkeys(known))
     if not names:
         return f"{lead} nothing."
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name, names, cutoff=0.5)
     shown = ", ".join(names[:24]) + (", …" if len(names) > 24 else "")
     return f"{hint}{lead} {shown}."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from allo.dialects.diagnostics import DeadlockError, SourcePlace
+from allo.dialects import deadlock
+from allo.dialects.diagnostics import DeadlockError
 
 from .program import Program
 from .runtime import ProcessRecord, State
@@ -12,26 +13,20 @@ def deadlock_error(program: Program, records: list[ProcessRecord]) -> DeadlockEr
     """One note for every blocked process: where it waits, for which FIFO, and what the other end does."""
     blocked = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
     alive = [r for r in records if r.call >= 0 and r.state is not State.FINISHED]
-    notes: list[str | tuple[str, SourcePlace]] = []
-    for record in blocked:
-        text = _describe(program, records, record)
-        place = program.sites[record.site]
-        notes.append((text, place) if place else text)
-    waiting = "1 process waits" if len(blocked) == 1 else f"{len(blocked)} processes wait"
-    return DeadlockError(
-        f"{program.top} deadlocks: {waiting} and none of the {max(len(alive), len(blocked))} "
-        "that have not finished can go on.",
+    return deadlock.deadlock_error(
+        program.top,
         program.place,
-        help=_remedy(program, blocked),
-        notes=tuple(notes),
+        [(_describe(program, records, r), program.sites[r.site]) for r in blocked],
+        max(len(alive), len(blocked)),
+        [program.streams[r.stream].name for r in blocked if r.state is State.PUTTING],
     )
 
 
 def _describe(program: Program, records: list[ProcessRecord], record: ProcessRecord) -> str:
     stream = program.streams[record.stream]
-    action = "put into" if record.state is State.PUTTING else "get from"
+    waits = deadlock.waits_for(record.state is State.PUTTING, stream.name)
     return (
-        f"{_name(program, records, record)} waits to {action} FIFO {stream.name} "
+        f"{_name(program, records, record)} {waits} "
         f"({record.fill} of {record.depth} filled); {_other_end(program, records, record)}"
     )
 
@@ -69,12 +64,4 @@ def _doing(program: Program, record: ProcessRecord) -> str:
         return "waits for the kernels of its own region"
     if record.state is State.READY:
         return "is running"
-    action = "put into" if record.state is State.PUTTING else "get from"
-    return f"waits to {action} FIFO {program.streams[record.stream].name}"
-
-
-def _remedy(program: Program, blocked: list[ProcessRecord]) -> str:
-    full = sorted({program.streams[r.stream].name for r in blocked if r.state is State.PUTTING})
-    if full:
-        return f"make {', '.join(full)} deeper, or take from it earlier."
-    return "put as many elements into each FIFO as are taken from it."
+    return deadlock.waits_for(record.state is State.PUTTING, program.streams[record.stream].name)

@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 
 from allo.dialects._mlir import affine, arith, func, ir, memref
+from allo.dialects.affine.loops import walk
 from allo.dialects.locations import place_of
 
 from .prepare import functions_of
@@ -65,14 +66,7 @@ def _buckets(module: ir.Module, top: str) -> list[list[func.FuncOp]]:
 
 def _spell_out_subscripts(function: func.FuncOp) -> None:
     """Make the constants of affine subscripts constants of the function."""
-    accesses: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("affine.load", "affine.store"):
-            accesses.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
+    accesses = [op for op in walk(function) if op.name in ("affine.load", "affine.store")]
     for op in accesses:
         subscripts = op.attributes["map"].value
         if any(_has_constant(expr) for expr in subscripts.results):
@@ -188,15 +182,12 @@ def _take_constants(instance: _Instance, varying: list[int]) -> None:
 
 
 def _redirect(module: ir.Module, kept: str, given: dict[str, list[ir.Attribute]]) -> None:
-    calls: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call" and op.attributes["callee"].value in given:
-            calls.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for function in functions_of(module):
-        function.operation.walk(visit)
+    calls = [
+        op
+        for function in functions_of(module)
+        for op in walk(function)
+        if op.name == "func.call" and op.attributes["callee"].value in given
+    ]
     for call in calls:
         name = call.attributes["callee"].value
         with ir.InsertionPoint(call), call.location:

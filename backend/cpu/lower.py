@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
-
 from allo.dialects._mlir import affine, func, ir, run_passes
 from allo.dialects.boundary import find_function
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.define_arith import define_arith
+from allo.dialects.passes.expand_math import expand_math
 
 from .float_state import guard_float_state
 from .instances import merge_instances
@@ -57,7 +55,7 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     merge_instances(module, top)
     strip_layouts(module)
     if not fast_math:
-        _expand_math(module)
+        expand_math(module)
     define_arith(module)
     lower_narrow_floats(module)
     results_to_arguments(module)
@@ -68,12 +66,6 @@ def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program 
     add_entry(module, top)
     place_locals(module)
     return dataflow[0] if dataflow else None
-
-
-def _expand_math(module: ir.Module) -> None:
-    name = "allo.dialects.passes.expand_math"
-    if importlib.util.find_spec(name) is not None:
-        importlib.import_module(name).expand_math(module)
 
 
 def add_entry(module: ir.Module, top: str) -> None:

@@ -13,6 +13,7 @@ float32 and between f16 and float32. The rest becomes float32 arithmetic and int
 from __future__ import annotations
 
 from allo.dialects._mlir import arith, ir
+from allo.dialects.affine.loops import walk
 
 _ARITH = frozenset(
     f"arith.{name}"
@@ -35,16 +36,8 @@ _EXACT_INTEGER_BITS = 24
 
 def lower_narrow_floats(module: ir.Module) -> None:
     """Rewrite bf16 operations, and conversions to bf16 and f16, in place."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if _is_ours(op):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
     with module.context, ir.Location.unknown():
-        module.operation.walk(visit)
-        for op in found:
+        for op in [op for op in walk(module.operation) if _is_ours(op)]:
             with ir.InsertionPoint(op), op.location:
                 replacement = _rewrite(op)
             op.results[0].replace_all_uses_with(replacement)

@@ -13,9 +13,10 @@ Four steps, each in place:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from allo.dialects._mlir import arith, func, ir, memref, scf
+from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.storage import cell_bytes
@@ -102,16 +103,9 @@ def _returns_arrays(function: func.FuncOp) -> bool:
 
 
 def _calls(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "func.call":
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    for function in functions_of(module):
-        function.operation.walk(visit)
-    return found
+    return [
+        op for function in functions_of(module) for op in walk(function) if op.name == "func.call"
+    ]
 
 
 def _take_results_by_reference(function: func.FuncOp) -> bool:
@@ -190,21 +184,17 @@ def expand_copies(module: ir.Module) -> None:
 
     MLIR copies bytes, as many as the elements have without the padding between them.
     """
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "memref.copy" and any(
-            _is_strided(v.type) or _is_padded(v.type.element_type) for v in op.operands
-        ):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
-        for op in found:
+        for op in [op for op in walk(module.operation) if _needs_loops(op)]:
             with ir.InsertionPoint(op), op.location:
                 _copy_elements(op.operands[0], op.operands[1], [])
             op.erase()
+
+
+def _needs_loops(op: ir.Operation) -> bool:
+    return op.name == "memref.copy" and any(
+        _is_strided(v.type) or _is_padded(v.type.element_type) for v in op.operands
+    )
 
 
 def _is_strided(mlir_type: ir.Type) -> bool:
@@ -245,7 +235,8 @@ def _place_in(function: func.FuncOp) -> None:
     block = function.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
     budget = STACK_BYTES_PER_FUNCTION
-    for alloc in list(_allocations(function)):
+    allocations = [op for op in walk(function) if op.name in ("memref.alloc", "memref.alloca")]
+    for alloc in allocations:
         if len(alloc.operands):
             if alloc.name == "memref.alloc":
                 _free_at_end_of_block(alloc)
@@ -262,18 +253,6 @@ def _place_in(function: func.FuncOp) -> None:
                     memref.DeallocOp(new)
         alloc.results[0].replace_all_uses_with(new)
         alloc.erase()
-
-
-def _allocations(function: func.FuncOp) -> Iterator[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("memref.alloc", "memref.alloca"):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    function.operation.walk(visit)
-    return iter(found)
 
 
 def _free_at_end_of_block(alloc: ir.Operation) -> None:

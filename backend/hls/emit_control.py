@@ -229,7 +229,7 @@ def _argument(
             return e.fixed_point(bound, param.ctype, place_of(op))
         return e.text(bound, param.ctype)
     if bound.flat and len(bound.shape) > 1 and not e.context.is_flat(op):
-        raise _flat_argument(e, op, bound)
+        raise _flat_argument(op, bound)
     pointer = bound.pointer()
     if pointer is None:
         bound = _gathered(e, op, bound, access, copies)
@@ -257,7 +257,7 @@ def _gathered(
     return local
 
 
-def _flat_argument(e: FunctionEmitter, op: ir.Operation, buffer: Buffer) -> UnsupportedOpError:
+def _flat_argument(op: ir.Operation, buffer: Buffer) -> UnsupportedOpError:
     return UnsupportedOpError(
         f"Failed to emit HLS code: the array {buffer.name} of {len(buffer.shape)} dimensions is a "
         "flat pointer in the top function and cannot be passed to another function.",

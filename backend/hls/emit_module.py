@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
@@ -107,6 +108,29 @@ def emit_module(
     )
     _classify_globals(context, functions)
     body = Writer()
+    parameters = _definitions(context, body, functions, top, options)
+    if vendor.pragmas == "intel" and not options.simulate:
+        _launcher(context, body, signatures[top], parameters)
+    kernel = _file(context, body, externals)
+    return HlsCode(
+        kernel,
+        _header(context, signatures[top], options),
+        signatures[top],
+        parameters,
+        sum(_array_bytes(op) for op in functions.values()),
+        context.simulation,
+    )
+
+
+def _definitions(
+    context: ModuleContext,
+    body: Writer,
+    functions: Mapping[str, ir.Operation],
+    top: str,
+    options: EmitOptions,
+) -> tuple[str, ...]:
+    """Define every function that is not external; the parameters of the top."""
+    signatures = context.signatures
     parameters: tuple[str, ...] = ()
     defined = {name for name, signature in signatures.items() if signature.is_external}
     for name, op in functions.items():
@@ -124,17 +148,7 @@ def emit_module(
             body.line()
         defined.add(name)
         parameters = names if name == top else parameters
-    if vendor.pragmas == "intel" and not options.simulate:
-        _launcher(context, body, signatures[top], parameters)
-    kernel = _file(context, body, externals)
-    return HlsCode(
-        kernel,
-        _header(context, signatures[top], parameters, options),
-        signatures[top],
-        parameters,
-        sum(_array_bytes(op) for op in functions.values()),
-        context.simulation,
-    )
+    return parameters
 
 
 def _functions(module: ir.Module) -> dict[str, ir.Operation]:
@@ -151,15 +165,6 @@ def _globals(module: ir.Module) -> dict[str, ir.Operation]:
         for op in module.body.operations
         if op.operation.name == "memref.global"
     }
-
-
-def walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    """Every operation inside ``op``, in order."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from walk(inner.operation)
 
 
 def _callees(op: ir.Operation) -> set[str]:
@@ -438,9 +443,7 @@ def _shared(context: ModuleContext) -> str:
     return out.text() if context.shared_globals else ""
 
 
-def _header(
-    context: ModuleContext, top: Signature, parameters: tuple[str, ...], options: EmitOptions
-) -> str:
+def _header(context: ModuleContext, top: Signature, options: EmitOptions) -> str:
     emitter = FunctionEmitter(context, Writer(), top)
     out = Writer()
     for line in _BANNER:

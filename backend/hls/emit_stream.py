@@ -7,9 +7,12 @@ runs them side by side, and every put and get notes its place for reports.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
@@ -97,15 +100,22 @@ def _put_block(e: FunctionEmitter, op: ir.Operation, stream: StreamRef, block: B
     def row(outer: list[str]) -> None:
         name = e.names.fresh()
         e.out.line(f"{vector} {name};", place)
-        lane = e.names.of("lane")
-        head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
-        with e.out.block(head, place):
-            e.out.line(lane_pragma(e.vendor))
+        with _each_lane(e, stream, place) as lane:
             target, element = f"{name}[{lane}]", block.element([*outer, lane])
             e.out.line(moved(e, target, stream.ctype, element, block.ctype), place)
         e.out.line(f"{stream.name}.write({name});", place)
 
     nest(e, stream.block[:-1], row, place)
+
+
+@contextmanager
+def _each_lane(e: FunctionEmitter, stream: StreamRef, place: SourcePlace | None) -> Iterator[str]:
+    """A loop over the lanes of a word of the stream; its iterator."""
+    lane = e.names.of("lane")
+    head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
+    with e.out.block(head, place):
+        e.out.line(lane_pragma(e.vendor))
+        yield lane
 
 
 def _get(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -123,10 +133,7 @@ def _get_block(e: FunctionEmitter, op: ir.Operation) -> None:
     def row(outer: list[str]) -> None:
         name = e.names.fresh()
         e.out.line(f"{vector} {name} = {stream.name}.read();", place)
-        lane = e.names.of("lane")
-        head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
-        with e.out.block(head, place):
-            e.out.line(lane_pragma(e.vendor))
+        with _each_lane(e, stream, place) as lane:
             target, element = block.element([*outer, lane]), f"{name}[{lane}]"
             e.out.line(moved(e, target, block.ctype, element, stream.ctype), place)
 

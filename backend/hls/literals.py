@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from allo.dialects.integers import as_signed
+
 from .ctype import CType, Kind
 from .vendors import Vendor
 
@@ -17,8 +19,7 @@ _FORMATS = {16: np.float16, 32: np.float32, 64: np.float64}
 
 def wrap(value: int, bits: int, signed: bool) -> int:
     """``value`` reduced to the range of an integer type."""
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if signed and value >> (bits - 1) else value
+    return as_signed(value, bits) if signed else value & ((1 << bits) - 1)
 
 
 def integer(value: int, ctype: CType, vendor: Vendor) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Timer
 
@@ -21,7 +21,6 @@ def run_tool(
     *,
     what: str,
     timeout_s: float,
-    env: Mapping[str, str] | None = None,
     progress: Callable[[str], None] | None = None,
     log: Path | None = None,
 ) -> str:
@@ -37,6 +36,35 @@ def run_tool(
         ToolFailedError: it ended with a status other than 0, or ran past its limit;
             its last lines are in the notes.
     """
+    lines: list[str] = []
+    try:
+        status = _follow(command, folder, timeout_s, progress, lines)
+    finally:
+        text = "\n".join(lines)
+        if log:
+            log.write_text(text + "\n")
+    name = Path(command[0]).name
+    tail = tuple(lines[-_TAIL:])
+    if status is None:
+        raise ToolFailedError(
+            f"{what} by {name} ran past its time limit of {timeout_s:g} s.",
+            help="raise the limit with configs={'timeout': seconds}.",
+            notes=tail,
+        )
+    if status != 0:
+        where = f" The whole log is {log}." if log else ""
+        raise ToolFailedError(f"{what} by {name} failed with status {status}.{where}", notes=tail)
+    return text
+
+
+def _follow(
+    command: Sequence[str],
+    folder: Path,
+    timeout_s: float,
+    progress: Callable[[str], None] | None,
+    lines: list[str],
+) -> int | None:
+    """Add what a program prints to ``lines``; its status, or None where it ran past its limit."""
     process = subprocess.Popen(
         list(command),
         cwd=folder,
@@ -45,7 +73,6 @@ def run_tool(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
-        env=None if env is None else {**os.environ, **env},
         start_new_session=True,
     )
     expired = False
@@ -57,7 +84,6 @@ def run_tool(
 
     timer = Timer(timeout_s, expire)
     timer.start()
-    lines: list[str] = []
     try:
         for line in process.stdout or ():
             lines.append(line.rstrip("\n"))
@@ -71,21 +97,7 @@ def run_tool(
         timer.cancel()
         if process.stdout:
             process.stdout.close()
-        text = "\n".join(lines)
-        if log:
-            log.write_text(text + "\n")
-    name = Path(command[0]).name
-    tail = tuple(lines[-_TAIL:])
-    if expired:
-        raise ToolFailedError(
-            f"{what} by {name} ran past its time limit of {timeout_s:g} s.",
-            help="raise the limit with configs={'timeout': seconds}.",
-            notes=tail,
-        )
-    if status != 0:
-        where = f" The whole log is {log}." if log else ""
-        raise ToolFailedError(f"{what} by {name} failed with status {status}.{where}", notes=tail)
-    return text
+    return None if expired else status
 
 
 def _end(process: subprocess.Popen[str]) -> None:

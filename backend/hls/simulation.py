@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from allo.dialects._mlir import ir
+from allo.dialects.deadlock import deadlock_error, waits_for
 from allo.dialects.diagnostics import DeadlockError, SimulationError, SourcePlace
 
 
@@ -98,18 +99,16 @@ class Simulation:
     def deadlock(self, records: list[Record]) -> DeadlockError:
         """One note for every blocked process: where it waits, for which FIFO, what the other end does."""
         blocked = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
-        notes: list[str | tuple[str, SourcePlace]] = []
+        waiting = []
         for record in blocked:
-            text = self._describe(record, records)
             place = self.sites[record.site][0] if record.site >= 0 else None
-            notes.append((text, place) if place else text)
-        waiting = "1 process waits" if len(blocked) == 1 else f"{len(blocked)} processes wait"
-        return DeadlockError(
-            f"{self.top} deadlocks: {waiting} and none of the {len(records)} "
-            "that have not finished can go on.",
+            waiting.append((self._describe(record, records), place))
+        return deadlock_error(
+            self.top,
             self.place,
-            help=self._remedy(blocked),
-            notes=tuple(notes),
+            waiting,
+            len(records),
+            [self.streams[r.stream].name for r in blocked if r.state is State.PUTTING],
         )
 
     def empty_read(self, stream: int) -> SimulationError:
@@ -129,10 +128,10 @@ class Simulation:
 
     def _describe(self, record: Record, records: list[Record]) -> str:
         stream = self.streams[record.stream]
-        action = "put into" if record.state is State.PUTTING else "get from"
+        waits = waits_for(record.state is State.PUTTING, stream.name)
         fill = record.fill // stream.rows
         return (
-            f"{self._name(record, records)} waits to {action} FIFO {stream.name} "
+            f"{self._name(record, records)} {waits} "
             f"({fill} of {stream.depth} filled); {self._other_end(record, records)}"
         )
 
@@ -159,11 +158,4 @@ class Simulation:
             return "waits for the kernels of its own region"
         if record.state is State.READY:
             return "is running"
-        action = "put into" if record.state is State.PUTTING else "get from"
-        return f"waits to {action} FIFO {self.streams[record.stream].name}"
-
-    def _remedy(self, blocked: list[Record]) -> str:
-        full = sorted({self.streams[r.stream].name for r in blocked if r.state is State.PUTTING})
-        if full:
-            return f"make {', '.join(full)} deeper, or take from it earlier."
-        return "put as many elements into each FIFO as are taken from it."
+        return waits_for(record.state is State.PUTTING, self.streams[record.stream].name)

@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from allo.dialects.integers import as_signed
+
 from .graph import Body
 from .linear import bits_unsigned
-from .text import signed
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -69,8 +70,8 @@ class Activity:
             bits = bits_unsigned(last)
             left, more, full, less, following, zero, one, steps = (text.fresh() for _ in range(8))
             text.native_line(f"{zero} = hw.constant 0 : i{bits}")
-            text.native_line(f"{one} = hw.constant {signed(1, bits)} : i{bits}")
-            text.native_line(f"{steps} = hw.constant {signed(last, bits)} : i{bits}")
+            text.native_line(f"{one} = hw.constant {as_signed(1, bits)} : i{bits}")
+            text.native_line(f"{steps} = hw.constant {as_signed(last, bits)} : i{bits}")
             text.native_line(f"{more} = comb.icmp ne {left}, {zero} : i{bits}")
             text.native_line(f"{busy} = comb.or {issue}, {more} : i1")
             text.native_line(f"{less} = comb.sub {left}, {one} : i{bits}")

@@ -134,8 +134,3 @@ def _need_unit(binding: Binding, name: str, operator: Operator, count: int) -> N
 def unit_stem(module: str, number: int) -> str:
     """Port prefix of a unit that a caller holds."""
     return f"unit_{module}_{number}"
-
-
-def users_by_bank(access: Access) -> list[tuple[int, int]]:
-    """(bank, port) pairs of an access."""
-    return [(bank, access.ports[bank]) for bank in access.banks()]

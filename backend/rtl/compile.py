@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -27,11 +27,11 @@ from .fifo import fifo_module
 from .fingerprint import Fingerprints
 from .graph import Array, Call, Function, Node
 from .linear import bits_unsigned
-from .memories import port_prefix
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan import plan, region_cycles
 from .prune import prune, regions_of
+from .ram import port_prefix
 from .read import FunctionRecord, MemType, Op, Program, read_program
 from .region import RegionCompiler
 from .report import design_report, float_operations, function_report
@@ -310,19 +310,8 @@ def compile_design(
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
     program = read_program(module_text)
-    if top not in program.functions:
-        known = ", ".join(program.functions)
-        raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")
-    record = program.functions[top]
-    if not record.args and not record.result_types:
-        raise BuildError(
-            f"The top function {top} has neither arguments nor results, so its hardware would do "
-            "nothing that can be seen.",
-            record.place,
-            help="pass an array in which it leaves its result.",
-        )
-    is_region = "region" in record.attrs
-    waiting = frozenset(external if is_region else ())
+    record = _top_record(program, top)
+    waiting = frozenset(external if "region" in record.attrs else ())
     compiler = Compiler(program, device, clock_mhz, waiting)
     interface = compiler.compile(top)
     hw_text = compiler.text()
@@ -334,10 +323,7 @@ def compile_design(
         verilog=_circt.export_verilog(hw_text),
         arguments=tuple(_argument_names(function)),
         results=tuple(_result_names(function, interface)),
-        scalars_in=tuple(
-            ScalarPort(name, kind, width)
-            for (name, width), kind in zip(interface.scalars_in, function.scalar_types, strict=True)
-        ),
+        scalars_in=tuple(_scalars_in(function, interface)),
         scalars_out=tuple(_scalars_out(function, interface)),
         arrays=tuple(_arrays(function, interface, waiting)),
         report=report,
@@ -345,14 +331,35 @@ def compile_design(
         shared_units=_shared_units(compiler),
         modules={m.function.name: name for name, m in compiler.modules.items()},
         debug={name: m.debug for name, m in compiler.modules.items()},
-        streams=tuple(
-            StreamInterface(
-                prefix, stream.dtype, stream.width, "out" if stream.direction == "put" else "in"
-            )
-            for prefix, stream in interface.streams
-            if stream.direction
-        ),
+        streams=tuple(_streams(interface)),
     )
+
+
+def _top_record(program: Program, top: str) -> FunctionRecord:
+    if top not in program.functions:
+        known = ", ".join(program.functions)
+        raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")
+    record = program.functions[top]
+    if not record.args and not record.result_types:
+        raise BuildError(
+            f"The top function {top} has neither arguments nor results, so its hardware would do "
+            "nothing that can be seen.",
+            record.place,
+            help="pass an array in which it leaves its result.",
+        )
+    return record
+
+
+def _scalars_in(function: Function, interface: Interface) -> Iterator[ScalarPort]:
+    for (name, width), kind in zip(interface.scalars_in, function.scalar_types, strict=True):
+        yield ScalarPort(name, kind, width)
+
+
+def _streams(interface: Interface) -> Iterator[StreamInterface]:
+    for prefix, stream in interface.streams:
+        if stream.direction:
+            direction = "out" if stream.direction == "put" else "in"
+            yield StreamInterface(prefix, stream.dtype, stream.width, direction)
 
 
 def _argument_names(function: Function) -> list[str]:

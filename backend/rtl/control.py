@@ -163,34 +163,34 @@ class Control:
             enter = go
         else:
             enter, skipped, final = self._range_nest(leaf.levels, go, advance)
-        issue = self._issue(leaf, enter, final)
+        self._issue(leaf, enter, final)
         emitter.alias(advance, emitter.valid(body, body.ii - 1), 1)
-        last = self._last_token(body, issue, final)
+        last = self._last_token(body, final)
         return text.any_of(last, skipped) if skipped else last
 
-    def _issue(self, leaf: Leaf, enter: str, final: str) -> str:
-        """High in the first cycle of each iteration."""
+    def _issue(self, leaf: Leaf, enter: str, final: str) -> None:
+        """Start the body in the first cycle of each iteration."""
         text, body = self._text, leaf.body
         more = text.invert(final)
         if any(node.stream is not None for node in body.nodes) and body.overlaps:
-            return self._gated_issue(leaf, enter, more)
+            self._gated_issue(leaf, enter, more)
+            return
         if all(level.trips == 1 for level in leaf.levels):
             self._start(body, enter, leaf)
-            return enter
+            return
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
         self._start(body, issue, leaf)
         if body.ii == 1:
             self._e.alias(issue, text.any_of(enter, active), 1)
             self._register(active, more, 1, enable=issue, reset=0, place=leaf.place)
-            return issue
+            return
         step = self._e.valid(body, body.ii - 1)
         self._register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
         self._e.alias(issue, text.any_of(enter, active), 1)
-        return issue
 
-    def _gated_issue(self, leaf: Leaf, enter: str, more: str) -> str:
-        """Issue of iterations that wait for streams."""
+    def _gated_issue(self, leaf: Leaf, enter: str, more: str) -> None:
+        """Start iterations that wait for streams."""
         text, body = self._text, leaf.body
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
@@ -204,7 +204,6 @@ class Control:
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
         self._register(active, following, 1, reset=0, place=leaf.place)
-        return issue
 
     def _phase_zero(self, body: Body, enter: str) -> str:
         """High every ``ii`` cycles since the loop began: ports and units are reserved by phase."""
@@ -218,7 +217,7 @@ class Control:
         self._register(phase, following, width, reset=0)
         return text.compare("eq", now, text.const(0, width), width)
 
-    def _last_token(self, body: Body, issue: str, final: str) -> str:
+    def _last_token(self, body: Body, final: str) -> str:
         """High in the last cycle of the last iteration."""
         text = self._text
         if body.depth <= body.ii:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from math import gcd
 
-from .graph import Access, Array, Body, Edge, Level, Node
+from .graph import Access, Body, Edge, Level, Node
 from .linear import Lin, common_factor, subtract
 
 UNBOUNDED = 1 << 40
@@ -244,8 +244,3 @@ def _apart(x: Lin, y: Lin) -> bool:
         return True
     step = gcd(common_factor(x), common_factor(y))
     return bool(step) and (x.const - y.const) % step != 0
-
-
-def users_of(array: Array, body: Body) -> list[Node]:
-    """Accesses of an array in a body, in program order."""
-    return [n for n in body.nodes if n.access is not None and n.access.array is array]

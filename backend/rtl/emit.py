@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .activity import Activity
 from .bind import Binding, Interface, unit_stem
 from .control import Control
-from .graph import Array, Body, Function, Node
+from .graph import Body, Function, Node
 from .memories import Memories
 from .operators.spec import Operator
 from .prune import bodies_of
@@ -378,8 +378,3 @@ class Emitter:
         busy = text.native_any_of(*self._unit_users[key])
         always = text.enable or text.const(1, 1)
         text.styled(instance(always), instance(text.native_all_of(text.enable, busy)))
-
-
-def arrays_of(function: Function) -> list[Array]:
-    """Arrays that need storage or ports."""
-    return [a for a in function.arrays if a.loaded or a.stored]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from allo.dialects.integers import PREDICATES
+
 from .operators.spec import Operator, Resources
 
-COMPARISONS = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 Emit = Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]]
 
 
@@ -52,7 +53,7 @@ def gate(kind: str, width: int = 1) -> Operator:
 @cache
 def compare(predicate: int, width: int) -> Operator:
     """An integer comparison by MLIR's predicate number."""
-    kind = COMPARISONS[predicate]
+    kind = PREDICATES[predicate]
     return Operator(
         f"cmp_{kind}_i{width}",
         0,

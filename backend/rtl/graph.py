@@ -201,7 +201,6 @@ class Body:
     ii: int = 1
     depth: int = 1
     overlaps: bool = False
-    streaming: bool = False
     unique: dict[Any, Any] = field(default_factory=dict)
     known: Any = None
 

@@ -10,68 +10,41 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from allo.dialects.integers import as_signed
+
 from .bind import Interface, PortUse
 from .graph import Access, Array, Body, Call, Node
 from .linear import bits_unsigned
+from .ram import RamPort, RamUse, Scope, port_prefix, ram_bank
 from .storage import bank_words
-from .text import ModuleText, Wiring, identifier, signed
+from .text import ModuleText, Wiring, identifier
 
 if TYPE_CHECKING:
     from .emit import Emitter
 
 Key = tuple[int, int, int]
-Scope = tuple[str, ...]
-"""Bits of :class:`.activity.Activity` that are high whenever a port is used."""
-RamWrite = tuple[str, str, str, Scope]
-"""Condition, address and data of a write, and its scope."""
 
 
 @dataclass(slots=True)
 class PortUsers:
-    """Users of one RAM port: (condition, address) of reads; (condition, address, data) of writes.
+    """Reads and writes of one RAM port."""
 
-    ``read_scopes`` and ``write_scopes`` are those of the users, in the same order.
-    """
-
-    reads: list[tuple[str, str]] = field(default_factory=list)
-    writes: list[tuple[str, str, str]] = field(default_factory=list)
-    read_scopes: list[Scope] = field(default_factory=list)
-    write_scopes: list[Scope] = field(default_factory=list)
-
-    def read(self, condition: str, address: str, scope: Scope) -> None:
-        """Add a read."""
-        self.reads.append((condition, address))
-        self.read_scopes.append(scope)
-
-    def write(self, condition: str, address: str, data: str, scope: Scope) -> None:
-        """Add a write."""
-        self.writes.append((condition, address, data))
-        self.write_scopes.append(scope)
+    reads: list[RamUse] = field(default_factory=list)
+    writes: list[RamUse] = field(default_factory=list)
 
     def reading(self, text: ModuleText) -> Scope:
         """Bits that are all high whenever a read goes on."""
-        shared = [b for b in self.read_scopes[0] if all(b in s for s in self.read_scopes)]
-        return (*shared, text.native_any_of(*(w for w, _ in self.reads)))
+        first, *rest = self.reads
+        shared = [b for b in first.scope if all(b in r.scope for r in rest)]
+        return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
 
 
-@dataclass(slots=True)
-class RamPort:
-    """One port of a bank.
+def _addresses(uses: list[RamUse]) -> list[tuple[str, str]]:
+    return [(u.condition, u.address) for u in uses]
 
-    Attributes:
-        address: of whatever user there is.
-        data: name that the read data gets, or "".
-        reading: bits that are all high whenever a read goes on.
-        enable, value: write enable and data, or "".
-        writes: every write by itself.
-    """
 
-    address: str
-    data: str = ""
-    reading: Scope = ()
-    enable: str = ""
-    value: str = ""
-    writes: list[RamWrite] = field(default_factory=list)
+def _written(writes: list[RamUse]) -> list[tuple[str, str]]:
+    return [(w.condition, w.data) for w in writes]
 
 
 class Memories:
@@ -138,7 +111,7 @@ class Memories:
         for bank, port in ((b, access.ports[b]) for b in access.banks()):
             key = (array.number, bank, port)
             when = self._bank_condition(access, bank, body, node.time, condition)
-            self._users[key].read(when, address, self._e.scope(body, node.time))
+            self._users[key].reads.append(RamUse(when, address, self._e.scope(body, node.time)))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.avail)
         for store in access.bypass:
@@ -193,7 +166,8 @@ class Memories:
                 self._writes[array.number, bank].append((when, data))
             else:
                 key = (array.number, bank, access.ports[bank])
-                self._users[key].write(when, address, data, self._e.scope(body, time))
+                use = RamUse(when, address, self._e.scope(body, time), data)
+                self._users[key].writes.append(use)
 
     def _word(self, access: Access, body: Body, time: int) -> str:
         if access.word_node is None:
@@ -323,11 +297,12 @@ class Memories:
             return text.register(text.named(f"{target.name}_{bank}_q"), value, target.width)
         key = (target.number, bank, port)
         if use.writes:
-            self._users[key].write(text.all_of(active, write), address, data, scope)
+            written = RamUse(text.all_of(active, write), address, scope, data)
+            self._users[key].writes.append(written)
         if not use.reads:
             return ""
         when = text.all_of(active, text.invert(write)) if use.writes else active
-        self._users[key].read(when, address, scope)
+        self._users[key].reads.append(RamUse(when, address, scope))
         return self._data(key)
 
     # --- storage --------------------------------------------------------------------------
@@ -351,19 +326,17 @@ class Memories:
         for (bank, port), use in sorted(uses.items()):
             stem = port_prefix(self._prefixes[array.number], bank, port)
             users = self._users[array.number, bank, port]
-            reading = [(w, a) for w, a in users.reads]
-            writing = [(w, a) for w, a, _ in users.writes]
-            everyone = reading + writing
-            address = text.choose(everyone, width) if everyone else text.const(0, width)
+            everyone = [*users.reads, *users.writes]
+            address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
-            enabled = text.any_of(*(w for w, _ in everyone))
+            enabled = text.any_of(*(u.condition for u in everyone))
             if self._e.local:
                 enabled = text.all_of(enabled, self._e.local)
             text.output(f"{stem}_en", "i1", enabled)
             if use.writes:
-                data = [(w, d) for w, _, d in users.writes]
-                text.output(f"{stem}_we", "i1", text.any_of(*(w for w, _ in data)))
-                text.output(f"{stem}_wdata", f"i{array.width}", text.choose(data, array.width))
+                text.output(f"{stem}_we", "i1", text.any_of(*(w.condition for w in users.writes)))
+                data = text.choose(_written(users.writes), array.width)
+                text.output(f"{stem}_wdata", f"i{array.width}", data)
 
     def _register_banks(self, array: Array) -> None:
         text = self._text
@@ -388,21 +361,22 @@ class Memories:
         text = self._text
         words = bank_words(array) or []
         for bank, port in sorted(uses):
-            reads = self._users[array.number, bank, port]
-            users = reads.reads
+            users = self._users[array.number, bank, port]
             address_width = bits_unsigned(array.depth - 1)
             count = 1 << address_width
             values = words[bank] + [0] * (count - len(words[bank]))
             kind = f"!hw.array<{count}xi{array.width}>"
-            listed = ", ".join(f"{signed(v, array.width)} : i{array.width}" for v in values[::-1])
+            listed = ", ".join(
+                f"{as_signed(v, array.width)} : i{array.width}" for v in values[::-1]
+            )
             table, value = text.fresh(), text.fresh()
-            address = text.choose(users, address_width)
+            address = text.choose(_addresses(users.reads), address_width)
             text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)
             text.line(
                 f"{value} = hw.array_get {table}[{address}] : {kind}, i{address_width}", array.place
             )
             held = text.named(f"{array.name}_{bank}_p{port}_q")
-            text.register(held, value, array.width, busy=reads.reading(text), place=array.place)
+            text.register(held, value, array.width, busy=users.reading(text), place=array.place)
             self._e.alias(self._data((array.number, bank, port)), held, array.width)
 
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
@@ -416,66 +390,12 @@ class Memories:
                     continue
                 key = (array.number, bank, port)
                 users = self._users[key]
-                writing = [(w, a) for w, a, _ in users.writes]
-                address = text.choose([*users.reads, *writing], width)
+                address = text.choose(_addresses([*users.reads, *users.writes]), width)
                 data = self._data(key) if users.reads else ""
                 enable = value = ""
                 if users.writes:
-                    enable = text.any_of(*(w for w, _ in writing))
-                    value = text.choose([(w, d) for w, _, d in users.writes], array.width)
+                    enable = text.any_of(*(w.condition for w in users.writes))
+                    value = text.choose(_written(users.writes), array.width)
                 reading = users.reading(text) if users.reads else ()
-                writes: list[RamWrite] = [
-                    (*w, s) for w, s in zip(users.writes, users.write_scopes, strict=True)
-                ]
-                ports.append(RamPort(address, data, reading, enable, value, writes))
+                ports.append(RamPort(address, data, reading, enable, value, users.writes))
             ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
-
-
-def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) -> None:
-    """One bank: a memory whose read data is registered, which infers block RAM."""
-    kind = f"<{array.depth}xi{array.width}>"
-    text.styled(
-        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
-        f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
-        array.place,
-    )
-    always = text.const(1, 1)
-    for number, port in enumerate(ports):
-        if port.data:
-            word = text.fresh()
-            text.styled(
-                f"{word} = seq.read {memory}[{port.address}] rden {always} "
-                f"{{ latency = 0}} : !seq.hlmem{kind}",
-                f"{word} = seq.firmem.read_port {memory}[{port.address}], clock %clk "
-                f"enable {always} : {_spaced(kind)}",
-                array.place,
-            )
-            held = text.named(f"{memory[1:]}_p{number}_q")
-            text.register(held, word, array.width, busy=port.reading, place=array.place)
-            text.line(f"{port.data} = comb.or {held} : i{array.width}")
-        if not port.enable:
-            continue
-        enable = text.all_of(port.enable, text.enable) if text.enable else port.enable
-        text.rtl_line(
-            f"seq.write {memory}[{port.address}] {port.value} wren {enable} "
-            f"{{ latency = 1}} : !seq.hlmem{kind}",
-            array.place,
-        )
-        # One port for each write: none of them then computes what another one writes.
-        for condition, address, value, scope in port.writes:
-            gate = text.native_all_of(condition, text.enable, *scope)
-            text.native_line(
-                f"seq.firmem.write_port {memory}[{address}] = {value}, clock %clk "
-                f"enable {gate} : {_spaced(kind)}",
-                array.place,
-            )
-
-
-def _spaced(kind: str) -> str:
-    """``<16xi32>`` as firmem writes it: ``<16 x 32>``."""
-    return kind.replace("xi", " x ")
-
-
-def port_prefix(prefix: str, bank: int, port: int) -> str:
-    """The stem of a RAM port's signals."""
-    return f"{prefix}_{bank}_p{port}"

@@ -116,12 +116,10 @@ def _mark_crossing(function: Function, static: Body) -> None:
             continue
         for node in outside_uses(region):
             use(node, None)
-    for region in regions_of(function.root):
-        if isinstance(region, Leaf):
-            for level in region.levels:
-                for bound in (level.lower, level.upper):
-                    if bound is not None:
-                        use(bound, None)
+    levels = [level for r in regions_of(function.root) if isinstance(r, Leaf) for level in r.levels]
+    for bound in (bound for level in levels for bound in (level.lower, level.upper)):
+        if bound is not None:
+            use(bound, None)
     for node in function.returned:
         if isinstance(node, Node):
             use(node, None)

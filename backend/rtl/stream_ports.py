@@ -59,14 +59,14 @@ def operations_of(body: Body) -> dict[int, list[Node]]:
     return found
 
 
-def is_direct(body: Body, nodes: list[Node]) -> bool:
+def is_direct(nodes: list[Node]) -> bool:
     """Whether overlapping iterations need no buffer: one operation, in the issuing cycle."""
     return len(nodes) == 1 and nodes[0].time == 0
 
 
 def buffer_words(body: Body, nodes: list[Node]) -> int:
     """Words an elastic buffer needs so that iterations can be issued without a gap."""
-    if not body.overlaps or is_direct(body, nodes):
+    if not body.overlaps or is_direct(nodes):
         return 0
     latest = max(node.time for node in nodes)
     return len(nodes) * (latest // body.ii + 2)
@@ -212,7 +212,7 @@ class StreamPorts:
         conditions = []
         for number, nodes in operations_of(body).items():
             channel = self._channels[number]
-            if is_direct(body, nodes):
+            if is_direct(nodes):
                 conditions.append(self._direct_gate(body, channel, nodes[0]))
             else:
                 conditions.append(self._buffered_gate(channel, len(nodes)))
@@ -239,7 +239,7 @@ class StreamPorts:
         text = self._text
         for number, nodes in operations_of(body).items():
             channel = self._channels[number]
-            direct = is_direct(body, nodes)
+            direct = is_direct(nodes)
             if not direct:
                 issue = self._advancing(self._e.valid(body, 0))
                 channel.taken.append((issue, len(nodes)))

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.integers import as_signed
 
 KEYWORDS = frozenset(
     """alias always and assert assign assume automatic before begin bind bit break buf byte case
@@ -156,7 +157,7 @@ class ModuleText:
             if width == 1:
                 self.line(f"{name} = hw.constant {'true' if value else 'false'}")
             else:
-                self.line(f"{name} = hw.constant {signed(value, width)} : i{width}")
+                self.line(f"{name} = hw.constant {as_signed(value, width)} : i{width}")
             self._constants[key] = name
         return self._constants[key]
 
@@ -319,7 +320,3 @@ def _register(name: str, following: str, gate: str, tail: str, width: int) -> st
     if gate:
         return f"{name} = seq.compreg.ce {following}, %clk, {gate}{tail} : i{width}"
     return f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
-
-
-def signed(value: int, width: int) -> int:
-    return value - (1 << width) if value >> (width - 1) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from dataclasses import fields
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import read_signature
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.near import did_you_mean
 from allo.target import BuildRequest
 
 from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
@@ -70,8 +70,7 @@ def build(request: BuildRequest) -> RTLModule:
 def _check_options(target: str, options: dict[str, Any], known: list[str]) -> None:
     for name in options:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(name, known)
             raise BuildError(
                 f"Target {target} has no option {name!r}.",
                 help=f"{hint}its options: {', '.join(sorted(known))}.",

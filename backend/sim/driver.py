@@ -138,11 +138,7 @@ class DriverEmitter:
         f.branch_if(done, "capture", "edge")
 
         f.block("capture")
-        for scalar in self._design.scalars_out:
-            bits = cell_bits(scalar.dtype)
-            signed = is_sign_extended(scalar.dtype)
-            value = f.resize(w.get(scalar.name), scalar.width, bits, signed=signed)
-            f.store(value, w.field(f"scalar {scalar.name}"), bits)
+        self._capture_scalars(w)
         f.branch("edge")
 
         f.block("edge")
@@ -170,13 +166,26 @@ class DriverEmitter:
         f.branch("report", [(f.select(faulty, fault, late, 64), "i64")])
 
         f.block("report", [("%fault", "i64")])
-        wrong = f.compare("ne", "%fault", zero, 64)
-        status = f.binary("and", "%fault", f.constant((1 << FAULT_SHIFT) - 1, 64), 64)
-        status = f.select(wrong, status, f.load(w.field("status"), 64), 64)
-        f.store(status, w.field("status"), 64)
-        f.store(f.binary("lshr", "%fault", f.constant(FAULT_SHIFT, 64), 64), w.field("fault"), 64)
+        self._report(w, "%fault")
         f.finish()
         return f
+
+    def _capture_scalars(self, w: Wires) -> None:
+        """Keep the scalar outputs in the context."""
+        for scalar in self._design.scalars_out:
+            bits = cell_bits(scalar.dtype)
+            signed = is_sign_extended(scalar.dtype)
+            value = w.f.resize(w.get(scalar.name), scalar.width, bits, signed=signed)
+            w.f.store(value, w.field(f"scalar {scalar.name}"), bits)
+
+    def _report(self, w: Wires, fault: str) -> None:
+        """Keep a fault, and where it was found, in the context; 0 is none."""
+        f = w.f
+        wrong = f.compare("ne", fault, f.constant(0, 64), 64)
+        status = f.binary("and", fault, f.constant((1 << FAULT_SHIFT) - 1, 64), 64)
+        status = f.select(wrong, status, f.load(w.field("status"), 64), 64)
+        f.store(status, w.field("status"), 64)
+        f.store(f.binary("lshr", fault, f.constant(FAULT_SHIFT, 64), 64), w.field("fault"), 64)
 
     def _held(self, w: Wires, cycle: str) -> str:
         """The number of this cycle once external memory has answered."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import BuildError, SourcePlace
 from allo.dialects.locations import place_of
 
@@ -19,7 +20,7 @@ def check_module(module: ir.Module) -> None:
     Raises:
         XLSValidationError: the first such operation, with its line.
     """
-    for op in _walk(module.operation):
+    for op in walk(module.operation):
         if op.name == "allo.stream":
             raise _refusal("STREAM_TYPE", "FIFOs between kernels are not supported", place_of(op))
         for kind in _types(op):
@@ -51,11 +52,3 @@ def _types(op: ir.Operation) -> Iterator[ir.Type]:
         yield from function.results
     for value in (*op.operands, *op.results):
         yield value.type
-
-
-def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield inner.operation
-                yield from _walk(inner.operation)

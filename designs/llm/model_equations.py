@@ -22,7 +22,6 @@ OPERATORS = ("q", "k", "v", "a1", "a2", "p", "f1", "f2")
 WEIGHTED = ("q", "k", "v", "p", "f1", "f2")
 
 BRAM18_WIDTHS = (1, 2, 4, 9, 18, 36, 72)
-URAM_WIDTHS = (72,)
 BRAM18_BITS = 18 * 1024
 URAM_BITS = 288 * 1024
 

@@ -5,7 +5,7 @@ The functions edit in place and keep locations: a loop made from another takes i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -78,8 +78,8 @@ def terminator(block: ir.Block) -> ir.Operation:
     return operations[len(operations) - 1].operation
 
 
-def build_loop(spec: LoopSpec, ip: ir.InsertionPoint, *, empty: bool = False) -> ir.Operation:
-    """An ``affine.for`` with an empty body (or with no block at all, to receive one)."""
+def build_loop(spec: LoopSpec, ip: ir.InsertionPoint) -> ir.Operation:
+    """An ``affine.for`` with an empty body."""
     index = ir.IndexType.get()
     lower, upper = spec.lower, spec.upper
     counts = [len(lower.operands), len(upper.operands), 0]
@@ -97,8 +97,6 @@ def build_loop(spec: LoopSpec, ip: ir.InsertionPoint, *, empty: bool = False) ->
         loc=spec.location,
         ip=ip,
     )
-    if empty:
-        return loop
     block = loop.regions[0].blocks.append(index, arg_locs=[spec.location])
     end = ir.InsertionPoint(block)
     ir.Operation.create("affine.yield", loc=spec.location, ip=end)
@@ -112,14 +110,13 @@ def make_loop(
     location: ir.Location,
     ip: ir.InsertionPoint,
     *,
-    step: int = 1,
     attributes: dict[str, ir.Attribute] | None = None,
 ) -> ir.Operation:
     """A named ``affine.for`` with an empty body."""
     low = constant_map(lower) if isinstance(lower, int) else lower
     high = constant_map(upper) if isinstance(upper, int) else upper
     named = {"loop_name": ir.StringAttr.get(name), **(attributes or {})}
-    return build_loop(LoopSpec(low, high, step, named, location), ip)
+    return build_loop(LoopSpec(low, high, 1, named, location), ip)
 
 
 def inner_point(loop: ir.Operation | ir.OpView) -> ir.InsertionPoint:
@@ -188,11 +185,6 @@ def is_defined_inside(value: ir.Value, op: ir.Operation) -> bool:
     return False
 
 
-def upper_bound_minimum(spec: LoopSpec, *extra: BoundMap) -> BoundMap:
-    """The upper bound joined with further bounds: their minimum is the bound."""
-    return join_bounds(spec.upper, *extra)
-
-
 def join_bounds(*bounds: BoundMap) -> BoundMap:
     """One map with the results of all, so that a loop bound takes their min or max."""
     dims: list[ir.Value] = []
@@ -225,8 +217,3 @@ def string_attribute(op: ir.Operation | ir.OpView, name: str) -> str | None:
     """The value of a string attribute, or None."""
     attributes = op.operation.attributes
     return ir.StringAttr(attributes[name]).value if name in attributes else None
-
-
-def loop_names(loops: Sequence[ir.Operation]) -> list[str]:
-    """Loop names for messages."""
-    return [string_attribute(loop, "loop_name") or "?" for loop in loops]

@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from .._mlir import arith, ir
+from ..affine.loops import walk
+from ..integers import as_signed
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
 _INDEX_BITS = 64
@@ -22,16 +24,8 @@ _INDEX_BITS = 64
 
 def define_arith(module: ir.Module) -> None:
     """Rewrite the partial operations of ``module`` in place."""
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in _REWRITES:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
     with module.context:
-        module.operation.walk(visit)
-        for op in found:
+        for op in [op for op in walk(module.operation) if op.name in _REWRITES]:
             with ir.InsertionPoint(op), op.location:
                 replacement = _REWRITES[op.name](op)
             if replacement is not None:
@@ -58,9 +52,7 @@ def _constant_of(value: ir.Value) -> int | None:
 def _constant(like: ir.Value, number: int) -> ir.Value:
     """``number``, modulo the width, as a constant of the type of ``like``."""
     bits = _bits(like)
-    number &= (1 << bits) - 1
-    if number >> (bits - 1):
-        number -= 1 << bits
+    number = as_signed(number, bits)
     if bits <= 64:
         return arith.ConstantOp(like.type, ir.IntegerAttr.get(like.type, number)).result
     attribute = ir.Attribute.parse(f"{number} : i{bits}")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
 
 from .math.bits import Emitter
 from .math.exponential import expand_exp, expand_exp2
@@ -54,14 +55,11 @@ def expand_math(module: ir.Module) -> int:
     Returns:
         The number of operations rewritten.
     """
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in EXPANSIONS and _has_expansion(op.name, str(op.results[0].type)):
-            found.append(op.operation)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
+    found = [
+        op
+        for op in walk(module.operation)
+        if op.name in EXPANSIONS and _has_expansion(op.name, str(op.results[0].type))
+    ]
     for op in found:
         _rewrite(op)
     return len(found)

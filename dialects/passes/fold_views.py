@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from .._mlir import ir
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map, simplify
+from ..rewrite import replace_operation
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _VIEWS = ("memref.subview", "memref.cast")
@@ -159,7 +160,7 @@ def _fold_affine(op: ir.Operation, found: Slice) -> None:
     whole = simplify(BoundMap(made, (*bound.dims, *offset_dims, *bound.symbols)))
     attributes = {n: op.attributes[n] for n in op.attributes}
     attributes["map"] = ir.AffineMapAttr.get(whole.map)
-    _replace(op, op.name, [*_lead(op, found.source), *whole.operands], attributes)
+    replace_operation(op, op.name, [*_lead(op, found.source), *whole.operands], attributes)
 
 
 def _is_affine_index(value: ir.Value) -> bool:
@@ -190,26 +191,7 @@ def _replace_plain(op: ir.Operation, found: Slice, indices: Sequence[ir.Value]) 
         subscripts.append(_binary(op, "arith.addi", start, moved))
     name = "memref.load" if op.name.endswith(".load") else "memref.store"
     attributes = {n: op.attributes[n] for n in op.attributes if n in ("from", "to", "unsigned")}
-    _replace(op, name, [*_lead(op, found.source), *subscripts], attributes)
-
-
-def _replace(
-    op: ir.Operation,
-    name: str,
-    operands: Sequence[ir.Value],
-    attributes: dict[str, ir.Attribute],
-) -> None:
-    made = ir.Operation.create(
-        name,
-        results=[r.type for r in op.results],
-        operands=list(operands),
-        attributes=attributes,
-        loc=op.location,
-        ip=ir.InsertionPoint(op),
-    )
-    for old, new in zip(op.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()
+    replace_operation(op, name, [*_lead(op, found.source), *subscripts], attributes)
 
 
 def _single(bound: BoundMap, position: int) -> BoundMap:
@@ -435,7 +417,7 @@ def _rewrite_call(call: ir.Operation, callee: str, merged: dict[int, int]) -> No
         operands += [o for o in one.offsets if not isinstance(o, int)]
     attributes = {n: call.attributes[n] for n in call.attributes}
     attributes["callee"] = ir.FlatSymbolRefAttr.get(callee)
-    _replace(call, "func.call", operands, attributes)
+    replace_operation(call, "func.call", operands, attributes)
 
 
 def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:

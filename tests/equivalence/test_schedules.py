@@ -305,3 +305,25 @@ def test_fixed_point_is_followed():
     s.unroll("i.inner")
     assert allo.verify(allo.customize(scaled), s)
     assert compare(s, allo.customize(scaled_less)).differing == 4
+
+
+def ramp(A: float32[4]) -> float32[4]:
+    B: float32[4] = 0
+    for i in range(4):
+        step: int8 = i - 2
+        weight: float32 = step
+        B[i] = A[i] * weight
+    return B
+
+
+def ramp_by_constants(A: float32[4]) -> float32[4]:
+    B: float32[4] = 0
+    B[0] = A[0] * -2.0
+    B[1] = A[1] * -1.0
+    B[2] = A[2] * 0.0
+    B[3] = A[3] * 1.0
+    return B
+
+
+def test_a_known_negative_integer_becomes_its_float():
+    assert allo.verify(allo.customize(ramp), allo.customize(ramp_by_constants))

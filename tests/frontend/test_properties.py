@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import allo
+from allo.dialects.integers import truncating_division
 from allo.dialects.types import Int, UInt
-from allo.frontend.operations import truncating_division, wrap
+from allo.frontend.operations import wrap
 from allo.frontend.typing import DEFAULT
 
 VECTORS = 12

@@ -242,7 +242,6 @@ def broadcast_element(value: ArrayValue, indices: Indices) -> Expr:
 
 
 def elementwise(
-    ctx: FunctionContext,
     values: Sequence[Value],
     compute: Callable[[list[Expr]], Expr],
     place: SourcePlace,
@@ -335,21 +334,16 @@ def new_local(
     return var
 
 
-def materialize(
-    ctx: FunctionContext, value: ArrayValue, name: str, dtype: AlloType | None = None
-) -> Var:
+def materialize(ctx: FunctionContext, value: ArrayValue, name: str) -> Var:
     """``value`` as a variable: itself where it is one, else computed into a fresh local."""
-    dtype = dtype or value.dtype
-    if isinstance(value, View) and value.is_whole and value.dtype == dtype:
+    if isinstance(value, View) and value.is_whole:
         return value.var
-    return fresh_copy(ctx, value, name, dtype)
+    return fresh_copy(ctx, value, name, value.dtype)
 
 
-def fresh_copy(
-    ctx: FunctionContext, value: ArrayValue, name: str, dtype: AlloType, memory: object = None
-) -> Var:
+def fresh_copy(ctx: FunctionContext, value: ArrayValue, name: str, dtype: AlloType) -> Var:
     """``value`` computed into a fresh local."""
-    var = new_local(ctx, name, dtype, value.shape, value.place, memory)
+    var = new_local(ctx, name, dtype, value.shape, value.place)
     store(ctx, whole(var, value.place), value, value.place)
     return var
 

@@ -226,7 +226,7 @@ def each(
 ) -> Value:
     """``compute`` on a scalar, or on every element."""
     if isinstance(value, ArrayValue):
-        return arrays.elementwise(ctx, [value], lambda v: compute(v[0]), place, "Cannot apply")
+        return arrays.elementwise([value], lambda v: compute(v[0]), place, "Cannot apply")
     return compute(value)
 
 

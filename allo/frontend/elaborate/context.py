@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import difflib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
+from allo.dialects.near import did_you_mean
 from allo.dialects.types import AlloType, Struct
 
 from ..affine import Affine
@@ -288,13 +288,12 @@ class FunctionContext:
                 notes=((f"{name} of the function around it", outer.place),),
             )
         visible = {n for scope in self.scopes for n in scope} | self.names.known()
-        near = difflib.get_close_matches(name, visible, n=1)
-        if near:
-            return UnknownNameError(message, place, help=f"did you mean {near[0]!r}?")
+        hint = did_you_mean(name, visible).strip()
         return UnknownNameError(
             message,
             place,
-            help="assign it first, make it an argument, or define it where the kernel is defined.",
+            help=hint
+            or "assign it first, make it an argument, or define it where the kernel is defined.",
         )
 
     def constant_name(self, node: ast.Name) -> Any:

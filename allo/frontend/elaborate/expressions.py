@@ -250,7 +250,6 @@ def apply_binary(
     operate = ops.shift if symbol in ("<<", ">>") else ops.binary
     if isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue):
         return arrays.elementwise(
-            ctx,
             [lhs, rhs],
             lambda v: operate(ctx.rules, symbol, v[0], v[1], place),
             place,
@@ -272,7 +271,7 @@ def _unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:
     place = ctx.place(node)
     if isinstance(value, ArrayValue):
         return arrays.elementwise(
-            ctx, [value], lambda v: ops.unary(ctx.rules, symbol, v[0], place), place, symbol
+            [value], lambda v: ops.unary(ctx.rules, symbol, v[0], place), place, symbol
         )
     return ops.unary(ctx.rules, symbol, value, place)
 
@@ -304,7 +303,6 @@ def _compare_arrays(
         )
     place = ctx.place(node)
     return arrays.elementwise(
-        ctx,
         [left, right],
         lambda v: ops.compare(ctx.rules, symbol, v[0], v[1], place),
         place,
@@ -328,7 +326,6 @@ def _ifexp(ctx: FunctionContext, node: ast.IfExp) -> Value:
     if isinstance(then, ArrayValue) or isinstance(other, ArrayValue):
         bit = condition if isinstance(condition, Const) else arrays.compute_once(ctx, condition)
         return arrays.elementwise(
-            ctx,
             [then, other],
             lambda v: ops.select(ctx.rules, bit, v[0], v[1], place),
             place,

@@ -80,15 +80,9 @@ def _raw_values(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.nd
     return np.array(flat, dtype=object).reshape(array.shape)
 
 
-def constant_array(
-    ctx: FunctionContext,
-    array: np.ndarray,
-    name: str,
-    place: SourcePlace,
-    dtype: AlloType | None = None,
-) -> Var:
+def constant_array(ctx: FunctionContext, array: np.ndarray, name: str, place: SourcePlace) -> Var:
     """A constant global with the array's values, fetched at the top of the function once."""
-    dtype = dtype or (literal_dtype(array) if name == "const" else numpy_dtype(array, place))
+    dtype = literal_dtype(array) if name == "const" else numpy_dtype(array, place)
     values = converted(array, dtype, place)
     symbol = _symbol(ctx, values, dtype, name, None)
     for var in ctx.function.globals:

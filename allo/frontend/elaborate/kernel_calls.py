@@ -72,11 +72,11 @@ def _note_writes(ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument,
             continue
         parameter = callee.params[position] if callee else None
         if callee is None or parameter in callee.written:
-            _refuse_constant(ctx, var)
+            _refuse_constant(var)
             ctx.write(var)
 
 
-def _refuse_constant(ctx: FunctionContext, var: Var) -> None:
+def _refuse_constant(var: Var) -> None:
     if var.kind == "const" and not var.user_declared:
         raise TypeMismatchError(
             f"{var.name} is a captured constant array, but the function writes into it.",

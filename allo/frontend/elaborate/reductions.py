@@ -290,7 +290,6 @@ def layernorm(request: Request) -> Value:
 
 def _stored_quotient(request: Request, total: View, count: Const) -> View:
     quotient = arrays.elementwise(
-        request.ctx,
         [total],
         lambda v: ops.binary(request.ctx.rules, "/", v[0], count, request.place),
         request.place,

@@ -313,7 +313,7 @@ def _instance(
 
     def prepare(inner: FunctionContext) -> None:
         inner.kernel = kernel
-        _check_arguments(inner, taken, decorator, ctx)
+        _check_arguments(inner, taken, ctx)
 
     info = functions.build_instance(
         ctx.module,
@@ -360,9 +360,7 @@ def _add_parameters(info: FunctionInfo, function: Any, kernel: KernelState) -> N
         info.args.append(ValueInfo(value.name, value.dtype, (), place=value.place))
 
 
-def _check_arguments(
-    inner: FunctionContext, taken: Taken, decorator: ast.Call, region: FunctionContext
-) -> None:
+def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionContext) -> None:
     for (var, part), parameter in zip(taken, inner.info.args, strict=True):
         if parameter.dtype == var.dtype and parameter.shape == var.shape:
             continue

@@ -112,16 +112,6 @@ def show_type(dtype: Any, shape: tuple[int | None, ...]) -> str:
     return f"{dtype}{arrays.show(shape)}" if shape else f"{dtype}"
 
 
-def refuse_storage(said: Declared, what: str = "variable") -> None:
-    """Refuse variables of types that have no support yet."""
-    if isinstance(said.dtype, Struct):
-        raise TypeMismatchError(
-            f"A Struct {what} ({said.dtype}) is not supported yet.",
-            said.place,
-            help="pass a Struct by its fields.",
-        )
-
-
 def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
     if said.shape:
         raise CompileTimeError("A ConstExpr is a scalar.", said.place)
@@ -150,7 +140,12 @@ def _constexpr_value(value: Any, dtype: AlloType) -> int | float:
 
 
 def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
-    refuse_storage(said)
+    if isinstance(said.dtype, Struct):
+        raise TypeMismatchError(
+            f"A stateful variable cannot be a Struct: {name} is a {said.dtype}.",
+            said.place,
+            help="keep each field in a stateful variable of its own.",
+        )
     init = None if node.value is None else ctx.try_constant(node.value)
     if init is MISSING:
         raise CompileTimeError(
@@ -164,7 +159,6 @@ def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
 
 
 def _variable(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
-    refuse_storage(said)
     if node.value is None:
         if ctx.find_own(name) is None:
             _declare(ctx, name, said, node)

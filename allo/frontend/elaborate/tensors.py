@@ -66,9 +66,7 @@ def _relu(request: Request) -> Value:
 def _each(request: Request, value: Value, compute: Callable[[Expr], Expr]) -> Value:
     if not isinstance(value, ArrayValue):
         return compute(value)
-    return arrays.elementwise(
-        request.ctx, [value], lambda v: compute(v[0]), request.place, request.function
-    )
+    return arrays.elementwise([value], lambda v: compute(v[0]), request.place, request.function)
 
 
 def _gelu(request: Request) -> Value:

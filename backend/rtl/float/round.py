@@ -49,30 +49,24 @@ def _up(
     value: Unpacked, mode: str, inexact: Signal, at_half: Signal, rest: Signal, odd: Signal
 ) -> Signal:
     """Whether the magnitude of a number of at least 1 grows."""
-    match mode:
-        case "floor":
-            return value.sign & inexact
-        case "ceil":
-            return ~value.sign & inexact
-        case "round":
-            return at_half
-        case "roundeven":
-            return at_half & (rest | odd)
-    return value.sign.net.const(0, 1)
+    return _grows(value.sign, mode, inexact, at_half, rest | odd)
 
 
 def _small_up(value: Unpacked, mode: str, kind: FloatFormat) -> Signal:
     """Whether a number below 1 becomes 1."""
-    net = value.sign.net
-    nonzero = ~value.zero
     from_half = value.exponent.eq(kind.bias - 1)
+    return _grows(value.sign, mode, ~value.zero, from_half, ~value.empty)
+
+
+def _grows(negative: Signal, mode: str, inexact: Signal, from_half: Signal, past: Signal) -> Signal:
+    """Whether rounding takes a magnitude up; ``past`` tells its half from a tie that stays even."""
     match mode:
         case "floor":
-            return value.sign & nonzero
+            return negative & inexact
         case "ceil":
-            return ~value.sign & nonzero
+            return ~negative & inexact
         case "round":
             return from_half
         case "roundeven":
-            return from_half & ~value.empty
-    return net.const(0, 1)
+            return from_half & past
+    return negative.net.const(0, 1)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from allo.dialects.integers import PREDICATES
+
 from .netlist import Signal, mux
 from .request import Builder, Drawing, Request, fitted
 from .spec import Operator
-
-PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
-"""``arith.cmpi`` predicates by number."""
 
 
 def _compare(predicate: str, a: Signal, b: Signal) -> Signal:

@@ -8,10 +8,10 @@ those of ``xcup`` (grade 2) and ``xc7`` (grade 1), for which no open tool routes
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,7 @@ def find_device(name: str) -> Device:
     """
     if name in DEVICES:
         return DEVICES[name]
-    near = difflib.get_close_matches(name, DEVICES, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    hint = did_you_mean(name, DEVICES)
     raise BuildError(
         f"There is no device family {name!r}.", help=f"{hint}known families: {', '.join(DEVICES)}."
     )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.near import did_you_mean
 
 from .devices import find_device
 from .request import Builder, Request
@@ -105,8 +105,7 @@ class OperatorLibrary:
     ) -> Operator:
         _load()
         if op not in _builders:
-            near = difflib.get_close_matches(op, _builders, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
+            hint = did_you_mean(op, _builders)
             raise UnsupportedOpError(
                 f"There is no hardware operator for {op!r}.",
                 help=f"{hint}a family of allo.backend.rtl.operators can add one.",

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from allo.dialects.integers import as_signed
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -248,11 +250,6 @@ class Netlist:
         return None
 
 
-def signed(value: int, width: int) -> int:
-    """A bit vector read in two's complement."""
-    return value - (1 << width) if width and value >> (width - 1) else value
-
-
 def compute(node: Node, operands: Sequence[tuple[int, int]]) -> int:
     """The value of one node from (value, width) of its operands."""
     values = [value for value, _ in operands]
@@ -277,13 +274,13 @@ def compute(node: Node, operands: Sequence[tuple[int, int]]) -> int:
         case "ult":
             result = values[0] < values[1]
         case "slt":
-            result = signed(values[0], width) < signed(values[1], width)
+            result = as_signed(values[0], width) < as_signed(values[1], width)
         case "shl":
             result = values[0] << min(values[1], width)
         case "shru":
             result = values[0] >> min(values[1], width)
         case "shrs":
-            result = signed(values[0], width) >> min(values[1], width)
+            result = as_signed(values[0], width) >> min(values[1], width)
         case "mux":
             result = values[1] if values[0] else values[2]
         case "extract":

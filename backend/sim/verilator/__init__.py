@@ -15,8 +15,6 @@ from ..native import NativeModule
 from ..ports import PortMap, top_ports
 from ..wires import Evaluation
 from .compile import compile_model
-from .runtime import prepare_runtime
-from .tools import find_compiler, find_verilator
 
 
 def container(width: int) -> int:
@@ -24,17 +22,6 @@ def container(width: int) -> int:
     if width > 64:
         return -(-width // 32) * 32
     return max(8, 1 << (width - 1).bit_length())
-
-
-def warm_up(timeout: float = 600.0) -> None:
-    """Compile Verilator's run-time library into the cache: once a machine, some ten seconds.
-
-    A set-up script calls this, so that the first simulation need not.
-
-    Raises:
-        ToolMissingError: without Verilator or a C++ compiler.
-    """
-    prepare_runtime(find_verilator(), find_compiler(), "", timeout)
 
 
 class VerilatorEngine:

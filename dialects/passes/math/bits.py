@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
+from allo.dialects.integers import PREDICATES, as_signed
 
 
 class Emitter:
@@ -51,7 +52,7 @@ class Emitter:
         value &= (1 << width) - 1
         key = (value, width)
         if key not in self._constants:
-            number = value - (1 << width) if value >> (width - 1) and width > 1 else value
+            number = as_signed(value, width)
             text = ("true" if value else "false") if width == 1 else f"{number} : i{width}"
             attribute = ir.Attribute.parse(text, self.context)
             made = self.make("arith.constant", self.integer(width), [], {"value": attribute})
@@ -70,10 +71,6 @@ class Emitter:
             [condition.value, then.value, other.value],
         )
         return Bits(self, made, then.width)
-
-
-_PREDICATE = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5}
-_PREDICATE |= {"ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 
 
 class Bits:
@@ -140,14 +137,10 @@ class Bits:
         """The larger as signed numbers."""
         return self._binary("maxsi", other)
 
-    def smin(self, other: Bits | int) -> Bits:
-        """The smaller as signed numbers."""
-        return self._binary("minsi", other)
-
     def is_(self, predicate: str, other: Bits | int) -> Bits:
         """One bit: the comparison ``eq``, ``slt``, ``uge`` … holds."""
         kind = ir.IntegerType.get_signless(64, self.emitter.context)
-        attribute = ir.IntegerAttr.get(kind, _PREDICATE[predicate])
+        attribute = ir.IntegerAttr.get(kind, PREDICATES.index(predicate))
         made = self.emitter.make(
             "arith.cmpi",
             self.emitter.integer(1),

@@ -48,14 +48,14 @@ def expand_exp(emitter: Emitter, value: ir.Value) -> ir.Value:
     size = size.zext(wide)
     high, low = divmod(power.log2_of_e, 1 << half)
     product = size * high + (size * low).shr(half)
-    return _finish(operand, power, product.shr(power.log_fraction - half), power.top)
+    return _finish(operand, product.shr(power.log_fraction - half), power.top)
 
 
 def expand_exp2(emitter: Emitter, value: ir.Value) -> ir.Value:
     """``2 ** x``."""
     operand = take_apart(emitter, value)
     power = POWERS[operand.shape.name]
-    return _finish(operand, power, _fixed(operand, power, power.top + 1), power.top + 1)
+    return _finish(operand, _fixed(operand, power, power.top + 1), power.top + 1)
 
 
 def power_width(shape: Shape) -> int:
@@ -72,7 +72,7 @@ def _fixed(operand: Operand, power: Power, top: int) -> Bits:
     return operand.significand.zext(width).shl(left).shr(amount.zext(width))
 
 
-def _finish(operand: Operand, power: Power, size: Bits, top: int) -> ir.Value:
+def _finish(operand: Operand, size: Bits, top: int) -> ir.Value:
     emitter, shape = operand.emitter, operand.shape
     exponent = size.zext(power_width(shape))
     signed = emitter.select(operand.negative, -exponent, exponent)
