@@ -41,6 +41,7 @@ from .buffers import (
     split_subscripts,
     store,
 )
+from .feed import feed, is_operand
 from .handles import Axis, MockBuffer
 from .initial import initial_constant, meets_box
 from .primitive import primitive
@@ -113,6 +114,8 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
     loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
+    if is_operand(s, loop, buffer):
+        return feed(loop, buffer)
     _check_axis(loop, buffer)
     accesses = _accesses(s, loop, buffer)
     inner = [op for op in walk(loop.op) if is_loop(op)]

@@ -129,7 +129,7 @@ def _rename(s: Schedule, copy: ir.Operation, suffix: tuple[int, ...]) -> None:
 def _tag(copy: ir.Operation, tag: str) -> None:
     """Say of which iteration each operation was: together they are a process for ``to``."""
     for op in body_operations(copy):
-        if is_pure(op):
+        if is_pure(op) or op.name == "memref.alloc":
             continue
         op.attributes[UNFOLDED] = ir.StringAttr.get(tag)
 

@@ -49,7 +49,8 @@ class Outliner:
         made.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
 
     def _outline(self, process: Process) -> ir.Operation:
-        ops = [*_own_arrays(process.ops), *process.ops]
+        own = _own_arrays(process.ops)
+        ops = [*own, *process.ops]
         for op in ops:
             if UNFOLDED in op.attributes:
                 del op.attributes[UNFOLDED]
@@ -63,6 +64,8 @@ class Outliner:
             ir.InsertionPoint(process.ops[-1]),
         )
         body.take(ops, copies)
+        for declaration in own:
+            _drop_unread(declaration)
         return inner
 
     def _free(self, wanted: str) -> str:
@@ -159,6 +162,15 @@ def _own_arrays(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
         if all(use.owner.operation in inside for use in value.uses):
             found.append(owner)
     return found
+
+
+def _drop_unread(declaration: ir.Operation) -> None:
+    """Erase an array that is stored to and never read, as where the last elements only leave FIFOs."""
+    users = {use.owner.operation for use in declaration.results[0].uses}
+    if all(op.name in ("affine.store", "memref.store") for op in users):
+        for op in users:
+            op.erase()
+        declaration.erase()
 
 
 def _is_pure_value(value: ir.Value) -> bool:
