@@ -104,7 +104,10 @@ def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
         bounds = spec_of(op).constant_bounds() if is_affine_loop(op) else None
         if bounds is None or bounds[0] != 0 or spec_of(op).step != 1:
             raise _fail(
-                loop, buffer, "a bound is no constant from 0", "every cell needs a place in hardware."
+                loop,
+                buffer,
+                "a bound is no constant from 0",
+                "every cell needs a place in hardware.",
             )
     if loop.op == inner:
         raise _fail(
@@ -166,9 +169,7 @@ def _keep(
     attributes = declared_attributes(loop.function, array)
     before = ir.InsertionPoint(flow.steps)
     label = fresh_name(loop.function, f"{name}_cell")
-    cell = alloc(
-        ir.MemRefType.get([], kind.element_type), label, attributes, place, before
-    )
+    cell = alloc(ir.MemRefType.get([], kind.element_type), label, attributes, place, before)
     scalar = identity_map(())
     store(_load(array, at, name, attributes, place, before), cell, scalar, label, place, before)
     after = ir.InsertionPoint.after(flow.steps)
@@ -195,13 +196,17 @@ def _load(
 def _stream(loop: FoundLoop, buffer: FoundBuffer, flow: _Flow) -> str:
     """Make the array, its loads and stores, and the nests at the two edges; its name."""
     root, place = loop.band.root, flow.loads[0].location
-    lanes, cells, steps = (spec_of(op).trip_count() or 0 for op in (flow.own, flow.axis, flow.steps))
+    lanes, cells, steps = (
+        spec_of(op).trip_count() or 0 for op in (flow.own, flow.axis, flow.steps)
+    )
     name = fresh_name(loop.function, f"{buffer.name}_fifo")
     drain = fresh_name(loop.function, f"{buffer.name}_drain")
     attributes = declared_attributes(loop.function, buffer.value)
     element = buffer.type.element_type
     start = ir.InsertionPoint(root)
-    fifo = alloc(ir.MemRefType.get([lanes, cells + 1, steps], element), name, attributes, place, start)
+    fifo = alloc(
+        ir.MemRefType.get([lanes, cells + 1, steps], element), name, attributes, place, start
+    )
     last = alloc(ir.MemRefType.get([lanes], element), drain, attributes, place, start)
     own, axis, step = (induction_variable(op) for op in (flow.own, flow.axis, flow.steps))
     old = bound_map(flow.loads[0])

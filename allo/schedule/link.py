@@ -101,9 +101,7 @@ def _network(s: Schedule, buffer: FoundBuffer, space: StreamSpace) -> Network:
     return Network(s.module.operation, buffer.function, [*others, own])
 
 
-def _labels(
-    s: Schedule, buffer: FoundBuffer, axes: list[int], place: SourcePlace | None
-) -> str:
+def _labels(s: Schedule, buffer: FoundBuffer, axes: list[int], place: SourcePlace | None) -> str:
     """Spatial are the dimensions that each access in a process keeps at one index."""
     alone = StreamArray(buffer.value, buffer.name, StreamSpace(1))
     network = Network(s.module.operation, buffer.function, [alone])
@@ -161,5 +159,7 @@ def _check_axis(
                 f"to {buffer.name}: {network.name(fifo)} leads from {one.name} to {other.name}, "
                 f"which is not along axis {axis}.",
                 place,
-                help=f"pass axis={axes[moved[0]]}." if len(moved) == 1 else "link neighbours along one axis.",
+                help=f"pass axis={axes[moved[0]]}."
+                if len(moved) == 1
+                else "link neighbours along one axis.",
             )

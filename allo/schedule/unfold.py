@@ -98,9 +98,7 @@ def _chain(band: Band, positions: Sequence[int]) -> list[ir.Operation]:
     return chain[: positions[-1] + 1]
 
 
-def _unfold(
-    s: Schedule, op: ir.Operation, count: int, band: str, suffix: tuple[int, ...]
-) -> None:
+def _unfold(s: Schedule, op: ir.Operation, count: int, band: str, suffix: tuple[int, ...]) -> None:
     for number in range(spec_of(op).trip_count() or 0):
         copy = op.clone(ir.InsertionPoint(op)).operation
         replace_index(induction_variable(copy), constant_map(number))

@@ -111,12 +111,13 @@ class Network:
     def _check_fifo(
         self, fifo: Fifo, written: Mapping[int, list[Step]], read: Mapping[int, list[Step]]
     ) -> None:
+        name = self.name(fifo)
         for sides, word in ((written, "written"), (read, "read")):
             if len(sides) > 1:
                 names = ", ".join(self.processes[n].name for n in sides)
                 raise self._error(
                     fifo,
-                    f"it is {word} by {len(sides)} processes: {names}",
+                    f"{name} is {word} by {len(sides)} processes: {names}",
                     next(iter(sides.values()))[0],
                     "a FIFO joins one producer and one consumer; give each pair an index of its own.",
                 )
@@ -125,7 +126,7 @@ class Network:
             word, other = ("written", "read") if written else ("read", "written")
             raise self._error(
                 fifo,
-                f"it is {word} by {self._by(written or read)} and never {other}",
+                f"{name} is {word} by {self._by(written or read)} and never {other}",
                 step,
                 "what enters a FIFO must leave it: add the nest that feeds the first ones, and one "
                 "that drains the last.",
@@ -134,7 +135,7 @@ class Network:
         if writer == reader:
             raise self._error(
                 fifo,
-                f"{self.processes[writer].name} both writes and reads it",
+                f"{self.processes[writer].name} both writes and reads {name}",
                 gets[0],
                 "a FIFO leads from one process to another; keep a local array for the process's own.",
             )
@@ -144,7 +145,7 @@ class Network:
             if twice is not None:
                 raise self._error(
                     fifo,
-                    f"element {_index(twice.element)} of it is {word} {seen[twice.element]} times",
+                    f"element {_index(twice.element)} of {name} is {word} {seen[twice.element]} times",
                     twice,
                     f"a FIFO passes each element once; {_ONCE[word]}.",
                 )
@@ -158,17 +159,20 @@ class Network:
             word = "written and not read" if step.writes else "read and not written"
             raise self._error(
                 fifo,
-                f"element {_index(element)} of it is {word}",
+                f"element {_index(element)} of {self.name(fifo)} is {word}",
                 step,
                 "write and read the same elements of every FIFO.",
             )
-        wrong = next((p for p in zip(puts, gets, strict=True) if p[0].element != p[1].element), None)
+        wrong = next(
+            (p for p in zip(puts, gets, strict=True) if p[0].element != p[1].element), None
+        )
         if wrong is not None:
             put, get = wrong
             raise self._error(
                 fifo,
-                f"its elements are read in another order than they are written: {_index(put.element)} "
-                f"is the next one in, {_index(get.element)} the next one out",
+                f"the elements of {self.name(fifo)} are read in another order than they are "
+                f"written: {_index(put.element)} is the next one in, {_index(get.element)} the next "
+                "one out",
                 get,
                 "reorder the loops of one of the two processes.",
             )
@@ -178,9 +182,8 @@ class Network:
 
     def _error(self, fifo: Fifo, what: str, step: Step, help: str) -> IllegalTransformError:
         array = self.arrays[fifo[0]]
-        name = self.name(fifo)
         return IllegalTransformError(
-            f"{array.name} cannot be FIFOs: of {name}, {what}.",
+            f"{array.name} cannot be FIFOs: {what}.",
             place_of(step.access.op) or array.place,
             help=help,
         )
@@ -265,7 +268,9 @@ class Network:
             for array in set(first) & set(second):
                 found = _conflict(first[array], second[array])
                 if found is not None:
-                    raise self._shared_error(shared[array], self.processes[a], self.processes[b], found)
+                    raise self._shared_error(
+                        shared[array], self.processes[a], self.processes[b], found
+                    )
 
     def _shared(self) -> list[ir.Value]:
         """Arrays from outside that several processes touch, one of them writing."""
@@ -380,7 +385,11 @@ def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
     inside = [inner for op in ops for inner in (op, *walk(op))]
     defined = {v for op in inside for v in op.results}
     defined |= {
-        v for op in inside for region in op.regions for block in region.blocks for v in block.arguments
+        v
+        for op in inside
+        for region in op.regions
+        for block in region.blocks
+        for v in block.arguments
     }
     used = dict.fromkeys(v for op in inside for v in op.operands)
     return [v for v in used if v not in defined]

@@ -54,7 +54,9 @@ class StreamRewriter:
         self._unroll(callee, taken)
         body = _Callee(callee, self._fifos(callee, taken, known))
         body.rewrite()
-        kept = body.drop([*taken, *(a for a in block.arguments if isinstance(a.type, ir.IndexType))])
+        kept = body.drop(
+            [*taken, *(a for a in block.arguments if isinstance(a.type, ir.IndexType))]
+        )
         operands = [made.operands[p] for p in kept] + [self._stream(f) for f in body.order]
         body.declare(kept, [self._type(f) for f in body.order])
         call(name, operands, made.location, ir.InsertionPoint(made))
@@ -70,9 +72,7 @@ class StreamRewriter:
                 break
         fold_conditions(callee)
 
-    def _selector(
-        self, op: ir.Operation, taken: Mapping[ir.Value, int]
-    ) -> ir.Operation | None:
+    def _selector(self, op: ir.Operation, taken: Mapping[ir.Value, int]) -> ir.Operation | None:
         """The loop around an access whose index says which FIFO it is."""
         array = _array_of(op)
         if array is None or array not in taken:
@@ -182,9 +182,9 @@ class _Callee:
 
     def drop(self, candidates: Sequence[ir.Value]) -> list[int]:
         """Erase arguments that nothing uses any more; the positions of the old ones that stay."""
-        gone = {
-            ir.BlockArgument(v).arg_number for v in candidates if not list(v.uses)
-        } & set(range(len(self._names)))
+        gone = {ir.BlockArgument(v).arg_number for v in candidates if not list(v.uses)} & set(
+            range(len(self._names))
+        )
         for position in sorted(gone, reverse=True):
             self._block.erase_argument(position)
         return [p for p in range(len(self._names)) if p not in gone]
@@ -193,9 +193,7 @@ class _Callee:
         """Write the new signature."""
         names = [self._names[p] for p in kept]
         labels = [label if label not in names else f"{label}_" for label in self._labels]
-        set_arguments(
-            self._callee, [*names, *labels], [*(self._types[p] for p in kept), *streams]
-        )
+        set_arguments(self._callee, [*names, *labels], [*(self._types[p] for p in kept), *streams])
 
 
 def _label(op: ir.Operation) -> str:

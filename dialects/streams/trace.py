@@ -256,9 +256,7 @@ def _run(nodes: Sequence[_Node], env: Environment) -> Iterator[Event]:
                 env[node.slot] = value
                 yield from _run(node.body, env)
         else:
-            holds = all(
-                row(env) == 0 if equal else row(env) >= 0 for row, equal in node.rows
-            )
+            holds = all(row(env) == 0 if equal else row(env) >= 0 for row, equal in node.rows)
             yield from _run(node.then if holds else node.otherwise, env)
 
 
