@@ -94,9 +94,7 @@ def _space(
 
 def _network(s: Schedule, buffer: FoundBuffer, space: StreamSpace) -> Network:
     """The processes, joined by the arrays that are FIFOs already and by this one."""
-    others = [
-        a for a in stream_arrays(buffer.function) if a.space.labels and a.value != buffer.value
-    ]
+    others = [a for a in stream_arrays(buffer.function) if a.value != buffer.value]
     own = StreamArray(buffer.value, buffer.name, space)
     return Network(s.module.operation, buffer.function, [*others, own])
 

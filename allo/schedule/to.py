@@ -139,6 +139,12 @@ def _ends(
             place,
             help="leave out initialisation of the array, and give each consumer an array of its own.",
         )
+    if not writers[0].is_before_in_block(readers[0]):
+        raise ScheduleError(
+            f"to {buffer.name}: {dst} reads the array before it is written.",
+            place_of(readers[0]) or place,
+            help="a FIFO leads from a producer to a later consumer.",
+        )
     return _side(s, buffer, writers[0], True), _side(s, buffer, readers[0], False)
 
 

@@ -38,18 +38,18 @@ def make_regions(module: ir.Module) -> None:
         for function in list(functions_of(module.operation).values()):
             if _arrays(function, plain=False):
                 _checked(module, function).check_memories()
-                _make_region(module, function, plain=False)
+                _make_region(module, function)
 
 
 def make_plain_regions(module: ir.Module) -> None:
-    """Make functions with single FIFOs regions, too, where that is possible; the others stay."""
+    """Make functions with single FIFOs regions, too; those whose processes share memory stay."""
     if not has_stream_arrays(module, plain=True):
         return
     with module.context, ir.Location.unknown():
         fold_views(module)
         for function in list(functions_of(module.operation).values()):
             if _arrays(function, plain=True) and _is_possible(module, function):
-                _make_region(module, function, plain=True)
+                _make_region(module, function)
 
 
 def _arrays(function: ir.Operation, *, plain: bool) -> list[StreamArray]:
@@ -58,8 +58,8 @@ def _arrays(function: ir.Operation, *, plain: bool) -> list[StreamArray]:
     return [a for a in stream_arrays(function) if plain or a.space.labels]
 
 
-def _checked(module: ir.Module, function: ir.Operation, *, plain: bool = False) -> Network:
-    network = Network(module.operation, function, _arrays(function, plain=plain))
+def _checked(module: ir.Module, function: ir.Operation) -> Network:
+    network = Network(module.operation, function, stream_arrays(function))
     network.check_order()
     network.check_depths()
     return network
@@ -67,14 +67,14 @@ def _checked(module: ir.Module, function: ir.Operation, *, plain: bool = False) 
 
 def _is_possible(module: ir.Module, function: ir.Operation) -> bool:
     try:
-        _checked(module, function, plain=True).check_memories()
+        _checked(module, function).check_memories()
     except IllegalTransformError:
         return False
     return True
 
 
-def _make_region(module: ir.Module, function: ir.Operation, *, plain: bool) -> None:
-    network = Network(module.operation, function, _arrays(function, plain=plain))
+def _make_region(module: ir.Module, function: ir.Operation) -> None:
+    network = Network(module.operation, function, stream_arrays(function))
     outliner = Outliner(module, function)
     calls = [outliner.process(process) for process in network.processes]
     region = outliner.region(calls, network.section.outside)

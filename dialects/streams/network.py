@@ -19,6 +19,9 @@ from .processes import Process, Section, section_of
 from .space import StreamSpace, stream_space
 from .trace import Access, Trace
 
+MOST_STEPS = 1 << 22
+"""Accesses of FIFOs and shared arrays that are counted out; of more it is not known what happens."""
+
 Fifo = tuple[int, tuple[int, ...]]
 Element = tuple[int, ...]
 
@@ -82,11 +85,13 @@ class Network:
 
     def _steps(self, process: Process) -> list[Step]:
         numbers = {a.value: n for n, a in enumerate(self.arrays)}
-        steps = []
+        steps: list[Step] = []
         for access, index in Trace(self._functions, process.ops, numbers).events():
             array = self.arrays[access.array]
             if not access.is_known or index is None:
                 raise _unknown(array, access)
+            if len(steps) == MOST_STEPS:
+                raise _too_many(process)
             which, element = array.space.split(index)
             steps.append(Step((access.array, which), element, access.writes, access))
         return steps
@@ -138,6 +143,14 @@ class Network:
                 f"{self.processes[writer].name} both writes and reads {name}",
                 gets[0],
                 "a FIFO leads from one process to another; keep a local array for the process's own.",
+            )
+        if reader < writer:
+            raise self._error(
+                fifo,
+                f"{self.processes[reader].name} reads {name} before {self.processes[writer].name}, "
+                "which writes it, runs",
+                gets[0],
+                "a FIFO leads from a process to a later one.",
             )
         for steps, word in ((puts, "written"), (gets, "read")):
             seen = Counter(step.element for step in steps)
@@ -259,6 +272,8 @@ class Network:
         Raises:
             IllegalTransformError: one does, so the two cannot run side by side.
         """
+        for process in self.processes:
+            self._check_values(process)
         shared = self._shared()
         if not shared:
             return
@@ -271,6 +286,27 @@ class Network:
                     raise self._shared_error(
                         shared[array], self.processes[a], self.processes[b], found
                     )
+
+    def _check_values(self, process: Process) -> None:
+        """A process gives others nothing but through arrays, and shares no scalar variable."""
+        inside = {inner for op in process.ops for inner in (op, *walk(op))}
+        results = [v for op in process.ops for v in op.results]
+        given = [v for v in results if any(u.owner.operation not in inside for u in v.uses)]
+        scalars = [
+            v
+            for v in free_values(process.ops)
+            if isinstance(v.type, ir.MemRefType) and not ir.MemRefType(v.type).rank
+            if any(use.owner.operation not in inside for use in v.uses)
+        ]
+        for value in (*given, *scalars):
+            names = " and ".join(a.name for a in self.arrays)
+            raise IllegalTransformError(
+                f"With {names} as FIFOs {process.name} runs beside the rest of "
+                f"{ir.StringAttr(self.function.attributes['sym_name']).value}, but they share the "
+                f"variable {variable_name(self.function, value)}.",
+                process.place,
+                help="let the process keep it to itself, or pass its values through an array.",
+            )
 
     def _shared(self) -> list[ir.Value]:
         """Arrays from outside that several processes touch, one of them writing."""
@@ -294,7 +330,10 @@ class Network:
         found: dict[int, dict[bool, dict[Element | None, Access]]] = defaultdict(
             lambda: {True: {}, False: {}}
         )
-        for access, index in Trace(self._functions, process.ops, numbers).events():
+        events = Trace(self._functions, process.ops, numbers).events()
+        for count, (access, index) in enumerate(events):
+            if count == MOST_STEPS:
+                raise _too_many(process)
             element = None if access.whole else index
             if access.writes:
                 found[access.array][True].setdefault(element, access)
@@ -357,6 +396,15 @@ def _unknown(array: StreamArray, access: Access) -> IllegalTransformError:
     )
 
 
+def _too_many(process: Process) -> IllegalTransformError:
+    return IllegalTransformError(
+        f"{process.name} touches FIFOs and shared arrays more than {MOST_STEPS:,} times, which is too "
+        "much to follow.",
+        process.place,
+        help="stream a tile at a time, and call that from a loop around the tiles.",
+    )
+
+
 def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
     """The functions of a module by name."""
     return {
@@ -403,4 +451,6 @@ def variable_name(function: ir.Operation, value: ir.Value) -> str:
             return ir.StringAttr(names[value.arg_number]).value
         return f"arg{value.arg_number}"
     op = value.owner.operation
+    if op.name.endswith(".load"):
+        return string_attribute(op, "from") or "value"
     return string_attribute(op, "name" if op.name != "memref.get_global" else "var") or "array"

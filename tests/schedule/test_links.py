@@ -343,3 +343,54 @@ def test_buffer_at_wants_the_sum_innermost():
     s = allo.customize(gemm)
     s.reorder("k", "j")
     refused(s, ScheduleError, "the sum is innermost", lambda: s.buffer_at(s.A, "k"))
+
+
+def test_a_reader_stands_behind_its_writer():
+    def chain(X: int32[K], Y: int32[K]):
+        links: int32[2, K]
+        for k in range(K, name="leave"):
+            Y[k] = links[1, k]
+        for i in allo.grid(1, name="row"):
+            for k in range(K):
+                links[i + 1, k] = links[i, k]
+        for k in range(K, name="enter"):
+            links[0, k] = X[k]
+
+    s = allo.customize(chain)
+    row = s.unfold("row", [0])
+    refused(
+        s,
+        IllegalTransformError,
+        r"row_0 reads links\[0\] before enter, which writes it, runs\..*from a process to a later",
+        lambda: s.to(s.links, row, axis=0, depth=2),
+    )
+
+
+def test_a_plain_reader_stands_behind_its_writer():
+    def chain(X: int32[K], Y: int32[K]):
+        links: int32[K]
+        for k in range(K, name="leave"):
+            Y[k] = links[k]
+        for m in range(K, name="enter"):
+            links[m] = X[m]
+
+    s = allo.customize(chain)
+    refused(s, ScheduleError, "leave reads the array before it is", lambda: s.to(s.links, "leave"))
+
+
+def test_processes_share_no_variable():
+    def chain(X: int32[K], Y: int32[K]):
+        links: int32[2, K]
+        bias: int32 = X[0]
+        for k in range(K, name="enter"):
+            links[0, k] = X[k]
+        for i in allo.grid(1, name="row"):
+            for k in range(K):
+                links[i + 1, k] = links[i, k] + bias
+        for k in range(K, name="leave"):
+            Y[k] = links[1, k]
+
+    s = allo.customize(chain)
+    s.to(s.links, s.unfold("row", [0]), axis=0, depth=2)
+    with pytest.raises(IllegalTransformError, match="row_0 runs beside .* share the variable bias"):
+        s.build(target="vhls")
