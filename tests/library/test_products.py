@@ -58,6 +58,30 @@ def test_schedule_systolic_takes_the_packed_products(kernel, template):
     assert str(s.module).count("pipeline_ii = 1") == 8 + 2 * 2
 
 
+def test_two_composed_instances_have_cells_of_their_own():
+    product = systolic.systolic
+
+    def both(A: int8[4, 6], B: int8[6, 4], C: int32[4, 4], D: int32[4, 4], E: int32[4, 4]):
+        product[int8, int8, int32, 4, 6, 4, 2, 2, "a"](A, B, C)
+        product[int8, int8, int32, 4, 6, 4, 4, 2, "b"](A, B, D)
+        product[int8, int8, int32, 4, 6, 4, 4, 2, "c"](A, B, E)
+
+    s = allo.customize(both)
+    s.compose(product, id="a", instantiate=[int8, int8, int32, 4, 6, 4, 2, 2])
+    s.compose(product, id="b", instantiate=[int8, int8, int32, 4, 6, 4, 4, 2])
+    text = str(s.module)
+    assert 'memref<2x3x6xi8, "stream:3;SST">' in text
+    assert 'memref<4x3x6xi8, "stream:5;SST">' in text
+    # "c" has the same template as "b" but no schedule: it keeps the functions without FIFOs.
+    assert 'name = "A_fifo"} : memref<4x3x6xi8>\n' in text
+    A, B = int8s(4, 6), int8s(6, 4)
+    for target in ("llvm", "verilog"):
+        results = [np.zeros((4, 4), np.int32) for _ in range(3)]
+        s.build(target=target)(A, B, *results)
+        for result in results:
+            np.testing.assert_array_equal(result, A.astype(int) @ B.astype(int))
+
+
 def test_pe_kernel_accumulates_and_passes_on():
     A, B = int8s(6), int8s(6, seed=1)
     module = allo.customize(systolic.PE_kernel, instantiate=[int8, int8, int16, 6, 2, 3]).build()
