@@ -104,6 +104,25 @@ def schedule_systolic(s):
     return s
 
 
+def check_systolic(s):
+    """Whether the module is one function ``gemm`` with one nest of three loops."""
+    return s.systolic
+
+
+def prepare_systolic(s, band):
+    """Let the first two arguments of ``gemm`` flow through the cells of its nest; the two FIFO arrays.
+
+    What is left is ``s.unfold``, and ``s.to`` for each of them.
+    """
+    if not check_systolic(s):
+        raise ValueError(
+            "prepare_systolic needs a module of one function gemm with one nest of loops."
+        )
+    rows, columns = [name for name, _ in s.get_loops()[band]][:2]
+    left, right = (getattr(s, argument.name) for argument in s.func_args["gemm"][:2])
+    return s.buffer_at(left, columns), s.buffer_at(right, rows)
+
+
 def stream_tile(s, tile):
     """Let the operands of a tile flow through its cells; ``tile`` is the name of its function."""
     rows, columns = s.func_args[tile][2].shape

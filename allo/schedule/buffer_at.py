@@ -105,8 +105,11 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     an interval of 1; where the inner loop is marked for complete unrolling they copy as many
     elements at once (``j_init`` around an unrolled ``j_init.inner``).
 
+    An array that a module of one function ``gemm`` only reads in its nest of three loops flows along
+    ``axis`` from cell to cell instead, through ``<target>_fifo`` (see ``feed.py`` and ``to``).
+
     Returns:
-        The handle of the new buffer, ``<target>_row``.
+        The handle of the new buffer, ``<target>_row`` or ``<target>_fifo``.
 
     Raises:
         ScheduleError: ``axis`` is the innermost loop or one summed over, no loop inside is summed

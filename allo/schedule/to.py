@@ -59,15 +59,26 @@ def to(
     consumers, ``dst`` gets an array of its own, ``<array>_<dst>``, which the nest writes too: one
     ``to`` for each consumer. What a CPU computes is unchanged.
 
+    With ``axis`` the array becomes FIFOs between unfolded processes::
+
+        pe = s.unfold("PE", [0, 1])
+        s.to(s.A_fifo, pe, axis=1, depth=5)
+
+        A_fifo: int8[4, 5, 8]                    memref<4x5x8xi8, "stream:5;SST">
+        PE(i, j) reads A_fifo[i, j, :]   ──▶     A_fifo[i, j] is a FIFO from PE(i, j - 1) to PE(i, j)
+            and writes A_fifo[i, j + 1, :]
+
     Args:
         target: the array.
-        dst: name of the consuming band or function.
-        depth: elements the FIFO holds; -1 for the whole array.
+        dst: name of the consuming band or function; with ``axis`` the list ``unfold`` returned.
+        axis: the unfolded axis along which elements pass from process to process.
+        depth: elements a FIFO holds; -1 for all of them.
 
     Raises:
-        IllegalTransformError: an element is written or read more than once, or in another order.
+        IllegalTransformError: an element is written or read more than once, or in another order; the
+            FIFOs lead along another axis, or are so small that the processes wait for ever.
         ScheduleError: no single producer and consumer, the array is seen outside its function, or
-            ``axis`` is given (arrays of FIFOs are written with ``allo.dataflow``).
+            ``dst`` and ``axis`` do not fit the processes.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "to")
     place = place_of(buffer.value.location)

@@ -10,7 +10,6 @@ import allo.dataflow as df
 from allo.ir.types import float32, int8, int32
 from allo.library import nn, systolic
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
-from allo.library.tiles import stream_tile
 from tests.library.support import floats, int8s
 
 
@@ -48,7 +47,7 @@ def test_a_systolic_tile_takes_the_steps_and_the_way_across(K, Mt, Nt):
     for name, dim in (("A", 1), ("B", 2), ("C", 0)):
         s.partition(getattr(s, name), dim=dim)
     s.pipeline("PE_kernel:k")
-    stream_tile(s, "systolic_tile")
+    systolic.stream_tile(s, "systolic_tile")
     module = assert_bits(s, [int8s(Mt, K), int8s(K, Nt)], [np.zeros((Mt, Nt), np.int32)])
     assert K + Mt + Nt <= module.cycles <= K + Mt + Nt + 4
 

@@ -58,6 +58,26 @@ def test_schedule_systolic_takes_the_packed_products(kernel, template):
     assert str(s.module).count("pipeline_ii = 1") == 8 + 2 * 2
 
 
+def test_a_gemm_is_prepared_for_cells():
+    def gemm(A: int8[3, 4], B: int8[4, 2], C: int32[3, 2]):
+        for m, n, k in allo.grid(3, 2, 4):
+            C[m, n] += A[m, k] * B[k, n]
+
+    s = allo.customize(gemm)
+    assert systolic.check_systolic(s)
+    (band,) = dict(s.get_loops())
+    left, right = systolic.prepare_systolic(s, band)
+    cells = s.unfold("PE", [0, 1])
+    s.to(left, cells, axis=1, depth=4)
+    s.to(right, cells, axis=0, depth=3)
+    A, B, C = int8s(3, 4), int8s(4, 2), np.ones((3, 2), np.int32)
+    s.build(target="vhls")(A, B, C)
+    np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int) + 1)
+    assert not systolic.check_systolic(s)
+    with pytest.raises(ValueError, match="prepare_systolic needs a module of one function gemm"):
+        systolic.prepare_systolic(s, "PE")
+
+
 def test_two_composed_instances_have_cells_of_their_own():
     product = systolic.systolic
 

@@ -169,3 +169,44 @@ def test_a_part_of_a_function_runs_as_a_flow():
     for target in ("llvm", "verilog"):
         assert s.build(target=target)(X) == (X * 6 + 1).sum()
     assert "chain_flow(" in s.build(target="vhls").hls_code
+
+
+def nests(A: int32[8, 8], D: int32[8, 8]):
+    B: int32[8, 8]
+    C: int32[8, 8]
+    for i, j in allo.grid(8, 8, name="B"):
+        B[i, j] = A[i, j] + A[i, j]
+    for i, j in allo.grid(8, 8, name="C"):
+        C[i, j] = B[i, j] * 3
+    for i, j in allo.grid(8, 8, name="D"):
+        D[i, j] = C[i, j] + 1
+
+
+def test_nests_joined_by_single_fifos_run_side_by_side():
+    s = allo.customize(nests)
+    for band in "BCD":
+        s.pipeline(s.get_loops()[band]["j"])
+    apart = s.build(target="verilog", configs={"simulator": "jit"})
+    s.to(s.B, "C", depth=2)
+    s.to(s.C, "D", depth=2)
+    A = np.random.default_rng(5).integers(-99, 99, (8, 8)).astype(np.int32)
+    D = np.zeros((8, 8), np.int32)
+    apart(A, D)
+    assert apart.cycles >= 3 * 64
+    assert everywhere(s, [A, D], A * 6 + 1) <= 64 + 8
+
+
+def test_nests_that_share_another_array_run_one_after_the_other():
+    def shared(A: int32[8], D: int32[8]):
+        B: int32[8]
+        sums: int32[8]
+        for i in range(8, name="P"):
+            sums[i] = A[i] + A[0]
+            B[i] = A[i] * 2
+        for k in range(8, name="Q"):
+            D[k] = B[k] + sums[7 - k]
+
+    s = allo.customize(shared)
+    s.to(s.B, "Q", depth=3)
+    A = np.arange(8, dtype=np.int32) - 3
+    everywhere(s, [A, np.zeros(8, np.int32)], A * 2 + (A + A[0])[::-1])
