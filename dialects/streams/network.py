@@ -13,6 +13,7 @@ from itertools import combinations
 
 from .._mlir import ir
 from ..affine.loops import string_attribute, walk
+from ..alias import AliasClasses
 from ..diagnostics import IllegalTransformError, SourcePlace
 from ..locations import place_of
 from .processes import Process, Section, section_of
@@ -68,6 +69,17 @@ class Network:
     ) -> None:
         self.function = function
         self.arrays = list(arrays)
+        self._module = module
+        for array in self.arrays:
+            if (
+                array.space.labels
+                and len(array.space.labels) != ir.MemRefType(array.value.type).rank
+            ):
+                raise IllegalTransformError(
+                    f"{array.name} got another shape after it was made FIFOs.",
+                    array.place,
+                    help="reshape it before s.to.",
+                )
         self._functions = functions_of(module)
         self.section: Section = section_of(function, {a.value for a in arrays})
         self.processes: list[Process] = self.section.processes
@@ -277,15 +289,13 @@ class Network:
         shared = self._shared()
         if not shared:
             return
-        numbers = {v: n for n, v in enumerate(shared)}
-        touched = [self._touched(process, numbers) for process in self.processes]
+        touched = [self._touched(process, shared) for process in self.processes]
         for (a, first), (b, second) in combinations(enumerate(touched), 2):
             for array in set(first) & set(second):
                 found = _conflict(first[array], second[array])
                 if found is not None:
-                    raise self._shared_error(
-                        shared[array], self.processes[a], self.processes[b], found
-                    )
+                    value = next(v for v, n in shared.items() if n == array)
+                    raise self._shared_error(value, self.processes[a], self.processes[b], found)
 
     def _check_values(self, process: Process) -> None:
         """A process gives others nothing but through arrays, and shares no scalar variable."""
@@ -308,20 +318,30 @@ class Network:
                 help="let the process keep it to itself, or pass its values through an array.",
             )
 
-    def _shared(self) -> list[ir.Value]:
-        """Arrays from outside that several processes touch, one of them writing."""
+    def _shared(self) -> dict[ir.Value, int]:
+        """Arrays from outside that several processes touch, one of them writing, numbered.
+
+        Two arguments for which some caller passes one array are one array here.
+        """
         streams = {a.value for a in self.arrays}
+        classes = AliasClasses(self._module)
+        same: dict[ir.Value, ir.Value] = {}
         users: dict[ir.Value, set[int]] = defaultdict(set)
         writers: set[ir.Value] = set()
         for number, process in enumerate(self.processes):
             values = [v for v in free_values(process.ops) if isinstance(v.type, ir.MemRefType)]
             values = [v for v in values if v not in streams]
+            for value in values:
+                if value not in same:
+                    same[value] = classes.members(value)[0]
             trace = Trace(self._functions, process.ops, {v: n for n, v in enumerate(values)})
             for access in trace.accesses:
-                users[values[access.array]].add(number)
+                array = same[values[access.array]]
+                users[array].add(number)
                 if access.writes:
-                    writers.add(values[access.array])
-        return [v for v, numbers in users.items() if len(numbers) > 1 and v in writers]
+                    writers.add(array)
+        shared = [v for v, numbers in users.items() if len(numbers) > 1 and v in writers]
+        return {v: shared.index(array) for v, array in same.items() if array in shared}
 
     def _touched(
         self, process: Process, numbers: Mapping[ir.Value, int]

@@ -7,6 +7,7 @@ import pytest
 import allo
 from allo.errors import IllegalTransformError, ScheduleError
 from allo.ir.types import index, int8, int32
+from allo.ir.utils import MockBuffer
 from allo.schedule import Schedule
 from tests.schedule.support import count, refused, text
 
@@ -394,3 +395,37 @@ def test_processes_share_no_variable():
     s.to(s.links, s.unfold("row", [0]), axis=0, depth=2)
     with pytest.raises(IllegalTransformError, match="row_0 runs beside .* share the variable bias"):
         s.build(target="vhls")
+
+
+def test_an_array_passed_twice_is_one_array():
+    def row(x: int32[2, K], i: index):
+        for k in range(K):
+            x[i + 1, k] = x[i, k]
+
+    def stage(X: int32[K], Y: int32[K]):
+        links: int32[2, K]
+        for k in range(K, name="enter"):
+            links[0, k] = X[K - 1 - k]
+        for i in allo.grid(1, name="row"):
+            row(links, i)
+        for k in range(K, name="leave"):
+            Y[k] = links[1, k]
+
+    def twice(Z: int32[K]):
+        stage(Z, Z)
+
+    s = allo.customize(twice)
+    cells = s.unfold("stage:row", [0])
+    s.to(MockBuffer("stage", "links"), cells, axis=0, depth=K)
+    with pytest.raises(IllegalTransformError, match="enter and leave run side by side, but both use"):
+        s.build(target="verilog")
+
+
+def test_partitions_of_fifos_are_left_out():
+    s = allo.customize(tile)
+    s.partition(s.A_fifo, dim=1)
+    cells = s.unfold("PE", [0, 1])
+    s.to(s.A_fifo, cells, axis=1, depth=M + 1)
+    s.to(s.B_fifo, cells, axis=0, depth=N + 1)
+    s.partition(s.B_fifo, dim=2)
+    assert "array_partition" not in s.build(target="vhls").hls_code
