@@ -12,6 +12,7 @@ from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, Sour
 from allo.dialects.locations import place_of
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.streams.network import Network, StreamArray, stream_arrays
+from allo.dialects.streams.processes import section_of
 from allo.dialects.streams.space import StreamSpace, in_space
 
 from .handles import MockBuffer
@@ -101,15 +102,16 @@ def _network(s: Schedule, buffer: FoundBuffer, space: StreamSpace) -> Network:
 
 def _labels(s: Schedule, buffer: FoundBuffer, axes: list[int], place: SourcePlace | None) -> str:
     """Spatial are the dimensions that each access in a process keeps at one index."""
-    alone = StreamArray(buffer.value, buffer.name, StreamSpace(1))
-    network = Network(s.module.operation, buffer.function, [alone])
-    unfolded = [n for n, p in enumerate(network.processes) if p.coordinates]
+    section = section_of(buffer.function, {buffer.value})
+    unfolded = [n for n, p in enumerate(section.processes) if p.coordinates]
     if not unfolded:
         raise ScheduleError(
             f"to {buffer.name}: no unfolded processes use it.",
             place,
             help='replicate the nest that uses it first: pe = s.unfold("PE", [0, 1]).',
         )
+    alone = StreamArray(buffer.value, buffer.name, StreamSpace(1))
+    network = Network(s.module.operation, buffer.function, [alone])
     bands = {network.processes[n].band for n in unfolded}
     counts = {len(network.processes[n].coordinates) for n in unfolded}
     if len(bands) > 1 or counts != {len(axes)}:

@@ -10,6 +10,8 @@ a function ``<name>_flow`` that it calls.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from .._mlir import ir
 from ..diagnostics import IllegalTransformError
 from ..streams.network import Network, StreamArray, functions_of, stream_arrays
@@ -37,8 +39,7 @@ def make_regions(module: ir.Module) -> None:
         fold_views(module)
         for function in list(functions_of(module.operation).values()):
             if _arrays(function, plain=False):
-                _checked(module, function).check_memories()
-                _make_region(module, function)
+                _make_region(module, _checked(module, function))
 
 
 def make_plain_regions(module: ir.Module) -> None:
@@ -48,8 +49,13 @@ def make_plain_regions(module: ir.Module) -> None:
     with module.context, ir.Location.unknown():
         fold_views(module)
         for function in list(functions_of(module.operation).values()):
-            if _arrays(function, plain=True) and _is_possible(module, function):
-                _make_region(module, function)
+            if not _arrays(function, plain=True):
+                continue
+            network = None
+            with suppress(IllegalTransformError):
+                network = _checked(module, function)
+            if network is not None:
+                _make_region(module, network)
 
 
 def _arrays(function: ir.Operation, *, plain: bool) -> list[StreamArray]:
@@ -62,20 +68,12 @@ def _checked(module: ir.Module, function: ir.Operation) -> Network:
     network = Network(module.operation, function, stream_arrays(function))
     network.check_order()
     network.check_depths()
+    network.check_memories()
     return network
 
 
-def _is_possible(module: ir.Module, function: ir.Operation) -> bool:
-    try:
-        _checked(module, function).check_memories()
-    except IllegalTransformError:
-        return False
-    return True
-
-
-def _make_region(module: ir.Module, function: ir.Operation) -> None:
-    network = Network(module.operation, function, stream_arrays(function))
-    outliner = Outliner(module, function)
+def _make_region(module: ir.Module, network: Network) -> None:
+    outliner = Outliner(module, network.function)
     calls = [outliner.process(process) for process in network.processes]
     region = outliner.region(calls, network.section.outside)
     rewriter = StreamRewriter(module, region, network.arrays)

@@ -98,15 +98,37 @@ class Network:
     def _steps(self, process: Process) -> list[Step]:
         numbers = {a.value: n for n, a in enumerate(self.arrays)}
         steps: list[Step] = []
+        direct: set[Access] = set()
         for access, index in Trace(self._functions, process.ops, numbers).events():
             array = self.arrays[access.array]
             if not access.is_known or index is None:
                 raise _unknown(array, access)
+            if access not in direct:
+                self._check_direct(process, array, access)
+                direct.add(access)
             if len(steps) == MOST_STEPS:
                 raise _too_many(process)
             which, element = array.space.split(index)
             steps.append(Step((access.array, which), element, access.writes, access))
         return steps
+
+    def _check_direct(self, process: Process, array: StreamArray, access: Access) -> None:
+        """A process that is a call touches FIFOs in the function called, any other in itself."""
+        call = process.call
+        owner = access.op
+        while owner.name != "func.func" and owner.parent is not None:
+            owner = owner.parent.operation
+        callee = None
+        if call is not None:
+            callee = self._functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+        if owner == (callee or self.function):
+            return
+        raise IllegalTransformError(
+            f"{array.name} cannot be FIFOs: {process.name} hands it on to function "
+            f"{ir.StringAttr(owner.attributes['sym_name']).value}.",
+            place_of(access.op) or array.place,
+            help="write and read it in the process itself: in a nest, or in the one function called.",
+        )
 
     # --- order -----------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from .._mlir import ir
@@ -19,6 +20,11 @@ class Outliner:
         self._module = module
         self._function = function
         self._name = ir.StringAttr(function.attributes["sym_name"]).value
+        self._calls = Counter(
+            ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            for op in walk(module.operation)
+            if op.name == "func.call"
+        )
 
     # --- processes -------------------------------------------------------------------
 
@@ -34,14 +40,9 @@ class Outliner:
 
     def _own_callee(self, made: ir.Operation) -> None:
         name = ir.FlatSymbolRefAttr(made.attributes["callee"]).value
-        users = [
-            op
-            for op in walk(self._module.operation)
-            if op.name == "func.call"
-            and ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name
-        ]
-        if len(users) == 1:
+        if self._calls[name] == 1:
             return
+        self._calls[name] -= 1
         original = functions_of(self._module.operation)[name]
         copy = original.clone(ir.InsertionPoint(original)).operation
         fresh = self._free(name)

@@ -31,9 +31,10 @@ class StreamSpace:
 
     def split(self, index: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """(which FIFO, which element of it) of a subscript."""
-        which = set(self.spatial)
-        fifo = tuple(i for d, i in enumerate(index) if d in which)
-        return fifo, tuple(i for d, i in enumerate(index) if d not in which)
+        if not self.labels:
+            return (), tuple(index)
+        pairs = list(zip(self.labels, index, strict=True))
+        return tuple(i for d, i in pairs if d == "S"), tuple(i for d, i in pairs if d == "T")
 
     def attribute(self) -> ir.StringAttr:
         """The memory space."""

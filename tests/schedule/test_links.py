@@ -417,7 +417,9 @@ def test_an_array_passed_twice_is_one_array():
     s = allo.customize(twice)
     cells = s.unfold("stage:row", [0])
     s.to(MockBuffer("stage", "links"), cells, axis=0, depth=K)
-    with pytest.raises(IllegalTransformError, match="enter and leave run side by side, but both use"):
+    with pytest.raises(
+        IllegalTransformError, match="enter and leave run side by side, but both use"
+    ):
         s.build(target="verilog")
 
 
@@ -429,3 +431,30 @@ def test_partitions_of_fifos_are_left_out():
     s.to(s.B_fifo, cells, axis=0, depth=N + 1)
     s.partition(s.B_fifo, dim=2)
     assert "array_partition" not in s.build(target="vhls").hls_code
+
+
+def test_a_process_does_not_hand_a_fifo_on():
+    def inner(x: int32[2, K], i: index):
+        for k in range(K):
+            x[i + 1, k] = x[i, k]
+
+    def outer(x: int32[2, K], i: index):
+        inner(x, i)
+
+    def chain(X: int32[K], Y: int32[K]):
+        links: int32[2, K]
+        for k in range(K, name="enter"):
+            links[0, k] = X[k]
+        for i in allo.grid(1, name="row"):
+            outer(links, i)
+        for k in range(K, name="leave"):
+            Y[k] = links[1, k]
+
+    s = allo.customize(chain)
+    row = s.unfold("row", [0])
+    refused(
+        s,
+        IllegalTransformError,
+        "row_0 hands it on to function inner.*in the process itself",
+        lambda: s.to(s.links, row, axis=0, depth=2),
+    )
