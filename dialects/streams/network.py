@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, groupby
 
 from .._mlir import ir
 from ..affine.loops import string_attribute, walk
@@ -42,12 +42,13 @@ class StreamArray:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write or read of a FIFO."""
+    """One write or read of a FIFO; ``iteration`` numbers those of pipelined loops, 0 elsewhere."""
 
     fifo: Fifo
     element: Element
     writes: bool
     access: Access
+    iteration: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,42 @@ class Ends:
 
     writer: int
     reader: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a process does at once: one step, or those of an iteration of a pipelined loop.
+
+    Attributes:
+        change: by how much the FIFOs are fuller behind it; a process only writes or only reads one.
+    """
+
+    steps: tuple[Step, ...]
+    change: Counter[Fifo]
+
+    @property
+    def most(self) -> dict[Fifo, int]:
+        """How much each FIFO must hold for it."""
+        return {fifo: abs(many) for fifo, many in self.change.items()}
+
+    def blocked(self, fill: Mapping[Fifo, int], room: Mapping[Fifo, int]) -> Step | None:
+        """A step for which there is no element, or no room."""
+        for fifo, many in self.change.items():
+            if not 0 <= fill.get(fifo, 0) + many <= room[fifo]:
+                return next(s for s in self.steps if s.fifo == fifo)
+        return None
+
+
+def _turns(steps: Sequence[Step]) -> list[_Turn]:
+    found = []
+    for iteration, group in groupby(steps, key=lambda s: s.iteration):
+        members = list(group)
+        for together in [members] if iteration else [[step] for step in members]:
+            change: Counter[Fifo] = Counter()
+            for step in together:
+                change[step.fifo] += 1 if step.writes else -1
+            found.append(_Turn(tuple(together), change))
+    return found
 
 
 class Network:
@@ -99,7 +136,7 @@ class Network:
         numbers = {a.value: n for n, a in enumerate(self.arrays)}
         steps: list[Step] = []
         direct: set[Access] = set()
-        for access, index in Trace(self._functions, process.ops, numbers).events():
+        for access, index, turn in Trace(self._functions, process.ops, numbers).events():
             array = self.arrays[access.array]
             if not access.is_known or index is None:
                 raise _unknown(array, access)
@@ -109,7 +146,7 @@ class Network:
             if len(steps) == MOST_STEPS:
                 raise _too_many(process)
             which, element = array.space.split(index)
-            steps.append(Step((access.array, which), element, access.writes, access))
+            steps.append(Step((access.array, which), element, access.writes, access, turn))
         return steps
 
     def _check_direct(self, process: Process, array: StreamArray, access: Access) -> None:
@@ -273,30 +310,39 @@ class Network:
         return low
 
     def _stuck(self, depths: Mapping[Fifo, int]) -> tuple[int, Step] | None:
-        """A process that waits for ever with these depths and its step, or None."""
+        """A process that waits for ever with these depths and its step, or None.
+
+        An iteration of a pipelined loop begins when all it reads is there and all it writes has room.
+        """
+        turns = [_turns(steps) for steps in self.steps]
+        room = dict(depths)
+        for turn in (t for each in turns for t in each):
+            for fifo, many in turn.most.items():
+                room[fifo] = max(room[fifo], many)
         fill: Counter[Fifo] = Counter()
-        at = [0] * len(self.steps)
+        at = [0] * len(turns)
         waiting: set[int] = set()
-        ready = deque(range(len(self.steps)))
+        ready = deque(range(len(turns)))
         while ready:
             number = ready.popleft()
-            steps = self.steps[number]
-            while at[number] < len(steps):
-                step = steps[at[number]]
-                if fill[step.fifo] == (depths[step.fifo] if step.writes else 0):
+            while at[number] < len(turns[number]):
+                turn = turns[number][at[number]]
+                if turn.blocked(fill, room) is not None:
                     waiting.add(number)
                     break
-                fill[step.fifo] += 1 if step.writes else -1
                 at[number] += 1
-                ends = self.ends[step.fifo]
-                other = ends.reader if step.writes else ends.writer
-                if other in waiting:
-                    waiting.discard(other)
-                    ready.append(other)
+                for fifo, many in turn.change.items():
+                    fill[fifo] += many
+                    ends = self.ends[fifo]
+                    other = ends.reader if many > 0 else ends.writer
+                    if other in waiting:
+                        waiting.discard(other)
+                        ready.append(other)
         if not waiting:
             return None
         number = min(waiting)
-        return number, self.steps[number][at[number]]
+        step = turns[number][at[number]].blocked(fill, room)
+        return None if step is None else (number, step)
 
     # --- arrays that are no FIFOs --------------------------------------------------------
 
@@ -373,7 +419,7 @@ class Network:
             lambda: {True: {}, False: {}}
         )
         events = Trace(self._functions, process.ops, numbers).events()
-        for count, (access, index) in enumerate(events):
+        for count, (access, index, _) in enumerate(events):
             if count == MOST_STEPS:
                 raise _too_many(process)
             element = None if access.whole else index

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from .._mlir import ir
 from ..affine.loops import body_operations, induction_variable, spec_of
@@ -48,6 +49,7 @@ class _Loop:
     lower: tuple[Formula, ...]
     upper: tuple[Formula, ...]
     step: int
+    pipelined: bool
     body: list[_Node]
 
 
@@ -59,7 +61,7 @@ class _If:
 
 
 _Node = Access | _Loop | _If
-Event = tuple[Access, tuple[int, ...] | None]
+Event = tuple[Access, tuple[int, ...] | None, int]
 
 
 class Trace:
@@ -86,8 +88,11 @@ class Trace:
         self._nodes = self._block(list(ops), certain=True)
 
     def events(self) -> Iterator[Event]:
-        """What it touches, in order; an access with unknown elements comes once, with None."""
-        return _run(self._nodes, [0] * self._slots)
+        """What it touches, in order; an access with unknown elements comes once, with None.
+
+        The third is the number of the iteration of a pipelined loop that it is in, or 0.
+        """
+        return _run(self._nodes, [0] * self._slots, count(1), 0)
 
     # --- reading -----------------------------------------------------------------
 
@@ -123,7 +128,7 @@ class Trace:
         body = self._block(body_operations(op), certain=certain and known)
         if not body or lower is None or upper is None:
             return body
-        return [_Loop(slot, lower, upper, spec.step, body)]
+        return [_Loop(slot, lower, upper, spec.step, "pipeline_ii" in op.attributes, body)]
 
     def _condition(self, op: ir.Operation, certain: bool) -> list[_Node]:
         condition = condition_of(op)
@@ -191,8 +196,8 @@ class Trace:
         if None in operands:
             return None
         known = [f for f in operands if f is not None]
-        count = bound.map.n_dims
-        return tuple(_formula_of(e, known[:count], known[count:]) for e in bound.map.results)
+        dims = bound.map.n_dims
+        return tuple(_formula_of(e, known[:dims], known[dims:]) for e in bound.map.results)
 
     def formula(self, value: ir.Value) -> Formula | None:
         """How to compute an index value; None where it depends on data."""
@@ -243,21 +248,25 @@ def _formula_of(
     return lambda env: -(-a(env) // b(env))
 
 
-def _run(nodes: Sequence[_Node], env: Environment) -> Iterator[Event]:
+def _run(
+    nodes: Sequence[_Node], env: Environment, numbers: Iterator[int], iteration: int
+) -> Iterator[Event]:
     for node in nodes:
         if isinstance(node, Access):
             if node.subscripts is None:
-                yield node, None
+                yield node, None, iteration
             else:
-                yield node, tuple(f(env) for f in node.subscripts)
+                yield node, tuple(f(env) for f in node.subscripts), iteration
         elif isinstance(node, _Loop):
             low, high = max(f(env) for f in node.lower), min(f(env) for f in node.upper)
             for value in range(low, high, node.step):
                 env[node.slot] = value
-                yield from _run(node.body, env)
+                inner = next(numbers) if node.pipelined and not iteration else iteration
+                yield from _run(node.body, env, numbers, inner)
         else:
             holds = all(row(env) == 0 if equal else row(env) >= 0 for row, equal in node.rows)
-            yield from _run(node.then if holds else node.otherwise, env)
+            branch = node.then if holds else node.otherwise
+            yield from _run(branch, env, numbers, iteration)
 
 
 def known_index(value: ir.Value, known: Mapping[ir.Value, int]) -> int | None:
@@ -279,11 +288,11 @@ def known_subscripts(bound: BoundMap, known: Mapping[ir.Value, int]) -> list[int
     """Each result of an affine map as a number, None where an operand it uses is not known."""
     numbers = [known_index(v, known) for v in bound.operands]
     formulas = [_number_or_fail(n) for n in numbers]
-    count = bound.map.n_dims
+    dims = bound.map.n_dims
     found: list[int | None] = []
     for expr in bound.map.results:
         try:
-            found.append(_formula_of(expr, formulas[:count], formulas[count:])([]))
+            found.append(_formula_of(expr, formulas[:dims], formulas[dims:])([]))
         except _UnknownIndexError:
             found.append(None)
     return found

@@ -12,7 +12,7 @@ import allo
 from allo.ir.types import Fixed, UInt, float32, index, int8, int16, int32, uint8
 from allo.schedule import Schedule
 from tests.library.support import floats, int8s
-from tests.schedule.test_links import K, M, N, linked
+from tests.schedule.test_links import K, M, N, late_linked, linked
 
 
 def everywhere(s: Schedule, args: list[Any], expected: np.ndarray, *, result: bool = False) -> int:
@@ -40,6 +40,15 @@ def test_a_tile_of_cells_with_fifos_of_its_own():
     A, B = int8s(M, K), int8s(K, N)
     args = [A, B, np.zeros((M, N), np.int32)]
     everywhere(s, args, A.astype(np.int32) @ B.astype(np.int32))
+
+
+@pytest.mark.parametrize(("depth", "pipelined"), [(K - 1, False), (K, True)])
+def test_the_least_depths_that_are_accepted_suffice(depth, pipelined):
+    A, B = int8s(M, K), int8s(K, N)
+    args = [A, B, np.zeros((M, N), np.int32)]
+    everywhere(
+        late_linked(depth, pipelined=pipelined), args, A.astype(np.int32) @ B.astype(np.int32)
+    )
 
 
 def test_the_text_has_streams_and_a_function_a_process():

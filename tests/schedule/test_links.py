@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import allo
@@ -242,39 +244,56 @@ def test_a_row_for_all_processes_has_several_readers():
     )
 
 
-def test_a_depth_that_lets_processes_wait_for_ever():
-    def late(A: int8[M, K], B: int8[K, N], C: int32[M, N]):
-        A_fifo: int8[M, N + 1, K]
-        B_fifo: int8[N, M + 1, K]
-        rest: int8[1]
-        for once in range(1, name="data_load"):
-            for k, m in allo.grid(K, M):
-                A_fifo[m, 0, k] = A[m, k]
-            for k, n in allo.grid(K, N):
-                B_fifo[n, 0, k] = B[k, n]
-        for i, j in allo.grid(M, N, name="PE"):
-            cell(A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j)
-        for k in range(K, name="data_drain"):
-            for m in range(M):
-                rest[0] = A_fifo[m, N, k]
-            for n in range(N):
-                rest[0] = B_fifo[n, M, k]
+def late(A: int8[M, K], B: int8[K, N], C: int32[M, N]):
+    """All of A enters before any of B."""
+    A_fifo: int8[M, N + 1, K]
+    B_fifo: int8[N, M + 1, K]
+    rest: int8[1]
+    for once in range(1, name="data_load"):
+        for k, m in allo.grid(K, M):
+            A_fifo[m, 0, k] = A[m, k]
+        for k, n in allo.grid(K, N):
+            B_fifo[n, 0, k] = B[k, n]
+    for i, j in allo.grid(M, N, name="PE"):
+        cell(A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j)
+    for k in range(K, name="data_drain"):
+        for m in range(M):
+            rest[0] = A_fifo[m, N, k]
+        for n in range(N):
+            rest[0] = B_fifo[n, M, k]
 
+
+def late_linked(depth: int, *, pipelined: bool) -> Schedule:
     s = allo.customize(late)
+    if pipelined:
+        s.pipeline("cell:k")
     cells = s.unfold("PE", [0, 1])
-    s.to(s.A_fifo, cells, axis=1, depth=3)
-    refused(
-        s,
-        IllegalTransformError,
-        r"A_fifo as FIFOs of depth 3: the processes wait for each other for ever, data_load first, at "
-        r"A_fifo\[0, 0\], which is full\..*help: a depth of 4 is enough",
-        lambda: s.to(s.B_fifo, cells, axis=0, depth=4),
+    s.to(s.A_fifo, cells, axis=1, depth=depth)
+    s.to(s.B_fifo, cells, axis=0, depth=1)
+    return s
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_depth_that_lets_processes_wait_for_ever(pipelined):
+    """A cell that is no pipeline takes an element of A while it waits for B; a pipelined one does not."""
+    enough = K if pipelined else K - 1
+    pattern = (
+        rf"A_fifo as FIFOs of depth {enough - 1}: the processes wait for each other for ever, data_load "
+        rf"first, at A_fifo\[0, 0\], which is full\..*help: a depth of {enough} is enough"
     )
-    t = allo.customize(late)
-    cells = t.unfold("PE", [0, 1])
-    t.to(t.A_fifo, cells, axis=1, depth=K)
-    t.to(t.B_fifo, cells, axis=0, depth=1)
-    assert "stream:5;SST" in text(t)
+    with pytest.raises(IllegalTransformError, match=re.compile(pattern, re.DOTALL)):
+        late_linked(enough - 1, pipelined=pipelined)
+    assert f"stream:{enough};SST" in text(late_linked(enough, pipelined=pipelined))
+
+
+def test_a_pipeline_made_afterwards_is_found_by_the_build():
+    s = late_linked(K - 1, pipelined=False)
+    s.build(target="vhls")
+    for i in range(M):
+        for j in range(N):
+            s.pipeline(f"cell_{i}_{j}:k")
+    with pytest.raises(IllegalTransformError, match="the processes wait for each other for ever"):
+        s.build(target="verilog")
 
 
 def test_hardware_needs_all_of_what_processes_share_to_be_fifos():
