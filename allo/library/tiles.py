@@ -1,14 +1,16 @@
 # mypy: ignore-errors
-"""Matrix products on a tile of multiply-accumulate cells.
+"""Matrix products on a systolic array of multiply-accumulate cells.
 
-A tile of ``Mt × Nt`` results stands still while the rows of A and the columns of B pass by, one
-step of k at a time: with the default schedule every cell works in every cycle.
+A tile of ``Mt × Nt`` results stands still while the rows of A pass from left to right and the columns
+of B from top to bottom, one step of k a cycle: with the default schedule every cell is a process of
+its own, and its neighbours are joined to it by FIFOs.
 """
 
 from __future__ import annotations
 
 import allo
 from allo.ir.types import index, int32
+from allo.ir.utils import MockBuffer
 
 from ._defaults import scheduled_by
 
@@ -30,15 +32,25 @@ def PE_kernel[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
 def systolic_tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
     A: TyA[Mt, K], B: TyB[K, Nt], C: TyC[Mt, Nt]
 ):
-    """``C = A · B`` for one tile; each step of k updates all ``Mt × Nt`` cells."""
-    cells: TyC[Mt, Nt]
-    for i0, j0 in allo.grid(Mt, Nt, name="clear"):
-        cells[i0, j0] = 0
-    for k in range(K, name="PE"):
-        for i, j in allo.grid(Mt, Nt):
-            cells[i, j] += A[i, k] * B[k, j]
-    for i1, j1 in allo.grid(Mt, Nt, name="data_drain"):
-        C[i1, j1] = cells[i1, j1]
+    """``C = A · B`` for one tile of cells; what leaves the last ones is dropped."""
+    A_fifo: TyA[Mt, Nt + 1, K]
+    B_fifo: TyB[Nt, Mt + 1, K]
+    A_drain: TyA[Mt]
+    B_drain: TyB[Nt]
+    for k in range(K, name="data_load"):
+        for m in range(Mt):
+            A_fifo[m, 0, k] = A[m, k]
+        for n in range(Nt):
+            B_fifo[n, 0, k] = B[k, n]
+    for i, j in allo.grid(Mt, Nt, name="PE"):
+        PE_kernel[TyA, TyB, TyC, K, Mt, Nt](
+            A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+        )
+    for k in range(K, name="data_drain"):
+        for m in range(Mt):
+            A_drain[m] = A_fifo[m, Nt, k]
+        for n in range(Nt):
+            B_drain[n] = B_fifo[n, Mt, k]
 
 
 def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
@@ -66,7 +78,7 @@ def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
 
 
 def schedule_systolic(s):
-    """Cells of their own for every result of a tile, a step of k each cycle.
+    """Every cell of a tile a process, neighbours joined by FIFOs, a step of k each cycle.
 
     Of the packed products too: words are unpacked and packed at one a cycle.
 
@@ -74,23 +86,53 @@ def schedule_systolic(s):
         ValueError: the schedule is of another function.
     """
     top = s.top_func_name
-    tile = _function(s, "systolic_tile")
+    tile, cell = _function(s, "systolic_tile"), _function(s, "PE_kernel")
     product = _function(s, "systolic", but="systolic_tile")
     if product is None or (top != product and not top.startswith("packed_")):
         raise ValueError(f"Cannot apply `schedule_systolic` to function: {top}")
-    s.partition(f"{tile}:cells")
+    s.partition(f"{product}:local_C")
     s.partition(f"{product}:local_A", dim=1)
     s.partition(f"{product}:local_B", dim=2)
     for loop in ("ai", "bj", "si"):
         s.pipeline(f"{product}:{loop}")
-    for loop in ("i0", "k", "j1"):
-        s.pipeline(f"{tile}:{loop}")
+    s.pipeline(f"{cell}:k")
+    stream_tile(s, tile)
     packed = _function(s, "packed_product")
     if packed:
         loops = s.get_loops(packed)
         for band, loop in (("unpack_A", "k"), ("unpack_B", "j"), ("pack_C", "j")):
             s.pipeline(loops[band][loop])
     return s
+
+
+def check_systolic(s):
+    """Whether the module is one function ``gemm`` with one nest of three loops."""
+    return s.systolic
+
+
+def prepare_systolic(s, band):
+    """Let the first two arguments of ``gemm`` flow through the cells of its nest; the two FIFO arrays.
+
+    What is left is ``s.unfold``, and ``s.to`` for each of them.
+    """
+    if not check_systolic(s):
+        raise ValueError(
+            "prepare_systolic needs a module of one function gemm with one nest of loops."
+        )
+    rows, columns = [name for name, _ in s.get_loops()[band]][:2]
+    left, right = (getattr(s, argument.name) for argument in s.func_args["gemm"][:2])
+    return s.buffer_at(left, columns), s.buffer_at(right, rows)
+
+
+def stream_tile(s, tile):
+    """Let the operands of a tile flow through its cells; ``tile`` is the name of its function."""
+    rows, columns = s.func_args[tile][2].shape
+    bands = s.get_loops(tile)
+    for band in ("data_load", "data_drain"):
+        s.pipeline(bands[band]["k"])
+    cells = s.unfold(f"{tile}:PE", [0, 1])
+    s.to(MockBuffer(tile, "A_fifo"), cells, axis=1, depth=rows + 1)
+    s.to(MockBuffer(tile, "B_fifo"), cells, axis=0, depth=columns + 1)
 
 
 def _function(s, prefix, but="-"):

@@ -41,6 +41,7 @@ from .buffers import (
     split_subscripts,
     store,
 )
+from .feed import feed, is_operand
 from .handles import Axis, MockBuffer
 from .initial import initial_constant, meets_box
 from .primitive import primitive
@@ -104,8 +105,11 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     an interval of 1; where the inner loop is marked for complete unrolling they copy as many
     elements at once (``j_init`` around an unrolled ``j_init.inner``).
 
+    An array that a module of one function ``gemm`` only reads in its nest of three loops flows along
+    ``axis`` from cell to cell instead, through ``<target>_fifo`` (see ``feed.py`` and ``to``).
+
     Returns:
-        The handle of the new buffer, ``<target>_row``.
+        The handle of the new buffer, ``<target>_row`` or ``<target>_fifo``.
 
     Raises:
         ScheduleError: ``axis`` is the innermost loop or one summed over, no loop inside is summed
@@ -113,6 +117,8 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
     loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
+    if is_operand(s, loop, buffer):
+        return feed(loop, buffer)
     _check_axis(loop, buffer)
     accesses = _accesses(s, loop, buffer)
     inner = [op for op in walk(loop.op) if is_loop(op)]

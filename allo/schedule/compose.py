@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects._mlir import ir
@@ -11,6 +11,7 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import AlloError, ScheduleError, UnknownHandleError
 from allo.dialects.locations import place_of
 
+from .callees import match_callees, renamed
 from .handles import LoopWrapper, MockBuffer
 from .near import suggestion
 from .primitive import primitive
@@ -78,9 +79,10 @@ def _compose_one(s: Schedule, inner: Schedule, id: str | None) -> None:
     function = find_function(s.module, target)
     _check_signature(inner, function, target)
     _own_state(s, inner, function, target, id)
+    names = match_callees(s, inner, target, id if id is not None else target)
     for name, args, kwargs in inner.primitive_sequences:
         run: Callable[..., Any] = inspect.unwrap(getattr(type(s), name))
-        new_args, new_kwargs = retarget(run, name, args, kwargs, inner.top_func_name, target)
+        new_args, new_kwargs = retarget(run, name, args, kwargs, inner.top_func_name, names)
         try:
             run(s, *new_args, **new_kwargs)
         except AlloError as error:
@@ -150,36 +152,38 @@ def retarget(
     name: str,
     args: Sequence[Any],
     kwargs: dict[str, Any],
-    old: str,
-    new: str,
+    top: str,
+    names: Mapping[str, str],
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Recorded arguments of a primitive with the handles of function ``old`` moved to ``new``."""
+    """Recorded arguments of a primitive of function ``top`` with handles renamed by ``names``."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
-    names = [p.name for p in parameters]
+    labels = [p.name for p in parameters]
     star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
     out = []
     for position, value in enumerate(args):
-        parameter = names[position] if position < len(names) else star
-        out.append(_moved(value, name, parameter or "", old, new))
-    return out, {k: _moved(v, name, k, old, new) for k, v in kwargs.items()}
+        parameter = labels[position] if position < len(labels) else star
+        out.append(_moved(value, name, parameter or "", top, names))
+    return out, {k: _moved(v, name, k, top, names) for k, v in kwargs.items()}
 
 
-def _moved(value: Any, primitive_name: str, parameter: str, old: str, new: str) -> Any:
+def _moved(
+    value: Any, primitive_name: str, parameter: str, top: str, names: Mapping[str, str]
+) -> Any:
     if isinstance(value, LoopWrapper):
-        return LoopWrapper(new, value.band, value.loop_name) if value.func == old else value
+        return LoopWrapper(renamed(value.func, names), value.band, value.loop_name)
     if isinstance(value, MockBuffer):
-        return MockBuffer(new, value.name, value.idx) if value.func == old else value
+        return MockBuffer(renamed(value.func, names), value.name, value.idx)
     if isinstance(value, (list, tuple)) and parameter in ("dst", "axes"):
-        return [_moved(v, primitive_name, parameter, old, new) for v in value]
+        return [_moved(v, primitive_name, parameter, top, names) for v in value]
     if not isinstance(value, str):
         return value
     if primitive_name in _FUNCTION_PRIMITIVES:
-        return new if value == old else value
+        return renamed(value, names)
     func, colon, rest = value.partition(":")
     if colon:
-        return f"{new}:{rest}" if func == old else value
+        return f"{renamed(func, names)}:{rest}"
     if parameter in _LOOP_PARAMETERS or parameter == "band_name":
-        return f"{new}:{value}"
+        return f"{names[top]}:{value}"
     return value
 
 

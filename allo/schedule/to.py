@@ -12,16 +12,18 @@ import islpy as isl
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.affine.model import Model, Statement
-from allo.dialects.alias import AliasClasses, refresh_signatures
 from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, SourcePlace
 from allo.dialects.effects import EffectAnalysis
 from allo.dialects.locations import place_of
+from allo.dialects.streams.space import StreamSpace
 
 from .bands import bands_of
 from .fork import fork
 from .handles import Buffer
+from .link import link, mark
 from .near import suggestion
 from .primitive import check_integer, primitive
+from .private import check_private
 from .resolve import FoundBuffer, find_buffer
 from .settle import drop_initial_fill, end_of, hoist_reads
 
@@ -57,24 +59,33 @@ def to(
     consumers, ``dst`` gets an array of its own, ``<array>_<dst>``, which the nest writes too: one
     ``to`` for each consumer. What a CPU computes is unchanged.
 
+    With ``axis`` the array becomes FIFOs between unfolded processes::
+
+        pe = s.unfold("PE", [0, 1])
+        s.to(s.A_fifo, pe, axis=1, depth=5)
+
+        A_fifo: int8[4, 5, 8]                    memref<4x5x8xi8, "stream:5;SST">
+        PE(i, j) reads A_fifo[i, j, :]   ──▶     A_fifo[i, j] is a FIFO from PE(i, j - 1) to PE(i, j)
+            and writes A_fifo[i, j + 1, :]
+
     Args:
         target: the array.
-        dst: name of the consuming band or function.
-        depth: elements the FIFO holds; -1 for the whole array.
+        dst: name of the consuming band or function; with ``axis`` the list ``unfold`` returned.
+        axis: the unfolded axis along which elements pass from process to process.
+        depth: elements a FIFO holds; -1 for all of them.
 
     Raises:
-        IllegalTransformError: an element is written or read more than once, or in another order.
+        IllegalTransformError: an element is written or read more than once, or in another order; the
+            FIFOs lead along another axis, or are so small that the processes wait for ever.
         ScheduleError: no single producer and consumer, the array is seen outside its function, or
-            ``axis`` is given (arrays of FIFOs are written with ``allo.dataflow``).
+            ``dst`` and ``axis`` do not fit the processes.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "to")
     place = place_of(buffer.value.location)
     if axis is not None:
-        raise ScheduleError(
-            f"to {buffer.name}: an array of FIFOs along axis {axis} is not supported by this primitive.",
-            place,
-            help="write the array of processes with allo.dataflow, where streams are values.",
-        )
+        check_private(buffer, place)
+        link(s, buffer, dst, axis, depth)
+        return
     if not buffer.type.has_static_shape:
         raise ScheduleError(f"to {buffer.name}: its extents are not all known.", place)
     elements = prod(buffer.type.shape)
@@ -83,23 +94,10 @@ def to(
     _settle(s, buffer, dst, place)
     buffer = _own_array(s, buffer, dst, place)
     producer, consumer = _ends(s, buffer, dst, place)
-    _check_private(buffer, place)
+    check_private(buffer, place)
     _check_order(buffer, producer, consumer, elements, place)
-    _mark(s, buffer, elements if depth == -1 else depth)
+    mark(s.module, buffer, StreamSpace(elements if depth == -1 else depth))
     buffer.function.attributes["dataflow"] = ir.UnitAttr.get()
-
-
-def _check_private(buffer: FoundBuffer, place: SourcePlace | None) -> None:
-    """The array must be one of its function's own: a FIFO keeps nothing for a caller."""
-    value = buffer.value
-    returned = any(use.owner.name == "func.return" for use in value.uses)
-    if isinstance(value, ir.BlockArgument) or returned:
-        how = "returned by" if returned else "an argument of"
-        raise ScheduleError(
-            f"to {buffer.name}: it is {how} {buffer.func}, and a FIFO is empty at the end.",
-            place,
-            help="let the producer write a local array.",
-        )
 
 
 def _settle(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> None:
@@ -151,6 +149,12 @@ def _ends(
             f"{len(writers)} writers and {len(readers)} readers at the top of {buffer.func}.",
             place,
             help="leave out initialisation of the array, and give each consumer an array of its own.",
+        )
+    if not writers[0].is_before_in_block(readers[0]):
+        raise ScheduleError(
+            f"to {buffer.name}: {dst} reads the array before it is written.",
+            place_of(readers[0]) or place,
+            help="a FIFO leads from a producer to a later consumer.",
         )
     return _side(s, buffer, writers[0], True), _side(s, buffer, readers[0], False)
 
@@ -293,14 +297,3 @@ def _single(order: isl.UnionMap) -> isl.Map:
     for other in maps[1:]:
         out = out.union(other.set_tuple_name(isl.dim_type.in_, "element"))
     return out
-
-
-def _mark(s: Schedule, buffer: FoundBuffer, depth: int) -> None:
-    classes = AliasClasses(s.module.operation)
-    space = ir.StringAttr.get(f"stream:{depth}")
-    for value in classes.members(buffer.value):
-        kind = ir.MemRefType(value.type)
-        value.set_type(
-            ir.MemRefType.get(kind.shape, kind.element_type, layout=kind.layout, memory_space=space)
-        )
-    refresh_signatures(classes.functions.values())

@@ -18,6 +18,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import constant_map, replace_index
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.locations import place_of
+from allo.dialects.streams.processes import UNFOLDED, is_pure
 
 from .bands import Band
 from .primitive import primitive
@@ -52,7 +53,7 @@ def unfold(s: Schedule, band_name: str, axes: Sequence[int]) -> list[int]:
     _, band = find_band(s.module, s.top_func_name, band_name)
     chain = _chain(band, positions)
     called = {_callee(op) for op in walk(chain[-1]) if op.name == "func.call"}
-    _unfold(s, chain[positions[0]], len(positions), ())
+    _unfold(s, chain[positions[0]], len(positions), band.name, ())
     _drop_uncalled(s, called)
     return list(positions)
 
@@ -97,16 +98,17 @@ def _chain(band: Band, positions: Sequence[int]) -> list[ir.Operation]:
     return chain[: positions[-1] + 1]
 
 
-def _unfold(s: Schedule, op: ir.Operation, count: int, suffix: tuple[int, ...]) -> None:
+def _unfold(s: Schedule, op: ir.Operation, count: int, band: str, suffix: tuple[int, ...]) -> None:
     for number in range(spec_of(op).trip_count() or 0):
         copy = op.clone(ir.InsertionPoint(op)).operation
         replace_index(induction_variable(copy), constant_map(number))
         here = (*suffix, number)
         if count > 1:
             nested = next(inner for inner in body_operations(copy) if is_loop(inner))
-            _unfold(s, nested, count - 1, here)
+            _unfold(s, nested, count - 1, band, here)
         else:
             _rename(s, copy, here)
+            _tag(copy, f"{band}:{','.join(map(str, here))}")
         for inner in body_operations(copy):
             inner.move_before(copy)
         copy.erase()
@@ -120,6 +122,14 @@ def _rename(s: Schedule, copy: ir.Operation, suffix: tuple[int, ...]) -> None:
             _own_function(s, op, label)
         elif is_loop(op) and (band := string_attribute(op, "op_name")) is not None:
             op.attributes["op_name"] = ir.StringAttr.get(f"{band}_{label}")
+
+
+def _tag(copy: ir.Operation, tag: str) -> None:
+    """Say of which iteration each operation was: together they are a process for ``to``."""
+    for op in body_operations(copy):
+        if is_pure(op) or op.name == "memref.alloc":
+            continue
+        op.attributes[UNFOLDED] = ir.StringAttr.get(tag)
 
 
 def _callee(call: ir.Operation) -> str:

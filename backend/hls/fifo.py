@@ -2,13 +2,14 @@
 
 They are written once in order and read once in that order, so a store is a ``write``, a load a
 ``read``, and the subscripts are left out. In csim, which runs such code in order, they hold any
-number of elements.
+number of elements. Arrays of FIFOs are streams of a region by then (``stream_regions``).
 """
 
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.streams.space import stream_space
 
 from .ctype import CType
 from .emitter import FunctionEmitter
@@ -16,17 +17,13 @@ from .pragmas import stream_pragmas
 from .values import Scalar, StreamRef
 from .vendors import Vendor
 
-_SPACE = "stream:"
-
 
 def fifo_depth(vendor: Vendor, memref: ir.MemRefType | None) -> int | None:
     """Elements the FIFO holds; None for an array, and for vendors whose FIFOs join tasks only."""
     if memref is None or vendor.tasks or vendor.pragmas == "intel":
         return None
-    space = memref.memory_space
-    if not isinstance(space, ir.StringAttr) or not space.value.startswith(_SPACE):
-        return None
-    return int(space.value.removeprefix(_SPACE))
+    space = stream_space(memref)
+    return space.depth if space is not None and not space.labels else None
 
 
 def stream_type(e: FunctionEmitter, ctype: CType, block: tuple[int, ...]) -> str:

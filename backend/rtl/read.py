@@ -18,6 +18,7 @@ from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ def read_program(text: str) -> Program:
     context = _mlir.make_context()
     with context:
         module = ir.Module.parse(text)
+        make_regions(module)
+        make_plain_regions(module)
         fold_views(module)
         expand_math(module)
         return _Reader().read(module)

@@ -56,8 +56,18 @@ def unroll_loops(module: ir.Module, *, limit: int = 1 << 16) -> list[NotUnrolled
             for region in function.operation.regions:
                 for block in region.blocks:
                     _visit(block, False, limit, skipped)
-        _fold_conditions(module.operation)
+        fold_conditions(module.operation)
     return skipped
+
+
+def unroll_completely(op: ir.Operation) -> bool:
+    """Unroll one ``affine.for`` whatever its marks; whether its extent allows it."""
+    spec = spec_of(op)
+    most, exact = _trips(op, spec)
+    if most is None:
+        return False
+    _unroll_completely(op, spec, most, exact=exact)
+    return True
 
 
 def _visit(block: ir.Block, pipelined: bool, limit: int, skipped: list[NotUnrolled]) -> None:
@@ -189,7 +199,7 @@ def _below(index: BoundMap, upper: BoundMap) -> Condition:
     return Condition(join_bounds(*rows), (False,) * len(rows))
 
 
-def _fold_conditions(root: ir.Operation) -> None:
+def fold_conditions(root: ir.Operation) -> None:
     """Open each ``affine.if`` whose condition is a constant, and drop it where it never holds."""
     for op in list(walk(root))[::-1]:
         if op.name != "affine.if":

@@ -36,7 +36,9 @@ def test_schedule_systolic_gives_every_cell_its_register():
     s = systolic.systolic.default_schedule([int8, int8, int32, 8, 8, 8, 4, 4])
     text = str(s.module)
     assert "memref<4x4xi32, #map" in text
-    assert text.count("pipeline_ii = 1") == 6
+    assert text.count("pipeline_ii = 1") == 5 + 4 * 4
+    assert 'memref<4x5x8xi8, "stream:5;SST">' in text
+    assert all(f"call @PE_kernel_{i}_{j}(" in text for i in range(4) for j in range(4))
     with pytest.raises(ValueError, match="Cannot apply `schedule_systolic` to function: relu2d"):
         systolic.schedule_systolic(allo.customize(nn.relu2d, instantiate=[float32, 2, 2]))
     tile = allo.customize(systolic.systolic_tile, instantiate=[int8, int8, int32, 8, 4, 4])
@@ -53,7 +55,51 @@ def test_schedule_systolic_gives_every_cell_its_register():
 )
 def test_schedule_systolic_takes_the_packed_products(kernel, template):
     s = systolic.schedule_systolic(allo.customize(kernel, instantiate=template))
-    assert str(s.module).count("pipeline_ii = 1") == 9
+    assert str(s.module).count("pipeline_ii = 1") == 8 + 2 * 2
+
+
+def test_a_gemm_is_prepared_for_cells():
+    def gemm(A: int8[3, 4], B: int8[4, 2], C: int32[3, 2]):
+        for m, n, k in allo.grid(3, 2, 4):
+            C[m, n] += A[m, k] * B[k, n]
+
+    s = allo.customize(gemm)
+    assert systolic.check_systolic(s)
+    (band,) = dict(s.get_loops())
+    left, right = systolic.prepare_systolic(s, band)
+    cells = s.unfold("PE", [0, 1])
+    s.to(left, cells, axis=1, depth=4)
+    s.to(right, cells, axis=0, depth=3)
+    A, B, C = int8s(3, 4), int8s(4, 2), np.ones((3, 2), np.int32)
+    s.build(target="vhls")(A, B, C)
+    np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int) + 1)
+    assert not systolic.check_systolic(s)
+    with pytest.raises(ValueError, match="prepare_systolic needs a module of one function gemm"):
+        systolic.prepare_systolic(s, "PE")
+
+
+def test_two_composed_instances_have_cells_of_their_own():
+    product = systolic.systolic
+
+    def both(A: int8[4, 6], B: int8[6, 4], C: int32[4, 4], D: int32[4, 4], E: int32[4, 4]):
+        product[int8, int8, int32, 4, 6, 4, 2, 2, "a"](A, B, C)
+        product[int8, int8, int32, 4, 6, 4, 4, 2, "b"](A, B, D)
+        product[int8, int8, int32, 4, 6, 4, 4, 2, "c"](A, B, E)
+
+    s = allo.customize(both)
+    s.compose(product, id="a", instantiate=[int8, int8, int32, 4, 6, 4, 2, 2])
+    s.compose(product, id="b", instantiate=[int8, int8, int32, 4, 6, 4, 4, 2])
+    text = str(s.module)
+    assert 'memref<2x3x6xi8, "stream:3;SST">' in text
+    assert 'memref<4x3x6xi8, "stream:5;SST">' in text
+    # "c" has the same template as "b" but no schedule: it keeps the functions without FIFOs.
+    assert 'name = "A_fifo"} : memref<4x3x6xi8>\n' in text
+    A, B = int8s(4, 6), int8s(6, 4)
+    for target in ("llvm", "verilog"):
+        results = [np.zeros((4, 4), np.int32) for _ in range(3)]
+        s.build(target=target)(A, B, *results)
+        for result in results:
+            np.testing.assert_array_equal(result, A.astype(int) @ B.astype(int))
 
 
 def test_pe_kernel_accumulates_and_passes_on():

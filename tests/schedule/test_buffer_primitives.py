@@ -91,10 +91,14 @@ def test_buffer_at_refuses_unfit_loops(axis, pattern):
 
 
 def test_buffer_at_refuses_other_targets():
-    s = kernel("gemm")
+    p = kernel("producer")
     refused(
-        s, ScheduleError, "nothing is stored to the array inside it", lambda: s.buffer_at(s.A, "i")
+        p,
+        ScheduleError,
+        "nothing is stored to the array inside it",
+        lambda: p.buffer_at(p.A, p.get_loops()["B"]["i"]),
     )
+    s = kernel("gemm")
     refused(s, ScheduleError, "Target must be a buffer, got 5", lambda: s.buffer_at(5, "i"))
     refused(
         s,

@@ -66,7 +66,6 @@ def test_to_refuses_other_orders(subscript, pattern):
 
 def test_to_refuses_other_misuse():
     s = pipe()
-    refused(s, ScheduleError, "an array of FIFOs along axis 1", lambda: s.to(s.X, [0], axis=1))
     refused(
         s,
         ScheduleError,

@@ -15,11 +15,11 @@ module {
     %c0 = arith.constant 0 : index
     affine.for %arg1 = 0 to 2 {
       func.call @kernel_0(%arg0, %c0, %arg1) : (memref<2x2xi32>, index, index) -> ()
-    } {loop_name = "j"}
+    } {loop_name = "j", unfolded = "PE:0"}
     %c1 = arith.constant 1 : index
     affine.for %arg1 = 0 to 2 {
       func.call @kernel_1(%arg0, %c1, %arg1) : (memref<2x2xi32>, index, index) -> ()
-    } {loop_name = "j"}
+    } {loop_name = "j", unfolded = "PE:1"}
     return
   }
 }

@@ -14,9 +14,9 @@ module {
   func.func @top(%arg0: memref<2x2xi32>) attributes {arg_names = ["A"]} {
     affine.for %arg1 = 0 to 2 {
       %c0 = arith.constant 0 : index
-      func.call @kernel_0(%arg0, %arg1, %c0) : (memref<2x2xi32>, index, index) -> ()
+      func.call @kernel_0(%arg0, %arg1, %c0) {unfolded = "PE:0"} : (memref<2x2xi32>, index, index) -> ()
       %c1 = arith.constant 1 : index
-      func.call @kernel_1(%arg0, %arg1, %c1) : (memref<2x2xi32>, index, index) -> ()
+      func.call @kernel_1(%arg0, %arg1, %c1) {unfolded = "PE:1"} : (memref<2x2xi32>, index, index) -> ()
     } {loop_name = "i", op_name = "PE"}
     return
   }

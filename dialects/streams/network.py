@@ -1,0 +1,544 @@
+"""Whether processes joined by FIFOs do what the function does with arrays in their place.
+
+Everything is counted out: each process's accesses in order (:mod:`trace`), each FIFO's elements as
+they are written and read, and whether the depths let all processes come to an end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby
+
+from .._mlir import ir
+from ..affine.loops import string_attribute, walk
+from ..alias import AliasClasses
+from ..diagnostics import IllegalTransformError, SourcePlace
+from ..locations import place_of
+from .processes import Process, Section, section_of
+from .space import StreamSpace, stream_space
+from .trace import Access, Trace
+
+MOST_STEPS = 1 << 22
+"""Accesses of FIFOs and shared arrays that are counted out; of more it is not known what happens."""
+
+Fifo = tuple[int, tuple[int, ...]]
+Element = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamArray:
+    """An array that is FIFOs."""
+
+    value: ir.Value
+    name: str
+    space: StreamSpace
+
+    @property
+    def place(self) -> SourcePlace | None:
+        return place_of(self.value.owner.operation)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One write or read of a FIFO; ``iteration`` numbers those of pipelined loops, 0 elsewhere."""
+
+    fifo: Fifo
+    element: Element
+    writes: bool
+    access: Access
+    iteration: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The processes at the two ends of a FIFO, by number."""
+
+    writer: int
+    reader: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """What a process does at once: one step, or those of an iteration of a pipelined loop.
+
+    Attributes:
+        change: by how much the FIFOs are fuller behind it; a process only writes or only reads one.
+    """
+
+    steps: tuple[Step, ...]
+    change: Counter[Fifo]
+
+    @property
+    def most(self) -> dict[Fifo, int]:
+        """How much each FIFO must hold for it."""
+        return {fifo: abs(many) for fifo, many in self.change.items()}
+
+    def blocked(self, fill: Mapping[Fifo, int], room: Mapping[Fifo, int]) -> Step | None:
+        """A step for which there is no element, or no room."""
+        for fifo, many in self.change.items():
+            if not 0 <= fill.get(fifo, 0) + many <= room[fifo]:
+                return next(s for s in self.steps if s.fifo == fifo)
+        return None
+
+
+def _turns(steps: Sequence[Step]) -> list[_Turn]:
+    found = []
+    for iteration, group in groupby(steps, key=lambda s: s.iteration):
+        members = list(group)
+        for together in [members] if iteration else [[step] for step in members]:
+            change: Counter[Fifo] = Counter()
+            for step in together:
+                change[step.fifo] += 1 if step.writes else -1
+            found.append(_Turn(tuple(together), change))
+    return found
+
+
+class Network:
+    """The processes of one function and the FIFOs between them."""
+
+    def __init__(
+        self,
+        module: ir.Operation,
+        function: ir.Operation,
+        arrays: Sequence[StreamArray],
+    ) -> None:
+        self.function = function
+        self.arrays = list(arrays)
+        self._module = module
+        for array in self.arrays:
+            if (
+                array.space.labels
+                and len(array.space.labels) != ir.MemRefType(array.value.type).rank
+            ):
+                raise IllegalTransformError(
+                    f"{array.name} got another shape after it was made FIFOs.",
+                    array.place,
+                    help="reshape it before s.to.",
+                )
+        self._functions = functions_of(module)
+        self.section: Section = section_of(function, {a.value for a in arrays})
+        self.processes: list[Process] = self.section.processes
+        self.steps: list[list[Step]] = [self._steps(p) for p in self.processes]
+        self.ends: dict[Fifo, Ends] = {}
+
+    def name(self, fifo: Fifo) -> str:
+        """``A_fifo[0, 1]``."""
+        array, which = fifo
+        index = f"[{', '.join(map(str, which))}]" if which else ""
+        return f"{self.arrays[array].name}{index}"
+
+    def depth(self, fifo: Fifo) -> int:
+        return self.arrays[fifo[0]].space.depth
+
+    def _steps(self, process: Process) -> list[Step]:
+        numbers = {a.value: n for n, a in enumerate(self.arrays)}
+        steps: list[Step] = []
+        direct: set[Access] = set()
+        for access, index, turn in Trace(self._functions, process.ops, numbers).events():
+            array = self.arrays[access.array]
+            if not access.is_known or index is None:
+                raise _unknown(array, access)
+            if access not in direct:
+                self._check_direct(process, array, access)
+                direct.add(access)
+            if len(steps) == MOST_STEPS:
+                raise _too_many(process)
+            which, element = array.space.split(index)
+            steps.append(Step((access.array, which), element, access.writes, access, turn))
+        return steps
+
+    def _check_direct(self, process: Process, array: StreamArray, access: Access) -> None:
+        """A process that is a call touches FIFOs in the function called, any other in itself."""
+        call = process.call
+        owner = access.op
+        while owner.name != "func.func" and owner.parent is not None:
+            owner = owner.parent.operation
+        callee = None
+        if call is not None:
+            callee = self._functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+        if owner == (callee or self.function):
+            return
+        raise IllegalTransformError(
+            f"{array.name} cannot be FIFOs: {process.name} hands it on to function "
+            f"{ir.StringAttr(owner.attributes['sym_name']).value}.",
+            place_of(access.op) or array.place,
+            help="write and read it in the process itself: in a nest, or in the one function called.",
+        )
+
+    # --- order -----------------------------------------------------------------------
+
+    def check_order(self) -> None:
+        """Each FIFO has one writer and one reader, which pass the same elements in one order.
+
+        Raises:
+            IllegalTransformError: otherwise.
+        """
+        written: dict[Fifo, dict[int, list[Step]]] = defaultdict(lambda: defaultdict(list))
+        read: dict[Fifo, dict[int, list[Step]]] = defaultdict(lambda: defaultdict(list))
+        for number, steps in enumerate(self.steps):
+            for step in steps:
+                (written if step.writes else read)[step.fifo][number].append(step)
+        for fifo in sorted({*written, *read}):
+            self._check_fifo(fifo, written[fifo], read[fifo])
+            self.ends[fifo] = Ends(next(iter(written[fifo])), next(iter(read[fifo])))
+
+    def _check_fifo(
+        self, fifo: Fifo, written: Mapping[int, list[Step]], read: Mapping[int, list[Step]]
+    ) -> None:
+        name = self.name(fifo)
+        for sides, word in ((written, "written"), (read, "read")):
+            if len(sides) > 1:
+                names = ", ".join(self.processes[n].name for n in sides)
+                raise self._error(
+                    fifo,
+                    f"{name} is {word} by {len(sides)} processes: {names}",
+                    next(iter(sides.values()))[0],
+                    "a FIFO joins one producer and one consumer; give each pair an index of its own.",
+                )
+        if not written or not read:
+            step = next(iter((written or read).values()))[0]
+            word, other = ("written", "read") if written else ("read", "written")
+            raise self._error(
+                fifo,
+                f"{name} is {word} by {self._by(written or read)} and never {other}",
+                step,
+                "what enters a FIFO must leave it: add the nest that feeds the first ones, and one "
+                "that drains the last.",
+            )
+        (writer, puts), (reader, gets) = next(iter(written.items())), next(iter(read.items()))
+        if writer == reader:
+            raise self._error(
+                fifo,
+                f"{self.processes[writer].name} both writes and reads {name}",
+                gets[0],
+                "a FIFO leads from one process to another; keep a local array for the process's own.",
+            )
+        if reader < writer:
+            raise self._error(
+                fifo,
+                f"{self.processes[reader].name} reads {name} before {self.processes[writer].name}, "
+                "which writes it, runs",
+                gets[0],
+                "a FIFO leads from a process to a later one.",
+            )
+        for steps, word in ((puts, "written"), (gets, "read")):
+            seen = Counter(step.element for step in steps)
+            twice = next((s for s in steps if seen[s.element] > 1), None)
+            if twice is not None:
+                raise self._error(
+                    fifo,
+                    f"element {_index(twice.element)} of {name} is {word} {seen[twice.element]} times",
+                    twice,
+                    f"a FIFO passes each element once; {_ONCE[word]}.",
+                )
+        self._check_sequence(fifo, puts, gets)
+
+    def _check_sequence(self, fifo: Fifo, puts: list[Step], gets: list[Step]) -> None:
+        missing = {s.element for s in puts} ^ {s.element for s in gets}
+        if missing:
+            element = min(missing)
+            step = next(s for s in (*gets, *puts) if s.element == element)
+            word = "written and not read" if step.writes else "read and not written"
+            raise self._error(
+                fifo,
+                f"element {_index(element)} of {self.name(fifo)} is {word}",
+                step,
+                "write and read the same elements of every FIFO.",
+            )
+        wrong = next(
+            (p for p in zip(puts, gets, strict=True) if p[0].element != p[1].element), None
+        )
+        if wrong is not None:
+            put, get = wrong
+            raise self._error(
+                fifo,
+                f"the elements of {self.name(fifo)} are read in another order than they are "
+                f"written: {_index(put.element)} is the next one in, {_index(get.element)} the next "
+                "one out",
+                get,
+                "reorder the loops of one of the two processes.",
+            )
+
+    def _by(self, sides: Mapping[int, list[Step]]) -> str:
+        return self.processes[next(iter(sides))].name
+
+    def _error(self, fifo: Fifo, what: str, step: Step, help: str) -> IllegalTransformError:
+        array = self.arrays[fifo[0]]
+        return IllegalTransformError(
+            f"{array.name} cannot be FIFOs: {what}.",
+            place_of(step.access.op) or array.place,
+            help=help,
+        )
+
+    # --- depth -----------------------------------------------------------------------
+
+    def check_depths(self) -> None:
+        """All processes come to an end with FIFOs of these depths.
+
+        Raises:
+            IllegalTransformError: some wait for each other for ever.
+        """
+        stuck = self._stuck({fifo: self.depth(fifo) for fifo in self.ends})
+        if stuck is None:
+            return
+        number, step = stuck
+        what = "is full" if step.writes else "is empty"
+        array = self.arrays[step.fifo[0]]
+        need = self._needed()
+        help = f"a depth of {need} is enough." if need else "no depth helps: change the order."
+        raise IllegalTransformError(
+            f"{array.name} as FIFOs of depth {array.space.depth}: the processes wait for each other "
+            f"for ever, {self.processes[number].name} first, at {self.name(step.fifo)}, which {what}.",
+            place_of(step.access.op) or array.place,
+            help=help,
+        )
+
+    def _needed(self) -> int | None:
+        """The least depth of all FIFOs with which it works."""
+        most = max(Counter(s.fifo for steps in self.steps for s in steps).values())
+        if self._stuck(dict.fromkeys(self.ends, most)) is not None:
+            return None
+        low, high = 1, most
+        while low < high:
+            middle = (low + high) // 2
+            if self._stuck(dict.fromkeys(self.ends, middle)) is None:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _stuck(self, depths: Mapping[Fifo, int]) -> tuple[int, Step] | None:
+        """A process that waits for ever with these depths and its step, or None.
+
+        An iteration of a pipelined loop begins when all it reads is there and all it writes has room.
+        """
+        turns = [_turns(steps) for steps in self.steps]
+        room = dict(depths)
+        for turn in (t for each in turns for t in each):
+            for fifo, many in turn.most.items():
+                room[fifo] = max(room[fifo], many)
+        fill: Counter[Fifo] = Counter()
+        at = [0] * len(turns)
+        waiting: set[int] = set()
+        ready = deque(range(len(turns)))
+        while ready:
+            number = ready.popleft()
+            while at[number] < len(turns[number]):
+                turn = turns[number][at[number]]
+                if turn.blocked(fill, room) is not None:
+                    waiting.add(number)
+                    break
+                at[number] += 1
+                for fifo, many in turn.change.items():
+                    fill[fifo] += many
+                    ends = self.ends[fifo]
+                    other = ends.reader if many > 0 else ends.writer
+                    if other in waiting:
+                        waiting.discard(other)
+                        ready.append(other)
+        if not waiting:
+            return None
+        number = min(waiting)
+        step = turns[number][at[number]].blocked(fill, room)
+        return None if step is None else (number, step)
+
+    # --- arrays that are no FIFOs --------------------------------------------------------
+
+    def check_memories(self) -> None:
+        """No process writes an element of an array that another one touches.
+
+        Raises:
+            IllegalTransformError: one does, so the two cannot run side by side.
+        """
+        for process in self.processes:
+            self._check_values(process)
+        shared = self._shared()
+        if not shared:
+            return
+        touched = [self._touched(process, shared) for process in self.processes]
+        for (a, first), (b, second) in combinations(enumerate(touched), 2):
+            for array in set(first) & set(second):
+                found = _conflict(first[array], second[array])
+                if found is not None:
+                    value = next(v for v, n in shared.items() if n == array)
+                    raise self._shared_error(value, self.processes[a], self.processes[b], found)
+
+    def _check_values(self, process: Process) -> None:
+        """A process gives others nothing but through arrays, and shares no scalar variable."""
+        inside = {inner for op in process.ops for inner in (op, *walk(op))}
+        results = [v for op in process.ops for v in op.results]
+        given = [v for v in results if any(u.owner.operation not in inside for u in v.uses)]
+        scalars = [
+            v
+            for v in free_values(process.ops)
+            if isinstance(v.type, ir.MemRefType) and not ir.MemRefType(v.type).rank
+            if any(use.owner.operation not in inside for use in v.uses)
+        ]
+        for value in (*given, *scalars):
+            names = " and ".join(a.name for a in self.arrays)
+            raise IllegalTransformError(
+                f"With {names} as FIFOs {process.name} runs beside the rest of "
+                f"{ir.StringAttr(self.function.attributes['sym_name']).value}, but they share the "
+                f"variable {variable_name(self.function, value)}.",
+                process.place,
+                help="let the process keep it to itself, or pass its values through an array.",
+            )
+
+    def _shared(self) -> dict[ir.Value, int]:
+        """Arrays from outside that several processes touch, one of them writing, numbered.
+
+        Two arguments for which some caller passes one array are one array here.
+        """
+        streams = {a.value for a in self.arrays}
+        classes = AliasClasses(self._module)
+        same: dict[ir.Value, ir.Value] = {}
+        users: dict[ir.Value, set[int]] = defaultdict(set)
+        writers: set[ir.Value] = set()
+        for number, process in enumerate(self.processes):
+            values = [v for v in free_values(process.ops) if isinstance(v.type, ir.MemRefType)]
+            values = [v for v in values if v not in streams]
+            for value in values:
+                if value not in same:
+                    same[value] = classes.members(value)[0]
+            trace = Trace(self._functions, process.ops, {v: n for n, v in enumerate(values)})
+            for access in trace.accesses:
+                array = same[values[access.array]]
+                users[array].add(number)
+                if access.writes:
+                    writers.add(array)
+        shared = [v for v, numbers in users.items() if len(numbers) > 1 and v in writers]
+        return {v: shared.index(array) for v, array in same.items() if array in shared}
+
+    def _touched(
+        self, process: Process, numbers: Mapping[ir.Value, int]
+    ) -> dict[int, dict[bool, dict[Element | None, Access]]]:
+        """Elements by array and by whether they are written; None for any element."""
+        found: dict[int, dict[bool, dict[Element | None, Access]]] = defaultdict(
+            lambda: {True: {}, False: {}}
+        )
+        events = Trace(self._functions, process.ops, numbers).events()
+        for count, (access, index, _) in enumerate(events):
+            if count == MOST_STEPS:
+                raise _too_many(process)
+            element = None if access.whole else index
+            if access.writes:
+                found[access.array][True].setdefault(element, access)
+            if access.reads:
+                found[access.array][False].setdefault(element, access)
+        return found
+
+    def _shared_error(
+        self, value: ir.Value, first: Process, second: Process, access: Access
+    ) -> IllegalTransformError:
+        names = " and ".join(a.name for a in self.arrays)
+        name = variable_name(self.function, value)
+        return IllegalTransformError(
+            f"With {names} as FIFOs {first.name} and {second.name} run side by side, but both use "
+            f"{name}, and one writes what the other touches.",
+            place_of(access.op),
+            help=f"make {name} a FIFO, too (s.to), or let each process write elements of its own.",
+        )
+
+
+_ONCE = {
+    "written": "accumulate in a scalar, and leave out an initial value",
+    "read": "read it once into a scalar and use that",
+}
+
+
+def _index(element: Element) -> str:
+    return f"[{', '.join(map(str, element))}]"
+
+
+def _conflict(
+    first: Mapping[bool, Mapping[Element | None, Access]],
+    second: Mapping[bool, Mapping[Element | None, Access]],
+) -> Access | None:
+    for one, other in ((first, second), (second, first)):
+        for writes in (True, False):
+            wrote, touched = one[True], other[writes]
+            if not wrote or not touched:
+                continue
+            if None in wrote or None in touched:
+                return next(iter(wrote.values()))
+            same = next((e for e in wrote if e in touched), None)
+            if same is not None:
+                return wrote[same]
+    return None
+
+
+def _unknown(array: StreamArray, access: Access) -> IllegalTransformError:
+    if access.whole:
+        what = f"{access.op.name} uses it as a whole"
+    elif access.subscripts is None:
+        what = "the subscripts of an access depend on data, or are not affine"
+    else:
+        what = "an access runs under a condition, or in a loop, that depends on data"
+    return IllegalTransformError(
+        f"{array.name} cannot be FIFOs: {what}, so the order of its elements is not known.",
+        place_of(access.op) or array.place,
+        help="write and read single elements, by affine subscripts in loops of known bounds, and "
+        "declare the array without an initial value.",
+    )
+
+
+def _too_many(process: Process) -> IllegalTransformError:
+    return IllegalTransformError(
+        f"{process.name} touches FIFOs and shared arrays more than {MOST_STEPS:,} times, which is too "
+        "much to follow.",
+        process.place,
+        help="stream a tile at a time, and call that from a loop around the tiles.",
+    )
+
+
+def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
+    """The functions of a module by name."""
+    return {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        for op in module.regions[0].blocks[0].operations
+        if op.operation.name == "func.func"
+    }
+
+
+def stream_arrays(function: ir.Operation) -> list[StreamArray]:
+    """The arrays of a function, declared at its top, that are FIFOs."""
+    found = []
+    for op in function.regions[0].blocks[0].operations:
+        operation = op.operation
+        if operation.name != "memref.alloc":
+            continue
+        space = stream_space(operation.results[0].type)
+        if space is not None:
+            name = string_attribute(operation, "name") or "array"
+            found.append(StreamArray(operation.results[0], name, space))
+    return found
+
+
+def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
+    """Values that operations use and that are defined outside them, in order of first use."""
+    inside = [inner for op in ops for inner in (op, *walk(op))]
+    defined = {v for op in inside for v in op.results}
+    defined |= {
+        v
+        for op in inside
+        for region in op.regions
+        for block in region.blocks
+        for v in block.arguments
+    }
+    used = dict.fromkeys(v for op in inside for v in op.operands)
+    return [v for v in used if v not in defined]
+
+
+def variable_name(function: ir.Operation, value: ir.Value) -> str:
+    """The user's name of an array or scalar of ``function``."""
+    if isinstance(value, ir.BlockArgument):
+        if "arg_names" in function.attributes:
+            names = ir.ArrayAttr(function.attributes["arg_names"])
+            return ir.StringAttr(names[value.arg_number]).value
+        return f"arg{value.arg_number}"
+    op = value.owner.operation
+    if op.name.endswith(".load"):
+        return string_attribute(op, "from") or "value"
+    return string_attribute(op, "name" if op.name != "memref.get_global" else "var") or "array"

@@ -1,0 +1,208 @@
+"""Processes become functions, and a function of processes a dataflow region."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from .._mlir import ir
+from ..affine.loops import terminator, walk
+from .network import free_values, functions_of, variable_name
+from .processes import UNFOLDED, Process, is_pure
+from .signature import call, declared_type, new_function, set_arguments
+from .trace import known_index
+
+
+class Outliner:
+    """Moves the processes of one function into functions of their own, called by a region."""
+
+    def __init__(self, module: ir.Module, function: ir.Operation) -> None:
+        self._module = module
+        self._function = function
+        self._name = ir.StringAttr(function.attributes["sym_name"]).value
+        self._calls = Counter(
+            ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            for op in walk(module.operation)
+            if op.name == "func.call"
+        )
+
+    # --- processes -------------------------------------------------------------------
+
+    def process(self, process: Process) -> ir.Operation:
+        """Make a process one call, of a function nothing else calls; the call."""
+        only = process.call
+        if only is not None and not only.results and not _takes_constants(only):
+            self._own_callee(only)
+            if UNFOLDED in only.attributes:
+                del only.attributes[UNFOLDED]
+            return only
+        return self._outline(process)
+
+    def _own_callee(self, made: ir.Operation) -> None:
+        name = ir.FlatSymbolRefAttr(made.attributes["callee"]).value
+        if self._calls[name] == 1:
+            return
+        self._calls[name] -= 1
+        original = functions_of(self._module.operation)[name]
+        copy = original.clone(ir.InsertionPoint(original)).operation
+        fresh = self._free(name)
+        copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
+        made.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
+
+    def _outline(self, process: Process) -> ir.Operation:
+        own = _own_arrays(process.ops)
+        ops = [*own, *process.ops]
+        for op in ops:
+            if UNFOLDED in op.attributes:
+                del op.attributes[UNFOLDED]
+        made = new_function(self._free(f"{self._name}_{process.name}"), self._function)
+        body = _Body(self._function, made)
+        copies = {v: body.inside(v) for v in free_values(ops)}
+        inner = call(
+            ir.StringAttr(made.attributes["sym_name"]).value,
+            body.operands,
+            process.ops[0].location,
+            ir.InsertionPoint(process.ops[-1]),
+        )
+        body.take(ops, copies)
+        for declaration in own:
+            _drop_unread(declaration)
+        return inner
+
+    def _free(self, wanted: str) -> str:
+        taken = functions_of(self._module.operation)
+        name, number = wanted, 1
+        while name in taken:
+            number += 1
+            name = f"{wanted}_{number}"
+        return name
+
+    # --- the region ----------------------------------------------------------------------
+
+    def region(
+        self, calls: Sequence[ir.Operation], outside: Sequence[ir.Operation]
+    ) -> ir.Operation:
+        """Put the calls into a region: this function, or one it calls; the region."""
+        function = self._function
+        for made in calls:
+            _fold_indices(made)
+        if not all(op.name == "func.return" and not op.operands for op in outside):
+            function = self._flow(calls)
+        drop_unused(self._function)
+        function.attributes["dataflow"] = ir.UnitAttr.get()
+        function.attributes["region"] = ir.UnitAttr.get()
+        return function
+
+    def _flow(self, calls: Sequence[ir.Operation]) -> ir.Operation:
+        """A function ``<name>_flow`` of the calls, called in their place."""
+        if "dataflow" in self._function.attributes:
+            del self._function.attributes["dataflow"]
+        made = new_function(self._free(f"{self._name}_flow"), self._function)
+        ops = [*_own_arrays(calls), *calls]
+        body = _Body(self._function, made)
+        copies = {v: body.inside(v) for v in free_values(ops)}
+        name = ir.StringAttr(made.attributes["sym_name"]).value
+        call(name, body.operands, calls[0].location, ir.InsertionPoint(calls[-1]))
+        body.take(ops, copies)
+        return made
+
+
+class _Body:
+    """The body of a new function that takes over operations of another one."""
+
+    def __init__(self, function: ir.Operation, made: ir.Operation) -> None:
+        self._function = function
+        self._made = made
+        self._block = made.regions[0].blocks[0]
+        self._end = terminator(self._block)
+        self._known: dict[ir.Value, ir.Value] = {}
+        self._names: list[str] = []
+        self._types: list[str] = []
+        self.operands: list[ir.Value] = []
+
+    def inside(self, value: ir.Value) -> ir.Value:
+        """What stands for an outer value: pure operations are computed again, others passed."""
+        if value not in self._known:
+            self._known[value] = self._copy(value) if _is_pure_value(value) else self._pass(value)
+        return self._known[value]
+
+    def _copy(self, value: ir.Value) -> ir.Value:
+        source = value.owner.operation
+        operands = [self.inside(v) for v in source.operands]
+        copy = source.clone(ir.InsertionPoint(self._end)).operation
+        for position, operand in enumerate(operands):
+            copy.operands[position] = operand
+        return copy.results[list(source.results).index(value)]
+
+    def _pass(self, value: ir.Value) -> ir.Value:
+        self.operands.append(value)
+        self._names.append(variable_name(self._function, value))
+        self._types.append(declared_type(self._function, value))
+        return self._block.add_argument(value.type, self._function.location)
+
+    def take(self, ops: Sequence[ir.Operation], copies: dict[ir.Value, ir.Value]) -> None:
+        """Move the operations in; their outer operands become inner ones."""
+        for op in ops:
+            op.move_before(self._end)
+        for op in ops:
+            for inner in (op, *walk(op)):
+                for position, operand in enumerate(inner.operands):
+                    if operand in copies:
+                        inner.operands[position] = copies[operand]
+        set_arguments(self._made, self._names, self._types)
+
+
+def _own_arrays(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Declarations that only these operations use."""
+    inside = {op for each in ops for op in (each, *walk(each))}
+    found = []
+    for value in free_values(ops):
+        owner = None if isinstance(value, ir.BlockArgument) else value.owner.operation
+        if owner is None or owner.name != "memref.alloc":
+            continue
+        if all(use.owner.operation in inside for use in value.uses):
+            found.append(owner)
+    return found
+
+
+def _drop_unread(declaration: ir.Operation) -> None:
+    """Erase an array that is stored to and never read, as where the last elements only leave FIFOs."""
+    users = {use.owner.operation for use in declaration.results[0].uses}
+    if all(op.name in ("affine.store", "memref.store") for op in users):
+        for op in users:
+            op.erase()
+        declaration.erase()
+
+
+def _is_pure_value(value: ir.Value) -> bool:
+    return not isinstance(value, ir.BlockArgument) and is_pure(value.owner.operation)
+
+
+def _takes_constants(made: ir.Operation) -> bool:
+    """Whether a constant array is an operand: a region cannot hold one."""
+    return any(
+        _is_pure_value(v) and v.owner.operation.name == "memref.get_global" for v in made.operands
+    )
+
+
+def _fold_indices(made: ir.Operation) -> None:
+    """Index operands that are known become constants."""
+    for position, operand in enumerate(made.operands):
+        number = known_index(operand, {})
+        if number is None:
+            continue
+        constant = ir.Operation.create(
+            "arith.constant",
+            results=[operand.type],
+            attributes={"value": ir.IntegerAttr.get(operand.type, number)},
+            loc=made.location,
+            ip=ir.InsertionPoint(made),
+        )
+        made.operands[position] = constant.result
+
+
+def drop_unused(function: ir.Operation) -> None:
+    """Erase pure operations and declarations at the top of a function that nothing uses."""
+    for op in reversed([o.operation for o in function.regions[0].blocks[0].operations]):
+        if (is_pure(op) or op.name == "memref.alloc") and not any(list(r.uses) for r in op.results):
+            op.erase()

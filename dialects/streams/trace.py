@@ -1,0 +1,311 @@
+"""Which elements of arrays a process touches, in order: its affine skeleton is run on integers.
+
+Only loops, conditions and subscripts are run, never arithmetic on data. Where an access depends on
+data its elements are not known, and the :class:`Event` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+
+from .._mlir import ir
+from ..affine.loops import body_operations, induction_variable, spec_of
+from ..affine.maps import BoundMap, bound_map, condition_of, expression_parts
+
+Environment = list[int]
+Formula = Callable[[Environment], int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An operation that touches a watched array.
+
+    Attributes:
+        array: number of the array among those watched.
+        writes, reads: what it does.
+        certain: whether it runs whatever the data; False under a condition on data.
+        whole: it touches the array as a whole, or by an operation that is no load or store.
+        subscripts: how to compute the element; None where that takes data.
+    """
+
+    op: ir.Operation
+    array: int
+    writes: bool
+    reads: bool
+    certain: bool
+    whole: bool
+    subscripts: tuple[Formula, ...] | None
+
+    @property
+    def is_known(self) -> bool:
+        return self.certain and not self.whole and self.subscripts is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    slot: int
+    lower: tuple[Formula, ...]
+    upper: tuple[Formula, ...]
+    step: int
+    pipelined: bool
+    body: list[_Node]
+
+
+@dataclass(frozen=True, slots=True)
+class _If:
+    rows: tuple[tuple[Formula, bool], ...]
+    then: list[_Node]
+    otherwise: list[_Node]
+
+
+_Node = Access | _Loop | _If
+Event = tuple[Access, tuple[int, ...] | None, int]
+
+
+class Trace:
+    """The accesses of one process to the watched arrays.
+
+    Args:
+        functions: the functions of the module by name.
+        ops: the process.
+        arrays: the watched arrays, numbered.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, ir.Operation],
+        ops: Iterable[ir.Operation],
+        arrays: Mapping[ir.Value, int],
+    ) -> None:
+        self._functions = functions
+        self._slots = 0
+        self._formulas: dict[ir.Value, Formula] = {}
+        self._arrays = dict(arrays)
+        self._open: list[str] = []
+        self.accesses: list[Access] = []
+        self._nodes = self._block(list(ops), certain=True)
+
+    def events(self) -> Iterator[Event]:
+        """What it touches, in order; an access with unknown elements comes once, with None.
+
+        The third is the number of the iteration of a pipelined loop that it is in, or 0.
+        """
+        return _run(self._nodes, [0] * self._slots, count(1), 0)
+
+    # --- reading -----------------------------------------------------------------
+
+    def _block(self, ops: Iterable[ir.Operation], *, certain: bool) -> list[_Node]:
+        nodes: list[_Node] = []
+        for op in ops:
+            nodes += self._op(op, certain)
+        return nodes
+
+    def _op(self, op: ir.Operation, certain: bool) -> list[_Node]:
+        if op.name == "affine.for":
+            return self._loop(op, certain)
+        if op.name == "affine.if":
+            return self._condition(op, certain)
+        if op.name == "func.call":
+            return self._call(op, certain)
+        if op.regions:
+            blocks = [block for region in op.regions for block in region.blocks]
+            inside = [list(_operations(block)) for block in blocks]
+            return [n for ops in inside for n in self._block(ops, certain=False)]
+        return self._access(op, certain)
+
+    def _loop(self, op: ir.Operation, certain: bool) -> list[_Node]:
+        spec = spec_of(op)
+        lower, upper = self._all(spec.lower), self._all(spec.upper)
+        known = lower is not None and upper is not None
+        slot = self._slots
+        self._slots += 1
+        variable = induction_variable(op)
+        self._formulas.pop(variable, None)
+        if known:
+            self._formulas[variable] = lambda env: env[slot]
+        body = self._block(body_operations(op), certain=certain and known)
+        if not body or lower is None or upper is None:
+            return body
+        return [_Loop(slot, lower, upper, spec.step, "pipeline_ii" in op.attributes, body)]
+
+    def _condition(self, op: ir.Operation, certain: bool) -> list[_Node]:
+        condition = condition_of(op)
+        rows = self._all(condition.exprs)
+        branches = [
+            self._block(
+                [o for block in region.blocks for o in _operations(block)],
+                certain=certain and rows is not None,
+            )
+            for region in op.regions
+        ]
+        then, otherwise = branches[0], branches[1] if len(branches) > 1 else []
+        if rows is None or not (then or otherwise):
+            return [*then, *otherwise]
+        return [_If(tuple(zip(rows, condition.equal, strict=True)), then, otherwise)]
+
+    def _call(self, op: ir.Operation, certain: bool) -> list[_Node]:
+        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        callee = self._functions.get(name)
+        if callee is None or not len(callee.regions[0].blocks) or name in self._open:
+            return self._access(op, certain)
+        block = callee.regions[0].blocks[0]
+        for operand, argument in zip(op.operands, block.arguments, strict=True):
+            self._bind(operand, argument)
+        self._open.append(name)
+        nodes = self._block(list(_operations(block)), certain=certain)
+        self._open.pop()
+        return nodes
+
+    def _bind(self, operand: ir.Value, argument: ir.Value) -> None:
+        self._arrays.pop(argument, None)
+        self._formulas.pop(argument, None)
+        if operand in self._arrays:
+            self._arrays[argument] = self._arrays[operand]
+        elif isinstance(operand.type, ir.IndexType):
+            formula = self.formula(operand)
+            if formula is not None:
+                self._formulas[argument] = formula
+
+    def _access(self, op: ir.Operation, certain: bool) -> list[_Node]:
+        touched = [v for v in op.operands if v in self._arrays]
+        if not touched or op.name == "func.return":
+            return []
+        writes, reads, subscripts, whole = True, True, None, True
+        if op.name in ("affine.load", "memref.load", "affine.store", "memref.store"):
+            writes, whole = op.name.endswith("store"), False
+            reads = not writes
+            subscripts = self._subscripts(op, 2 if writes else 1)
+        accesses = [
+            Access(op, self._arrays[v], writes, reads, certain, whole, subscripts) for v in touched
+        ]
+        self.accesses += accesses
+        return list(accesses)
+
+    def _subscripts(self, op: ir.Operation, start: int) -> tuple[Formula, ...] | None:
+        if op.name.startswith("affine."):
+            return self._all(bound_map(op))
+        found = [self.formula(v) for v in list(op.operands)[start:]]
+        return None if None in found else tuple(f for f in found if f is not None)
+
+    # --- formulas -------------------------------------------------------------------
+
+    def _all(self, bound: BoundMap) -> tuple[Formula, ...] | None:
+        operands = [self.formula(v) for v in bound.operands]
+        if None in operands:
+            return None
+        known = [f for f in operands if f is not None]
+        dims = bound.map.n_dims
+        return tuple(_formula_of(e, known[:dims], known[dims:]) for e in bound.map.results)
+
+    def formula(self, value: ir.Value) -> Formula | None:
+        """How to compute an index value; None where it depends on data."""
+        if value in self._formulas:
+            return self._formulas[value]
+        if isinstance(value, ir.BlockArgument):
+            return None
+        op = value.owner.operation
+        if op.name == "arith.constant":
+            number = ir.IntegerAttr(op.attributes["value"]).value
+            return lambda env: number
+        if op.name == "affine.apply":
+            results = self._all(bound_map(op))
+            return None if results is None else results[0]
+        if op.name in ("arith.index_cast", "arith.index_castui"):
+            return self.formula(op.operands[0])
+        return None
+
+
+def _operations(block: ir.Block) -> Iterator[ir.Operation]:
+    for op in block.operations:
+        yield op.operation
+
+
+def _formula_of(
+    expr: ir.AffineExpr, dims: Sequence[Formula], symbols: Sequence[Formula]
+) -> Formula:
+    if isinstance(expr, ir.AffineConstantExpr):
+        number = expr.value
+        return lambda env: number
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
+    parts = expression_parts(expr)
+    if parts is None:
+        raise TypeError(f"{expr} is no affine expression this version of MLIR has")
+    operator, left, right = parts
+    a, b = _formula_of(left, dims, symbols), _formula_of(right, dims, symbols)
+    if operator == "+":
+        return lambda env: a(env) + b(env)
+    if operator == "*":
+        return lambda env: a(env) * b(env)
+    if operator == "mod":
+        return lambda env: a(env) % b(env)
+    if operator == "floordiv":
+        return lambda env: a(env) // b(env)
+    return lambda env: -(-a(env) // b(env))
+
+
+def _run(
+    nodes: Sequence[_Node], env: Environment, numbers: Iterator[int], iteration: int
+) -> Iterator[Event]:
+    for node in nodes:
+        if isinstance(node, Access):
+            if node.subscripts is None:
+                yield node, None, iteration
+            else:
+                yield node, tuple(f(env) for f in node.subscripts), iteration
+        elif isinstance(node, _Loop):
+            low, high = max(f(env) for f in node.lower), min(f(env) for f in node.upper)
+            for value in range(low, high, node.step):
+                env[node.slot] = value
+                inner = next(numbers) if node.pipelined and not iteration else iteration
+                yield from _run(node.body, env, numbers, inner)
+        else:
+            holds = all(row(env) == 0 if equal else row(env) >= 0 for row, equal in node.rows)
+            branch = node.then if holds else node.otherwise
+            yield from _run(branch, env, numbers, iteration)
+
+
+def known_index(value: ir.Value, known: Mapping[ir.Value, int]) -> int | None:
+    """The number an index value always is, given the numbers of some others."""
+    if value in known:
+        return known[value]
+    if isinstance(value, ir.BlockArgument) or not isinstance(value.type, ir.IndexType):
+        return None
+    op = value.owner.operation
+    if op.name == "arith.constant":
+        return ir.IntegerAttr(op.attributes["value"]).value
+    if op.name == "affine.apply":
+        found = known_subscripts(bound_map(op), known)
+        return found[0] if found else None
+    return None
+
+
+def known_subscripts(bound: BoundMap, known: Mapping[ir.Value, int]) -> list[int | None]:
+    """Each result of an affine map as a number, None where an operand it uses is not known."""
+    numbers = [known_index(v, known) for v in bound.operands]
+    formulas = [_number_or_fail(n) for n in numbers]
+    dims = bound.map.n_dims
+    found: list[int | None] = []
+    for expr in bound.map.results:
+        try:
+            found.append(_formula_of(expr, formulas[:dims], formulas[dims:])([]))
+        except _UnknownIndexError:
+            found.append(None)
+    return found
+
+
+class _UnknownIndexError(Exception):
+    """An operand of a map is not known."""
+
+
+def _number_or_fail(number: int | None) -> Formula:
+    def value(env: Environment) -> int:
+        if number is None:
+            raise _UnknownIndexError
+        return number
+
+    return value
