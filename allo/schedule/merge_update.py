@@ -11,18 +11,18 @@ from allo.dialects.affine.loops import (
     induction_variable,
     inner_point,
     is_affine_loop,
-    is_loop,
     parent_of,
     spec_of,
 )
-from allo.dialects.affine.maps import identity_map, replace_index
+from allo.dialects.affine.maps import replace_index
 from allo.dialects.affine.model import Statement
 
+from .buffers import linear_map
 from .legality import model_of
 
 
 def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
-    """Merge the nest that fills a line buffer into ``loop``, which slides over the buffer's lines.
+    """Merge the nests that fill line buffers into ``loop``, which slides over the buffers' lines.
 
     ::
 
@@ -32,9 +32,17 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
                 for x: use(x)                            if y >= 2:
                                                              use(x)
 
-    It applies where both loops have equal constant bounds, nothing else stands between them, and
-    no dependence breaks; the two then run as one pipeline. Returns whether it did.
+    It applies where both loops run equally often, nothing else stands between them, and no
+    dependence breaks; the two then run as one pipeline. Fills of buffers further out follow.
+    Returns whether anything was merged.
     """
+    merged = False
+    while _merge_nearest(module, loop):
+        merged = True
+    return merged
+
+
+def _merge_nearest(module: ir.Module, loop: ir.Operation) -> bool:
     guard = parent_of(loop)
     if guard is None or guard.name != "affine.if" or len(list(guard.regions[1].blocks)):
         return False
@@ -43,9 +51,12 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
     if [op for op in inside if op not in allocations] != [loop]:
         return False
     fill = _before(guard)
-    if fill is None or not _equal_bounds(fill, loop) or not _legal(module, fill, guard, loop):
+    if fill is None:
         return False
-    _merge(fill, guard, loop, allocations)
+    ahead = _offset(fill, loop)
+    if ahead is None or not _legal(module, fill, guard, ahead):
+        return False
+    _merge(fill, guard, loop, ahead, allocations)
     return True
 
 
@@ -64,26 +75,28 @@ def _before(guard: ir.Operation) -> ir.Operation | None:
     return None
 
 
-def _equal_bounds(fill: ir.Operation, loop: ir.Operation) -> bool:
-    if not is_affine_loop(loop) or any(is_loop(op) for op in body_operations(fill)):
-        return False
+def _offset(fill: ir.Operation, loop: ir.Operation) -> int | None:
+    """How far the fill's index is ahead of the loop's; None where they run differently often."""
+    if not is_affine_loop(loop):
+        return None
     a, b = spec_of(fill), spec_of(loop)
-    return (
-        a.constant_bounds() is not None
-        and a.constant_bounds() == b.constant_bounds()
-        and a.step == b.step
-    )
+    first, second = a.constant_bounds(), b.constant_bounds()
+    if first is None or second is None or (a.step, b.step) != (1, 1):
+        return None
+    ahead = first[0] - second[0]
+    return ahead if first[1] - second[1] == ahead else None
 
 
-def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, loop: ir.Operation) -> bool:
+def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, ahead: int) -> bool:
     model = model_of(module, [fill, guard])
 
     def merged(statement: Statement) -> list[str]:
         time = statement.time()
         if not statement.loops:
             return ["-1", *time]
-        first = "0" if statement.loops[0].op == fill else "1"
-        return ["0", time[1], first, *time[2:]]
+        if statement.loops[0].op == fill:
+            return ["0", f"({time[1]}) - ({ahead})", "0", *time[2:]]
+        return ["0", time[1], "1", *time[2:]]
 
     times: Sequence[list[str]] = [merged(statement) for statement in model.statements]
     return find_violation(model, times) is None
@@ -93,6 +106,7 @@ def _merge(
     fill: ir.Operation,
     guard: ir.Operation,
     loop: ir.Operation,
+    ahead: int,
     allocations: Sequence[ir.Operation],
 ) -> None:
     for op in allocations:
@@ -102,7 +116,7 @@ def _merge(
     first = body[0]
     for op in body_operations(fill):
         op.move_before(first)
-    replace_index(induction_variable(fill), identity_map([induction_variable(loop)]))
+    replace_index(induction_variable(fill), linear_map([(induction_variable(loop), 1)], ahead))
     condition = ir.Operation.create(
         "affine.if",
         operands=list(guard.operands),

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     LoopSpec,
-    body_of,
     body_operations,
     build_loop,
     induction_variable,
@@ -49,6 +48,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Kept:
+    """A dimension the buffer keeps whole, of which elements ``low`` to ``high - 1`` are read.
+
+    Attributes:
+        depth: place of the outermost loop that walks along it; None where its subscripts are constants.
+    """
+
+    dim: int
+    low: int
+    high: int
+    depth: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """What an iteration of the axis reads of the array.
 
@@ -63,7 +76,7 @@ class Window:
     dim: int
     low: int
     size: int
-    kept: tuple[int, ...]
+    kept: tuple[Kept, ...]
     parts: tuple[Part, ...]
     base: BoundMap
 
@@ -192,8 +205,26 @@ def _window(loop: FoundLoop, buffer: FoundBuffer, accesses: Sequence[ir.Operatio
             "no element is read by two iterations",
             "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
         )
-    kept = [k for k in range(len(known[0])) if k != dim and _varies(known, k)]
-    return Window(dim, low, high - low + 1, tuple(kept), tuple(known[0]), base)
+    kept = tuple(
+        _kept(loop, known, k, buffer.type.get_dim_size(k))
+        for k in range(len(known[0]))
+        if k != dim and _varies(known, k)
+    )
+    return Window(dim, low, high - low + 1, kept, tuple(known[0]), base)
+
+
+def _kept(loop: FoundLoop, rows: Sequence[Sequence[Part]], k: int, size: int) -> Kept:
+    order = {induction_variable(op): n for n, op in enumerate(walk(loop.op)) if is_affine_loop(op)}
+    depths = [order[v] for row in rows for v, _ in row[k].coefficients]
+    depth = min(depths, default=None)
+    low, high = size, 0
+    for row in rows:
+        constant, around = row[k].outer.constant(), value_range(row[k].coefficients)
+        if constant is None or around is None:
+            return Kept(k, 0, size, depth)
+        low, high = min(low, constant + around[0]), max(high, constant + around[1] + 1)
+    # A condition may keep a subscript inside the array where its range is not.
+    return Kept(k, max(low, 0), min(high, size), depth)
 
 
 def _base(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]) -> BoundMap:
@@ -258,7 +289,7 @@ def _rewrite(
 ) -> ir.Operation:
     op, iv = loop.op, induction_variable(loop.op)
     location = accesses[0].location
-    shape = [window.size, *(buffer.type.get_dim_size(k) for k in window.kept)]
+    shape = [window.size, *(buffer.type.get_dim_size(kept.dim) for kept in window.kept)]
     kind = ir.MemRefType.get(shape, buffer.type.element_type)
     attributes = declared_attributes(loop.function, buffer.value)
     made = alloc(kind, name, attributes, location, ir.InsertionPoint(op))
@@ -288,7 +319,7 @@ def _redirect_reads(
         slide = parts[window.dim]
         terms = [(v, c) for v, c in slide.coefficients if v != iv]
         position = linear_map(terms, (slide.outer.constant() or 0) - window.low)
-        rest = [_single(bound, k) for k in window.kept]
+        rest = [_single(bound, kept.dim) for kept in window.kept]
         redirect(op, made, join_maps([position, *rest]), name)
 
 
@@ -296,6 +327,25 @@ def _single(bound: BoundMap, position: int) -> BoundMap:
     results = [bound.map.results[position]]
     made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, results)
     return BoundMap(made, bound.operands)
+
+
+def _fill_nest(
+    loop: FoundLoop, kept: Sequence[Kept], ip: ir.InsertionPoint, location: ir.Location
+) -> list[tuple[Kept, ir.Operation]]:
+    """Loops over what each dimension's iterations read, nested as the loops that walk along them.
+
+    Dimensions with constant subscripts come innermost and unroll inside the pipeline.
+    """
+    walked = sorted((k for k in kept if k.depth is not None), key=lambda k: k.depth or 0)
+    constant = [k for k in kept if k.depth is None]
+    nest: list[tuple[Kept, ir.Operation]] = []
+    for k in [*walked, *constant]:
+        nest.append((k, make_loop(f"{loop.name}_reuse_{k.dim}", k.low, k.high, location, ip)))
+        ip = inner_point(nest[-1][1])
+    if nest:
+        interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
+        nest[max(len(walked), 1) - 1][1].attributes["pipeline_ii"] = interval
+    return nest
 
 
 def _shift_and_load(
@@ -308,20 +358,13 @@ def _shift_and_load(
     fill: int,
     location: ir.Location,
 ) -> None:
-    ip = inner_point(outer)
-    loops: list[ir.Operation] = []
-    for k in window.kept:
-        nested = make_loop(f"{loop.name}_reuse_{k}", 0, buffer.type.get_dim_size(k), location, ip)
-        loops.append(nested)
-        ip = inner_point(nested)
-    if loops:
-        interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
-        loops[-1].attributes["pipeline_ii"] = interval
-    indices = [linear_map([(body_of(n).arguments[0], 1)], 0) for n in loops]
+    nest = _fill_nest(loop, window.kept, inner_point(outer), location)
+    ip = inner_point(nest[-1][1] if nest else outer)
+    by_dim = {kept.dim: linear_map([(induction_variable(op), 1)], 0) for kept, op in nest}
+    indices = [by_dim[kept.dim] for kept in window.kept]
     for row in range(fill):
         value = load(made, join_maps([constant_map(row + 1), *indices]), name, location, ip)
         store(value, made, join_maps([constant_map(row), *indices]), name, location, ip)
-    by_dim = dict(zip(window.kept, indices, strict=True))
     iv = induction_variable(outer)
     subscripts = []
     for k, part in enumerate(window.parts):
