@@ -6,60 +6,78 @@ import numpy as np
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import float32
+from allo.ir.types import ConstExpr, float32
 
 from .steps import steps_of
 
 SIZES = {"tiny": (2, 6), "mini": (4, 5), "small": (40, 60), "medium": (100, 200)}
 
 
-def coefficients(steps: int, n: int) -> tuple[float, float, float, float]:
-    """a, b, d, e of the tridiagonal systems (c equals a, f equals d)."""
-    mul1 = 2.0 * (1.0 / steps) / ((1.0 / n) * (1.0 / n))
-    mul2 = 1.0 * (1.0 / steps) / ((1.0 / n) * (1.0 / n))
-    return -mul1 / 2.0, 1.0 + mul1, -mul2 / 2.0, 1.0 + mul2
+def across(steps: int, n: int, diffusion: float) -> float:
+    """What an element of a line takes from each neighbour; with minus twice that added to 1, itself."""
+    return -diffusion * (1.0 / steps) / ((1.0 / n) * (1.0 / n)) / 2.0
+
+
+def columns[T, S, N](u: T[N, N], v: T[N, N], p: T[N, N], q: T[N, N]):
+    """Solve for every column of v."""
+    a: ConstExpr[T] = across(S, N, 2.0)
+    d: ConstExpr[T] = across(S, N, 1.0)
+    for i in range(1, N - 1, name="begin"):
+        v[0, i] = 1.0
+        p[i, 0] = 0.0
+        q[i, 0] = v[0, i]
+        v[N - 1, i] = 1.0
+    for i in range(1, N - 1, name="eliminate"):
+        for j in range(1, N - 1):
+            below: T = a * p[i, j - 1] + (1.0 - 2.0 * a)
+            p[i, j] = -a / below
+            known = -d * u[j, i - 1] + (1.0 + 2.0 * d) * u[j, i] - d * u[j, i + 1]
+            q[i, j] = (known - a * q[i, j - 1]) / below
+    for i in range(1, N - 1, name="substitute"):
+        for j in range(N - 2, 0, -1):
+            v[j, i] = p[i, j] * v[j + 1, i] + q[i, j]
+
+
+def rows[T, S, N](u: T[N, N], v: T[N, N], p: T[N, N], q: T[N, N]):
+    """Solve for every row of u."""
+    a: ConstExpr[T] = across(S, N, 2.0)
+    d: ConstExpr[T] = across(S, N, 1.0)
+    for i in range(1, N - 1, name="begin"):
+        u[i, 0] = 1.0
+        p[i, 0] = 0.0
+        q[i, 0] = u[i, 0]
+        u[i, N - 1] = 1.0
+    for i in range(1, N - 1, name="eliminate"):
+        for j in range(1, N - 1):
+            below: T = d * p[i, j - 1] + (1.0 - 2.0 * d)
+            p[i, j] = -d / below
+            known = -a * v[i - 1, j] + (1.0 + 2.0 * a) * v[i, j] - a * v[i + 1, j]
+            q[i, j] = (known - d * q[i, j - 1]) / below
+    for i in range(1, N - 1, name="substitute"):
+        for j in range(N - 2, 0, -1):
+            u[i, j] = p[i, j] * u[i, j + 1] + q[i, j]
+
+
+def adi[T, S, N](u: T[N, N], v: T[N, N], p: T[N, N], q: T[N, N]):
+    """``S`` steps, each half along the columns and half along the rows."""
+    for _ in range(S):
+        columns[T, S, N](u, v, p, q)
+        rows[T, S, N](u, v, p, q)
 
 
 def schedule(size: tuple[int, ...]) -> Schedule:
-    """The eliminations and substitutions are pipelines."""
-    steps, n = size
-    a, b, d, e = coefficients(steps, n)
-    c, f = a, d
-
-    def adi[T, S, N](u: T[N, N], v: T[N, N], p: T[N, N], q: T[N, N]):
-        for t in range(1, S + 1):
-            for i in range(1, N - 1, name="columns"):
-                v[0, i] = 1.0
-                p[i, 0] = 0.0
-                q[i, 0] = v[0, i]
-                for j in range(1, N - 1):
-                    p[i, j] = -c / (a * p[i, j - 1] + b)
-                    q[i, j] = (
-                        -d * u[j, i - 1]
-                        + (1.0 + 2.0 * d) * u[j, i]
-                        - f * u[j, i + 1]
-                        - a * q[i, j - 1]
-                    ) / (a * p[i, j - 1] + b)
-                v[N - 1, i] = 1.0
-                for k in range(N - 2, 0, -1):
-                    v[k, i] = p[i, k] * v[k + 1, i] + q[i, k]
-            for i in range(1, N - 1, name="rows"):
-                u[i, 0] = 1.0
-                p[i, 0] = 0.0
-                q[i, 0] = u[i, 0]
-                for j in range(1, N - 1):
-                    p[i, j] = -f / (d * p[i, j - 1] + e)
-                    q[i, j] = (
-                        -a * v[i - 1, j]
-                        + (1.0 + 2.0 * a) * v[i, j]
-                        - c * v[i + 1, j]
-                        - d * q[i, j - 1]
-                    ) / (d * p[i, j - 1] + e)
-                u[i, N - 1] = 1.0
-                for k in range(N - 2, 0, -1):
-                    u[i, k] = p[i, k] * u[i, k + 1] + q[i, k]
-
-    s = allo.customize(adi, instantiate=[float32, steps, n])
+    """All lines advance together: a recurrence of one line waits while the others pass."""
+    s = allo.customize(adi, instantiate=[float32, *size])
+    for kernel, source in ((columns, "u"), (rows, "v")):
+        half = allo.customize(kernel, instantiate=[float32, *size])
+        loops = half.get_loops()
+        half.pipeline(loops["begin"]["i"])
+        for band in ("eliminate", "substitute"):
+            half.reorder(loops[band]["j"], loops[band]["i"])
+            half.pipeline(loops[band]["i"])
+        window = half.reuse_at(getattr(half, source), loops["eliminate"]["i"])
+        half.partition(window)
+        s.compose(half)
     return s
 
 
@@ -73,10 +91,10 @@ def reference(u: np.ndarray, v: np.ndarray, p: np.ndarray, q: np.ndarray) -> Non
     """The kernel in NumPy, all lines of a sweep side by side."""
     n = len(u)
     steps = steps_of(SIZES, n)
-    a, b, d, e = coefficients(steps, n)
+    a, d = (np.float32(across(steps, n, diffusion)) for diffusion in (2.0, 1.0))
     for _ in range(steps):
-        _sweep(u.T, v.T, p, q, (a, b, d))
-        _sweep(v, u, p, q, (d, e, a))
+        _sweep(u.T, v.T, p, q, a, d)
+        _sweep(v, u, p, q, d, a)
 
 
 def _sweep(
@@ -84,20 +102,20 @@ def _sweep(
     target: np.ndarray,
     p: np.ndarray,
     q: np.ndarray,
-    factors: tuple[float, float, float],
+    a: np.float32,
+    d: np.float32,
 ) -> None:
     """Solve for the inner rows of ``target``; ``source`` is read across them."""
     n = len(source)
-    a, b = (np.float32(x) for x in factors[:2])
-    d, middle = np.float32(factors[2]), np.float32(1.0 + 2.0 * factors[2])
+    one, two = np.float32(1), np.float32(2)
     target[1:-1, 0] = 1
     p[1:-1, 0] = 0
     q[1:-1, 0] = 1
     for j in range(1, n - 1):
-        below = a * p[1:-1, j - 1] + b
+        below = a * p[1:-1, j - 1] + (one - two * a)
         p[1:-1, j] = -a / below
-        across = -d * source[:-2, j] + middle * source[1:-1, j] - d * source[2:, j]
-        q[1:-1, j] = (across - a * q[1:-1, j - 1]) / below
+        known = -d * source[:-2, j] + (one + two * d) * source[1:-1, j] - d * source[2:, j]
+        q[1:-1, j] = (known - a * q[1:-1, j - 1]) / below
     target[1:-1, n - 1] = 1
     for j in range(n - 2, 0, -1):
         target[1:-1, j] = p[1:-1, j] * target[1:-1, j + 1] + q[1:-1, j]

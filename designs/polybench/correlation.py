@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 import allo
@@ -9,6 +11,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from .column_mean import column_mean, reference_column_mean, schedule_column_mean
+from .product import product, schedule_product
 
 SIZES = {"tiny": (5, 7), "mini": (28, 32), "small": (80, 100), "medium": (240, 260)}
 
@@ -33,34 +36,32 @@ def standardise[T, M, N](data: T[N, M], mean: T[M], stddev: T[M]):
         data[i, j] /= root_n * stddev[j]
 
 
-def products[T, M, N](data: T[N, M], corr: T[M, M]):
-    """``data.T @ data``, which is symmetric and 1 on the diagonal."""
-    for i in range(M - 1):
-        corr[i, i] = 1.0
-        for j in range(i + 1, M):
-            corr[i, j] = 0.0
-            for k in range(N):
-                corr[i, j] += data[k, i] * data[k, j]
-            corr[j, i] = corr[i, j]
-    corr[M - 1, M - 1] = 1.0
-
-
 def correlation[T, M, N](data: T[N, M], corr: T[M, M], mean: T[M], stddev: T[M]):
     """``data`` is standardised in place; the others are results."""
     column_mean[T, M, N](data, mean)
     column_deviation[T, M, N](data, mean, stddev)
     standardise[T, M, N](data, mean, stddev)
-    products[T, M, N](data, corr)
+    columns: T[M, N]
+    for i, j in allo.grid(N, M, name="transpose"):
+        columns[j, i] = data[i, j]
+    products = product[T, T, M, M, N](columns, data)
+    for i, j in allo.grid(M, M, name="result"):
+        corr[i, j] = 1.0 if i == j else products[i, j]
 
 
 def schedule(size: tuple[int, ...]) -> Schedule:
-    """Every innermost loop a pipeline; rows of ``data`` in two halves, so that two can be read."""
+    """Every sweep a pipeline; the products, most of the work, on a row engine."""
+    columns, rows = size
+    lanes = math.gcd(columns, 8)
     s = allo.customize(correlation, instantiate=[float32, *size])
     s.compose(schedule_column_mean(size))
-    for kernel, loop in ((column_deviation, "i"), (standardise, "j"), (products, "k")):
+    for kernel, loop in ((column_deviation, "i"), (standardise, "j")):
         inner = allo.customize(kernel, instantiate=[float32, *size])
         inner.pipeline(loop)
         s.compose(inner)
+    s.compose(schedule_product(float32, float32, (columns, columns, rows), lanes))
+    for band in ("transpose", "result"):
+        s.pipeline(s.get_loops()[band]["j"])
     return s
 
 

@@ -14,7 +14,7 @@ half = 0.5
 courant = 0.7
 
 
-def fdtd_2d[T, S, X, Y](ex: T[X, Y], ey: T[X, Y], hz: T[X, Y], fict: T[S]):
+def fdtd_2d[T, S, X, Y](fict: T[S], ex: T[X, Y], ey: T[X, Y], hz: T[X, Y]):
     """``S`` steps; ``fict`` is the field at the border in each."""
     for t in range(S):
         for j0 in range(Y):
@@ -41,10 +41,10 @@ def inputs(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray,
     """Random fields and border."""
     steps, rows, columns = size
     fields = [rng.standard_normal((rows, columns), np.float32) for _ in range(3)]
-    return (*fields, rng.standard_normal(steps, np.float32))
+    return rng.standard_normal(steps, np.float32), *fields
 
 
-def reference(ex: np.ndarray, ey: np.ndarray, hz: np.ndarray, fict: np.ndarray) -> None:
+def reference(fict: np.ndarray, ex: np.ndarray, ey: np.ndarray, hz: np.ndarray) -> None:
     """The kernel in NumPy."""
     for border in fict:
         ey[0] = border

@@ -30,7 +30,7 @@ def diffuse[T, N](X: T[N, N, N], Y: T[N, N, N]):
 
 def heat_3d[T, S, N](A: T[N, N, N], B: T[N, N, N]):
     """``S`` steps from A to B and back."""
-    for t in range(1, S + 1):
+    for _ in range(S):
         diffuse[T, N](A, B)
         diffuse[T, N](B, A)
 

@@ -20,17 +20,19 @@ def nussinov[N](seq: int32[N], table: int32[N, N]):
     """``table[i, j]`` becomes the most pairs in ``seq[i : j + 1]``."""
     for i in range(N - 1, -1, -1):
         for j in range(i + 1, N):
+            best = table[i, j]
             if j - 1 >= 0:
-                table[i, j] = max(table[i, j], table[i, j - 1])
+                best = max(best, table[i, j - 1])
             if i + 1 < N:
-                table[i, j] = max(table[i, j], table[i + 1, j])
+                best = max(best, table[i + 1, j])
             if j - 1 >= 0 and i + 1 < N:
                 if i < j - 1:
-                    table[i, j] = max(table[i, j], table[i + 1, j - 1] + match(seq[i], seq[j]))
+                    best = max(best, table[i + 1, j - 1] + match(seq[i], seq[j]))
                 else:
-                    table[i, j] = max(table[i, j], table[i + 1, j - 1])
+                    best = max(best, table[i + 1, j - 1])
             for k in range(i + 1, j):
-                table[i, j] = max(table[i, j], table[i, k] + table[k + 1, j])
+                best = max(best, table[i, k] + table[k + 1, j])
+            table[i, j] = best
 
 
 def schedule(size: tuple[int, ...]) -> Schedule:

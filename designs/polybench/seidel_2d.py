@@ -15,7 +15,7 @@ SIZES = {"tiny": (2, 6), "mini": (20, 40), "small": (40, 120), "medium": (100, 4
 
 def seidel_2d[T, S, N](A: T[N, N]):
     """``S`` sweeps; each element uses neighbours of this sweep and of the last."""
-    for t in range(S):
+    for _ in range(S):
         for i in range(1, N - 1):
             for j in range(1, N - 1):
                 A[i, j] = (
