@@ -10,7 +10,7 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from .column_mean import column_mean, reference_column_mean, schedule_column_mean
+from .columns import column_mean, reference_column_mean, schedule_columns
 from .product import product, schedule_product
 
 SIZES = {"tiny": (5, 7), "mini": (28, 32), "small": (80, 100), "medium": (240, 260)}
@@ -20,12 +20,14 @@ eps = 0.1
 
 def column_deviation[T, M, N](data: T[N, M], mean: T[M], stddev: T[M]):
     """Standard deviations; a column that hardly varies counts as varying by 1."""
-    for j in range(M):
-        total: T = 0.0
+    for j in range(M, name="clear"):
+        stddev[j] = 0.0
+    for j in range(M, name="sum"):
         for i in range(N):
-            total += (data[i, j] - mean[j]) * (data[i, j] - mean[j])
-        root: T = allo.sqrt(total / N)
-        stddev[j] = 1.0 if root <= eps else root
+            stddev[j] += (data[i, j] - mean[j]) * (data[i, j] - mean[j])
+    for j in range(M, name="finish"):
+        stddev[j] = allo.sqrt(stddev[j] / N)
+        stddev[j] = 1.0 if stddev[j] <= eps else stddev[j]
 
 
 def standardise[T, M, N](data: T[N, M], mean: T[M], stddev: T[M]):
@@ -52,14 +54,10 @@ def correlation[T, M, N](data: T[N, M], corr: T[M, M], mean: T[M], stddev: T[M])
 def schedule(size: tuple[int, ...]) -> Schedule:
     """Every sweep a pipeline; the products, most of the work, on a row engine."""
     columns, rows = size
-    lanes = math.gcd(columns, 8)
     s = allo.customize(correlation, instantiate=[float32, *size])
-    s.compose(schedule_column_mean(size))
-    for kernel, loop in ((column_deviation, "i"), (standardise, "j")):
-        inner = allo.customize(kernel, instantiate=[float32, *size])
-        inner.pipeline(loop)
-        s.compose(inner)
-    s.compose(schedule_product(float32, float32, (columns, columns, rows), lanes))
+    s.compose([schedule_columns(kernel, size) for kernel in (column_mean, column_deviation)])
+    s.pipeline("standardise:j")
+    s.compose(schedule_product(float32, float32, (columns, columns, rows), math.gcd(columns, 8)))
     for band in ("transpose", "result"):
         s.pipeline(s.get_loops()[band]["j"])
     return s

@@ -8,7 +8,7 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from .column_mean import column_mean, reference_column_mean, schedule_column_mean
+from .columns import column_mean, reference_column_mean, schedule_columns
 
 SIZES = {"tiny": (5, 7), "mini": (28, 32), "small": (80, 100), "medium": (240, 260)}
 
@@ -30,7 +30,7 @@ def covariance[T, M, N](data: T[N, M], cov: T[M, M], mean: T[M]):
 def schedule(size: tuple[int, ...]) -> Schedule:
     """Every innermost loop a pipeline."""
     s = allo.customize(covariance, instantiate=[float32, *size])
-    s.compose(schedule_column_mean(size))
+    s.compose(schedule_columns(column_mean, size))
     s.pipeline(s.get_loops()["centre"]["j"])
     s.pipeline("k")
     return s

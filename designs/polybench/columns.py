@@ -1,6 +1,8 @@
-"""The means of a table's columns, with which covariance and correlation begin."""
+"""Sums over a table's columns, with which covariance and correlation begin."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -16,22 +18,27 @@ def column_mean[T, M, N](data: T[N, M], mean: T[M]):
     for j in range(M, name="sum"):
         for i in range(N):
             mean[j] += data[i, j]
-    for j in range(M, name="divide"):
+    for j in range(M, name="finish"):
         mean[j] /= N
 
 
-def schedule_column_mean(size: tuple[int, ...]) -> Schedule:
-    """A row at a time, so that additions to one mean lie a row apart."""
-    s = allo.customize(column_mean, instantiate=[float32, *size])
+def schedule_columns(kernel: Callable[..., None], size: tuple[int, ...]) -> Schedule:
+    """Sum a row at a time, so that additions to one column's sum lie a row apart.
+
+    Args:
+        kernel: has the bands ``clear``, ``sum`` (of j and i) and ``finish``.
+        size: columns and rows.
+    """
+    s = allo.customize(kernel, instantiate=[float32, *size])
     loops = s.get_loops()
     s.reorder(loops["sum"]["i"], loops["sum"]["j"])
-    for band in ("clear", "sum", "divide"):
+    for band in ("clear", "sum", "finish"):
         s.pipeline(loops[band]["j"])
     return s
 
 
 def reference_column_mean(data: np.ndarray, mean: np.ndarray) -> None:
-    """The kernel in NumPy, sums in the same order."""
+    """``column_mean`` in NumPy, sums in the same order."""
     mean[:] = 0
     for row in data:
         mean += row
