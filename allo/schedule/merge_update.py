@@ -13,11 +13,13 @@ from allo.dialects.affine.loops import (
     is_affine_loop,
     parent_of,
     spec_of,
+    string_attribute,
+    terminator,
 )
 from allo.dialects.affine.maps import replace_index
 from allo.dialects.affine.model import Statement
 
-from .buffers import linear_map
+from .buffers import linear_map, make_guard
 from .legality import model_of
 
 
@@ -32,9 +34,9 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
                 for x: use(x)                            if y >= 2:
                                                              use(x)
 
-    It applies where both loops run equally often, nothing else stands between them, and no
-    dependence breaks; the two then run as one pipeline. Fills of buffers further out follow.
-    Returns whether anything was merged.
+    It applies where the fill runs no more often than the loop, nothing else stands between them,
+    and no dependence breaks; the two then run as one pipeline. Fills of other arrays and of buffers
+    further out follow. Returns whether anything was merged.
     """
     merged = False
     while _merge_nearest(module, loop):
@@ -43,20 +45,23 @@ def merge_update(module: ir.Module, loop: ir.Operation) -> bool:
 
 
 def _merge_nearest(module: ir.Module, loop: ir.Operation) -> bool:
-    guard = parent_of(loop)
-    if guard is None or guard.name != "affine.if" or len(list(guard.regions[1].blocks)):
-        return False
-    inside = _operations(guard)
-    allocations = [op for op in inside if op.name == "memref.alloc"]
-    if [op for op in inside if op not in allocations] != [loop]:
-        return False
-    fill = _before(guard)
+    fill, between = _fill_before(loop)
+    guard = None
     if fill is None:
+        guard = parent_of(loop)
+        if guard is None or guard.name != "affine.if" or between is None:
+            return False
+        if len(list(guard.regions[1].blocks)) or _operations(guard)[-1] != loop:
+            return False
+        fill, outer = _fill_before(guard)
+        between = [*(outer or []), *between]
+    if fill is None or between is None:
         return False
     ahead = _offset(fill, loop)
-    if ahead is None or not _legal(module, fill, guard, ahead):
+    roots = [fill, *between, guard or loop]
+    if ahead is None or not _legal(module, roots, fill, ahead):
         return False
-    _merge(fill, guard, loop, ahead, allocations)
+    _merge(fill, guard, loop, ahead, between)
     return True
 
 
@@ -65,18 +70,32 @@ def _operations(guard: ir.Operation) -> list[ir.Operation]:
     return [op.operation for op in block.operations][:-1]
 
 
-def _before(guard: ir.Operation) -> ir.Operation | None:
-    """The loop directly before the guard."""
-    last: ir.Operation | None = None
-    for op in guard.block.operations:
-        if op.operation == guard:
-            return last if last is not None and is_affine_loop(last) else None
-        last = op.operation
-    return None
+def _fill_before(op: ir.Operation) -> tuple[ir.Operation | None, list[ir.Operation] | None]:
+    """The loop that fills a buffer next before an operation, and the allocations between.
+
+    No loop where nothing but allocations stands before it; no list where anything else does.
+    """
+    allocations: list[ir.Operation] = []
+    before: list[ir.Operation] = []
+    for other in op.block.operations:
+        if other.operation == op:
+            break
+        before.append(other.operation)
+    for other in reversed(before):
+        if other.name == "memref.alloc":
+            allocations.append(other)
+        elif is_affine_loop(other) and "_reuse_" in (string_attribute(other, "loop_name") or ""):
+            return other, allocations
+        else:
+            return None, None
+    return None, allocations
 
 
 def _offset(fill: ir.Operation, loop: ir.Operation) -> int | None:
-    """How far the fill's index is ahead of the loop's; None where they run differently often."""
+    """How far the fill's index is ahead of the loop's when both begin together.
+
+    None where the fill runs more often than the loop.
+    """
     if not is_affine_loop(loop):
         return None
     a, b = spec_of(fill), spec_of(loop)
@@ -84,11 +103,13 @@ def _offset(fill: ir.Operation, loop: ir.Operation) -> int | None:
     if first is None or second is None or (a.step, b.step) != (1, 1):
         return None
     ahead = first[0] - second[0]
-    return ahead if first[1] - second[1] == ahead else None
+    return ahead if first[1] - ahead <= second[1] else None
 
 
-def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, ahead: int) -> bool:
-    model = model_of(module, [fill, guard])
+def _legal(
+    module: ir.Module, roots: Sequence[ir.Operation], fill: ir.Operation, ahead: int
+) -> bool:
+    model = model_of(module, roots)
 
     def merged(statement: Statement) -> list[str]:
         time = statement.time()
@@ -104,19 +125,35 @@ def _legal(module: ir.Module, fill: ir.Operation, guard: ir.Operation, ahead: in
 
 def _merge(
     fill: ir.Operation,
-    guard: ir.Operation,
+    guard: ir.Operation | None,
     loop: ir.Operation,
     ahead: int,
     allocations: Sequence[ir.Operation],
 ) -> None:
-    for op in allocations:
+    for op in reversed(allocations):
         op.move_before(fill)
     body = body_operations(loop)
-    loop.move_before(guard)
-    first = body[0]
+    index = induction_variable(loop)
+    bounds, last = spec_of(loop).constant_bounds(), spec_of(fill).constant_bounds()
+    if bounds is None or last is None:
+        raise TypeError("merged loops have constant bounds")
+    if guard is not None:
+        loop.move_before(guard)
+    before = body[0]
+    if last[1] - ahead < bounds[1]:
+        running = linear_map([(index, -1)], last[1] - ahead - 1)
+        rest = make_guard([running], fill.location, ir.InsertionPoint(before))
+        before = terminator(rest.regions[0].blocks[0])
     for op in body_operations(fill):
-        op.move_before(first)
-    replace_index(induction_variable(fill), linear_map([(induction_variable(loop), 1)], ahead))
+        op.move_before(before)
+    replace_index(induction_variable(fill), linear_map([(index, 1)], ahead))
+    if guard is not None:
+        _move_condition(guard, loop, body)
+    fill.erase()
+
+
+def _move_condition(guard: ir.Operation, loop: ir.Operation, body: Sequence[ir.Operation]) -> None:
+    """Put a copy of the guard's condition around ``body`` at the end of the loop."""
     condition = ir.Operation.create(
         "affine.if",
         operands=list(guard.operands),
@@ -129,5 +166,4 @@ def _merge(
     end = ir.Operation.create("affine.yield", loc=guard.location, ip=ir.InsertionPoint(block))
     for op in body:
         op.move_before(end)
-    fill.erase()
     guard.erase()

@@ -13,20 +13,13 @@ from allo.dialects.affine.loops import (
     build_loop,
     induction_variable,
     inner_point,
-    is_affine_loop,
-    is_loop,
     make_loop,
     spec_of,
-    walk,
+    terminator,
 )
-from allo.dialects.affine.maps import BoundMap, Condition, bound_map, constant_map, replace_index
-from allo.dialects.affine.ranges import value_range
-from allo.dialects.diagnostics import ScheduleError
-from allo.dialects.effects import EffectAnalysis
-from allo.dialects.locations import place_of
+from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, replace_index
 
 from .buffers import (
-    Part,
     add_index,
     alloc,
     declared_attributes,
@@ -34,7 +27,10 @@ from .buffers import (
     join_maps,
     linear_map,
     load,
+    make_guard,
+    range_of,
     redirect,
+    scaled,
     split_subscripts,
     store,
 )
@@ -42,43 +38,21 @@ from .handles import Axis, Buffer, MockBuffer
 from .merge_update import merge_update
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+from .sliding import (
+    Kept,
+    Window,
+    accesses_of,
+    anchor_of,
+    constant_bounds,
+    filled_before,
+    first_read,
+    indices_inside,
+    window_of,
+    written_inside,
+)
 
 if TYPE_CHECKING:
     from .schedule import Schedule
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """A dimension the buffer keeps whole, of which elements ``low`` to ``high - 1`` are read.
-
-    Attributes:
-        depth: place of the outermost loop that walks along it; None where its subscripts are constants.
-    """
-
-    dim: int
-    low: int
-    high: int
-    depth: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What an iteration of the axis reads of the array.
-
-    Attributes:
-        dim: the dimension that slides with the axis; ``low`` its first element relative to the
-            axis, ``size`` how many.
-        kept: the other dimensions that move inside the axis, which the buffer keeps whole.
-        parts: subscripts of one access, for the dimensions that stay fixed inside.
-        base: what outer loops add to the sliding subscript.
-    """
-
-    dim: int
-    low: int
-    size: int
-    kept: tuple[Kept, ...]
-    parts: tuple[Part, ...]
-    base: BoundMap
 
 
 @primitive
@@ -108,168 +82,50 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "reuse_at")
     loop = find_loop(s.module, s.top_func_name, axis, "reuse_at")
-    bounds = _checked_bounds(loop, buffer)
-    accesses = _reads(s, loop, buffer)
-    window = _window(loop, buffer, accesses)
+    bounds = constant_bounds(loop, buffer)
+    accesses = accesses_of(s.module, loop, buffer)
+    window = window_of(loop, buffer, accesses.reads)
+    anchor = anchor_of(loop.op, accesses.reads)
+    start = first_read(accesses.reads, induction_variable(loop.op), bounds[0])
+    waits = start - bounds[0] >= window.size - 1
+    if accesses.filling and not (
+        waits and filled_before(loop.op, anchor, window, accesses.filling)
+    ):
+        raise written_inside(loop, buffer)
+    made = _make(loop, buffer, window, accesses.reads[0].location)
+    if waits:
+        # Another buffer or a condition already keeps the body waiting until the window is full.
+        sliding = loop.op
+        newest = add_index(window.base, induction_variable(sliding), window.high)
+        _shift_and_load(loop, buffer, window, made, newest, ir.InsertionPoint(anchor))
+        _redirect_reads(loop, accesses.reads, window, made)
+    else:
+        _redirect_reads(loop, accesses.reads, window, made)
+        sliding = _lengthen(loop.op, bounds, window.size - 1)
+        # The iteration that first reads an element is ``size - 1`` before the one that loads it.
+        newest = add_index(window.base, induction_variable(sliding), window.low)
+        ip = ir.InsertionPoint(body_operations(sliding)[0])
+        _shift_and_load(loop, buffer, window, made, newest, ip)
+    merge_update(s.module, sliding)
+    return MockBuffer(loop.func, made.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The new buffer."""
+
+    name: str
+    value: ir.Value
+    location: ir.Location
+
+
+def _make(loop: FoundLoop, buffer: FoundBuffer, window: Window, location: ir.Location) -> _Made:
     name = _next_name(loop)
-    longer = _rewrite(loop, buffer, accesses, window, bounds, name)
-    merge_update(s.module, longer)
-    return MockBuffer(loop.func, name)
-
-
-def _fail(loop: FoundLoop, buffer: FoundBuffer, why: str, help: str) -> ScheduleError:
-    return ScheduleError(
-        f"reuse_at: Reuse buffer not found for {buffer.name} at loop {loop.name}: {why}.",
-        place_of(loop.op),
-        help=help,
-    )
-
-
-def _checked_bounds(loop: FoundLoop, buffer: FoundBuffer) -> tuple[int, int]:
-    if buffer.function != loop.function:
-        raise _fail(
-            loop, buffer, f"the array is of function {buffer.func}", "name both in one function."
-        )
-    bounds = spec_of(loop.op).constant_bounds() if is_affine_loop(loop.op) else None
-    if bounds is None or spec_of(loop.op).step != 1:
-        raise _fail(
-            loop,
-            buffer,
-            "the loop needs constant bounds and a step of 1",
-            "choose the loop the window slides over.",
-        )
-    return bounds
-
-
-def _reads(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
-    effects = EffectAnalysis(s.module.operation)
-    key = effects.memory_of(buffer.value).key
-    found: list[ir.Operation] = []
-    for op in walk(loop.op):
-        touching = [e for e in effects.effects_of(op) if e.memory.key == key]
-        if not touching:
-            continue
-        if any(e.writes for e in touching):
-            raise _fail(
-                loop,
-                buffer,
-                "the array is written inside the loop",
-                "a reuse buffer serves arrays that the nest only reads.",
-            )
-        if op.name != "affine.load" or op.operands[0] != buffer.value:
-            raise _fail(
-                loop,
-                buffer,
-                f"a {op.name} uses it by other than affine subscripts",
-                "only affine element reads can be redirected.",
-            )
-        found.append(op)
-    if not found:
-        raise _fail(loop, buffer, "the loop does not read it", "choose the loop that reads it.")
-    return found
-
-
-def _window(loop: FoundLoop, buffer: FoundBuffer, accesses: Sequence[ir.Operation]) -> Window:
-    iv = induction_variable(loop.op)
-    inner = {induction_variable(op) for op in walk(loop.op) if is_loop(op) and is_affine_loop(op)}
-    rows = [split_subscripts(bound_map(op), {*inner, iv}) for op in accesses]
-    if any(row is None for row in rows):
-        raise _fail(
-            loop,
-            buffer,
-            "a subscript is not a sum of loop indices",
-            "subscripts with // or % cannot slide.",
-        )
-    known = [row for row in rows if row is not None]
-    sliding = {
-        k
-        for row in known
-        for k, part in enumerate(row)
-        if any(v == iv for v, _ in part.coefficients)
-    }
-    if len(sliding) != 1:
-        raise _fail(
-            loop,
-            buffer,
-            f"{len(sliding)} of its subscripts move with the loop, exactly one must",
-            "choose a loop that indexes one dimension of the array.",
-        )
-    dim = sliding.pop()
-    slides = [row[dim] for row in known]
-    base = _base(loop, buffer, slides)
-    low, high = _slide_range(loop, buffer, slides, iv)
-    if low == high:
-        raise _fail(
-            loop,
-            buffer,
-            "no element is read by two iterations",
-            "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
-        )
-    kept = tuple(
-        _kept(loop, known, k, buffer.type.get_dim_size(k))
-        for k in range(len(known[0]))
-        if k != dim and _varies(known, k)
-    )
-    return Window(dim, low, high - low + 1, kept, tuple(known[0]), base)
-
-
-def _kept(loop: FoundLoop, rows: Sequence[Sequence[Part]], k: int, size: int) -> Kept:
-    order = {induction_variable(op): n for n, op in enumerate(walk(loop.op)) if is_affine_loop(op)}
-    depths = [order[v] for row in rows for v, _ in row[k].coefficients]
-    depth = min(depths, default=None)
-    low, high = size, 0
-    for row in rows:
-        constant, around = row[k].outer.constant(), value_range(row[k].coefficients)
-        if constant is None or around is None:
-            return Kept(k, 0, size, depth)
-        low, high = min(low, constant + around[0]), max(high, constant + around[1] + 1)
-    # A condition may keep a subscript inside the array where its range is not.
-    return Kept(k, max(low, 0), min(high, size), depth)
-
-
-def _base(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]) -> BoundMap:
-    if all(part.outer.constant() is not None for part in parts):
-        return constant_map(0)
-    first = parts[0].outer
-    if any(p.outer.map != first.map or p.outer.operands != first.operands for p in parts):
-        raise _fail(
-            loop,
-            buffer,
-            "its reads differ in the part of the sliding subscript that the loop fixes",
-            "use reuse_at at a loop around all that the reads share.",
-        )
-    return first
-
-
-def _slide_range(
-    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], iv: ir.Value
-) -> tuple[int, int]:
-    lows, highs = [], []
-    for part in parts:
-        step = sum(c for v, c in part.coefficients if v == iv)
-        constant = part.outer.constant() or 0
-        around = value_range([(v, c) for v, c in part.coefficients if v != iv])
-        if step != 1 or around is None:
-            raise _fail(
-                loop,
-                buffer,
-                "its window does not slide by exactly one element an iteration",
-                "the subscript must be the loop's index plus inner indices and a constant.",
-            )
-        lows.append(around[0] + constant)
-        highs.append(around[1] + constant)
-    return min(lows), max(highs)
-
-
-def _varies(rows: Sequence[Sequence[Part]], k: int) -> bool:
-    """Whether dimension ``k`` is read at several places in one iteration: the buffer keeps it whole."""
-    first = rows[0][k].outer
-    return any(
-        row[k].coefficients
-        or row[k].outer.map != first.map
-        or row[k].outer.operands != first.operands
-        for row in rows
-    )
+    shape = [window.size, *(buffer.type.get_dim_size(kept.dim) for kept in window.kept)]
+    kind = ir.MemRefType.get(shape, buffer.type.element_type)
+    attributes = declared_attributes(loop.function, buffer.value)
+    value = alloc(kind, name, attributes, location, ir.InsertionPoint(loop.op))
+    return _Made(name, value, location)
 
 
 def _next_name(loop: FoundLoop) -> str:
@@ -279,48 +135,34 @@ def _next_name(loop: FoundLoop) -> str:
     return wanted
 
 
-def _rewrite(
-    loop: FoundLoop,
-    buffer: FoundBuffer,
-    accesses: Sequence[ir.Operation],
-    window: Window,
-    bounds: tuple[int, int],
-    name: str,
-) -> ir.Operation:
-    op, iv = loop.op, induction_variable(loop.op)
-    location = accesses[0].location
-    shape = [window.size, *(buffer.type.get_dim_size(kept.dim) for kept in window.kept)]
-    kind = ir.MemRefType.get(shape, buffer.type.element_type)
-    attributes = declared_attributes(loop.function, buffer.value)
-    made = alloc(kind, name, attributes, location, ir.InsertionPoint(op))
-    _redirect_reads(op, iv, accesses, window, made, name)
-    spec = spec_of(op)
-    fill = window.size - 1
+def _lengthen(loop: ir.Operation, bounds: tuple[int, int], fill: int) -> ir.Operation:
+    """The loop run ``fill`` iterations longer, its body kept waiting for as many."""
+    spec = spec_of(loop)
     longer = LoopSpec(spec.lower, constant_map(bounds[1] + fill), 1, spec.attributes, spec.location)
-    outer = build_loop(longer, ir.InsertionPoint(op))
-    _shift_and_load(loop, buffer, window, outer, made, name, fill, location)
-    _guarded_body(op, iv, outer, bounds[0] + fill, fill)
-    op.erase()
+    outer = build_loop(longer, ir.InsertionPoint(loop))
+    iv = induction_variable(outer)
+    guard = make_guard(
+        [linear_map([(iv, 1)], -bounds[0] - fill)], loop.location, inner_point(outer)
+    )
+    end = terminator(guard.regions[0].blocks[0])
+    for op in body_operations(loop):
+        op.move_before(end)
+    replace_index(induction_variable(loop), linear_map([(iv, 1)], -fill))
+    loop.erase()
     return outer
 
 
 def _redirect_reads(
-    loop: ir.Operation,
-    iv: ir.Value,
-    accesses: Sequence[ir.Operation],
-    window: Window,
-    made: ir.Value,
-    name: str,
+    loop: FoundLoop, reads: Sequence[ir.Operation], window: Window, made: _Made
 ) -> None:
-    inner = {induction_variable(op) for op in walk(loop) if is_loop(op) and is_affine_loop(op)}
-    for op in accesses:
+    iv, inner = induction_variable(loop.op), indices_inside(loop.op)
+    for op in reads:
         bound = bound_map(op)
-        parts = split_subscripts(bound, {*inner, iv}) or []
-        slide = parts[window.dim]
+        slide = (split_subscripts(bound, inner) or [])[window.dim]
         terms = [(v, c) for v, c in slide.coefficients if v != iv]
         position = linear_map(terms, (slide.outer.constant() or 0) - window.low)
         rest = [_single(bound, kept.dim) for kept in window.kept]
-        redirect(op, made, join_maps([position, *rest]), name)
+        redirect(op, made.value, join_maps([position, *rest]), made.name)
 
 
 def _single(bound: BoundMap, position: int) -> BoundMap:
@@ -352,48 +194,37 @@ def _shift_and_load(
     loop: FoundLoop,
     buffer: FoundBuffer,
     window: Window,
-    outer: ir.Operation,
-    made: ir.Value,
-    name: str,
-    fill: int,
-    location: ir.Location,
+    made: _Made,
+    newest: BoundMap,
+    ip: ir.InsertionPoint,
 ) -> None:
-    nest = _fill_nest(loop, window.kept, inner_point(outer), location)
-    ip = inner_point(nest[-1][1] if nest else outer)
+    """Move the buffer up by one and load the row that ``newest`` gives."""
+    name, value, location = made.name, made.value, made.location
+    nest = _fill_nest(loop, window.kept, ip, location)
+    ip = inner_point(nest[-1][1]) if nest else ip
     by_dim = {kept.dim: linear_map([(induction_variable(op), 1)], 0) for kept, op in nest}
     indices = [by_dim[kept.dim] for kept in window.kept]
-    for row in range(fill):
-        value = load(made, join_maps([constant_map(row + 1), *indices]), name, location, ip)
-        store(value, made, join_maps([constant_map(row), *indices]), name, location, ip)
-    iv = induction_variable(outer)
-    subscripts = []
-    for k, part in enumerate(window.parts):
-        if k == window.dim:
-            # The original iteration that first reads the newest row is `fill` before this one.
-            subscripts.append(add_index(window.base, iv, window.low))
-        elif k in by_dim:
-            subscripts.append(by_dim[k])
-        else:
-            subscripts.append(add_index(part.outer, None))
-    value = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
-    store(value, made, join_maps([constant_map(fill), *indices]), name, location, ip)
+
+    def row(number: int) -> BoundMap:
+        return join_maps([constant_map(number), *indices])
+
+    last = window.size - 1
+    for number in range(last):
+        moved = load(value, row(number + 1), name, location, ip)
+        store(moved, value, row(number), name, location, ip)
+    subscripts = [by_dim.get(k) or add_index(p.outer, None) for k, p in enumerate(window.parts)]
+    subscripts[window.dim] = newest
+    outside = _outside(newest, buffer.type.get_dim_size(window.dim))
+    if outside:
+        ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
+    loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
+    store(loaded, value, row(last), name, location, ip)
 
 
-def _guarded_body(
-    old: ir.Operation, iv: ir.Value, outer: ir.Operation, first: int, fill: int
-) -> None:
-    new_iv = induction_variable(outer)
-    condition = Condition(linear_map([(new_iv, 1)], -first), (False,))
-    guard = ir.Operation.create(
-        "affine.if",
-        operands=list(condition.exprs.operands),
-        attributes={"condition": condition.attribute()},
-        regions=2,
-        loc=old.location,
-        ip=inner_point(outer),
-    )
-    block = guard.regions[0].blocks.append()
-    end = ir.Operation.create("affine.yield", loc=old.location, ip=ir.InsertionPoint(block))
-    for op in body_operations(old):
-        op.move_before(end)
-    replace_index(iv, linear_map([(new_iv, 1)], -fill))
+def _outside(index: BoundMap, size: int) -> list[BoundMap]:
+    """What is negative where the subscript leaves the array, as before a border that is not read."""
+    around = range_of(index)
+    if around is None:
+        return []
+    rows = [index] if around[0] < 0 else []
+    return [*rows, scaled(index, -1, size - 1)] if around[1] >= size else rows
