@@ -20,6 +20,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, replace_index
 
 from .buffers import (
+    Part,
     add_index,
     alloc,
     declared_attributes,
@@ -47,6 +48,7 @@ from .sliding import (
     filled_before,
     first_read,
     indices_inside,
+    offset_from,
     window_of,
     written_inside,
 )
@@ -121,7 +123,8 @@ class _Made:
 
 def _make(loop: FoundLoop, buffer: FoundBuffer, window: Window, location: ir.Location) -> _Made:
     name = _next_name(loop)
-    shape = [window.size, *(buffer.type.get_dim_size(kept.dim) for kept in window.kept)]
+    kept = [k.extent(buffer.type.get_dim_size(k.dim)) for k in window.kept]
+    shape = [window.size, *kept]
     kind = ir.MemRefType.get(shape, buffer.type.element_type)
     attributes = declared_attributes(loop.function, buffer.value)
     value = alloc(kind, name, attributes, location, ir.InsertionPoint(loop.op))
@@ -158,15 +161,19 @@ def _redirect_reads(
     iv, inner = induction_variable(loop.op), indices_inside(loop.op)
     for op in reads:
         bound = bound_map(op)
-        slide = (split_subscripts(bound, inner) or [])[window.dim]
+        parts = split_subscripts(bound, inner) or []
+        slide = parts[window.dim]
         terms = [(v, c) for v, c in slide.coefficients if v != iv]
-        position = linear_map(terms, (slide.outer.constant() or 0) - window.low)
-        rest = [_single(bound, kept.dim) for kept in window.kept]
+        position = linear_map(terms, offset_from(window.base, slide) - window.low)
+        rest = [_kept_subscript(bound, parts, kept) for kept in window.kept]
         redirect(op, made.value, join_maps([position, *rest]), made.name)
 
 
-def _single(bound: BoundMap, position: int) -> BoundMap:
-    results = [bound.map.results[position]]
+def _kept_subscript(bound: BoundMap, parts: Sequence[Part], kept: Kept) -> BoundMap:
+    part = parts[kept.dim]
+    if kept.base is not None:
+        return linear_map(part.coefficients, offset_from(kept.base, part) - kept.low)
+    results = [bound.map.results[kept.dim]]
     made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, results)
     return BoundMap(made, bound.operands)
 
@@ -182,7 +189,8 @@ def _fill_nest(
     constant = [k for k in kept if k.depth is None]
     nest: list[tuple[Kept, ir.Operation]] = []
     for k in [*walked, *constant]:
-        nest.append((k, make_loop(f"{loop.name}_reuse_{k.dim}", k.low, k.high, location, ip)))
+        low, high = (k.low, k.high) if k.base is None else (0, k.high - k.low)
+        nest.append((k, make_loop(f"{loop.name}_reuse_{k.dim}", low, high, location, ip)))
         ip = inner_point(nest[-1][1])
     if nest:
         interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
@@ -202,8 +210,8 @@ def _shift_and_load(
     name, value, location = made.name, made.value, made.location
     nest = _fill_nest(loop, window.kept, ip, location)
     ip = inner_point(nest[-1][1]) if nest else ip
-    by_dim = {kept.dim: linear_map([(induction_variable(op), 1)], 0) for kept, op in nest}
-    indices = [by_dim[kept.dim] for kept in window.kept]
+    index_of = {kept.dim: induction_variable(op) for kept, op in nest}
+    indices = [linear_map([(index_of[kept.dim], 1)], 0) for kept in window.kept]
 
     def row(number: int) -> BoundMap:
         return join_maps([constant_map(number), *indices])
@@ -212,9 +220,13 @@ def _shift_and_load(
     for number in range(last):
         moved = load(value, row(number + 1), name, location, ip)
         store(moved, value, row(number), name, location, ip)
-    subscripts = [by_dim.get(k) or add_index(p.outer, None) for k, p in enumerate(window.parts)]
+    subscripts = [add_index(part.outer, None) for part in window.parts]
+    for kept in window.kept:
+        base, low = (constant_map(0), 0) if kept.base is None else (kept.base, kept.low)
+        subscripts[kept.dim] = add_index(base, index_of[kept.dim], low)
     subscripts[window.dim] = newest
-    outside = _outside(newest, buffer.type.get_dim_size(window.dim))
+    moving = [window.dim, *(kept.dim for kept in window.kept)]
+    outside = [row for k in moving for row in _outside(subscripts[k], buffer.type.get_dim_size(k))]
     if outside:
         ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
     loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
+    constant_difference,
     induction_variable,
     is_affine_loop,
     is_defined_inside,
@@ -27,16 +28,22 @@ from .resolve import FoundBuffer, FoundLoop
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A dimension the buffer keeps whole, of which elements ``low`` to ``high - 1`` are read.
+    """A dimension that moves inside the axis, of which elements ``low`` to ``high - 1`` are read.
 
     Attributes:
+        base: what loops around the axis add to those; None where the buffer keeps the dimension whole.
         depth: place of the outermost loop that walks along it; None where its subscripts are constants.
     """
 
     dim: int
     low: int
     high: int
+    base: BoundMap | None
     depth: int | None
+
+    def extent(self, size: int) -> int:
+        """Its extent in the buffer, where the array has ``size``."""
+        return size if self.base is None else self.high - self.low
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +53,7 @@ class Window:
     Attributes:
         dim: the dimension that slides with the axis; ``low`` its first element relative to the
             axis, ``size`` how many.
-        kept: the other dimensions that move inside the axis, which the buffer keeps whole.
+        kept: the other dimensions that move inside the axis.
         parts: subscripts of one access, for the dimensions that stay fixed inside.
         base: what outer loops add to the sliding subscript.
     """
@@ -184,8 +191,8 @@ def window_of(loop: FoundLoop, buffer: FoundBuffer, reads: Sequence[ir.Operation
         )
     dim = sliding.pop()
     slides = [row[dim] for row in known]
-    base = _base(loop, buffer, slides)
-    low, high = _slide_range(loop, buffer, slides, iv)
+    base, offsets = _slide_base(loop, buffer, slides)
+    low, high = _slide_range(loop, buffer, slides, offsets, iv)
     if low == high:
         raise fail(
             loop,
@@ -217,37 +224,54 @@ def _kept(
     order = {induction_variable(op): n for n, op in enumerate(walk(loop.op)) if is_affine_loop(op)}
     depths = [order[v] for row in rows for v, _ in row[k].coefficients]
     depth = min(depths, default=None)
-    low, high = size, 0
-    for op, row in zip(reads, rows, strict=True):
-        constant, around = row[k].outer.constant(), value_range_at(op, row[k].coefficients)
-        if constant is None or around is None:
-            return Kept(k, 0, size, depth)
-        low, high = min(low, constant + around[0]), max(high, constant + around[1] + 1)
+    base, offsets = _common([row[k] for row in rows])
+    low, high = None, 0
+    for op, row, offset in zip(reads, rows, offsets, strict=True):
+        around = value_range_at(op, row[k].coefficients)
+        if offset is None or around is None:
+            return Kept(k, 0, size, None, depth)
+        low = offset + around[0] if low is None else min(low, offset + around[0])
+        high = max(high, offset + around[1] + 1)
+    if base is not None:
+        return Kept(k, low or 0, high, base, depth)
     # A condition may keep a subscript inside the array where its range is not.
-    return Kept(k, max(low, 0), min(high, size), depth)
+    return Kept(k, max(low or 0, 0), min(high, size), None, depth)
 
 
-def _base(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]) -> BoundMap:
-    if all(part.outer.constant() is not None for part in parts):
-        return constant_map(0)
-    first = parts[0].outer
-    if any(p.outer.map != first.map or p.outer.operands != first.operands for p in parts):
+def _common(parts: Sequence[Part]) -> tuple[BoundMap | None, list[int | None]]:
+    """What the fixed parts of subscripts share, None for nothing, and how far each is from it."""
+    constants = [part.outer.constant() for part in parts]
+    if None not in constants:
+        return None, constants
+    base = parts[0].outer
+    return base, [constant_difference(part.outer, base) for part in parts]
+
+
+def _slide_base(
+    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]
+) -> tuple[BoundMap, list[int]]:
+    base, offsets = _common(parts)
+    known = [offset for offset in offsets if offset is not None]
+    if len(known) < len(parts):
         raise fail(
             loop,
             buffer,
             "its reads differ in the part of the sliding subscript that the loop fixes",
             "use reuse_at at a loop around all that the reads share.",
         )
-    return first
+    return constant_map(0) if base is None else base, known
 
 
 def _slide_range(
-    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], iv: ir.Value
+    loop: FoundLoop,
+    buffer: FoundBuffer,
+    parts: Sequence[Part],
+    offsets: Sequence[int],
+    iv: ir.Value,
 ) -> tuple[int, int]:
     lows, highs = [], []
-    for part in parts:
+    for part, offset in zip(parts, offsets, strict=True):
         step = sum(c for v, c in part.coefficients if v == iv)
-        constant = part.outer.constant() or 0
         around = value_range([(v, c) for v, c in part.coefficients if v != iv])
         if step != 1 or around is None:
             raise fail(
@@ -256,13 +280,21 @@ def _slide_range(
                 "its window does not slide by exactly one element an iteration",
                 "the subscript must be the loop's index plus inner indices and a constant.",
             )
-        lows.append(around[0] + constant)
-        highs.append(around[1] + constant)
+        lows.append(around[0] + offset)
+        highs.append(around[1] + offset)
     return min(lows), max(highs)
 
 
+def offset_from(base: BoundMap, part: Part) -> int:
+    """How far a subscript's fixed part is from a window's base, which it is known to share."""
+    constant = part.outer.constant()
+    if constant is not None and base.constant() is not None:
+        return constant - (base.constant() or 0)
+    return constant_difference(part.outer, base) or 0
+
+
 def _varies(rows: Sequence[Sequence[Part]], k: int) -> bool:
-    """Whether dimension ``k`` is read at several places in one iteration: the buffer keeps it whole."""
+    """Whether dimension ``k`` is read at several places in one iteration."""
     first = rows[0][k].outer
     return any(
         row[k].coefficients
