@@ -57,12 +57,26 @@ def _merge_nearest(module: ir.Module, loop: ir.Operation) -> bool:
         between = [*(outer or []), *between]
     if fill is None or between is None:
         return False
-    ahead = _offset(fill, loop)
     roots = [fill, *between, guard or loop]
-    if ahead is None or not _legal(module, roots, fill, ahead):
-        return False
-    _merge(fill, guard, loop, ahead, between)
-    return True
+    for ahead in _offsets(fill, loop):
+        if _legal(module, roots, fill, ahead):
+            _merge(fill, guard, loop, ahead, between)
+            return True
+    return False
+
+
+def loop_after(fill: ir.Operation) -> ir.Operation | None:
+    """The loop that follows the one filling a buffer, perhaps under a condition.
+
+    None for a reduction, which reads the whole window, and where something else follows.
+    """
+    order = [op.operation for op in fill.block.operations]
+    rest = [op for op in order[order.index(fill) + 1 :] if op.name != "memref.alloc"]
+    if rest and rest[0].name == "affine.if":
+        rest = _operations(rest[0])[-1:]
+    if not rest or not is_affine_loop(rest[0]) or "reduction" in rest[0].attributes:
+        return None
+    return rest[0]
 
 
 def _operations(guard: ir.Operation) -> list[ir.Operation]:
@@ -91,19 +105,16 @@ def _fill_before(op: ir.Operation) -> tuple[ir.Operation | None, list[ir.Operati
     return None, allocations
 
 
-def _offset(fill: ir.Operation, loop: ir.Operation) -> int | None:
-    """How far the fill's index is ahead of the loop's when both begin together.
-
-    None where the fill runs more often than the loop.
-    """
+def _offsets(fill: ir.Operation, loop: ir.Operation) -> range:
+    """How far the fill's index may be ahead of the loop's: the least first, so that an element is
+    filled in the iteration that reads it. None where the fill runs more often than the loop."""
     if not is_affine_loop(loop):
-        return None
+        return range(0)
     a, b = spec_of(fill), spec_of(loop)
     first, second = a.constant_bounds(), b.constant_bounds()
     if first is None or second is None or (a.step, b.step) != (1, 1):
-        return None
-    ahead = first[0] - second[0]
-    return ahead if first[1] - ahead <= second[1] else None
+        return range(0)
+    return range(first[1] - second[1], first[0] - second[0] + 1)
 
 
 def _legal(
@@ -140,9 +151,10 @@ def _merge(
     if guard is not None:
         loop.move_before(guard)
     before = body[0]
-    if last[1] - ahead < bounds[1]:
-        running = linear_map([(index, -1)], last[1] - ahead - 1)
-        rest = make_guard([running], fill.location, ir.InsertionPoint(before))
+    late = [linear_map([(index, 1)], ahead - last[0])] if last[0] - ahead > bounds[0] else []
+    early = [linear_map([(index, -1)], last[1] - ahead - 1)] if last[1] - ahead < bounds[1] else []
+    if late or early:
+        rest = make_guard([*late, *early], fill.location, ir.InsertionPoint(before))
         before = terminator(rest.regions[0].blocks[0])
     for op in body_operations(fill):
         op.move_before(before)

@@ -36,7 +36,7 @@ from .buffers import (
     store,
 )
 from .handles import Axis, Buffer, MockBuffer
-from .merge_update import merge_update
+from .merge_update import loop_after, merge_update
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 from .sliding import (
@@ -99,7 +99,7 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
         # Another buffer or a condition already keeps the body waiting until the window is full.
         sliding = loop.op
         newest = add_index(window.base, induction_variable(sliding), window.high)
-        _shift_and_load(loop, buffer, window, made, newest, ir.InsertionPoint(anchor))
+        fill = _shift_and_load(loop, buffer, window, made, newest, ir.InsertionPoint(anchor))
         _redirect_reads(loop, accesses.reads, window, made)
     else:
         _redirect_reads(loop, accesses.reads, window, made)
@@ -107,8 +107,11 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
         # The iteration that first reads an element is ``size - 1`` before the one that loads it.
         newest = add_index(window.base, induction_variable(sliding), window.low)
         ip = ir.InsertionPoint(body_operations(sliding)[0])
-        _shift_and_load(loop, buffer, window, made, newest, ip)
+        fill = _shift_and_load(loop, buffer, window, made, newest, ip)
     merge_update(s.module, sliding)
+    reader = None if fill is None else loop_after(fill)
+    if reader is not None:
+        merge_update(s.module, reader)
     return MockBuffer(loop.func, made.name)
 
 
@@ -205,8 +208,8 @@ def _shift_and_load(
     made: _Made,
     newest: BoundMap,
     ip: ir.InsertionPoint,
-) -> None:
-    """Move the buffer up by one and load the row that ``newest`` gives."""
+) -> ir.Operation | None:
+    """Move the buffer up by one and load the row that ``newest`` gives; the loop that does, if any."""
     name, value, location = made.name, made.value, made.location
     nest = _fill_nest(loop, window.kept, ip, location)
     ip = inner_point(nest[-1][1]) if nest else ip
@@ -231,6 +234,7 @@ def _shift_and_load(
         ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
     loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
     store(loaded, value, row(last), name, location, ip)
+    return nest[0][1] if nest else None
 
 
 def _outside(index: BoundMap, size: int) -> list[BoundMap]:
