@@ -71,9 +71,9 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
                                                      for x in range(8):
                                                          for r, c: … LB[r, x+c]
 
-    The axis runs as many iterations longer as the window needs to fill; the body runs once it is
-    full. ``s.reuse_at(LB, "x")`` then makes a window buffer, and the line buffer is filled in the
-    same loop, so that both run as one pipeline.
+    The axis runs as many iterations longer as the window needs to fill, unless its body waits as
+    long already; the body runs once the window is full. ``s.reuse_at(LB, "x")`` then makes a window
+    buffer, and the line buffer is filled in the same loop, so that both run as one pipeline.
 
     Returns:
         The handle of the new buffer, ``<band>_reuse_<n>``.
@@ -228,8 +228,8 @@ def _shift_and_load(
         base, low = (constant_map(0), 0) if kept.base is None else (kept.base, kept.low)
         subscripts[kept.dim] = add_index(base, index_of[kept.dim], low)
     subscripts[window.dim] = newest
-    moving = [window.dim, *(kept.dim for kept in window.kept)]
-    outside = [row for k in moving for row in _outside(subscripts[k], buffer.type.get_dim_size(k))]
+    sizes = [buffer.type.get_dim_size(k) for k in range(len(subscripts))]
+    outside = [row for pair in zip(subscripts, sizes, strict=True) for row in _outside(*pair)]
     if outside:
         ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
     loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
