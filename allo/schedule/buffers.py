@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import join_bounds
-from allo.dialects.affine.maps import BoundMap, constant_map, linear_form, simplify
+from allo.dialects.affine.maps import BoundMap, Condition, constant_map, linear_form, simplify
 from allo.dialects.affine.ranges import value_range
 from allo.dialects.rewrite import replace_operation
 
@@ -125,20 +125,21 @@ def box_bounds(
 
     The last tile of a split that does not divide, for example, reaches past the end.
     """
-    around = _range_of(outer)
+    around = range_of(outer)
     below = around is None or around[0] + low < 0
     above = not kind.is_dynamic_dim(dim) and (
         around is None or around[1] + low + extent > kind.get_dim_size(dim)
     )
     lower, upper = constant_map(0), constant_map(extent)
     if below:
-        lower = join_bounds(lower, _scaled(outer, -1, -low))
+        lower = join_bounds(lower, scaled(outer, -1, -low))
     if above:
-        upper = join_bounds(upper, _scaled(outer, -1, kind.get_dim_size(dim) - low))
+        upper = join_bounds(upper, scaled(outer, -1, kind.get_dim_size(dim) - low))
     return lower, upper
 
 
-def _range_of(bound: BoundMap) -> tuple[int, int] | None:
+def range_of(bound: BoundMap) -> tuple[int, int] | None:
+    """(least, greatest) value of a one-result map, None where loops do not tell."""
     constant = bound.constant()
     if constant is not None:
         return constant, constant
@@ -151,11 +152,30 @@ def _range_of(bound: BoundMap) -> tuple[int, int] | None:
     return None if around is None else (around[0] + form[1], around[1] + form[1])
 
 
-def _scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:
+def scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:
+    """``factor * bound + constant`` of a one-result map."""
     scaled = ir.AffineExpr.get_mul(bound.map.results[0], ir.AffineExpr.get_constant(factor))
     expr = ir.AffineExpr.get_add(scaled, ir.AffineExpr.get_constant(constant))
     made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
     return simplify(BoundMap(made, bound.operands))
+
+
+def make_guard(
+    rows: Sequence[BoundMap], location: ir.Location, ip: ir.InsertionPoint
+) -> ir.Operation:
+    """An ``affine.if`` with an empty body, which runs where no row is negative."""
+    condition = Condition(join_maps(rows), (False,) * len(rows))
+    guard = ir.Operation.create(
+        "affine.if",
+        operands=list(condition.exprs.operands),
+        attributes={"condition": condition.attribute()},
+        regions=2,
+        loc=location,
+        ip=ip,
+    )
+    block = guard.regions[0].blocks.append()
+    ir.Operation.create("affine.yield", loc=location, ip=ir.InsertionPoint(block))
+    return guard
 
 
 def load(

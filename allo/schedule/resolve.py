@@ -86,7 +86,7 @@ def find_loop(module: ir.Module, top: str, axis: Axis, primitive: str) -> FoundL
             f"{primitive} expects a loop, got {axis!r}.",
             help='name it as "i" or "func:i", or take it from s.get_loops().',
         )
-    function = find_function(module, func)
+    function = _function_of_loop(module, top, func, name)
     bands = bands_of(function)
     holding = _bands_holding(bands, band_name, name)
     if not holding:
@@ -100,6 +100,17 @@ def find_loop(module: ir.Module, top: str, axis: Axis, primitive: str) -> FoundL
         )
     band = holding[0]
     return FoundLoop(function, func, band, name, dict(band.loops)[name])
+
+
+def _function_of_loop(module: ir.Module, top: str, func: str, name: str) -> ir.Operation:
+    """The function of a loop handle; a band's name in its place is a likely mistake."""
+    functions = functions_of(module)
+    if func not in functions and func in [band.name for band in bands_of(functions[top])]:
+        raise UnknownHandleError(
+            f"Function {func} not found: {func} is a band of function {top}.",
+            help=f'take the loop from its band: s.get_loops()["{func}"]["{name}"].',
+        )
+    return find_function(module, func)
 
 
 def _bands_holding(bands: list[Band], band_name: str, name: str) -> list[Band]:

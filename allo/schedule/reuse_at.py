@@ -9,22 +9,15 @@ from typing import TYPE_CHECKING
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     LoopSpec,
-    body_of,
     body_operations,
     build_loop,
     induction_variable,
     inner_point,
-    is_affine_loop,
-    is_loop,
     make_loop,
     spec_of,
-    walk,
+    terminator,
 )
-from allo.dialects.affine.maps import BoundMap, Condition, bound_map, constant_map, replace_index
-from allo.dialects.affine.ranges import value_range
-from allo.dialects.diagnostics import ScheduleError
-from allo.dialects.effects import EffectAnalysis
-from allo.dialects.locations import place_of
+from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, replace_index
 
 from .buffers import (
     Part,
@@ -35,37 +28,33 @@ from .buffers import (
     join_maps,
     linear_map,
     load,
+    make_guard,
+    range_of,
     redirect,
+    scaled,
     split_subscripts,
     store,
 )
 from .handles import Axis, Buffer, MockBuffer
-from .merge_update import merge_update
+from .merge_update import loop_after, merge_update
 from .primitive import primitive
 from .resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+from .sliding import (
+    Kept,
+    Window,
+    accesses_of,
+    anchor_of,
+    constant_bounds,
+    filled_before,
+    first_read,
+    indices_inside,
+    offset_from,
+    window_of,
+    written_inside,
+)
 
 if TYPE_CHECKING:
     from .schedule import Schedule
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """What an iteration of the axis reads of the array.
-
-    Attributes:
-        dim: the dimension that slides with the axis; ``low`` its first element relative to the
-            axis, ``size`` how many.
-        kept: the other dimensions that move inside the axis, which the buffer keeps whole.
-        parts: subscripts of one access, for the dimensions that stay fixed inside.
-        base: what outer loops add to the sliding subscript.
-    """
-
-    dim: int
-    low: int
-    size: int
-    kept: tuple[int, ...]
-    parts: tuple[Part, ...]
-    base: BoundMap
 
 
 @primitive
@@ -82,9 +71,9 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
                                                      for x in range(8):
                                                          for r, c: … LB[r, x+c]
 
-    The axis runs as many iterations longer as the window needs to fill; the body runs once it is
-    full. ``s.reuse_at(LB, "x")`` then makes a window buffer, and the line buffer is filled in the
-    same loop, so that both run as one pipeline.
+    The axis runs as many iterations longer as the window needs to fill, unless its body waits as
+    long already; the body runs once the window is full. ``s.reuse_at(LB, "x")`` then makes a window
+    buffer, and the line buffer is filled in the same loop, so that both run as one pipeline.
 
     Returns:
         The handle of the new buffer, ``<band>_reuse_<n>``.
@@ -95,150 +84,54 @@ def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "reuse_at")
     loop = find_loop(s.module, s.top_func_name, axis, "reuse_at")
-    bounds = _checked_bounds(loop, buffer)
-    accesses = _reads(s, loop, buffer)
-    window = _window(loop, buffer, accesses)
+    bounds = constant_bounds(loop, buffer)
+    accesses = accesses_of(s.module, loop, buffer)
+    window = window_of(loop, buffer, accesses.reads)
+    anchor = anchor_of(loop.op, accesses.reads)
+    start = first_read(accesses.reads, induction_variable(loop.op), bounds[0])
+    waits = start - bounds[0] >= window.size - 1
+    if accesses.filling and not (
+        waits and filled_before(loop.op, anchor, window, accesses.filling)
+    ):
+        raise written_inside(loop, buffer)
+    made = _make(loop, buffer, window, accesses.reads[0].location)
+    if waits:
+        # Another buffer or a condition already keeps the body waiting until the window is full.
+        sliding = loop.op
+        newest = add_index(window.base, induction_variable(sliding), window.high)
+        fill = _shift_and_load(loop, buffer, window, made, newest, ir.InsertionPoint(anchor))
+        _redirect_reads(loop, accesses.reads, window, made)
+    else:
+        _redirect_reads(loop, accesses.reads, window, made)
+        sliding = _lengthen(loop.op, bounds, window.size - 1)
+        # The iteration that first reads an element is ``size - 1`` before the one that loads it.
+        newest = add_index(window.base, induction_variable(sliding), window.low)
+        ip = ir.InsertionPoint(body_operations(sliding)[0])
+        fill = _shift_and_load(loop, buffer, window, made, newest, ip)
+    merge_update(s.module, sliding)
+    reader = None if fill is None else loop_after(fill)
+    if reader is not None:
+        merge_update(s.module, reader)
+    return MockBuffer(loop.func, made.name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The new buffer."""
+
+    name: str
+    value: ir.Value
+    location: ir.Location
+
+
+def _make(loop: FoundLoop, buffer: FoundBuffer, window: Window, location: ir.Location) -> _Made:
     name = _next_name(loop)
-    longer = _rewrite(loop, buffer, accesses, window, bounds, name)
-    merge_update(s.module, longer)
-    return MockBuffer(loop.func, name)
-
-
-def _fail(loop: FoundLoop, buffer: FoundBuffer, why: str, help: str) -> ScheduleError:
-    return ScheduleError(
-        f"reuse_at: Reuse buffer not found for {buffer.name} at loop {loop.name}: {why}.",
-        place_of(loop.op),
-        help=help,
-    )
-
-
-def _checked_bounds(loop: FoundLoop, buffer: FoundBuffer) -> tuple[int, int]:
-    if buffer.function != loop.function:
-        raise _fail(
-            loop, buffer, f"the array is of function {buffer.func}", "name both in one function."
-        )
-    bounds = spec_of(loop.op).constant_bounds() if is_affine_loop(loop.op) else None
-    if bounds is None or spec_of(loop.op).step != 1:
-        raise _fail(
-            loop,
-            buffer,
-            "the loop needs constant bounds and a step of 1",
-            "choose the loop the window slides over.",
-        )
-    return bounds
-
-
-def _reads(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
-    effects = EffectAnalysis(s.module.operation)
-    key = effects.memory_of(buffer.value).key
-    found: list[ir.Operation] = []
-    for op in walk(loop.op):
-        touching = [e for e in effects.effects_of(op) if e.memory.key == key]
-        if not touching:
-            continue
-        if any(e.writes for e in touching):
-            raise _fail(
-                loop,
-                buffer,
-                "the array is written inside the loop",
-                "a reuse buffer serves arrays that the nest only reads.",
-            )
-        if op.name != "affine.load" or op.operands[0] != buffer.value:
-            raise _fail(
-                loop,
-                buffer,
-                f"a {op.name} uses it by other than affine subscripts",
-                "only affine element reads can be redirected.",
-            )
-        found.append(op)
-    if not found:
-        raise _fail(loop, buffer, "the loop does not read it", "choose the loop that reads it.")
-    return found
-
-
-def _window(loop: FoundLoop, buffer: FoundBuffer, accesses: Sequence[ir.Operation]) -> Window:
-    iv = induction_variable(loop.op)
-    inner = {induction_variable(op) for op in walk(loop.op) if is_loop(op) and is_affine_loop(op)}
-    rows = [split_subscripts(bound_map(op), {*inner, iv}) for op in accesses]
-    if any(row is None for row in rows):
-        raise _fail(
-            loop,
-            buffer,
-            "a subscript is not a sum of loop indices",
-            "subscripts with // or % cannot slide.",
-        )
-    known = [row for row in rows if row is not None]
-    sliding = {
-        k
-        for row in known
-        for k, part in enumerate(row)
-        if any(v == iv for v, _ in part.coefficients)
-    }
-    if len(sliding) != 1:
-        raise _fail(
-            loop,
-            buffer,
-            f"{len(sliding)} of its subscripts move with the loop, exactly one must",
-            "choose a loop that indexes one dimension of the array.",
-        )
-    dim = sliding.pop()
-    slides = [row[dim] for row in known]
-    base = _base(loop, buffer, slides)
-    low, high = _slide_range(loop, buffer, slides, iv)
-    if low == high:
-        raise _fail(
-            loop,
-            buffer,
-            "no element is read by two iterations",
-            "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
-        )
-    kept = [k for k in range(len(known[0])) if k != dim and _varies(known, k)]
-    return Window(dim, low, high - low + 1, tuple(kept), tuple(known[0]), base)
-
-
-def _base(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]) -> BoundMap:
-    if all(part.outer.constant() is not None for part in parts):
-        return constant_map(0)
-    first = parts[0].outer
-    if any(p.outer.map != first.map or p.outer.operands != first.operands for p in parts):
-        raise _fail(
-            loop,
-            buffer,
-            "its reads differ in the part of the sliding subscript that the loop fixes",
-            "use reuse_at at a loop around all that the reads share.",
-        )
-    return first
-
-
-def _slide_range(
-    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], iv: ir.Value
-) -> tuple[int, int]:
-    lows, highs = [], []
-    for part in parts:
-        step = sum(c for v, c in part.coefficients if v == iv)
-        constant = part.outer.constant() or 0
-        around = value_range([(v, c) for v, c in part.coefficients if v != iv])
-        if step != 1 or around is None:
-            raise _fail(
-                loop,
-                buffer,
-                "its window does not slide by exactly one element an iteration",
-                "the subscript must be the loop's index plus inner indices and a constant.",
-            )
-        lows.append(around[0] + constant)
-        highs.append(around[1] + constant)
-    return min(lows), max(highs)
-
-
-def _varies(rows: Sequence[Sequence[Part]], k: int) -> bool:
-    """Whether dimension ``k`` is read at several places in one iteration: the buffer keeps it whole."""
-    first = rows[0][k].outer
-    return any(
-        row[k].coefficients
-        or row[k].outer.map != first.map
-        or row[k].outer.operands != first.operands
-        for row in rows
-    )
+    kept = [k.extent(buffer.type.get_dim_size(k.dim)) for k in window.kept]
+    shape = [window.size, *kept]
+    kind = ir.MemRefType.get(shape, buffer.type.element_type)
+    attributes = declared_attributes(loop.function, buffer.value)
+    value = alloc(kind, name, attributes, location, ir.InsertionPoint(loop.op))
+    return _Made(name, value, location)
 
 
 def _next_name(loop: FoundLoop) -> str:
@@ -248,109 +141,106 @@ def _next_name(loop: FoundLoop) -> str:
     return wanted
 
 
-def _rewrite(
-    loop: FoundLoop,
-    buffer: FoundBuffer,
-    accesses: Sequence[ir.Operation],
-    window: Window,
-    bounds: tuple[int, int],
-    name: str,
-) -> ir.Operation:
-    op, iv = loop.op, induction_variable(loop.op)
-    location = accesses[0].location
-    shape = [window.size, *(buffer.type.get_dim_size(k) for k in window.kept)]
-    kind = ir.MemRefType.get(shape, buffer.type.element_type)
-    attributes = declared_attributes(loop.function, buffer.value)
-    made = alloc(kind, name, attributes, location, ir.InsertionPoint(op))
-    _redirect_reads(op, iv, accesses, window, made, name)
-    spec = spec_of(op)
-    fill = window.size - 1
+def _lengthen(loop: ir.Operation, bounds: tuple[int, int], fill: int) -> ir.Operation:
+    """The loop run ``fill`` iterations longer, its body kept waiting for as many."""
+    spec = spec_of(loop)
     longer = LoopSpec(spec.lower, constant_map(bounds[1] + fill), 1, spec.attributes, spec.location)
-    outer = build_loop(longer, ir.InsertionPoint(op))
-    _shift_and_load(loop, buffer, window, outer, made, name, fill, location)
-    _guarded_body(op, iv, outer, bounds[0] + fill, fill)
-    op.erase()
+    outer = build_loop(longer, ir.InsertionPoint(loop))
+    iv = induction_variable(outer)
+    guard = make_guard(
+        [linear_map([(iv, 1)], -bounds[0] - fill)], loop.location, inner_point(outer)
+    )
+    end = terminator(guard.regions[0].blocks[0])
+    for op in body_operations(loop):
+        op.move_before(end)
+    replace_index(induction_variable(loop), linear_map([(iv, 1)], -fill))
+    loop.erase()
     return outer
 
 
 def _redirect_reads(
-    loop: ir.Operation,
-    iv: ir.Value,
-    accesses: Sequence[ir.Operation],
-    window: Window,
-    made: ir.Value,
-    name: str,
+    loop: FoundLoop, reads: Sequence[ir.Operation], window: Window, made: _Made
 ) -> None:
-    inner = {induction_variable(op) for op in walk(loop) if is_loop(op) and is_affine_loop(op)}
-    for op in accesses:
+    iv, inner = induction_variable(loop.op), indices_inside(loop.op)
+    for op in reads:
         bound = bound_map(op)
-        parts = split_subscripts(bound, {*inner, iv}) or []
+        parts = split_subscripts(bound, inner) or []
         slide = parts[window.dim]
         terms = [(v, c) for v, c in slide.coefficients if v != iv]
-        position = linear_map(terms, (slide.outer.constant() or 0) - window.low)
-        rest = [_single(bound, k) for k in window.kept]
-        redirect(op, made, join_maps([position, *rest]), name)
+        position = linear_map(terms, offset_from(window.base, slide) - window.low)
+        rest = [_kept_subscript(bound, parts, kept) for kept in window.kept]
+        redirect(op, made.value, join_maps([position, *rest]), made.name)
 
 
-def _single(bound: BoundMap, position: int) -> BoundMap:
-    results = [bound.map.results[position]]
+def _kept_subscript(bound: BoundMap, parts: Sequence[Part], kept: Kept) -> BoundMap:
+    part = parts[kept.dim]
+    if kept.base is not None:
+        return linear_map(part.coefficients, offset_from(kept.base, part) - kept.low)
+    results = [bound.map.results[kept.dim]]
     made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, results)
     return BoundMap(made, bound.operands)
+
+
+def _fill_nest(
+    loop: FoundLoop, kept: Sequence[Kept], ip: ir.InsertionPoint, location: ir.Location
+) -> list[tuple[Kept, ir.Operation]]:
+    """Loops over what each dimension's iterations read, nested as the loops that walk along them.
+
+    Dimensions with constant subscripts come innermost and unroll inside the pipeline.
+    """
+    walked = sorted((k for k in kept if k.depth is not None), key=lambda k: k.depth or 0)
+    constant = [k for k in kept if k.depth is None]
+    nest: list[tuple[Kept, ir.Operation]] = []
+    for k in [*walked, *constant]:
+        low, high = (k.low, k.high) if k.base is None else (0, k.high - k.low)
+        nest.append((k, make_loop(f"{loop.name}_reuse_{k.dim}", low, high, location, ip)))
+        ip = inner_point(nest[-1][1])
+    if nest:
+        interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
+        nest[max(len(walked), 1) - 1][1].attributes["pipeline_ii"] = interval
+    return nest
 
 
 def _shift_and_load(
     loop: FoundLoop,
     buffer: FoundBuffer,
     window: Window,
-    outer: ir.Operation,
-    made: ir.Value,
-    name: str,
-    fill: int,
-    location: ir.Location,
-) -> None:
-    ip = inner_point(outer)
-    loops: list[ir.Operation] = []
-    for k in window.kept:
-        nested = make_loop(f"{loop.name}_reuse_{k}", 0, buffer.type.get_dim_size(k), location, ip)
-        loops.append(nested)
-        ip = inner_point(nested)
-    if loops:
-        interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
-        loops[-1].attributes["pipeline_ii"] = interval
-    indices = [linear_map([(body_of(n).arguments[0], 1)], 0) for n in loops]
-    for row in range(fill):
-        value = load(made, join_maps([constant_map(row + 1), *indices]), name, location, ip)
-        store(value, made, join_maps([constant_map(row), *indices]), name, location, ip)
-    by_dim = dict(zip(window.kept, indices, strict=True))
-    iv = induction_variable(outer)
-    subscripts = []
-    for k, part in enumerate(window.parts):
-        if k == window.dim:
-            # The original iteration that first reads the newest row is `fill` before this one.
-            subscripts.append(add_index(window.base, iv, window.low))
-        elif k in by_dim:
-            subscripts.append(by_dim[k])
-        else:
-            subscripts.append(add_index(part.outer, None))
-    value = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
-    store(value, made, join_maps([constant_map(fill), *indices]), name, location, ip)
+    made: _Made,
+    newest: BoundMap,
+    ip: ir.InsertionPoint,
+) -> ir.Operation | None:
+    """Move the buffer up by one and load the row that ``newest`` gives; the loop that does, if any."""
+    name, value, location = made.name, made.value, made.location
+    nest = _fill_nest(loop, window.kept, ip, location)
+    ip = inner_point(nest[-1][1]) if nest else ip
+    index_of = {kept.dim: induction_variable(op) for kept, op in nest}
+    indices = [linear_map([(index_of[kept.dim], 1)], 0) for kept in window.kept]
+
+    def row(number: int) -> BoundMap:
+        return join_maps([constant_map(number), *indices])
+
+    last = window.size - 1
+    for number in range(last):
+        moved = load(value, row(number + 1), name, location, ip)
+        store(moved, value, row(number), name, location, ip)
+    subscripts = [add_index(part.outer, None) for part in window.parts]
+    for kept in window.kept:
+        base, low = (constant_map(0), 0) if kept.base is None else (kept.base, kept.low)
+        subscripts[kept.dim] = add_index(base, index_of[kept.dim], low)
+    subscripts[window.dim] = newest
+    sizes = [buffer.type.get_dim_size(k) for k in range(len(subscripts))]
+    outside = [row for pair in zip(subscripts, sizes, strict=True) for row in _outside(*pair)]
+    if outside:
+        ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
+    loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
+    store(loaded, value, row(last), name, location, ip)
+    return nest[0][1] if nest else None
 
 
-def _guarded_body(
-    old: ir.Operation, iv: ir.Value, outer: ir.Operation, first: int, fill: int
-) -> None:
-    new_iv = induction_variable(outer)
-    condition = Condition(linear_map([(new_iv, 1)], -first), (False,))
-    guard = ir.Operation.create(
-        "affine.if",
-        operands=list(condition.exprs.operands),
-        attributes={"condition": condition.attribute()},
-        regions=2,
-        loc=old.location,
-        ip=inner_point(outer),
-    )
-    block = guard.regions[0].blocks.append()
-    end = ir.Operation.create("affine.yield", loc=old.location, ip=ir.InsertionPoint(block))
-    for op in body_operations(old):
-        op.move_before(end)
-    replace_index(iv, linear_map([(new_iv, 1)], -fill))
+def _outside(index: BoundMap, size: int) -> list[BoundMap]:
+    """What is negative where the subscript leaves the array, as before a border that is not read."""
+    around = range_of(index)
+    if around is None:
+        return []
+    rows = [index] if around[0] < 0 else []
+    return [*rows, scaled(index, -1, size - 1)] if around[1] >= size else rows

@@ -1,7 +1,8 @@
 """Loads and stores of a body: bank and word of an access, forwarding of stored values.
 
 Values known to lie in an array are reused inside a body, so that a word read by many unrolled
-copies is read once. Scalars and arrays of registers are written once, at the end of the body.
+copies is read once. Scalars and arrays of registers are written once, at the end of the body, and
+so is an element of a RAM that nothing could read in between: each write takes a port.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.partition import Partition
 
+from . import glue
 from .builder import Builder
 from .graph import Access, Array, Body, Node
 from .linear import Lin, add, bits_unsigned, floor_divide, remainder, scale
@@ -28,10 +30,15 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of one array: values by subscript, grouped by the non-constant part."""
+    """What is known of one array: values by subscript, grouped by the non-constant part.
+
+    Attributes:
+        stores: the last store of a RAM's element, by subscript.
+    """
 
     array: Array
     groups: dict[Signature, dict[tuple[int, ...], _Entry]] = field(default_factory=dict)
+    stores: dict[tuple[Signature, tuple[int, ...]], Node] = field(default_factory=dict)
 
 
 def _split(index: tuple[Lin, ...]) -> tuple[Signature, tuple[int, ...]]:
@@ -75,7 +82,12 @@ class Memory:
                 value, True, index, self._b.place
             )
             return
-        self._store_node(array, index, value, predicate)
+        earlier = known.stores.get((signature, consts))
+        if earlier is not None and self._unobserved(earlier, array, index):
+            stored = self._store_both(earlier, index, value, predicate)
+        else:
+            stored = self._store_node(array, index, value, predicate)
+        known.stores[signature, consts] = stored
         self._forget_others(known, signature)
         group = known.groups.setdefault(signature, {})
         if predicate is None:
@@ -93,6 +105,7 @@ class Memory:
 
     def store_all_banks(self, array: Array, word: Lin, values: list[Node]) -> None:
         """Write one word of every bank (whole-array fill and copy)."""
+        self._known(array).stores.clear()
         for bank, value in enumerate(values):
             access = self._access_word(array, bank, word)
             access.data = value
@@ -100,6 +113,7 @@ class Memory:
 
     def load_bank(self, array: Array, bank: int, word: Lin) -> Node:
         """One word of one bank."""
+        self._known(array).stores.clear()
         access = self._access_word(array, bank, word)
         return self._add_load(access)
 
@@ -154,6 +168,39 @@ class Memory:
             kept = known.groups.get(signature)
             known.groups = {signature: kept} if kept else {}
 
+    def _unobserved(self, store: Node, array: Array, index: tuple[Lin, ...]) -> bool:
+        """Whether nothing since an element's store could tell whether it has happened.
+
+        Another process can after a word through a stream, an access here if it may be of the element.
+        """
+        signature, consts = _split(index)
+        for node in reversed(self._b.body.nodes):
+            if node is store:
+                return True
+            if node.kind in ("get", "put"):
+                return False
+            if node.access is None or node.access.array is not array:
+                continue
+            other, others_consts = _split(node.access.index)
+            if other != signature or others_consts == consts:
+                return False
+        return False
+
+    def _store_both(
+        self, earlier: Node, index: tuple[Lin, ...], value: Node, predicate: Node | None
+    ) -> Node:
+        """One store in place of an earlier one and a new one of the same element."""
+        before = earlier.access
+        assert before is not None and before.data is not None
+        self._b.body.nodes.remove(earlier)
+        if predicate is None or predicate is before.predicate:
+            return self._store_node(before.array, index, value, predicate)
+        value = self._b.select(predicate, value, before.data)
+        if before.predicate is not None:
+            predicate = self._b.op(glue.gate("or"), (before.predicate, predicate))
+            return self._store_node(before.array, index, value, predicate)
+        return self._store_node(before.array, index, value, None)
+
     def _load_node(self, array: Array, index: tuple[Lin, ...]) -> Node:
         return self._add_load(self._access(array, index))
 
@@ -165,16 +212,16 @@ class Memory:
 
     def _store_node(
         self, array: Array, index: tuple[Lin, ...], value: Node, predicate: Node | None
-    ) -> None:
+    ) -> Node:
         access = self._access(array, index)
         access.predicate = predicate
-        self._add_store(access, value)
+        return self._add_store(access, value)
 
-    def _add_store(self, access: Access, value: Node) -> None:
+    def _add_store(self, access: Access, value: Node) -> Node:
         access.array.stored = True
         access.data = value
         parts = (value, access.word_node, access.bank_node, access.predicate)
-        self._b.add_node(
+        return self._b.add_node(
             "store",
             0,
             [n for n in parts if n is not None],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import islpy as isl
 
 from .._mlir import ir
-from .loops import LoopSpec, is_affine_loop, spec_of
-from .maps import BoundMap, expression_parts
+from .loops import LoopSpec, is_affine_loop, parent_of, spec_of
+from .maps import BoundMap, condition_of, expression_parts, linear_form
 
 Term = tuple[ir.Value, int]
 
@@ -29,11 +29,59 @@ def value_range(terms: Sequence[Term]) -> tuple[int, int] | None:
 
     None when the loops have no constant bounds to derive it from.
     """
-    simple = _interval(terms)
+    simple = _interval(terms, {})
     return simple if simple is not None else _exact(terms)
 
 
-def _interval(terms: Sequence[Term]) -> tuple[int, int] | None:
+def value_range_at(op: ir.Operation, terms: Sequence[Term]) -> tuple[int, int] | None:
+    """The same over the iterations that reach ``op``, as far as conditions on single indices tell."""
+    simple = _interval(terms, index_bounds(op))
+    return simple if simple is not None else value_range(terms)
+
+
+def index_bounds(op: ir.Operation) -> dict[ir.Value, tuple[int | None, int | None]]:
+    """(least, greatest) value of each index that the conditions around an operation bound."""
+    bounds: dict[ir.Value, tuple[int | None, int | None]] = {}
+    child, parent = op, parent_of(op)
+    while parent is not None:
+        if parent.name == "affine.if" and child.block == parent.regions[0].blocks[0]:
+            for value, low, high in _tests(parent):
+                lows, highs = bounds.get(value, (None, None))
+                bounds[value] = (_latest(max, low, lows), _latest(min, high, highs))
+        child, parent = parent, parent_of(parent)
+    return bounds
+
+
+def _latest(choose: Callable[..., int], *values: int | None) -> int | None:
+    known = [v for v in values if v is not None]
+    return choose(known) if known else None
+
+
+def _tests(guard: ir.Operation) -> Iterator[tuple[ir.Value, int | None, int | None]]:
+    """(index, least, greatest) of every test of one index alone."""
+    condition = condition_of(guard)
+    bound = condition.exprs
+    if bound.map.n_symbols:
+        return
+    for expr, equal in zip(bound.map.results, condition.equal, strict=True):
+        form = linear_form(expr, bound.map.n_dims)
+        if form is None:
+            continue
+        terms = [(v, c) for v, c in zip(bound.operands, form[0], strict=True) if c]
+        if len(terms) != 1:
+            continue
+        value, coefficient = terms[0]
+        # coefficient * value + constant >= 0
+        low = -(form[1] // coefficient) if coefficient > 0 else None
+        high = form[1] // -coefficient if coefficient < 0 else None
+        if equal and abs(coefficient) == 1:
+            low = high = -form[1] * coefficient
+        yield value, low, high
+
+
+def _interval(
+    terms: Sequence[Term], known: Mapping[ir.Value, tuple[int | None, int | None]]
+) -> tuple[int, int] | None:
     low = high = 0
     for value, coefficient in terms:
         loop = loop_of(value)
@@ -43,7 +91,12 @@ def _interval(terms: Sequence[Term]) -> tuple[int, int] | None:
         bounds, count = spec.constant_bounds(), spec.trip_count()
         if bounds is None or not count:
             return None
-        ends = (bounds[0] * coefficient, (bounds[0] + (count - 1) * spec.step) * coefficient)
+        least, greatest = known.get(value, (None, None))
+        first = _latest(max, bounds[0], least)
+        last = _latest(min, bounds[0] + (count - 1) * spec.step, greatest)
+        if first is None or last is None or first > last:
+            return None
+        ends = (first * coefficient, last * coefficient)
         low += min(ends)
         high += max(ends)
     return low, high

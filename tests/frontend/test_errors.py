@@ -247,6 +247,19 @@ CASES = [
     (
         """
         def kernel(A: int32[8]):
+            for i, j in allo.grid((1, 4), 3):
+                A[i] = j
+        """,
+        UnsupportedSyntaxError,
+        """\
+        k.py:6:27: The loops of a grid count from 0, so each has one extent.
+            6 |     for i, j in allo.grid((1, 4), 3):
+              |                           ^^^^^^
+        help: nest loops over range, which has a lower bound: for i in range(1, n):""",
+    ),
+    (
+        """
+        def kernel(A: int32[8]):
             B: int32[8] = 0
             def add(x: int32) -> int32:
                 return x + B[0]

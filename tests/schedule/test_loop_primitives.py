@@ -48,6 +48,13 @@ def test_unknown_loop_names_near_misses():
         lambda: s.pipeline("j.out"),
     )
     refused(s, UnknownHandleError, "Function f not found", lambda: s.pipeline("f:i"))
+    refused(
+        s,
+        UnknownHandleError,
+        r"Function S_i_j_k_0 not found: S_i_j_k_0 is a band of function gemm\.\n"
+        r'help: take the loop from its band: s\.get_loops\(\)\["S_i_j_k_0"\]\["k"\]\.',
+        lambda: s.pipeline("S_i_j_k_0:k"),
+    )
 
 
 def test_one_loop_name_in_two_bands_is_ambiguous():

@@ -16,16 +16,16 @@ SIZE = 9
 IMAGE = f"memref<{SIZE}x{SIZE}xi32>"
 
 
-def arguments(count: int) -> list:
+def arguments(count: int, shape: tuple[int, ...]) -> list:
     rng = np.random.default_rng(count)
-    return [
-        np.array(rng.integers(-99, 99, (SIZE, SIZE)).tolist(), dtype=object) for _ in range(count)
-    ]
+    return [np.array(rng.integers(-99, 99, shape).tolist(), dtype=object) for _ in range(count)]
 
 
-def assert_same(original: Schedule, s: Schedule, count: int) -> None:
+def assert_same(
+    original: Schedule, s: Schedule, count: int, shape: tuple[int, ...] = (SIZE, SIZE)
+) -> None:
     assert s.module.operation.verify()
-    first, second, third = (arguments(count) for _ in range(3))
+    first, second, third = (arguments(count, shape) for _ in range(3))
     run_module(original.module, "f", first)
     run_module(s.module, "f", second)
     lower_bulk(s.module)
@@ -79,6 +79,56 @@ def test_random_windows(data):
         except ScheduleError:
             event(f"{axis} refused")
     assert_same(original, s, 2)
+
+
+@st.composite
+def volumes(draw) -> str:
+    """Reads of two arrays around (z, y, x), some only where a condition holds, borders included."""
+    kind = "memref<4x5x6xi32>"
+    offset = st.integers(-1, 1)
+    lines = []
+    for n in range(draw(st.integers(2, 5))):
+        array = draw(st.sampled_from("AAD"))
+        offsets = [draw(offset) for _ in "zyx"]
+        subscripts = ", ".join(f"%{i} + {o}" for i, o in zip("zyx", offsets, strict=True))
+        rows = draw(st.sampled_from([[], ["d0 - 2 >= 0"], ["3 - d2 >= 0", "d2 - 2 >= 0"]]))
+        for i, (o, size) in enumerate(zip(offsets, (4, 5, 6), strict=True)):
+            if o:
+                rows = [*rows, f"d{i} - 1 >= 0" if o < 0 else f"{size - 2} - d{i} >= 0"]
+        body = f"""
+          %a{n} = affine.load %{array}[{subscripts}] : {kind}
+          %b{n} = affine.load %B[%z, %y, %x] : {kind}
+          %s{n} = arith.addi %b{n}, %a{n} : i32
+          affine.store %s{n}, %B[%z, %y, %x] : {kind}"""
+        if rows:
+            condition = f"affine_set<(d0, d1, d2) : ({', '.join(rows)})>"
+            body = f"affine.if {condition}(%z, %y, %x) {{ {body} }}"
+        lines.append(body)
+    low, high = draw(st.sampled_from([(0, 0), (0, 1), (1, 1)]))
+    return f"""func.func @f(%A: {kind}, %B: {kind}, %D: {kind}) attributes {{arg_names = ["A", "B", "D"]}} {{
+      affine.for %z = {low} to {4 - high} {{
+        affine.for %y = 0 to {5 - high} {{
+          affine.for %x = {low} to 6 {{ {" ".join(lines)}
+          }} {{loop_name = "x"}} }} {{loop_name = "y"}} }} {{loop_name = "z", op_name = "S"}}
+      return }}"""
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_random_volumes(data):
+    source = data.draw(volumes())
+    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    targets = {"A": s.A, "D": s.D}
+    steps = data.draw(
+        st.lists(st.tuples(st.sampled_from("AD"), st.sampled_from("zyx")), max_size=6)
+    )
+    for array, axis in sorted(steps, key=lambda step: "zyx".index(step[1])) + steps[:1]:
+        try:
+            targets[array] = s.reuse_at(targets[array], axis)
+            event(f"{axis} applied")
+        except ScheduleError:
+            event(f"{axis} refused")
+    assert_same(original, s, 3, (4, 5, 6))
 
 
 @st.composite

@@ -140,6 +140,13 @@ def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counte
         raise ctx.unsupported(call, f"{len(call.args)} extents cannot give {len(names)} iterators.")
     if not names:
         raise ctx.unsupported(call, "A grid needs at least one extent.")
+    ranges = [argument for argument in call.args if isinstance(argument, ast.Tuple | ast.List)]
+    if ranges:
+        raise ctx.unsupported(
+            ranges[0],
+            "The loops of a grid count from 0, so each has one extent.",
+            "nest loops over range, which has a lower bound: for i in range(1, n):",
+        )
     return [
         Counter(name, (constant(0),), _bound(ctx, extent, "min"), constant(1))
         for name, extent in zip(names, call.args, strict=True)
