@@ -278,6 +278,8 @@ class Elaborator(StraightLine):
         low = max(shape.lower.bounds()[0], INDEX_LOW)
         high = min(shape.upper.bounds()[1], INDEX_HIGH)
         iv = self.builder.free_node("iv", 32, name, low=low, high=max(low + 1, high - 1))
+        iv.floors = tuple(shape.lowers)
+        iv.ceilings = tuple(add(upper, constant(-1)) for upper in shape.uppers)
         with self._static():
             lower = self.builder.lin_node(shape.lower, 32)
             upper = self.builder.lin_node(shape.upper, 32)

@@ -31,6 +31,7 @@ class Node:
         width: bits of the value, 0 where there is none.
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
+        floors, ceilings: expressions of outer symbols that a loop counter is not below, not above.
         data: constant value, :class:`Lin`, wire spelling, by kind.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
@@ -49,6 +50,8 @@ class Node:
     place: SourcePlace | None = None
     low: int = 0
     high: int = 0
+    floors: tuple[Lin, ...] = ()
+    ceilings: tuple[Lin, ...] = ()
     label: str = ""
     float_op: bool = False
     guard: tuple[Any, ...] = ()
