@@ -23,6 +23,7 @@ from .graph import (
     Seq,
     While,
 )
+from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import regions_of
 from .timing_model import TimingModel
@@ -167,8 +168,7 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     choices = [_choose(leaf, 0, timing)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
-    static = all(level.trips is not None for level in leaf.levels)
-    outers = range(len(leaf.levels)) if static else range(1)
+    outers = range(len(leaf.levels))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing) for outer in outers if outer]
         choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
@@ -215,11 +215,22 @@ def _choose(
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
     body.depth = max(ii, _depth(body))
-    trips = [level.trips or 1 for level in levels]
-    runs = prod(level.trips or 1 for level in leaf.levels[:outer])
-    # Where the trips are not known, many iterations are assumed.
-    follow = prod(trips) - 1 if all(level.trips for level in levels) else UNKNOWN_TRIPS
+    follow = prod(_expected_trips(level) for level in levels) - 1
+    runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
     return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
+
+
+def _expected_trips(level: Level) -> int:
+    """Iterations to reckon with: the middle of what the bounds allow, many where they tell nothing."""
+    if level.trips is not None:
+        return level.trips
+    expected = UNKNOWN_TRIPS
+    for floor in level.iv.floors:
+        for ceiling in level.iv.ceilings:
+            fewest, most = subtract(ceiling, floor).bounds()
+            middle = (max(0, fewest + 1) + most + 1) // 2
+            expected = min(expected, max(1, middle // level.step))
+    return expected
 
 
 def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
