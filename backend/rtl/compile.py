@@ -13,6 +13,7 @@ from allo.target import BuildRequest
 
 from . import _circt
 from .bind import Binding, Interface, bind
+from .cycles import region_cycles
 from .design import (
     ArrayInterface,
     BankPort,
@@ -30,7 +31,7 @@ from .linear import bits_unsigned
 from .memories import port_prefix
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
-from .plan import plan, region_cycles
+from .plan import plan
 from .prune import prune, regions_of
 from .read import FunctionRecord, MemType, Op, Program, read_program
 from .region import RegionCompiler

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
+from .cycles import region_cycles
 from .dependence import add_edges
 from .explain import recurrence_limit, resource_limit, short
 from .graph import (
     Block,
     Body,
-    Call,
     Choice,
     Function,
     If,
@@ -266,47 +266,6 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
-
-
-# --- cycles ---------------------------------------------------------------------
-
-
-def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) -> int | None:
-    """Cycles of one run of a region; None where they depend on data."""
-    match region:
-        case Seq():
-            parts = [region_cycles(c, callee_cycles) for c in region.children]
-            return None if None in parts else sum(p for p in parts if p is not None)
-        case Block():
-            return region.body.depth
-        case Leaf():
-            return leaf_cycles(region)
-        case Loop():
-            inner = region_cycles(region.child, callee_cycles)
-            trips = region.level.trips
-            return None if inner is None or trips is None else trips * inner
-        case Call():
-            inner = callee_cycles(region.callee)
-            return None if inner is None else inner + 1
-    return None
-
-
-def leaf_cycles(leaf: Leaf) -> int | None:
-    """Cycles of one run of a pipelined or sequential loop."""
-    trips = leaf_trips(leaf)
-    return None if trips is None else (trips - 1) * leaf.body.ii + leaf.body.depth
-
-
-def leaf_trips(leaf: Leaf) -> int | None:
-    """Iterations of the flattened loop."""
-    if leaf.condition is not None:
-        return None
-    trips = 1
-    for level in leaf.levels:
-        if level.trips is None:
-            return None
-        trips *= level.trips
-    return trips
 
 
 def all_leaves(function: Function) -> list[Leaf]:

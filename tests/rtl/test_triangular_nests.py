@@ -93,6 +93,8 @@ def test_every_triangle_gives_what_the_cpu_gives(kernel: Callable[..., None], fa
     s.build()(*expected)
     hardware = s.build(target="verilog", simulator="jit")
     hardware(*got)
+    # A remainder is no linear bound: that nest is not predicted.
+    assert hardware.report.cycles == (None if kernel is strided else hardware.cycles)
     assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
 
 
