@@ -20,8 +20,8 @@ def add_rows_below[T: (float32, int32), M, N](A: T[M, M], B: T[M, N]):
     """Every row of B takes those below it, weighted by a column of A."""
     for i in range(M):
         for j in range(N):
-            for k in allo.reduction(M - i - 1):
-                B[i, j] += A[i + 1 + k, i] * B[i + 1 + k, j]
+            for k in range(i + 1, M):
+                B[i, j] += A[k, i] * B[k, j]
 
 
 def scale[T: (float32, int32), M, N](B: T[M, N]):
