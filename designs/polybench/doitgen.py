@@ -23,9 +23,8 @@ SIZES = {
 def doitgen[T: (float32, int32), Q, R, P, S](C4: T[S, P], A: T[R, Q, S]):
     """``A[r, q] = A[r, q] @ C4`` for every r and q."""
     for r, q in allo.grid(R, Q, name="rows"):
-        total: T[P]
+        total: T[P] = 0
         for p in range(P):
-            total[p] = 0
             for s in allo.reduction(S):
                 total[p] += A[r, q, s] * C4[s, p]
         for p1 in range(P):
@@ -33,9 +32,10 @@ def doitgen[T: (float32, int32), Q, R, P, S](C4: T[S, P], A: T[R, Q, S]):
 
 
 def schedule(size: tuple[int, ...], element: AlloType = float32) -> Schedule:
-    """The sum over s and the copy back as pipelines."""
+    """All sums of a row side by side, so that none waits for itself, and the copy back a pipeline."""
     s = allo.customize(doitgen, instantiate=[element, *size])
-    s.pipeline("s")
+    s.reorder("s", "p")
+    s.pipeline("p")
     s.pipeline("p1")
     return s
 
