@@ -20,6 +20,7 @@ from .matvec import (
 
 # N.
 SIZES = {"tiny": (6,), "mini": (40,), "small": (120,), "medium": (400,)}
+LANES = 2
 
 
 def mvt[T: (float32, int32), N](A: T[N, N], y1: T[N], y2: T[N], x1: T[N], x2: T[N]):
@@ -29,13 +30,15 @@ def mvt[T: (float32, int32), N](A: T[N, N], y1: T[N], y2: T[N], x1: T[N], x2: T[
 
 
 def schedule(size: tuple[int, ...], element: AlloType = float32) -> Schedule:
-    """Two pipelined products; the first takes a row of sums and two columns of A a cycle."""
+    """Two pipelined products of ``LANES`` elements of A a cycle, of a column and then of a row."""
     N = size[0]
     s = allo.customize(mvt, instantiate=[element, N])
     s.compose(schedule_add_product(element, N, N))
     s.compose(schedule_add_transposed_product(element, N, N))
-    s.partition(s.A, partition_type=allo.Partition.Block, dim=1, factor=2)
-    s.partition(s.x1, partition_type=allo.Partition.Complete)
+    s.unroll("add_product:i", factor=LANES)
+    s.unroll("add_transposed_product:j", factor=LANES)
+    for array, dim in ((s.A, 1), (s.A, 2), (s.x1, 1), (s.x2, 1)):
+        s.partition(array, partition_type=allo.Partition.Cyclic, dim=dim, factor=LANES)
     return s
 
 

@@ -14,6 +14,7 @@ from .triangle import reference_scale_lower, scale_lower
 
 # M, N.
 SIZES = {"tiny": (5, 6), "mini": (20, 30), "small": (60, 80), "medium": (200, 240)}
+LANES = 2
 
 
 def add_rank_update[T: (float32, int32), M, N](A: T[N, M], C: T[N, N]):
@@ -31,14 +32,17 @@ def syrk[T: (float32, int32), M, N](A: T[N, M], C: T[N, N]):
 
 
 def schedule(size: tuple[int, ...], element: AlloType = float32) -> Schedule:
-    """A pipeline along each row of C, whose rows lie in banks of their own."""
+    """A pipeline along each row of C, ``LANES`` elements a cycle."""
     M, N = size
     update = allo.customize(add_rank_update, instantiate=[element, M, N])
+    update.unroll("j", factor=LANES)
     update.pipeline("j")
     s = allo.customize(syrk, instantiate=[element, M, N])
     s.compose(update)
+    s.unroll("scale_lower:j", factor=LANES)
     s.pipeline("scale_lower:j")
-    s.partition(s.A, partition_type=allo.Partition.Cyclic, dim=2, factor=2)
+    for array, dim in ((s.A, 1), (s.C, 2)):
+        s.partition(array, partition_type=allo.Partition.Cyclic, dim=dim, factor=LANES)
     return s
 
 

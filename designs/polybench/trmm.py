@@ -42,12 +42,14 @@ def schedule(size: tuple[int, ...], element: AlloType = float32) -> Schedule:
     rows = allo.customize(add_rows_below, instantiate=[element, M, N])
     rows.reorder("k", "j")
     row = rows.buffer_at(rows.B, axis="i")
-    rows.unroll("j", factor=LANES)
+    for loop in ("j_init", "j", "j_back"):
+        rows.unroll(loop, factor=LANES)
     rows.pipeline("j")
     rows.partition(row, partition_type=allo.Partition.Cyclic, dim=1, factor=LANES)
     rows.partition(rows.B, partition_type=allo.Partition.Cyclic, dim=2, factor=LANES)
     s = allo.customize(trmm, instantiate=[element, M, N])
     s.compose(rows)
+    s.unroll("scale:j", factor=LANES)
     s.pipeline("scale:j")
     return s
 
