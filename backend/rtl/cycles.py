@@ -51,6 +51,8 @@ def _span(level: Level, values: Values) -> range | None:
     highs = [v for v in upper if v is not None]
     if not lower or not upper or len(lows) < len(lower) or len(highs) < len(upper):
         return None
+    if level.counts:
+        return range(max(lows), min(highs) // level.iv.stride + 1)
     return range(max(lows), min(highs) + 1, level.step)
 
 

@@ -125,7 +125,7 @@ class Distances:
     def __init__(self, body: Body, levels: list[Level]) -> None:
         self._body = body
         self._position = {level.iv.number: i for i, level in enumerate(levels)}
-        self._steps = [1 if level.trips is not None else level.step for level in levels]
+        self._steps = [1 if level.counts else level.step for level in levels]
         self._trips = [level.trips or UNBOUNDED for level in levels]
         self._strides = [1] * len(levels)
         for i in reversed(range(len(levels) - 1)):

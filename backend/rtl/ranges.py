@@ -7,7 +7,7 @@ at least 1, though the ranges of i and j alone would allow 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from .graph import Node
@@ -53,8 +53,8 @@ def _minima(expression: Lin, replaced: Callable[[Node], bool]) -> list[Lin]:
         node, factor = inner
         rest = subtract(current, Lin(0, (inner,)))
         room = OPTIONS - len(open_ones) - len(closed)
-        for bound in islice(_bounds(node, lower=factor > 0), max(1, room)):
-            open_ones.append(add(rest, scale(bound, factor)))
+        for bound in islice(_bounds(node, factor), max(1, room)):
+            open_ones.append(add(rest, bound))
     return closed
 
 
@@ -62,10 +62,12 @@ def _number(term: tuple[Node, int]) -> int:
     return term[0].number
 
 
-def _bounds(node: Node, *, lower: bool) -> tuple[Lin, ...]:
-    if lower:
-        return (constant(node.low), *node.floors)
-    return (constant(node.high), *node.ceilings)
+def _bounds(node: Node, factor: int) -> Iterator[Lin]:
+    """Lower bounds of ``factor * node``."""
+    yield constant(factor * (node.low if factor > 0 else node.high))
+    if factor % node.stride == 0:
+        for bound in node.floors if factor > 0 else node.ceilings:
+            yield scale(bound, factor // node.stride)
 
 
 def _bounded(node: Node) -> bool:

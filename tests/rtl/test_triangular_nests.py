@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo import Partition
 from allo.customize import Schedule
 from allo.ir.types import float32, int32
 
@@ -79,6 +80,20 @@ def innermost(kernel: Callable[..., None]) -> str:
     return "k" if kernel is factorise else "j"
 
 
+def runs_as_on_the_cpu(s: Schedule, seed: int) -> int | None:
+    """Compare a schedule's hardware with the CPU; the cycles predicted are those measured, or None."""
+    rng = np.random.default_rng(seed)
+    A = rng.integers(-100, 100, (N, N)).astype(np.int32)
+    x = rng.integers(-100, 100, N).astype(np.int32)
+    expected, got = (A.copy(), x.copy()), (A.copy(), x.copy())
+    s.build()(*expected)
+    hardware = s.build(target="verilog", simulator="jit")
+    hardware(*got)
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    assert hardware.report.cycles in (None, hardware.cycles)
+    return hardware.report.cycles
+
+
 @pytest.mark.parametrize("factor", [1, 2, 3])
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_every_triangle_gives_what_the_cpu_gives(kernel: Callable[..., None], factor: int):
@@ -86,16 +101,20 @@ def test_every_triangle_gives_what_the_cpu_gives(kernel: Callable[..., None], fa
     if factor > 1:
         s.unroll(innermost(kernel), factor=factor)
     s.pipeline(innermost(kernel))
-    rng = np.random.default_rng(factor)
-    A = rng.integers(-100, 100, (N, N)).astype(np.int32)
-    x = rng.integers(-100, 100, N).astype(np.int32)
-    expected, got = (A.copy(), x.copy()), (A.copy(), x.copy())
-    s.build()(*expected)
-    hardware = s.build(target="verilog", simulator="jit")
-    hardware(*got)
+    cycles = runs_as_on_the_cpu(s, factor)
     # A remainder is no linear bound: that nest is not predicted.
-    assert hardware.report.cycles == (None if kernel is strided else hardware.cycles)
-    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    assert (cycles is None) == (kernel is strided)
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_every_triangle_may_lie_in_banks(kernel: Callable[..., None], factor: int):
+    s = allo.customize(kernel)
+    s.unroll(innermost(kernel), factor=factor)
+    s.pipeline(innermost(kernel))
+    s.partition(s.A, partition_type=Partition.Cyclic, dim=2, factor=factor)
+    s.partition(s.x, partition_type=Partition.Cyclic, dim=1, factor=factor)
+    runs_as_on_the_cpu(s, factor)
 
 
 def pipeline_of(s: Schedule, depth: int):
@@ -139,3 +158,16 @@ def test_a_triangular_row_is_a_pipeline_of_its_own_where_flattening_costs_more()
     s.pipeline("j")
     row = pipeline_of(s, 2)
     assert (row.name.split(".")[-1], row.ii) == ("j", 1)
+
+
+def test_copies_of_an_unrolled_triangle_know_their_banks():
+    def double(C: int32[N, N]):
+        for i in range(N):
+            for j in range(i + 1):
+                C[i, j] = C[i, j] * 2
+
+    s = allo.customize(double)
+    s.unroll("j", factor=2)
+    s.pipeline("j")
+    s.partition(s.C, partition_type=Partition.Cyclic, dim=2, factor=2)
+    assert pipeline_of(s, 1).ii == 1
