@@ -126,8 +126,12 @@ def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
     parts = _stored_parts(loop, buffer, accesses, variables)
     _check_reduction(loop, buffer, parts, inner)
     uses, others = _sort_uses(loop, buffer, accesses, parts, variables)
+    stores = [use for use in uses if use.op.name == "affine.store"]
+    stored = _box(_buffer_dims(loop, buffer, stores, variables))
+    # A load that never meets what the loop stores goes on reading the array.
+    uses = [u for u in uses if u in stores or meets_box(u.op, loop.op, parts, stored)]
     dims = _buffer_dims(loop, buffer, uses, variables)
-    box = [(d.position, d.low, d.extent) for d in dims]
+    box = _box(dims)
     if any(meets_box(op, loop.op, parts, box) for op in others):
         raise _fail(
             loop,
@@ -322,6 +326,11 @@ def _buffer_dims(
         lanes = _lanes(moving[0], variables)
         dims.append(BufferDim(position, low, high - low + 1, base, lanes))
     return dims
+
+
+def _box(dims: Sequence[BufferDim]) -> list[tuple[int, int, int]]:
+    """What a buffer holds, as `meets_box` takes it."""
+    return [(d.position, d.low, d.extent) for d in dims]
 
 
 def _lanes(part: Part, variables: dict[ir.Value, ir.Operation]) -> int:

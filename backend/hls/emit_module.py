@@ -225,14 +225,14 @@ def _function(
         name = emitter.names.of(param.name)
         names.append(name)
         declared.append(_parameter(emitter, param, name, argument))
-        if param.memref is not None and not signature.flat:
-            pragmas += array_pragmas(context.vendor, name, param.memref)
+        if not signature.flat:
+            pragmas += _port_pragmas(context.vendor, name, param)
     for position, param in enumerate(signature.results):
         name = emitter.names.of(_result_name(op, position))
         names.append(name)
         declared.append(_result(emitter, param, name, position))
-        if param.memref is not None and not signature.flat:
-            pragmas += array_pragmas(context.vendor, name, param.memref)
+        if not signature.flat:
+            pragmas += _port_pragmas(context.vendor, name, param)
     if is_top:
         out.line("/// This is top function.")
     for line in function_heads(context.vendor, op, is_top):
@@ -346,6 +346,13 @@ def _result_name(op: ir.Operation, position: int) -> str | None:
     if value.owner.name not in ("memref.alloc", "func.call") or "name" not in attributes:
         return None
     return attributes["name"].value  # type: ignore[attr-defined]
+
+
+def _port_pragmas(vendor: Vendor, name: str, param: Param) -> list[str]:
+    """Partition and storage of an array parameter; a FIFO has neither."""
+    if param.memref is None or fifo_depth(vendor, param.memref) is not None:
+        return []
+    return array_pragmas(vendor, name, param.memref)
 
 
 def _declare(context: ModuleContext, out: Writer, signature: Signature) -> None:

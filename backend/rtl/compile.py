@@ -13,6 +13,7 @@ from allo.target import BuildRequest
 
 from . import _circt
 from .bind import Binding, Interface, bind
+from .cycles import region_cycles
 from .design import (
     ArrayInterface,
     BankPort,
@@ -29,7 +30,7 @@ from .graph import Array, Call, Function, Node
 from .linear import bits_unsigned
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
-from .plan import plan, region_cycles
+from .plan import plan
 from .prune import prune, regions_of
 from .ram import port_prefix
 from .read import FunctionRecord, MemType, Op, Program, read_program

@@ -282,7 +282,6 @@ class Control:
         held = text.named(f"{level.name}_held")
         current = text.named(level.name)
         emitter.alias(current, text.mux(go, lower, held, 32), 32)
-        emitter.stable[level.iv.number] = current
         emitter.debug[held[1:]] = f"loop {level.name} ({level.place})"
         wide = text.binary(
             "add",
@@ -300,7 +299,28 @@ class Control:
             enable=text.any_of(carry, go),
             place=level.place,
         )
+        emitter.stable[level.iv.number] = current
+        if level.counts:
+            emitter.stable[level.iv.number] = self._iteration(level, go, carry, end)
         return end, text.compare("slt", lower, upper, 32)
+
+    def _iteration(self, level: Level, go: str, carry: str, end: str) -> str:
+        """The number of the iteration, beside the iterator."""
+        text, width = self._text, level.iv.width
+        held, current = text.named(f"{level.name}_number"), text.named(f"{level.name}_n")
+        zero = text.const(0, width)
+        self._e.alias(current, text.mux(go, zero, held, width), width)
+        following = text.mux(
+            end, zero, text.binary("add", current, text.const(1, width), width), width
+        )
+        self._register(
+            held,
+            text.mux(carry, following, current, width),
+            width,
+            enable=text.any_of(carry, go),
+            place=level.place,
+        )
+        return current
 
     def _while_leaf(self, leaf: Leaf, go: str) -> str:
         text, body = self._text, leaf.body

@@ -11,6 +11,7 @@ from math import gcd
 
 from .graph import Access, Body, Edge, Level, Node
 from .linear import Lin, common_factor, subtract
+from .ranges import always_apart, apart_across
 
 UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
@@ -108,7 +109,7 @@ def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
     for x, y in zip(a, b, strict=True):
         difference = subtract(x, y)
         low, high = difference.bounds()
-        if low > 0 or high < 0:
+        if low > 0 or high < 0 or always_apart(x, y):
             return False
         step = common_factor(difference)
         if step and difference.const % step:
@@ -124,7 +125,7 @@ class Distances:
     def __init__(self, body: Body, levels: list[Level]) -> None:
         self._body = body
         self._position = {level.iv.number: i for i, level in enumerate(levels)}
-        self._steps = [1 if level.trips is not None else level.step for level in levels]
+        self._steps = [1 if level.counts else level.step for level in levels]
         self._trips = [level.trips or UNBOUNDED for level in levels]
         self._strides = [1] * len(levels)
         for i in reversed(range(len(levels) - 1)):
@@ -142,7 +143,7 @@ class Distances:
             row = self._row(x, y)
             if row is None:
                 exact = False
-                if _apart(x, y):
+                if _apart(x, y) or apart_across(x, y, self._varies):
                     return None
                 continue
             rows.append(row)
@@ -150,6 +151,10 @@ class Distances:
         if key not in self._solved:
             self._solved[key] = self._solve(rows)
         return self._solved[key]
+
+    def _varies(self, node: Node) -> bool:
+        """Whether a symbol may differ between iterations."""
+        return node.number in self._position or node.body is self._body
 
     def _row(self, x: Lin, y: Lin) -> tuple[tuple[int, ...], int] | None:
         """One equation ``coefficients * delta = right`` or None where the subscripts differ in kind."""

@@ -275,13 +275,31 @@ class Elaborator(StraightLine):
             iv = self.builder.free_node("iv", bits_unsigned(trips - 1), name)
             iv.high = trips - 1
             return Level(name, iv, trips, step, place=op.place)
-        low = max(shape.lower.bounds()[0], INDEX_LOW)
-        high = min(shape.upper.bounds()[1], INDEX_HIGH)
-        iv = self.builder.free_node("iv", 32, name, low=low, high=max(low + 1, high - 1))
+        # From a constant start the counter tells the bank: start + step * n.
+        counts = step > 1 and shape.lower.is_const
+        iv = self._counted(name, shape, step) if counts else self._ranging(name, shape)
         with self._static():
             lower = self.builder.lin_node(shape.lower, 32)
             upper = self.builder.lin_node(shape.upper, 32)
-        return Level(name, iv, None, step, lower, upper, place=op.place)
+        return Level(name, iv, None, step, lower, upper, place=op.place, counts=counts)
+
+    def _ranging(self, name: str, shape: LoopShape) -> Node:
+        """A counter that takes the iterator's own values."""
+        low = max(shape.lower.bounds()[0], INDEX_LOW)
+        high = min(shape.upper.bounds()[1], INDEX_HIGH)
+        iv = self.builder.free_node("iv", 32, name, low=low, high=max(low + 1, high - 1))
+        iv.floors = tuple(shape.lowers)
+        iv.ceilings = tuple(add(upper, constant(-1)) for upper in shape.uppers)
+        return iv
+
+    def _counted(self, name: str, shape: LoopShape, step: int) -> Node:
+        """A counter of iterations, of a loop from a constant to a bound known at run time."""
+        reach = [subtract(add(upper, constant(-1)), shape.lower) for upper in shape.uppers]
+        most = min(min(r.bounds()[1] for r in reach) // step, INDEX_HIGH)
+        high = max(1, most)
+        iv = self.builder.free_node("iv", bits_unsigned(high), name, high=high)
+        iv.floors, iv.ceilings, iv.stride = (constant(0),), tuple(reach), step
+        return iv
 
     def _while(self, op: Op) -> None:
         if self._leaf:
@@ -398,7 +416,7 @@ def _band(op: Op) -> str:
 
 def _iterator(shape: LoopShape, level: Level, factor: int = 1) -> Lin:
     """The Python iterator of a loop in terms of its counter."""
-    if level.trips is None:
+    if not level.counts:
         return Lin(0, ((level.iv, 1),))
     if level.trips == 1:
         return shape.lower

@@ -31,6 +31,8 @@ class Node:
         width: bits of the value, 0 where there is none.
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
+        floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
+            below and not above.
         data: constant value, :class:`Lin`, wire spelling, by kind.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
@@ -49,6 +51,9 @@ class Node:
     place: SourcePlace | None = None
     low: int = 0
     high: int = 0
+    floors: tuple[Lin, ...] = ()
+    ceilings: tuple[Lin, ...] = ()
+    stride: int = 1
     label: str = ""
     float_op: bool = False
     guard: tuple[Any, ...] = ()
@@ -209,8 +214,9 @@ class Body:
 class Level:
     """One loop.
 
-    ``trips`` is None for a loop with bounds known only at run time; then ``iv`` is the Python
-    iterator itself and ``lower``, ``upper`` are stable nodes; otherwise ``iv`` counts 0 … trips-1.
+    ``trips`` is None for a loop with bounds known only at run time; then ``lower``, ``upper`` are stable
+    nodes and ``iv`` is the Python iterator itself, unless the level ``counts``; otherwise ``iv`` counts
+    0 … trips-1.
     """
 
     name: str
@@ -220,6 +226,7 @@ class Level:
     lower: Node | None = None
     upper: Node | None = None
     place: SourcePlace | None = None
+    counts: bool = True
 
 
 class Region:

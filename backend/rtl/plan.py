@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
+from .cycles import region_cycles
 from .dependence import add_edges
 from .explain import recurrence_limit, resource_limit, short
 from .graph import (
     Block,
     Body,
-    Call,
     Choice,
     Function,
     If,
@@ -23,6 +23,7 @@ from .graph import (
     Seq,
     While,
 )
+from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import regions_of
 from .timing_model import TimingModel
@@ -167,8 +168,7 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
     choices = [_choose(leaf, 0, timing)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
-    static = all(level.trips is not None for level in leaf.levels)
-    outers = range(len(leaf.levels)) if static else range(1)
+    outers = range(len(leaf.levels))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing) for outer in outers if outer]
         choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
@@ -215,11 +215,22 @@ def _choose(
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
     body.depth = max(ii, _depth(body))
-    trips = [level.trips or 1 for level in levels]
-    runs = prod(level.trips or 1 for level in leaf.levels[:outer])
-    # Where the trips are not known, many iterations are assumed.
-    follow = prod(trips) - 1 if all(level.trips for level in levels) else UNKNOWN_TRIPS
+    follow = prod(_expected_trips(level) for level in levels) - 1
+    runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
     return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
+
+
+def _expected_trips(level: Level) -> int:
+    """Iterations to reckon with: the middle of what the bounds allow, many where they tell nothing."""
+    if level.trips is not None:
+        return level.trips
+    expected = UNKNOWN_TRIPS
+    for floor in level.iv.floors:
+        for ceiling in level.iv.ceilings:
+            fewest, most = subtract(ceiling, floor).bounds()
+            middle = (max(0, fewest + 1) + most + 1) // 2
+            expected = min(expected, max(1, middle // level.step))
+    return expected
 
 
 def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
@@ -255,47 +266,6 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
-
-
-# --- cycles ---------------------------------------------------------------------
-
-
-def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) -> int | None:
-    """Cycles of one run of a region; None where they depend on data."""
-    match region:
-        case Seq():
-            parts = [region_cycles(c, callee_cycles) for c in region.children]
-            return None if None in parts else sum(p for p in parts if p is not None)
-        case Block():
-            return region.body.depth
-        case Leaf():
-            return leaf_cycles(region)
-        case Loop():
-            inner = region_cycles(region.child, callee_cycles)
-            trips = region.level.trips
-            return None if inner is None or trips is None else trips * inner
-        case Call():
-            inner = callee_cycles(region.callee)
-            return None if inner is None else inner + 1
-    return None
-
-
-def leaf_cycles(leaf: Leaf) -> int | None:
-    """Cycles of one run of a pipelined or sequential loop."""
-    trips = leaf_trips(leaf)
-    return None if trips is None else (trips - 1) * leaf.body.ii + leaf.body.depth
-
-
-def leaf_trips(leaf: Leaf) -> int | None:
-    """Iterations of the flattened loop."""
-    if leaf.condition is not None:
-        return None
-    trips = 1
-    for level in leaf.levels:
-        if level.trips is None:
-            return None
-        trips *= level.trips
-    return trips
 
 
 def all_leaves(function: Function) -> list[Leaf]:

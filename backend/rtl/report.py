@@ -16,9 +16,9 @@ from allo.dialects.report import (
 )
 
 from .bind import Binding, Interface
+from .cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .graph import Block, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
 from .linear import Lin
-from .plan import leaf_cycles, leaf_trips, region_cycles
 from .prune import regions_of
 
 if TYPE_CHECKING:
@@ -61,14 +61,13 @@ def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
 def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
     level = loop.level
     child = region_cycles(loop.child, cycles)
-    total = None if child is None or level.trips is None else child * level.trips
     return LoopReport(
         name=_name(loop.band, [level]),
         place=place_text(level.place),
         trips=level.trips,
         ii=child or 0,
         depth=child or 0,
-        cycles=total,
+        cycles=region_cycles(loop, cycles),
         pipelined=False,
         children=_loops(loop.child, cycles),
     )
@@ -144,7 +143,7 @@ def _count(region: Region, around: list[Level], callees: dict[str, Interface]) -
             return 0 if inner == 0 else None
         case Call():
             inner = callees[region.callee].float_ops
-            trips = _trips(around)
+            trips = iterations(around)
             if inner == 0:
                 return 0
             return None if inner is None or trips is None else inner * trips
@@ -155,20 +154,11 @@ def _total(parts: list[int | None]) -> int | None:
     return None if None in parts else sum(p for p in parts if p is not None)
 
 
-def _trips(levels: list[Level]) -> int | None:
-    total = 1
-    for level in levels:
-        if level.trips is None:
-            return None
-        total *= level.trips
-    return total
-
-
 def _count_nodes(nodes: list[Node], levels: list[Level]) -> int | None:
     floats = [n for n in nodes if n.float_op]
     if not floats:
         return 0
-    total = _trips(levels)
+    total = iterations(levels)
     if total is None:
         return None
     count = 0
@@ -191,9 +181,9 @@ def _guarded_trips(guard: tuple[Any, ...], levels: list[Level], total: int) -> i
     if used is None:
         return None
     inside = [level for level in levels if level.iv.number in used]
-    if len(inside) != len(used):
+    if len(inside) != len(used) or any(level.trips is None for level in levels):
         return None
-    size = _trips(inside) or 1
+    size = iterations(inside) or 1
     if size > COUNT_LIMIT:
         return None
     grid = np.meshgrid(*(np.arange(level.trips or 1) for level in inside), indexing="ij")

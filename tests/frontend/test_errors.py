@@ -417,6 +417,19 @@ CASES = [
     ),
     (
         """
+        def kernel(A: int32[4]):
+            for i in allo.grid(1, 4):
+                A[i] = i
+        """,
+        UnsupportedSyntaxError,
+        """\
+        k.py:6:14: 2 extents cannot give 1 iterators.
+            6 |     for i in allo.grid(1, 4):
+              |              ^^^^^^^^^^^^^^^
+        help: name one iterator for each extent; write a loop with a lower bound as range(low, high).""",
+    ),
+    (
+        """
         def kernel(A: int32[4]) -> int32:
             for i in range(4):
                 if A[i] > 0:

@@ -57,6 +57,17 @@ def test_a_fifo_between_calls_is_written_and_read():
     np.testing.assert_array_equal(mod(A), (A + 1) * 2)
 
 
+def test_a_fifo_of_a_partitioned_array_has_no_partition():
+    s = allo.customize(chain)
+    s.partition(s.X, partition_type=allo.Partition.Cyclic, dim=1, factor=2)
+    assert "array_partition" in s.build("vhls").hls_code
+    s.to(s.X, "consume", depth=2)
+    mod = s.build("vhls")
+    assert "array_partition" not in mod.hls_code and "B.write(" in mod.hls_code
+    A = np.random.default_rng(0).integers(0, 256, 10).astype(np.uint8)
+    np.testing.assert_array_equal(mod(A), (A + 1) * 2)
+
+
 def test_a_fifo_between_nests_holds_the_array_and_any_type(tmp_path):
     s = allo.customize(nests)
     s.to(s.B, "Q")

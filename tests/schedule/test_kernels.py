@@ -42,6 +42,24 @@ def test_a_triangle_buffers_the_row_it_sums():
     same_bits(allo.customize(trmm), s, floats(8, 8), floats(8, 10))
 
 
+def trmm_by_offset(A: float32[8, 8], B: float32[8, 10]):
+    for i in range(8):
+        for j in range(10):
+            for k in allo.reduction(7 - i):
+                B[i, j] += A[i + 1 + k, i] * B[i + 1 + k, j]
+
+
+def test_rows_below_the_one_that_is_summed_are_read_from_the_array():
+    s = allo.customize(trmm_by_offset)
+    s.reorder("k", "j")
+    s.buffer_at(s.B, "i")
+    text = str(s.module)
+    assert 'name = "B_row"} : memref<10xf32>' in text
+    assert text.count('from = "B_row"') == 2 and text.count('from = "B"') == 2
+    s.pipeline("j")
+    same_bits(allo.customize(trmm_by_offset), s, floats(8, 8), floats(8, 10))
+
+
 def prefix(A: int32[6, 8]):
     for i in range(6):
         for k in range(3):

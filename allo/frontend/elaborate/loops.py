@@ -137,7 +137,11 @@ def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counte
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         raise ctx.unsupported(call, "Star arguments are not supported.", "write the extents out.")
     if len(call.args) != len(names):
-        raise ctx.unsupported(call, f"{len(call.args)} extents cannot give {len(names)} iterators.")
+        raise ctx.unsupported(
+            call,
+            f"{len(call.args)} extents cannot give {len(names)} iterators.",
+            "name one iterator for each extent; write a loop with a lower bound as range(low, high).",
+        )
     if not names:
         raise ctx.unsupported(call, "A grid needs at least one extent.")
     ranges = [argument for argument in call.args if isinstance(argument, ast.Tuple | ast.List)]
