@@ -27,8 +27,11 @@ extern "C" void* allo_new(int seed) {{
 
 extern "C" void allo_delete(void* handle) {{
     auto* model = static_cast<AlloModel*>(handle);
+    // A model leaves the thread's context, not its own; that may be of an instance deleted before.
+    Verilated::threadContextp(model->context.get());
     model->top.final();
     delete model;
+    Verilated::threadContextp(nullptr);
 }}
 
 extern "C" void allo_eval(void* handle) {{
