@@ -35,12 +35,9 @@ def merge_sort[N](a: int32[N]):
     """Sorts ``a`` in place."""
     width: int32 = 1
     while width < N:
-        start: int32 = 0
-        while start + width < N:
-            mid: int32 = start + width - 1
-            stop: int32 = min(start + 2 * width - 1, N - 1)
-            merge[N](a, start, mid, stop)
-            start += 2 * width
+        for start in range(0, N - width, 2 * width):
+            stop: int32 = min(start + 2 * width, N) - 1
+            merge[N](a, start, start + width - 1, stop)
         width += width
 
 
