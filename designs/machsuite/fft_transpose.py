@@ -19,14 +19,9 @@ half_root = float(np.sqrt(0.5))
 reversed8 = [0, 4, 2, 6, 1, 5, 3, 7]
 
 
-def product_real(ar: float64, ai: float64, br: float64, bi: float64) -> float64:
-    """The real part of a complex product."""
-    return ar * br - ai * bi
-
-
-def product_img(ar: float64, ai: float64, br: float64, bi: float64) -> float64:
-    """The imaginary part of a complex product."""
-    return ar * bi + ai * br
+def product(ar: float64, ai: float64, br: float64, bi: float64) -> (float64, float64):
+    """A complex product."""
+    return ar * br - ai * bi, ar * bi + ai * br
 
 
 def butterfly(real: float64[8], img: float64[8], a: int32, b: int32):
@@ -96,10 +91,9 @@ def fft_round(
             at: int32 = order[b]
             angle: int32 = high * b
             target: int32 = (high << 3) + (b << shift) + low
-            wr: float64 = table_real[angle]
-            wi: float64 = table_img[angle]
-            next_real[target] = product_real(point_real[at], point_img[at], wr, wi)
-            next_img[target] = product_img(point_real[at], point_img[at], wr, wi)
+            next_real[target], next_img[target] = product(
+                point_real[at], point_img[at], table_real[angle], table_img[angle]
+            )
 
 
 def fft1D_512(work_x: float64[POINTS], work_y: float64[POINTS]):
@@ -118,6 +112,8 @@ def schedule(size: tuple[int, ...] = ()) -> Schedule:
     """A transform of eight points enters the pipeline as fast as two ports an array let it."""
     s = allo.customize(fft1D_512)
     s.pipeline("fft_round:thread")
+    s.partition("fft_round:point_real")
+    s.partition("fft_round:point_img")
     s.pipeline("n")
     return s
 

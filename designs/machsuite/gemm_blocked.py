@@ -24,10 +24,11 @@ def bbgemm[N, S](A: float32[N, N], B: float32[N, N], C: float32[N, N]):
 
 
 def schedule(size: tuple[int, ...]) -> Schedule:
-    """A row of a block at a time, over as many banks."""
+    """A row of a block at a time, over as many banks; k outside i, so that no sum waits for itself."""
     s = allo.customize(bbgemm, instantiate=list(size))
     block = size[1]
-    s.pipeline("k")
+    s.reorder("k", "i")
+    s.pipeline("i")
     s.partition(s.B, allo.Partition.Cyclic, dim=2, factor=block)
     s.partition(s.C, allo.Partition.Cyclic, dim=2, factor=block)
     return s

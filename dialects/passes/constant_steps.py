@@ -29,7 +29,9 @@ def _count(loop: ir.Operation) -> None:
     zero, one = (_constant(n, loop, before) for n in (0, 1))
     span = _index("arith.subi", upper, lower, loop, before)
     rest = _index("arith.subi", step, one, loop, before)
-    trips = _index("arith.divsi", _index("arith.addi", span, rest, loop, before), step, loop, before)
+    trips = _index(
+        "arith.divsi", _index("arith.addi", span, rest, loop, before), step, loop, before
+    )
     block = loop.regions[0].blocks[0]
     counter = block.arguments[0]
     head = ir.InsertionPoint.at_block_begin(block)

@@ -210,7 +210,10 @@ def numbered(A: int32[4, 8], place: int32[8]):
 def test_fused_iterators_keep_their_values():
     """Iterators in arithmetic, in bounds and beside run-time subscripts, outer and inner alike."""
     rng = np.random.default_rng(4)
-    start, place = rng.integers(-99, 99, (4, 8)).astype(np.int32), rng.permutation(8).astype(np.int32)
+    start, place = (
+        rng.integers(-99, 99, (4, 8)).astype(np.int32),
+        rng.permutation(8).astype(np.int32),
+    )
     s = allo.customize(numbered)
     s.fuse("i", "j")
     found, expected = start.copy(), start.copy()
