@@ -356,3 +356,34 @@ def test_a_function_that_float64_has_no_hardware_for():
         allo.customize(cubes).build(target="verilog")
     assert "There is no hardware operator for 'math.powf' of f64." in str(caught.value)
     assert "take its values from a table" in str(caught.value)
+
+
+def ordered(a: int32, b: int32) -> (int32, int32):
+    if a > b:
+        return b, a
+    return a, b
+
+
+def sorted_by_calls(A: int32[12]):
+    for i in range(11):
+        for j in range(11 - i):
+            A[j], A[j + 1] = ordered(A[j], A[j + 1])
+
+
+def sorted_by_hand(A: int32[12]):
+    for i in range(11):
+        for j in range(11 - i):
+            if A[j] > A[j + 1]:
+                A[j], A[j + 1] = A[j + 1], A[j]
+
+
+def test_a_small_function_of_scalars_costs_no_call():
+    cycles = []
+    for kernel in (sorted_by_calls, sorted_by_hand):
+        found = np.random.default_rng(7).integers(-99, 99, 12).astype(np.int32)
+        expected = np.sort(found)
+        hardware = allo.customize(kernel).build(target="verilog", simulator="jit")
+        hardware(found)
+        np.testing.assert_array_equal(found, expected)
+        cycles.append(hardware.cycles)
+    assert cycles[0] <= cycles[1]
