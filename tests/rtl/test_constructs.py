@@ -370,20 +370,11 @@ def sorted_by_calls(A: int32[12]):
             A[j], A[j + 1] = ordered(A[j], A[j + 1])
 
 
-def sorted_by_hand(A: int32[12]):
-    for i in range(11):
-        for j in range(11 - i):
-            if A[j] > A[j + 1]:
-                A[j], A[j + 1] = A[j + 1], A[j]
-
-
 def test_a_small_function_of_scalars_costs_no_call():
-    cycles = []
-    for kernel in (sorted_by_calls, sorted_by_hand):
-        found = np.random.default_rng(7).integers(-99, 99, 12).astype(np.int32)
-        expected = np.sort(found)
-        hardware = allo.customize(kernel).build(target="verilog", simulator="jit")
-        hardware(found)
-        np.testing.assert_array_equal(found, expected)
-        cycles.append(hardware.cycles)
-    assert cycles[0] <= cycles[1]
+    """Two loads, the function and two stores take three cycles; a call alone would."""
+    found = np.random.default_rng(7).integers(-99, 99, 12).astype(np.int32)
+    expected = np.sort(found)
+    hardware = allo.customize(sorted_by_calls).build(target="verilog", simulator="jit")
+    hardware(found)
+    np.testing.assert_array_equal(found, expected)
+    assert hardware.cycles <= 3 * 66
