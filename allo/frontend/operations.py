@@ -156,6 +156,10 @@ def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) ->
         return affine
     if op in ("/", "//", "%") and is_integer(dtype):
         return _divide(rules, op, lhs, rhs, dtype, place)
+    # A square is the exact product rounded once, as the power would be.
+    if op == "**" and isinstance(dtype, Float) and isinstance(rhs, Const) and rhs.value == 2:
+        base = cast(lhs, dtype)
+        return Binary(dtype, place, "*", base, base)
     return Binary(dtype, place, op, cast(lhs, dtype), cast(rhs, dtype))
 
 

@@ -31,10 +31,10 @@ _WIRES = {
     "arith.trunci": "slice",
     "arith.bitcast": "slice",
 }
-_CONSTANT_MATTERS = frozenset(
-    {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
-    | {f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")}
+_DIVISIONS = frozenset(
+    f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
 )
+_CONSTANT_MATTERS = _DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 _PURE_DIALECTS = ("arith.", "math.")
 
 
@@ -99,11 +99,15 @@ class Arithmetic:
             self._b.body.unique[key] = found
         return found
 
-    def can_defer(self, op: Op) -> bool:
+    def can_defer(self, op: Op, operands: list[Bound]) -> bool:
         """Whether the operation is combinational."""
         if op.name in _WIRES or op.name.startswith("affine.") or op.name == "arith.constant":
             return True
         if "index" in (*op.operand_types, *op.result_types):
+            if op.name in _DIVISIONS:
+                return _is_constant(operands[1])
+            if op.name == "arith.muli":
+                return any(_is_constant(o) for o in operands)
             return op.name not in ("arith.uitofp", "arith.sitofp")
         return self._find(op).latency == 0
 
@@ -280,6 +284,12 @@ def _binary(fn: Callable[[Lin, Lin], Lin]) -> Callable[[Arithmetic, Op, list[Bou
         return fn(self.lin(operands[0]), self.lin(operands[1]))
 
     return run
+
+
+def _is_constant(bound: Bound) -> bool:
+    if isinstance(bound, Deferred):
+        return bound.op.name == "arith.constant"
+    return isinstance(bound, Lin) and bound.is_const
 
 
 def _multiply(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:

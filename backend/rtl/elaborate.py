@@ -21,7 +21,15 @@ from .arithmetic import is_pure
 from .builder import INDEX_HIGH, INDEX_LOW
 from .graph import Array, Call, Choice, If, Leaf, Level, Loop, Node, Seq, Stream, While
 from .linear import Lin, add, bits_unsigned, constant, scale, subtract
-from .loops import LoopShape, Nested, chain_of, contains_control, imperfect_nest, shape_of
+from .loops import (
+    LoopShape,
+    Nested,
+    chain_of,
+    contains_control,
+    imperfect_nest,
+    is_small,
+    shape_of,
+)
 from .read import FunctionRecord, MemType, Op, element_width
 from .straight_line import STRAIGHT_HANDLERS, StraightLine
 
@@ -34,7 +42,7 @@ class Elaborator(StraightLine):
     # --- conditions ----------------------------------------------------------------
 
     def _if(self, op: Op) -> None:
-        if self._leaf or not any(contains_control(r, self._unrolls) for r in op.regions):
+        if self._leaf or not any(contains_control(r, self._in_place) for r in op.regions):
             with self._straight():
                 self._predicated(op)
             return
@@ -81,22 +89,24 @@ class Elaborator(StraightLine):
 
     # --- loops ---------------------------------------------------------------------
 
-    def _unrolls(self, op: Op) -> bool:
-        """Whether a loop disappears by complete unrolling wherever it stands."""
+    def _in_place(self, op: Op) -> bool:
+        """Whether a loop disappears by complete unrolling, or a call because its function is small."""
+        if op.name == "func.call":
+            return is_small(self.program.functions[op.attrs["callee"]])
         return op.attrs.get("unroll") == 0
 
     def _for(self, op: Op) -> None:
-        if self._leaf or self._unrolls(op):
+        if self._leaf or self._in_place(op):
             self._unrolled(op)
             return
-        chain = chain_of(op, self._unrolls)
+        chain = chain_of(op, self._in_place)
         inner = chain[-1]
         body_ops = inner.regions[0]
         pipelined = "pipeline_ii" in inner.attrs
-        if pipelined or not contains_control(body_ops, self._unrolls):
+        if pipelined or not contains_control(body_ops, self._in_place):
             self._pipeline(chain)
             return
-        nest = imperfect_nest(op, self._unrolls)
+        nest = imperfect_nest(op, self._in_place)
         if nest is None:
             self._nested(op)
             return
@@ -310,7 +320,9 @@ class Elaborator(StraightLine):
             )
         test, work = op.regions
         condition_op = test[-1]
-        if not contains_control(test, self._unrolls) and not contains_control(work, self._unrolls):
+        if not contains_control(test, self._in_place) and not contains_control(
+            work, self._in_place
+        ):
             self._while_leaf(op, condition_op)
             return
         region = While(Seq(), self.builder.const(0, 1), Seq(), place=op.place)
@@ -340,7 +352,7 @@ class Elaborator(StraightLine):
 
     def _call(self, op: Op) -> None:
         callee = self.program.functions[op.attrs["callee"]]
-        if self._leaf:
+        if self._leaf or self._in_place(op):
             self._inline(op, callee)
             return
         self._close()
@@ -386,7 +398,7 @@ class Elaborator(StraightLine):
         return results
 
     def _inline(self, op: Op, callee: FunctionRecord) -> None:
-        """Elaborate a called function in place: inside pipelined and unrolled loops."""
+        """Elaborate a called function in place: a small one, and any in pipelined and unrolled loops."""
         if callee.name in self._inlining:
             raise UnsupportedOpError(f"Function {callee.name} calls itself.", op.place)
         for number, value in zip(callee.args, op.operands, strict=True):

@@ -7,9 +7,14 @@ from collections.abc import Hashable
 from os.path import basename
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.partition import Partition
 
 from .graph import Array, Body, Node
+from .linear import Lin, common_factor
 from .modulo import PORTS_PER_BANK, Recurrence
+
+MOST_BANKS = 256
+"""No partition into more banks is advised."""
 
 
 def short(place: SourcePlace | None) -> str:
@@ -59,7 +64,7 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
     if writes:
         parts.append(f"{_count(writes, 'write')} of {array.name} ({short(writes[0].place)})")
     need = "need" if len(users) > 1 else "needs"
-    cycles = -(-len(users) // PORTS_PER_BANK)
+    cycles = _cycles(len(users))
     text = (
         f"II={ii}: {' and '.join(parts)} {need} {cycles} cycles of bank {bank}'s "
         f"{PORTS_PER_BANK} ports"
@@ -73,15 +78,25 @@ def _count(nodes: list[Node], noun: str) -> str:
 
 
 def partition_advice(array: Array, users: list[Node]) -> str:
-    """The partition that would spread the accesses, where one dimension tells them apart."""
-    spread: list[tuple[int, int]] = []
-    for dim in range(len(array.shape)):
-        constants = {n.access.index[dim].const for n in users if n.access is not None}
-        if len(constants) > 1:
-            spread.append((len(constants), dim))
-    if not spread:
-        return ""
-    count, dim = max(spread)
-    banks = array.layout.dims[dim].banks * count
-    banks = min(banks, array.shape[dim])
-    return f"partition {array.name} on dim {dim + 1} by {banks}"
+    """The least cyclic partition of one dimension that saves most cycles of these accesses, if any does."""
+    cycles, best = _cycles(len(users)), ""
+    for dim, layout in enumerate(array.layout.dims):
+        if layout.kind not in (None, Partition.Cyclic):
+            continue
+        subscripts = [n.access.index[dim] for n in users if n.access is not None]
+        most = min(layout.extent, layout.banks * len(users), MOST_BANKS)
+        for banks in range(2 * layout.banks, most + 1, layout.banks):
+            need = _cycles(_busiest_bank(subscripts, banks))
+            if need < cycles:
+                cycles, best = need, f"partition {array.name} on dim {dim + 1} by {banks}"
+    return best
+
+
+def _cycles(accesses: int) -> int:
+    return -(-accesses // PORTS_PER_BANK)
+
+
+def _busiest_bank(subscripts: list[Lin], banks: int) -> int:
+    """Accesses of the bank that has most; one whose bank only the run decides takes part in every bank."""
+    fixed = Counter(s.const % banks for s in subscripts if common_factor(s) % banks == 0)
+    return len(subscripts) - fixed.total() + max(fixed.values(), default=0)

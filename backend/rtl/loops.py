@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .arithmetic import is_pure
 from .linear import Lin, subtract
-from .read import Op
+from .read import FunctionRecord, MemType, Op
 
 if TYPE_CHECKING:
     from .arithmetic import Arithmetic
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 LOOPS = ("affine.for", "scf.for")
 CONTROL = frozenset({"scf.while", "func.call", "linalg.fill", "memref.copy"})
+NEVER_SMALL = CONTROL | {*LOOPS, "memref.get_global"}
+SMALL = 32
+"""Operations of a function that is elaborated wherever it is called."""
 
 
 @dataclass(slots=True)
@@ -33,19 +36,38 @@ class LoopShape:
     trips: int | None
 
 
-def contains_control(ops: list[Op], unrolls: Callable[[Op], bool]) -> bool:
+def contains_control(ops: list[Op], in_place: Callable[[Op], bool]) -> bool:
     """Whether code needs control of its own: loops that stay, whiles, calls, bulk moves."""
     for op in ops:
-        if op.name in CONTROL:
+        if op.name in CONTROL and not (op.name == "func.call" and in_place(op)):
             return True
-        if op.name in LOOPS and not unrolls(op):
+        if op.name in LOOPS and not in_place(op):
             return True
-        if any(contains_control(region, unrolls) for region in op.regions):
+        if any(contains_control(region, in_place) for region in op.regions):
             return True
     return False
 
 
-def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
+def is_small(function: FunctionRecord) -> bool:
+    """Whether a function of scalars is little enough to stand wherever it is called.
+
+    A call costs a few cycles, and what is around it neither overlaps nor shares its conditions.
+    """
+    types = (*function.arg_types, *function.result_types)
+    if not function.ops or any(isinstance(kind, MemType) or "stream" in kind for kind in types):
+        return False
+    ops = [*_all_ops(function.ops)]
+    return len(ops) <= SMALL and not any(op.name in NEVER_SMALL for op in ops)
+
+
+def _all_ops(ops: list[Op]) -> Iterator[Op]:
+    for op in ops:
+        yield op
+        for region in op.regions:
+            yield from _all_ops(region)
+
+
+def chain_of(op: Op, in_place: Callable[[Op], bool]) -> list[Op]:
     """The perfect nest that starts at a loop: loops whose body is one loop with bounds of outside."""
     chain = [op]
     while True:
@@ -53,7 +75,7 @@ def chain_of(op: Op, unrolls: Callable[[Op], bool]) -> list[Op]:
         if "pipeline_ii" in current.attrs or "unroll" in current.attrs:
             return chain
         rest = [o for o in current.regions[0] if not _invisible(o)]
-        if len(rest) != 1 or rest[0].name not in LOOPS or unrolls(rest[0]):
+        if len(rest) != 1 or rest[0].name not in LOOPS or in_place(rest[0]):
             return chain
         if not _bounds_from_outside(rest[0], chain):
             return chain
@@ -69,7 +91,7 @@ class Nested:
     after: list[Op]
 
 
-def imperfect_nest(op: Op, unrolls: Callable[[Op], bool]) -> list[Nested] | None:
+def imperfect_nest(op: Op, in_place: Callable[[Op], bool]) -> list[Nested] | None:
     """A nest of constant bounds around one pipelined loop, with little but scalar code between.
 
     None where code between the loops is more than moves, integer arithmetic and comparisons, because
@@ -88,7 +110,7 @@ def imperfect_nest(op: Op, unrolls: Callable[[Op], bool]) -> list[Nested] | None
             return None
         nest.append(Nested(op, before, after))
         op = inner
-    if not nest or not _constant_bounds(op) or contains_control(op.regions[0], unrolls):
+    if not nest or not _constant_bounds(op) or contains_control(op.regions[0], in_place):
         return None
     return [*nest, Nested(op, [], [])]
 

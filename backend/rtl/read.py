@@ -16,6 +16,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
+from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
@@ -97,6 +98,7 @@ def read_program(text: str) -> Program:
         make_regions(module)
         make_plain_regions(module)
         fold_views(module)
+        constant_steps(module)
         expand_math(module)
         return _Reader().read(module)
 

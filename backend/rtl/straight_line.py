@@ -152,7 +152,7 @@ class StraightLine:
 
     def _pure(self, op: Op) -> None:
         operands = [self.env[o] for o in op.operands]
-        if not self._leaf and self.arithmetic.can_defer(op):
+        if not self._leaf and self.arithmetic.can_defer(op, operands):
             self.env[op.results[0]] = Deferred(op, operands)
             return
         with self._straight():

@@ -18,7 +18,7 @@ from allo.backend.hls.vendors import XLS
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import read_signature
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
 from allo.target import BuildRequest
 
 from . import text
@@ -94,7 +94,7 @@ class XLSCCModule:
             self._write_errors(error)
             raise
         self.signature = read_signature(self.module, top)
-        self.args = read_ports(self.module, top, analyze_arg_load_store(self.module).get(top, []))
+        self.args = read_ports(self.module, top, self._access())
         self.num_output_args = count_outputs(self.args, None, False)
         self._body = f"{top}_body"
         op = ir.SymbolTable(self.module.operation)[top]
@@ -117,6 +117,15 @@ class XLSCCModule:
         self.final_cpp = f"{self._helped()}\n{wrapped}"
         call = "" if has_arrays else f"{self._body}({self._arguments()});"
         self._adapter = text.adapter(self._ports, call, memory)
+
+    def _access(self) -> list[str]:
+        """Which arguments come in and go out; one that keeps some of its elements does both."""
+        op = ir.SymbolTable(self.module.operation)[self.top_func_name].operation
+        words = analyze_arg_load_store(self.module)[self.top_func_name]
+        return [
+            "both" if word == "out" and not writes_everything(op, position, self.module) else word
+            for position, word in enumerate(words)
+        ]
 
     def _helped(self) -> str:
         """The core with what it needs of min, max and fixed point behind the includes."""

@@ -90,9 +90,17 @@ def plain_top(top: str, body: str, ports: list[BlockPort]) -> str:
     return f"#pragma hls_top\nvoid {top}({', '.join(declared)}) {{\n  {body}({arguments});\n}}\n"
 
 
+def _free(name: str, ports: list[BlockPort]) -> str:
+    """``name``, lengthened until no port is called so."""
+    while any(name in (p.name, p.out_name, f"{p.name}_data") for p in ports):
+        name += "_"
+    return name
+
+
 def channel_block(body: str, ports: list[BlockPort]) -> str:
     """A block with one channel a port; arrays are registers inside."""
     members, before, after = [], [], []
+    ivs = [_free(f"i{dim}", ports) for dim in range(max(len(p.shape or (1,)) for p in ports))]
     for port in ports:
         if port.read:
             members.append(f"  __xls_channel< {port.type}, __xls_channel_dir_In > {port.name};")
@@ -102,14 +110,16 @@ def channel_block(body: str, ports: list[BlockPort]) -> str:
             )
         before.append(f"    {port.type} {port.name}_data{port.dims};")
         if port.read:
-            before += _over(port, f"{port.name}_data", "= " + f"{port.name}.read();")
+            before += _over(port, ivs, f"{port.name}_data", "= " + f"{port.name}.read();")
         if port.written:
-            after += _over(port, f"{port.name}_data", "", f"{port.out_name}.write(", ");")
+            after += _over(port, ivs, f"{port.name}_data", "", f"{port.out_name}.write(", ");")
     arguments = ", ".join(f"{p.name}_data" for p in ports)
     return _block(members, [*before, f"    {body}({arguments});", *after])
 
 
-def _over(port: BlockPort, data: str, assign: str, head: str = "", tail: str = "") -> list[str]:
+def _over(
+    port: BlockPort, ivs: list[str], data: str, assign: str, head: str = "", tail: str = ""
+) -> list[str]:
     """A pipelined loop nest over a port's elements."""
     lines, pad = [], "    "
     subscripts = ""
@@ -117,9 +127,10 @@ def _over(port: BlockPort, data: str, assign: str, head: str = "", tail: str = "
     for dim, extent in enumerate(shape or ((1,) if port.shape is not None else ())):
         if dim == len(shape) - 1 or not shape:
             lines.append(f"{pad}#pragma hls_pipeline_init_interval 1")
-        lines.append(f"{pad}for (int i{dim} = 0; i{dim} < {extent}; i{dim}++)")
+        iv = ivs[dim]
+        lines.append(f"{pad}for (int {iv} = 0; {iv} < {extent}; {iv}++)")
         pad += "  "
-        subscripts += f"[i{dim}]"
+        subscripts += f"[{iv}]"
     element = f"{data}{subscripts}"
     lines.append(f"{pad}{element} {assign}" if assign else f"{pad}{head}{element}{tail}")
     return lines
@@ -188,21 +199,22 @@ def _ram_kind(port: BlockPort) -> str:
 def adapter(ports: list[BlockPort], call: str, memory: bool) -> str:
     """What sw_emu calls: fills the block's channels or memories from arrays, runs it, and reads back."""
     params, before, after = [], [], []
+    k, block = _free("k", ports), _free("block", ports)
     for port in ports:
         scalar_in = port.shape is None and port.read
         params.append(f"{port.type} {'' if scalar_in else '*'}{port.name}")
-        element = port.name if scalar_in else f"{port.name}[k]"
-        loop = f"  for (long long k = 0; k < {port.count}; k++) "
+        element = port.name if scalar_in else f"{port.name}[{k}]"
+        loop = f"  for (long long {k} = 0; {k} < {port.count}; {k}++) "
         if memory and port.shape is not None:
-            before.append(f"{loop}block.{port.name}[k] = {element};")
-            after.append(f"{loop}{element} = block.{port.name}[k];")
+            before.append(f"{loop}{block}.{port.name}[{k}] = {element};")
+            after.append(f"{loop}{element} = {block}.{port.name}[{k}];")
             continue
         if port.read:
-            before.append(f"{loop}block.{port.name}.write({element});")
+            before.append(f"{loop}{block}.{port.name}.write({element});")
         if port.written:
-            after.append(f"{loop}{element} = block.{port.out_name}.read();")
+            after.append(f"{loop}{element} = {block}.{port.out_name}.read();")
     head = f"static void allo_harness({', '.join(params)}) {{\n"
     if call:
         return f"{head}  {call}\n}}\n"
-    body = "\n".join(["  static TestBlock block;", *before, "  block.Run();", *after])
+    body = "\n".join([f"  static TestBlock {block};", *before, f"  {block}.Run();", *after])
     return f"{head}{body}\n}}\n"

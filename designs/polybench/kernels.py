@@ -7,13 +7,7 @@ place as the kernel does, adds in its order and so gives its bits.
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
-from typing import Protocol, cast
-
-import numpy as np
-
-from allo.customize import Schedule
+from allo.designs.kernel import Kernel, load_kernel
 
 NAMES = (
     "adi",
@@ -47,27 +41,10 @@ NAMES = (
 )
 
 
-class Kernel(Protocol):
-    """What a kernel's module offers."""
-
-    SIZES: Mapping[str, tuple[int, ...]]
-
-    def schedule(self, size: tuple[int, ...]) -> Schedule:
-        """The scheduled kernel for one problem size."""
-
-    def inputs(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-        """Random arguments, outputs included, on which the kernel is well conditioned."""
-
-    def reference(self, *arrays: np.ndarray) -> None:
-        """The kernel in NumPy, in place."""
-
-
 def load(name: str) -> Kernel:
     """The module of one kernel.
 
     Raises:
         KeyError: when there is no such kernel.
     """
-    if name not in NAMES:
-        raise KeyError(f"PolyBench has no kernel {name!r}; there are {', '.join(NAMES)}.")
-    return cast(Kernel, importlib.import_module(f"{__package__}.{name}"))
+    return load_kernel("PolyBench", __package__, NAMES, name)

@@ -388,7 +388,7 @@ def replace_index(old: ir.Value, new: BoundMap) -> None:
             if use.owner.operation == user and use.operand_number not in inside
         ]
         for position in direct:
-            applied = applied or _apply_at_head(old, new)
+            applied = applied or _apply_at_head(old, new, user)
             user.operands[position] = applied
         if groups:
             _replace_in_groups(user, groups, old, new)
@@ -426,11 +426,11 @@ def _replace_in_groups(
         with_maps(user, changed)
 
 
-def _apply_at_head(old: ir.Value, new: BoundMap) -> ir.Value:
+def _apply_at_head(old: ir.Value, new: BoundMap, user: ir.Operation) -> ir.Value:
     results = new.map.results
     if len(new.operands) == 1 and isinstance(results[0], (ir.AffineDimExpr, ir.AffineSymbolExpr)):
         return new.operands[0]
-    block = _innermost_block([*new.operands, old])
+    block = _innermost_block([*new.operands, old], user)
     owner = block.owner
     index = ir.IndexType.get()
     if not new.operands and isinstance(results[0], ir.AffineConstantExpr):
@@ -453,9 +453,18 @@ def _apply_at_head(old: ir.Value, new: BoundMap) -> ir.Value:
     return made.result
 
 
-def _innermost_block(values: Sequence[ir.Value]) -> ir.Block:
+def _innermost_block(values: Sequence[ir.Value], user: ir.Operation) -> ir.Block:
+    """Of the blocks around ``user``, the innermost that defines one of the values.
+
+    A loop that is about to go defines one too, and no longer holds the user.
+    """
     blocks = [v.owner if isinstance(v, ir.BlockArgument) else v.owner.block for v in values]
-    return max(blocks, key=_depth)
+    return max((block for block in blocks if _holds(block, user)), key=_depth)
+
+
+def _holds(block: ir.Block, op: ir.Operation) -> bool:
+    parent = op.parent
+    return parent is not None and (op.block == block or _holds(block, parent.operation))
 
 
 def _depth(block: ir.Block) -> int:

@@ -597,6 +597,20 @@ def test_a_captured_object_of_no_use(tmp_path):
     assert text.splitlines()[0] == "k.py:7:16: Unsupported global variable: W is dict {'a': 1}."
 
 
+def test_a_captured_list_needs_a_type(tmp_path):
+    text = failing(
+        """
+        W = [0.5, 0.25]
+        def kernel(k: int32) -> float64:
+            return W[k]
+        """,
+        TypeMismatchError,
+        tmp_path=tmp_path,
+    )
+    assert text.splitlines()[0] == "k.py:7:12: Unsupported global variable: W is list [0.5, 0.25]."
+    assert text.splitlines()[-1] == "help: give it a type: 't: T[…] = W' declares a constant array."
+
+
 def test_a_text_that_is_not_python():
     with pytest.raises(FrontendError, match="The source text is not Python: invalid syntax"):
         build_module("def f(x: int32: pass", global_vars={})

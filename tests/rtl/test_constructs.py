@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import allo
 from allo.backend.rtl import compile_design
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.ir.types import float64, int32
 
 from .differential import compare, function
 
@@ -330,3 +332,49 @@ def test_functions_called_in_turn_share_their_units():
     module = compare(text, "f", simulator="verilator")
     assert module.report.functions[-1].operators == {"fadd_f32": 1, "fmul_f32": 1}
     assert module.report.float_units == 2
+
+
+def squares(A: float64[8], n: int32[8]):
+    for i in range(8):
+        A[i] = A[i] ** 2 - n[i] ** 2
+
+
+def test_a_square_is_a_product():
+    s = allo.customize(squares)
+    A, n = np.random.default_rng(6).standard_normal(8), np.arange(8, dtype=np.int32)
+    found = A.copy()
+    s.build(target="verilog", simulator="jit")(found, n)
+    np.testing.assert_array_equal(found, A * A - n * n)
+
+
+def test_a_function_that_float64_has_no_hardware_for():
+    def cubes(A: float64[8]):
+        for i in range(8):
+            A[i] = A[i] ** 3
+
+    with pytest.raises(UnsupportedOpError) as caught:
+        allo.customize(cubes).build(target="verilog")
+    assert "There is no hardware operator for 'math.powf' of f64." in str(caught.value)
+    assert "take its values from a table" in str(caught.value)
+
+
+def ordered(a: int32, b: int32) -> (int32, int32):
+    if a > b:
+        return b, a
+    return a, b
+
+
+def sorted_by_calls(A: int32[12]):
+    for i in range(11):
+        for j in range(11 - i):
+            A[j], A[j + 1] = ordered(A[j], A[j + 1])
+
+
+def test_a_small_function_of_scalars_costs_no_call():
+    """Two loads, the function and two stores take three cycles; a call alone would."""
+    found = np.random.default_rng(7).integers(-99, 99, 12).astype(np.int32)
+    expected = np.sort(found)
+    hardware = allo.customize(sorted_by_calls).build(target="verilog", simulator="jit")
+    hardware(found)
+    np.testing.assert_array_equal(found, expected)
+    assert hardware.cycles <= 3 * 66

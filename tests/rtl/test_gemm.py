@@ -41,7 +41,7 @@ def test_gemm_without_partition_names_the_port():
     )
     assert loop_called(report, "j_init").limit == (
         "II=4: 8 reads of C_in (gemm.py:4:13) need 4 cycles of bank 0's 2 ports; "
-        "partition C_in on dim 2 by 8"
+        "partition C_in on dim 2 by 4"
     )
 
 

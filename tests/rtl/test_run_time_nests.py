@@ -117,3 +117,46 @@ def test_banks_are_known_whatever_the_number_of_iterations():
         B = np.zeros(32, np.int32)
         s.build(target="verilog", simulator="jit")(groups, A, B)
         assert np.array_equal(B, np.where(np.arange(32) < 8 * groups, A * 3, 0))
+
+
+def strided(A: int32[16], first: int32, last: int32, step: int32) -> int32:
+    total: int32 = 0
+    for i in range(first, last, step):
+        total = total * 3 + A[i]
+        for j in range(i, last, step + i):
+            total += j
+    return total
+
+
+@pytest.mark.parametrize("first,last", [(0, 16), (3, 16), (5, 5), (7, 2), (15, 16)])
+@pytest.mark.parametrize("step", [1, 3, 15, 2**30])
+def test_a_step_may_be_known_at_run_time_only(first: int, last: int, step: int):
+    A = np.random.default_rng(step).integers(-100, 100, 16).astype(np.int32)
+    for pipelined in (False, True):
+        s = allo.customize(strided)
+        if pipelined:
+            s.pipeline("j")
+        expected = s.build()(A, first, last, step)
+        assert s.build(target="verilog", simulator="jit")(A, first, last, step) == expected
+        assert expected == np.int64(strided(A.astype(object), first, last, step)).astype(np.int32)
+
+
+def quotients(A: int32[16]):
+    for i in range(1, 8):
+        for j in range(1, 4):
+            for k in range(i // j):
+                A[k] += i
+            if i % j == 1:
+                A[8 + i // j] += j
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_bound_may_divide_one_iterator_by_another(pipelined: bool):
+    """The divider takes cycles, so the bound is no logic on iterators alone."""
+    s = allo.customize(quotients)
+    if pipelined:
+        s.pipeline("k")
+    found, expected = np.arange(16, dtype=np.int32), np.arange(16, dtype=np.int32)
+    quotients(expected)
+    s.build(target="verilog", simulator="jit")(found)
+    np.testing.assert_array_equal(found, expected)

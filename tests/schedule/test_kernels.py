@@ -215,3 +215,26 @@ def test_a_function_called_twice_cannot_have_one_fifo():
     s = allo.customize(twice)
     with pytest.raises(ScheduleError, match="function mm1 is called more than once"):
         s.to(s.X, "last")
+
+
+def numbered(A: int32[4, 8], place: int32[8]):
+    for i in range(1, 4):
+        for j in range(8):
+            A[i, place[j]] += A[i - 1, j] * i + j
+            for k in range(j, 8):
+                A[i, k] += j * k
+
+
+def test_fused_iterators_keep_their_values():
+    """Iterators in arithmetic, in bounds and beside run-time subscripts, outer and inner alike."""
+    rng = np.random.default_rng(4)
+    start, place = (
+        rng.integers(-99, 99, (4, 8)).astype(np.int32),
+        rng.permutation(8).astype(np.int32),
+    )
+    s = allo.customize(numbered)
+    s.fuse("i", "j")
+    found, expected = start.copy(), start.copy()
+    s.build()(found, place)
+    numbered(expected, place)
+    np.testing.assert_array_equal(found, expected)

@@ -107,6 +107,22 @@ def test_calls_and_fixed_point():
     np.testing.assert_array_equal(mod(x), s.build()(x))
 
 
+def corner(k: int16[3, 4], block: int16[4], i0: int16[3, 4]):
+    for i, j in allo.grid(2, 3):
+        i0[i, j] = k[i, j] + block[j]
+
+
+@pytest.mark.parametrize("memory", [False, True])
+def test_what_a_kernel_leaves_keeps_its_value_whatever_its_name(memory):
+    """Only a corner is written; the ports have the names that the block's own loops would take."""
+    s = allo.customize(corner)
+    k, block, found = (RNG.integers(-99, 99, n, np.int16) for n in ((3, 4), 4, (3, 4)))
+    expected = found.copy()
+    s.build()(k, block, expected)
+    s.build(target="xls", mode="sw_emu", use_memory=memory)(k, block, found)
+    np.testing.assert_array_equal(found, expected)
+
+
 def test_block_text(tmp_path):
     s = allo.customize(product)
     s.pipeline("j", initiation_interval=2)

@@ -205,7 +205,9 @@ def captured_value(ctx: FunctionContext, node: ast.AST, name: str, value: Any) -
         ctx,
         node,
         f"Unsupported global variable: {name} is {type(value).__name__} {value!r:.60}.",
-        "a kernel can use captured integers, floats, NumPy arrays, types and functions.",
+        f"give it a type: 't: T[…] = {name}' declares a constant array."
+        if isinstance(value, list)
+        else "a kernel can use captured integers, floats, NumPy arrays, types and functions.",
     )
 
 

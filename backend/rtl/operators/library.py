@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.near import did_you_mean
+from allo.dialects.passes.expand_math import SINGLE_ONLY
 
 from .devices import find_device
 from .request import Builder, Request
@@ -105,6 +106,11 @@ class OperatorLibrary:
     ) -> Operator:
         _load()
         if op not in _builders:
+            if op in SINGLE_ONLY:
+                raise UnsupportedOpError(
+                    f"There is no hardware operator for {op!r} of {result_type}.",
+                    help="compute it in float32, or take its values from a table.",
+                )
             hint = did_you_mean(op, _builders)
             raise UnsupportedOpError(
                 f"There is no hardware operator for {op!r}.",

@@ -1,0 +1,1 @@
+"""MachSuite kernels as designs: kernel, schedule and NumPy reference, one file each."""
