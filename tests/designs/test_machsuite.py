@@ -76,3 +76,16 @@ def test_no_partition_is_advised_that_would_not_help() -> None:
 def test_a_blocked_product_takes_a_row_of_a_block_a_cycle() -> None:
     (loop,) = loops_of(gemm_blocked.schedule((16, 8)), "bbgemm")
     assert (loop.ii, loop.trips, loop.limit) == (1, 16 * 16 * 2, "")
+
+
+def test_rounds_in_one_pipeline_in_process() -> None:
+    """Its conditions made an arc model whose definitions came after their uses."""
+    schedule = aes.schedule()
+    schedule.pipeline(schedule.get_loops()["rounds"]["i"])
+    hardware = schedule.build(target="verilog", simulator="jit")
+    arrays = aes.inputs(np.random.default_rng(3), aes.SIZES["tiny"])
+    expected = tuple(a.copy() for a in arrays)
+    hardware(*arrays)
+    schedule.build()(*expected)
+    for found, wanted in zip(arrays, expected, strict=True):
+        np.testing.assert_array_equal(found, wanted)

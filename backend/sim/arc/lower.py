@@ -19,12 +19,14 @@ from .split import split_model
 
 # Instances must go first: what is left of them would silently count as external.
 _FLATTEN = ("hw-flatten-modules",)
+# comb's canonical forms are made for bodies of hw modules, where order does not count. In an arc model
+# it does, and they would leave uses before definitions: so they come first.
 ARC_PASSES = (
+    "canonicalize",
     "convert-to-arcs",
     "arc-split-loops",
     "arc-lower-state",
     "arc-inline",
-    "canonicalize",
     "cse",
     "arc-lower-arcs-to-funcs",
     "arc.model(arc-allocate-state)",
@@ -38,8 +40,7 @@ _TO_STATE = (
     "arc-infer-memories{tap-ports=false}",
     *ARC_PASSES,
 )
-_CLEAN = ("canonicalize", "cse")
-_TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
+_TO_LLVM = ("cse", "lower-arc-to-llvm", "canonicalize", "cse")
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
 _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 
@@ -89,7 +90,7 @@ def lower_design(design: HardwareDesign) -> ArcModel:
         BuildError: when the design has something arc cannot simulate.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "11")
+    key = content_key(design.top, text, *_TO_STATE, "12")
     file = cache_dir("arc") / f"{key}.json"
     if file.exists():
         return _read(file.read_text())
@@ -116,10 +117,11 @@ def _lower(top: str, text: str) -> ArcModel:
         _fold_resets(module)
         # Verified once, not after each of the passes: that would take a third of their time.
         run_hw_passes(module, _TO_STATE, verify=False)
+        module.operation.verify()
         size, ports, registers = _layout(module)
         memories = _memories(module)
         split = split_model(module, top, ports)
-        run_hw_passes(module, (*_CLEAN, *_TO_LLVM), verify=False)
+        run_hw_passes(module, _TO_LLVM, verify=False)
         module.operation.verify()
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
