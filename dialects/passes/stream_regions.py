@@ -17,6 +17,7 @@ from ..diagnostics import IllegalTransformError
 from ..streams.network import Network, StreamArray, functions_of, stream_arrays
 from ..streams.outline import Outliner, drop_unused
 from ..streams.rewrite import StreamRewriter
+from ..streams.sharing import check_memories
 from .fold_views import fold_views
 
 
@@ -68,7 +69,7 @@ def _checked(module: ir.Module, function: ir.Operation) -> Network:
     network = Network(module.operation, function, stream_arrays(function))
     network.check_order()
     network.check_depths()
-    network.check_memories()
+    check_memories(network)
     return network
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, groupby
+from itertools import groupby
 
 from .._mlir import ir
-from ..affine.loops import string_attribute, walk
-from ..alias import AliasClasses
+from ..affine.loops import string_attribute
 from ..diagnostics import IllegalTransformError, SourcePlace
 from ..locations import place_of
 from .processes import Process, Section, section_of
@@ -106,7 +105,7 @@ class Network:
     ) -> None:
         self.function = function
         self.arrays = list(arrays)
-        self._module = module
+        self.module = module
         for array in self.arrays:
             if (
                 array.space.labels
@@ -117,7 +116,7 @@ class Network:
                     array.place,
                     help="reshape it before s.to.",
                 )
-        self._functions = functions_of(module)
+        self.functions = functions_of(module)
         self.section: Section = section_of(function, {a.value for a in arrays})
         self.processes: list[Process] = self.section.processes
         self.steps: list[list[Step]] = [self._steps(p) for p in self.processes]
@@ -136,7 +135,7 @@ class Network:
         numbers = {a.value: n for n, a in enumerate(self.arrays)}
         steps: list[Step] = []
         direct: set[Access] = set()
-        for access, index, turn in Trace(self._functions, process.ops, numbers).events():
+        for access, index, turn in Trace(self.functions, process.ops, numbers).events():
             array = self.arrays[access.array]
             if not access.is_known or index is None:
                 raise _unknown(array, access)
@@ -144,7 +143,7 @@ class Network:
                 self._check_direct(process, array, access)
                 direct.add(access)
             if len(steps) == MOST_STEPS:
-                raise _too_many(process)
+                raise too_many(process)
             which, element = array.space.split(index)
             steps.append(Step((access.array, which), element, access.writes, access, turn))
         return steps
@@ -157,7 +156,7 @@ class Network:
             owner = owner.parent.operation
         callee = None
         if call is not None:
-            callee = self._functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+            callee = self.functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
         if owner == (callee or self.function):
             return
         raise IllegalTransformError(
@@ -344,103 +343,6 @@ class Network:
         step = turns[number][at[number]].blocked(fill, room)
         return None if step is None else (number, step)
 
-    # --- arrays that are no FIFOs --------------------------------------------------------
-
-    def check_memories(self) -> None:
-        """No process writes an element of an array that another one touches.
-
-        Raises:
-            IllegalTransformError: one does, so the two cannot run side by side.
-        """
-        for process in self.processes:
-            self._check_values(process)
-        shared = self._shared()
-        if not shared:
-            return
-        touched = [self._touched(process, shared) for process in self.processes]
-        for (a, first), (b, second) in combinations(enumerate(touched), 2):
-            for array in set(first) & set(second):
-                found = _conflict(first[array], second[array])
-                if found is not None:
-                    value = next(v for v, n in shared.items() if n == array)
-                    raise self._shared_error(value, self.processes[a], self.processes[b], found)
-
-    def _check_values(self, process: Process) -> None:
-        """A process gives others nothing but through arrays, and shares no scalar variable."""
-        inside = {inner for op in process.ops for inner in (op, *walk(op))}
-        results = [v for op in process.ops for v in op.results]
-        given = [v for v in results if any(u.owner.operation not in inside for u in v.uses)]
-        scalars = [
-            v
-            for v in free_values(process.ops)
-            if isinstance(v.type, ir.MemRefType) and not ir.MemRefType(v.type).rank
-            if any(use.owner.operation not in inside for use in v.uses)
-        ]
-        for value in (*given, *scalars):
-            names = " and ".join(a.name for a in self.arrays)
-            raise IllegalTransformError(
-                f"With {names} as FIFOs {process.name} runs beside the rest of "
-                f"{ir.StringAttr(self.function.attributes['sym_name']).value}, but they share the "
-                f"variable {variable_name(self.function, value)}.",
-                process.place,
-                help="let the process keep it to itself, or pass its values through an array.",
-            )
-
-    def _shared(self) -> dict[ir.Value, int]:
-        """Arrays from outside that several processes touch, one of them writing, numbered.
-
-        Two arguments for which some caller passes one array are one array here.
-        """
-        streams = {a.value for a in self.arrays}
-        classes = AliasClasses(self._module)
-        same: dict[ir.Value, ir.Value] = {}
-        users: dict[ir.Value, set[int]] = defaultdict(set)
-        writers: set[ir.Value] = set()
-        for number, process in enumerate(self.processes):
-            values = [v for v in free_values(process.ops) if isinstance(v.type, ir.MemRefType)]
-            values = [v for v in values if v not in streams]
-            for value in values:
-                if value not in same:
-                    same[value] = classes.members(value)[0]
-            trace = Trace(self._functions, process.ops, {v: n for n, v in enumerate(values)})
-            for access in trace.accesses:
-                array = same[values[access.array]]
-                users[array].add(number)
-                if access.writes:
-                    writers.add(array)
-        shared = [v for v, numbers in users.items() if len(numbers) > 1 and v in writers]
-        return {v: shared.index(array) for v, array in same.items() if array in shared}
-
-    def _touched(
-        self, process: Process, numbers: Mapping[ir.Value, int]
-    ) -> dict[int, dict[bool, dict[Element | None, Access]]]:
-        """Elements by array and by whether they are written; None for any element."""
-        found: dict[int, dict[bool, dict[Element | None, Access]]] = defaultdict(
-            lambda: {True: {}, False: {}}
-        )
-        events = Trace(self._functions, process.ops, numbers).events()
-        for count, (access, index, _) in enumerate(events):
-            if count == MOST_STEPS:
-                raise _too_many(process)
-            element = None if access.whole else index
-            if access.writes:
-                found[access.array][True].setdefault(element, access)
-            if access.reads:
-                found[access.array][False].setdefault(element, access)
-        return found
-
-    def _shared_error(
-        self, value: ir.Value, first: Process, second: Process, access: Access
-    ) -> IllegalTransformError:
-        names = " and ".join(a.name for a in self.arrays)
-        name = variable_name(self.function, value)
-        return IllegalTransformError(
-            f"With {names} as FIFOs {first.name} and {second.name} run side by side, but both use "
-            f"{name}, and one writes what the other touches.",
-            place_of(access.op),
-            help=f"make {name} a FIFO, too (s.to), or let each process write elements of its own.",
-        )
-
 
 _ONCE = {
     "written": "accumulate in a scalar, and leave out an initial value",
@@ -450,23 +352,6 @@ _ONCE = {
 
 def _index(element: Element) -> str:
     return f"[{', '.join(map(str, element))}]"
-
-
-def _conflict(
-    first: Mapping[bool, Mapping[Element | None, Access]],
-    second: Mapping[bool, Mapping[Element | None, Access]],
-) -> Access | None:
-    for one, other in ((first, second), (second, first)):
-        for writes in (True, False):
-            wrote, touched = one[True], other[writes]
-            if not wrote or not touched:
-                continue
-            if None in wrote or None in touched:
-                return next(iter(wrote.values()))
-            same = next((e for e in wrote if e in touched), None)
-            if same is not None:
-                return wrote[same]
-    return None
 
 
 def _unknown(array: StreamArray, access: Access) -> IllegalTransformError:
@@ -484,7 +369,7 @@ def _unknown(array: StreamArray, access: Access) -> IllegalTransformError:
     )
 
 
-def _too_many(process: Process) -> IllegalTransformError:
+def too_many(process: Process) -> IllegalTransformError:
     return IllegalTransformError(
         f"{process.name} touches FIFOs and shared arrays more than {MOST_STEPS:,} times, which is too "
         "much to follow.",
@@ -514,31 +399,3 @@ def stream_arrays(function: ir.Operation) -> list[StreamArray]:
             name = string_attribute(operation, "name") or "array"
             found.append(StreamArray(operation.results[0], name, space))
     return found
-
-
-def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
-    """Values that operations use and that are defined outside them, in order of first use."""
-    inside = [inner for op in ops for inner in (op, *walk(op))]
-    defined = {v for op in inside for v in op.results}
-    defined |= {
-        v
-        for op in inside
-        for region in op.regions
-        for block in region.blocks
-        for v in block.arguments
-    }
-    used = dict.fromkeys(v for op in inside for v in op.operands)
-    return [v for v in used if v not in defined]
-
-
-def variable_name(function: ir.Operation, value: ir.Value) -> str:
-    """The user's name of an array or scalar of ``function``."""
-    if isinstance(value, ir.BlockArgument):
-        if "arg_names" in function.attributes:
-            names = ir.ArrayAttr(function.attributes["arg_names"])
-            return ir.StringAttr(names[value.arg_number]).value
-        return f"arg{value.arg_number}"
-    op = value.owner.operation
-    if op.name.endswith(".load"):
-        return string_attribute(op, "from") or "value"
-    return string_attribute(op, "name" if op.name != "memref.get_global" else "var") or "array"

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..affine.loops import terminator, walk
-from .network import free_values, functions_of, variable_name
+from .network import functions_of
 from .processes import UNFOLDED, Process, is_pure
 from .signature import call, declared_type, new_function, set_arguments
 from .trace import known_index
+from .values import free_values, variable_name
 
 
 class Outliner:
