@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.maps import BoundMap, expression_parts, linear_form
+from allo.dialects.affine.maps import OPERATORS, BoundMap, expression_parts, linear_form
 
 from .machine import FunctionCode
 from .terms import Terms, Value
@@ -91,7 +91,7 @@ def _symbolic(expr: ir.AffineExpr, slots: list[int], dims: int, terms: Terms) ->
         slot = _slot(expr, slots, dims)
         return lambda frame: frame[slot]
     a, b = (_symbolic(p, slots, dims, terms) for p in parts[1:])
-    label, fold = _OPERATIONS[parts[0]], _FOLDS[parts[0]]
+    label, fold = _OPERATIONS[parts[0]], OPERATORS[parts[0]]
 
     def value(frame: list) -> Value:
         x, y = a(frame), b(frame)
@@ -102,12 +102,3 @@ def _symbolic(expr: ir.AffineExpr, slots: list[int], dims: int, terms: Terms) ->
         return terms.make(label, "index", (x, y))
 
     return value
-
-
-_FOLDS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "*": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "ceildiv": lambda a, b: -(-a // b),
-    "mod": lambda a, b: a % b,
-}

@@ -25,7 +25,6 @@ from .graph import (
 )
 from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
-from .prune import regions_of
 from .timing_model import TimingModel
 
 MAX_II = 4096
@@ -266,8 +265,3 @@ def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
-
-
-def all_leaves(function: Function) -> list[Leaf]:
-    """Every leaf of a function, in program order."""
-    return [r for r in regions_of(function.root) if isinstance(r, Leaf)]

@@ -92,6 +92,16 @@ def rebuild_expression(
     return ir.AffineExpr.get_ceil_div(a, b)
 
 
+OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "*": lambda a, b: a * b,
+    "floordiv": lambda a, b: a // b,
+    "ceildiv": lambda a, b: -(-a // b),
+    "mod": lambda a, b: a % b,
+}
+"""What the operators of affine expressions compute."""
+
+
 def evaluate(expr: ir.AffineExpr, dims: Sequence[int], symbols: Sequence[int] = ()) -> int:
     """The value of an affine expression at integer dims and symbols."""
     if isinstance(expr, ir.AffineConstantExpr):
@@ -104,14 +114,7 @@ def evaluate(expr: ir.AffineExpr, dims: Sequence[int], symbols: Sequence[int] = 
     if parts is None:
         raise TypeError(f"{expr} is {_EXPR_LIMIT}")
     operator, left, right = parts
-    a, b = evaluate(left, dims, symbols), evaluate(right, dims, symbols)
-    if operator == "+":
-        return a + b
-    if operator == "*":
-        return a * b
-    if operator == "mod":
-        return a % b
-    return a // b if operator == "floordiv" else -(-a // b)
+    return OPERATORS[operator](evaluate(left, dims, symbols), evaluate(right, dims, symbols))
 
 
 def linear_form(expr: ir.AffineExpr, count: int) -> tuple[list[int], int] | None:
