@@ -7,8 +7,7 @@ import pytest
 
 import allo
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.verify import verify
-from allo.errors import VerificationError
+from allo.dialects.verify import VerificationError, problems, verify
 from allo.frontend import build_module
 from allo.ir.types import int8, int32
 
@@ -34,11 +33,14 @@ def gemm(A: int8[4, 8], B: int8[8, 4], n: int32) -> int32[4, 4]:
 def test_what_the_frontend_makes_is_legal():
     made = build_module(gemm)
     verify(made.module, top="gemm", places=True)
+    assert list(problems(made.module, top="gemm", places=True)) == []
 
 
 @pytest.mark.parametrize("name", ["calls_i8.mlir", "gemm_f32.mlir"])
 def test_the_examples_are_legal(name):
-    verify(parsed((DATA / name).read_text()))
+    module = parsed((DATA / name).read_text())
+    verify(module)
+    assert list(problems(module)) == []
 
 
 BROKEN = [

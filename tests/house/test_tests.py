@@ -5,6 +5,12 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from tests.house.assertions import in_folder, without_assertion
+from tests.plant import Fault, change_element, changed_scalar
+
 TESTS = Path(__file__).resolve().parents[1]
 CLOCKS = {"perf_counter", "process_time", "monotonic", "time", "perf_counter_ns", "time_ns"}
 
@@ -38,3 +44,101 @@ def test_a_clock_read_is_found() -> None:
     assert clock_reads("import time\n\nstart = time.perf_counter()\n") == [3]
     assert clock_reads("from time import perf_counter\n") == [1]
     assert clock_reads("import time\ntime.sleep(1)\n") == []
+
+
+def test_every_test_holds_an_assertion() -> None:
+    assert in_folder(TESTS) == []
+
+
+HELPER = """
+def check(x):
+    assert x == 1
+
+def look(x):
+    check(x)
+"""
+LOOKING = """
+import pytest
+from .helper import look
+def test_a(): assert 1
+def test_b(): look(1)
+def test_c():
+    with pytest.raises(ValueError):
+        int("x")
+"""
+BLIND = """
+def test_d():
+    def kernel(x):
+        assert x
+    kernel
+def check(x): print(x)
+def test_e(): check(2)
+"""
+
+
+def test_a_test_without_an_assertion_is_listed() -> None:
+    files = {"helper.py": HELPER, "test_looking.py": LOOKING, "test_blind.py": BLIND}
+    assert without_assertion(files) == ["test_blind.py:2 test_d", "test_blind.py:7 test_e"]
+
+
+def test_planted_faults_change_one_element_of_every_second_call() -> None:
+    plain = np.arange(24, dtype=np.int8).reshape(4, 6)
+    for seed in ("a", "b", "c"):
+        fault = Fault(seed)
+        given, kept = plain.copy(), plain.copy()
+        assert fault.after(None, [given]) is None
+        assert fault.after(None, [kept]) is None
+        assert np.count_nonzero(given != plain) == 1
+        assert np.array_equal(kept, plain)
+        assert fault.changed == 1
+
+
+@pytest.mark.parametrize(
+    "value", [0, 7, -1, True, np.int8(-128), 0.0, -1.0, -2.5, np.float32("nan"), float("inf"), 1e30]
+)
+def test_a_changed_scalar_is_outside_any_tolerance(value) -> None:
+    found = changed_scalar(value)
+    assert type(found) is type(value)
+    if isinstance(value, float | np.floating):
+        assert not np.isclose(float(found), float(value), rtol=0.1, equal_nan=True)
+    else:
+        assert found != value
+
+
+def test_a_changed_struct_or_half_float_is_another_value() -> None:
+    pairs = np.zeros(3, np.dtype([("x", np.int16), ("y", np.float32)]))
+    change_element(pairs, 1)
+    assert [bool(p != np.zeros(1, pairs.dtype)[0]) for p in pairs] == [False, True, False]
+    halves = np.ones(2, np.float16)
+    change_element(halves, 0)
+    assert halves.tolist() == [3.0, 1.0]
+
+
+def test_a_blind_test_is_listed(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest('pytest_plugins = ["tests.plant"]')
+    pytester.makepyfile(
+        """
+        import allo
+        import numpy as np
+        from allo.ir.types import int32
+
+        def add(a: int32[2], b: int32[2]) -> int32[2]:
+            c: int32[2] = 0
+            for i in range(2):
+                c[i] = a[i] + b[i]
+            return c
+
+        A = np.arange(2, dtype=np.int32)
+
+        def test_looks():
+            assert np.array_equal(allo.customize(add).build()(A, A), 2 * A)
+
+        def test_does_not_look():
+            assert allo.customize(add).build()(A, A).shape == (2,)
+        """
+    )
+    found = pytester.runpytest_subprocess("--plant", "cpu", "-p", "no:cacheprovider")
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(
+        ["2 tests had a changed result, 1 passed:", "BLIND *::test_does_not_look"]
+    )
