@@ -73,7 +73,8 @@ class Signature:
         """Check and convert the arguments of one call.
 
         Raises:
-            BoundaryError: wrong count, kind, shape, layout or values.
+            BoundaryError: wrong count, kind, shape, layout or values, or a written array that overlaps
+                another argument.
         """
         if len(values) != len(self.arguments):
             raise self._count_error(len(values))
@@ -81,8 +82,37 @@ class Signature:
             _bind(self.top, parameter, value)
             for parameter, value in zip(self.arguments, values, strict=True)
         ]
+        self._refuse_overlap(values)
         outputs = [empty_cells(_static(result), result.dtype) for result in self.results]
         return Call(self, tuple(values), inputs, outputs)
+
+    def _refuse_overlap(self, values: Sequence[Any]) -> None:
+        """Arguments may share memory only where the kernel writes none of it: targets differ in order."""
+        if not any(p.written for p in self.arguments):
+            return
+        spans = sorted(
+            (address := value.__array_interface__["data"][0], address + value.nbytes, position)
+            for position, value in enumerate(values)
+            if isinstance(value, np.ndarray) and value.shape and value.nbytes
+        )
+        reader = writer = (0, -1)
+        for begin, end, position in spans:
+            parameter = self.arguments[position]
+            meets = max(reader, writer) if parameter.written else writer
+            if begin < meets[0]:
+                one, two = sorted((meets[1], position))
+                written = [self.arguments[k].name for k in (one, two) if self.arguments[k].written]
+                raise _fault(
+                    self.top,
+                    self.arguments[two],
+                    f"the array shares memory with argument {self.arguments[one].name}, and the kernel "
+                    f"writes {' and '.join(written)}.",
+                    "pass a copy, or write the kernel with one argument for both.",
+                )
+            if parameter.written:
+                writer = max(writer, (end, position))
+            else:
+                reader = max(reader, (end, position))
 
     def _count_error(self, got: int) -> ArgumentCountError:
         names = ", ".join(f"{p.name}: {p.declaration}" for p in self.arguments) or "nothing"

@@ -1,6 +1,7 @@
 """What memory an operation touches: the buffer behind a value, and the effects of calls.
 
-Two array arguments of one function never share memory (the published rule for kernels); a local
+Two array arguments of one function share memory where a call of the module passes one array, or parts
+of one, for both, and nowhere else (the boundary refuses overlapping arrays that are written); a local
 allocation is its own; a view shares the memory of its source; a call's result is the callee's
 argument where the callee returns one, and fresh memory otherwise.
 """
@@ -78,9 +79,56 @@ class EffectAnalysis:
             if op.operation.name == "memref.global" and "constant" in op.operation.attributes
         }
         self._summaries: dict[str, FunctionEffects] = {}
+        self._aliases: dict[ir.Value, Memory] | None = None
 
     def memory_of(self, value: ir.Value) -> Memory:
-        """The memory a memref (or stream handle) stands for."""
+        """The memory a memref (or stream handle) stands for; parameters that may be one share one."""
+        memory = self._source_of(value)
+        if not isinstance(memory.key, ir.BlockArgument):
+            return memory
+        if self._aliases is None:
+            self._aliases = {}
+            self._find_aliases()
+        alias = self._aliases.get(memory.key)
+        return memory if alias is None else Memory(alias.key, memory.exact and alias.exact)
+
+    def _find_aliases(self) -> None:
+        """Parameters that some call gives one array, callers before what they pass on."""
+        calls = [c for f in self._functions.values() for c in _calls_of_arrays(f)]
+        changed = True
+        while changed:
+            changed = False
+            for call in calls:
+                callee = self._functions.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+                if callee is not None and len(callee.regions[0].blocks):
+                    changed = self._join_parameters(call, callee) or changed
+
+    def _join_parameters(self, call: ir.Operation, callee: ir.Operation) -> bool:
+        parameters = callee.regions[0].blocks[0].arguments
+        first: dict[Key, tuple[ir.Value, bool]] = {}
+        changed = False
+        for operand, parameter in zip(call.operands, parameters, strict=True):
+            if not isinstance(operand.type, ir.MemRefType):
+                continue
+            memory = self.memory_of(operand)
+            other, exact = first.setdefault(memory.key, (parameter, memory.exact))
+            if other != parameter:
+                changed = self._join(other, parameter, exact and memory.exact) or changed
+        return changed
+
+    def _join(self, a: ir.Value, b: ir.Value, exact: bool) -> bool:
+        """Make two parameters one memory; whether that is news."""
+        aliases = self._aliases if self._aliases is not None else {}
+        one, two = (aliases.get(v, Memory(v)) for v in (a, b))
+        merged = Memory(one.key, exact and one.exact and two.exact)
+        if one == two == merged:
+            return False
+        for value in [a, b, *(v for v, m in aliases.items() if m.key in (one.key, two.key))]:
+            aliases[value] = merged
+        return True
+
+    def _source_of(self, value: ir.Value) -> Memory:
+        """The memory by its own name: aliases of parameters are not looked up."""
         exact = True
         while not isinstance(value, ir.BlockArgument):
             op = value.owner.operation
@@ -136,7 +184,7 @@ class EffectAnalysis:
         if isinstance(memory.key, str):
             return Memory(memory.key, exact and memory.exact)
         if isinstance(memory.key, ir.BlockArgument):
-            source = self.memory_of(call.operands[memory.key.arg_number])
+            source = self._source_of(call.operands[memory.key.arg_number])
             return Memory(source.key, exact and memory.exact and source.exact)
         return Memory(value, exact and memory.exact)
 
@@ -178,7 +226,8 @@ class EffectAnalysis:
         own_arguments = list(block.arguments)
 
         def note(effect: Effect) -> None:
-            key = effect.memory.key
+            named = effect.memory if effect.value is None else self._source_of(effect.value)
+            key = named.key
             if isinstance(key, str):
                 (into.names_written if effect.writes else into.names_read).add(key)
             elif isinstance(key, ir.BlockArgument) and key in own_arguments:
@@ -191,11 +240,26 @@ class EffectAnalysis:
             if op.name == "func.return":
                 for position, value in enumerate(op.operands):
                     if isinstance(value.type, ir.MemRefType):
-                        into.returned[position] = self.memory_of(value)
+                        into.returned[position] = self._source_of(value)
             return ir.WalkResult.ADVANCE
 
         for op in block.operations:
             op.operation.walk(lambda o: visit(o.operation), ir.WalkOrder.PRE_ORDER)
+
+
+def _calls_of_arrays(function: ir.Operation) -> list[ir.Operation]:
+    """Calls in a function that pass two arrays or more."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "func.call":
+            arrays = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
+            if len(arrays) > 1:
+                found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(lambda op: visit(op.operation), ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def _assume_everything(declaration: ir.Operation, into: FunctionEffects) -> None:

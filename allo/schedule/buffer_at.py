@@ -182,7 +182,14 @@ def _accesses(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Oper
         touching = [e for e in effects.effects_of(op) if e.memory.key == memory.key]
         if not touching:
             continue
-        if op.name not in ("affine.load", "affine.store") or touching[0].value != buffer.value:
+        if any(isinstance(e.value, ir.BlockArgument) and e.value != buffer.value for e in touching):
+            raise _fail(
+                loop,
+                buffer,
+                f"{op.name} inside it uses the same array by another name: a call passes it twice",
+                "give the function one parameter for it.",
+            )
+        if op.name not in ("affine.load", "affine.store"):
             raise _fail(
                 loop,
                 buffer,

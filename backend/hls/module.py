@@ -16,6 +16,7 @@ from allo.dialects.boundary import Signature, read_signature
 from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
+from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.stream_regions import make_regions
 from allo.dialects.report import DesignReport
 from allo.target import BuildRequest
@@ -116,6 +117,7 @@ class HLSModule:
     def _prepare(self, request: BuildRequest) -> None:
         if self.vendor.pragmas != "intel":
             make_regions(self.module)
+        merge_repeated_arguments(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access)

@@ -19,6 +19,7 @@ from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
 
 
@@ -98,6 +99,7 @@ def read_program(text: str) -> Program:
         make_regions(module)
         make_plain_regions(module)
         fold_views(module)
+        merge_repeated_arguments(module)
         constant_steps(module)
         expand_math(module)
         return _Reader().read(module)

@@ -16,6 +16,7 @@ from .._mlir import ir
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map, simplify
 from ..rewrite import replace_operation
+from .specialise import argument_rows, homes, sign, specialise_calls, symbol
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _VIEWS = ("memref.subview", "memref.cast")
@@ -235,53 +236,9 @@ def _binary(op: ir.Operation, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
 
 
 def _push_into_callees(module: ir.Module) -> bool:
-    functions = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-    calls: dict[str, list[ir.Operation]] = {}
-    for op in walk(module.operation):
-        if op.name == "func.call":
-            calls.setdefault(_callee(op), []).append(op)
-    changed = False
-    for name, sites in calls.items():
-        function = functions.get(name)
-        if function is None or not any(_slices(site) for site in sites):
-            continue
-        patterns: dict[object, list[ir.Operation]] = {}
-        for site in sites:
-            patterns.setdefault(_call_pattern(site), []).append(site)
-        for number, group in enumerate(patterns.values()):
-            target = function
-            if not _slices(group[0]):
-                continue
-            if len(patterns) > 1:
-                target = function.clone(ir.InsertionPoint(function)).operation
-                target.attributes["sym_name"] = ir.StringAttr.get(
-                    _free_name(functions, f"{name}_v{number}")
-                )
-                functions[_symbol(target)] = target
-            _specialise(target, group)
-            changed = True
-    _drop_unused_copies(module, calls)
-    return changed
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
-    name, number = wanted, 0
-    while name in functions:
-        number += 1
-        name = f"{wanted}_{number}"
-    return name
+    return specialise_calls(
+        module, lambda call: _call_pattern(call) if _slices(call) else None, _specialise
+    )
 
 
 def _slices(call: ir.Operation) -> dict[int, Slice]:
@@ -294,34 +251,22 @@ def _slices(call: ir.Operation) -> dict[int, Slice]:
     return found
 
 
-def _arrays(call: ir.Operation) -> list[ir.Value | None]:
-    """The whole array behind each argument, None for scalars."""
-    slices = _slices(call)
-    return [
-        slices[k].source if k in slices else v if isinstance(v.type, ir.MemRefType) else None
-        for k, v in enumerate(call.operands)
-    ]
+def _homes(call: ir.Operation, slices: dict[int, Slice]) -> list[int]:
+    return homes([slices[k].source if k in slices else v for k, v in enumerate(call.operands)])
 
 
 def _call_pattern(call: ir.Operation) -> object:
     slices = _slices(call)
-    arrays = _arrays(call)
-    same = tuple(arrays.index(a) if a is not None else -1 for a in arrays)
+    same = tuple(_homes(call, slices))
     return tuple((k, s.pattern()) for k, s in slices.items()), same
 
 
 def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     """Let ``function`` take whole arrays and offsets; rewrite its calls."""
     slices = _slices(sites[0])
-    arrays = _arrays(sites[0])
     block = function.regions[0].blocks[0]
-    names = _strings(function, "arg_names", len(block.arguments))
-    kinds = _strings(function, "arg_types", len(block.arguments))
-    merged = {
-        k: arrays.index(a)
-        for k, a in enumerate(arrays)
-        if a is not None and arrays.index(a) != k and (k in slices or arrays.index(a) in slices)
-    }
+    names, kinds = argument_rows(function)
+    merged = {k: home for k, home in enumerate(_homes(sites[0], slices)) if home not in (-1, k)}
     begin = ir.InsertionPoint.at_block_begin(block)
     added: list[tuple[str, str]] = []
     arguments = list(block.arguments)
@@ -344,9 +289,9 @@ def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     for position in sorted(merged, reverse=True):
         block.erase_argument(position)
         del names[position], kinds[position]
-    _sign(function, [*names, *(n for n, _ in added)], [*kinds, *(k for _, k in added)])
+    sign(function, [*names, *(n for n, _ in added)], [*kinds, *(k for _, k in added)])
     for site in sites:
-        _rewrite_call(site, _symbol(function), merged)
+        _rewrite_call(site, symbol(function), merged)
 
 
 def _subview(
@@ -376,36 +321,6 @@ def _subview(
     return op.result
 
 
-def _strings(function: ir.Operation, name: str, count: int) -> list[str]:
-    if name not in function.attributes:
-        return [f"arg{k}" for k in range(count)]
-    return [ir.StringAttr(a).value for a in ir.ArrayAttr(function.attributes[name])]
-
-
-def _sign(function: ir.Operation, names: Sequence[str], kinds: Sequence[str]) -> None:
-    block = function.regions[0].blocks[0]
-    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    made = ir.FunctionType.get([a.type for a in block.arguments], old.results)
-    function.attributes["function_type"] = ir.TypeAttr.get(made)
-    if "arg_names" in function.attributes:
-        function.attributes["arg_names"] = _string_array(names)
-    if "arg_types" in function.attributes:
-        function.attributes["arg_types"] = _string_array(kinds)
-    if "itypes" in function.attributes:
-        letters = "".join(_letter(kind) for kind in kinds)
-        function.attributes["itypes"] = ir.StringAttr.get(letters)
-
-
-def _string_array(values: Sequence[str]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(v) for v in values])
-
-
-def _letter(kind: str) -> str:
-    from ..types import parse_type, signedness_letter
-
-    return signedness_letter(parse_type(kind))
-
-
 def _rewrite_call(call: ir.Operation, callee: str, merged: dict[int, int]) -> None:
     slices = _slices(call)
     operands = [
@@ -418,14 +333,3 @@ def _rewrite_call(call: ir.Operation, callee: str, merged: dict[int, int]) -> No
     attributes = {n: call.attributes[n] for n in call.attributes}
     attributes["callee"] = ir.FlatSymbolRefAttr.get(callee)
     replace_operation(call, "func.call", operands, attributes)
-
-
-def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:
-    """Functions that were called before and are not any more."""
-    still = {_callee(op) for op in walk(module.operation) if op.name == "func.call"}
-    for op in list(module.body.operations):
-        operation = op.operation
-        if operation.name != "func.func" or _symbol(operation) not in called:
-            continue
-        if _symbol(operation) not in still:
-            operation.erase()

@@ -1,0 +1,142 @@
+"""Calls that need a function of another form: a function called in several ways gets a copy for each.
+
+Shared by the passes that change what functions take (``fold_views``, ``repeated_arguments``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from .._mlir import ir
+from ..affine.loops import walk
+
+
+def specialise_calls(
+    module: ir.Module,
+    pattern_of: Callable[[ir.Operation], object],
+    change: Callable[[ir.Operation, Sequence[ir.Operation]], None],
+) -> bool:
+    """Change functions to suit their calls; whether anything changed.
+
+    A function whose calls are all of one pattern changes in place; otherwise each pattern gets a copy
+    ``<name>_v<n>``. Functions that are then called no more are dropped. A function without a body stays.
+
+    Args:
+        pattern_of: what two calls share when one function can serve both; None where the function
+            serves the call as it is.
+        change: rewrites a function and the calls of one pattern.
+    """
+    functions = {
+        symbol(op.operation): op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+    calls: dict[str, list[ir.Operation]] = {}
+    for op in walk(module.operation):
+        if op.name == "func.call":
+            calls.setdefault(callee(op), []).append(op)
+    changed = False
+    for name, sites in calls.items():
+        function = functions.get(name)
+        if function is None or not len(function.regions[0].blocks):
+            continue
+        patterns: dict[object, list[ir.Operation]] = {}
+        for site in sites:
+            patterns.setdefault(pattern_of(site), []).append(site)
+        for number, (pattern, group) in enumerate(patterns.items()):
+            target = function
+            if pattern is None:
+                continue
+            if len(patterns) > 1:
+                target = function.clone(ir.InsertionPoint(function)).operation
+                free = _free_name(functions, f"{name}_v{number}")
+                target.attributes["sym_name"] = ir.StringAttr.get(free)
+                functions[free] = target
+            change(target, group)
+            changed = True
+    if changed:
+        _drop_unused_copies(module, calls)
+    return changed
+
+
+def homes(operands: Sequence[ir.Value]) -> list[int]:
+    """For every operand of a call the first that is the same array; -1 for what is no array."""
+    first: dict[object, int] = {}
+    return [
+        first.setdefault(_identity(value), k) if isinstance(value.type, ir.MemRefType) else -1
+        for k, value in enumerate(operands)
+    ]
+
+
+def _identity(value: ir.Value) -> object:
+    """Equal for values that are one array: a global is read by an operation at each place."""
+    if not isinstance(value, ir.BlockArgument) and value.owner.name == "memref.get_global":
+        return ir.FlatSymbolRefAttr(value.owner.attributes["name"]).value
+    return value
+
+
+def callee(call: ir.Operation) -> str:
+    """The name of the function that is called."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def symbol(op: ir.Operation) -> str:
+    """The name of a function."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def argument_rows(function: ir.Operation) -> tuple[list[str], list[str]]:
+    """Names and declared types of a function's arguments."""
+    count = len(function.regions[0].blocks[0].arguments)
+    names, kinds = (_strings(function, name, count) for name in ("arg_names", "arg_types"))
+    return names, kinds
+
+
+def _strings(function: ir.Operation, name: str, count: int) -> list[str]:
+    if name not in function.attributes:
+        return [f"arg{k}" for k in range(count)]
+    return [ir.StringAttr(a).value for a in ir.ArrayAttr(function.attributes[name])]
+
+
+def sign(function: ir.Operation, names: Sequence[str], kinds: Sequence[str]) -> None:
+    """Give a function the signature of its entry block's arguments."""
+    block = function.regions[0].blocks[0]
+    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    made = ir.FunctionType.get([a.type for a in block.arguments], old.results)
+    function.attributes["function_type"] = ir.TypeAttr.get(made)
+    if "arg_names" in function.attributes:
+        function.attributes["arg_names"] = _string_array(names)
+    if "arg_types" in function.attributes:
+        function.attributes["arg_types"] = _string_array(kinds)
+    if "itypes" in function.attributes:
+        letters = "".join(_letter(kind) for kind in kinds)
+        function.attributes["itypes"] = ir.StringAttr.get(letters)
+
+
+def _string_array(values: Sequence[str]) -> ir.ArrayAttr:
+    return ir.ArrayAttr.get([ir.StringAttr.get(v) for v in values])
+
+
+def _letter(kind: str) -> str:
+    from ..types import parse_type, signedness_letter
+
+    return signedness_letter(parse_type(kind))
+
+
+def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
+    name, number = wanted, 0
+    while name in functions:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
+
+
+def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:
+    """Functions that were called before and are not any more."""
+    still = {callee(op) for op in walk(module.operation) if op.name == "func.call"}
+    for op in list(module.body.operations):
+        operation = op.operation
+        if operation.name != "func.func" or symbol(operation) not in called:
+            continue
+        if symbol(operation) not in still:
+            operation.erase()
