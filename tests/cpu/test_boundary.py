@@ -56,12 +56,16 @@ def returning_kernel(types: list[str], results: str, body: str) -> LLVMModule:
 )
 def test_a_returned_array_has_the_natural_dtype(declared: str, dtype: type):
     kind = mlir(declared)
+    zero = "0" if kind.startswith("i") else "0.0"
     body = (
-        f'%0 = memref.alloc() {{name = "r"}} : memref<2x3x{kind}>\nreturn %0 : memref<2x3x{kind}>'
+        f'%0 = memref.alloc() {{name = "r"}} : memref<2x3x{kind}>\n'
+        f"%c = arith.constant {zero} : {kind}\n"
+        f"linalg.fill ins(%c : {kind}) outs(%0 : memref<2x3x{kind}>)\n"
+        f"return %0 : memref<2x3x{kind}>"
     )
     result = returning_kernel([declared], f"memref<2x3x{kind}>", body)()
     assert result.dtype == np.dtype(dtype)
-    assert result.shape == (2, 3)
+    assert result.tobytes() == np.zeros((2, 3), dtype).tobytes()
 
 
 def test_values_wrap_to_odd_widths_and_come_back_in_place():

@@ -191,6 +191,7 @@ def test_a_read_array_may_hold_no_nan_where_a_result_may():
     first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.full(4, np.nan)
     module(first, second)
     np.testing.assert_array_equal(second, [1, 2, 3, 4])
+    np.testing.assert_array_equal(first, [2, 3, 4, 5])
     with pytest.raises(BoundaryError, match="Argument A of running.*NaN or infinity"):
         module(np.full(4, np.nan), second)
 

@@ -142,7 +142,10 @@ CASES = [
 def test_equals_the_kernel_run_by_python(kernel, args):
     copies = [a.copy() for a in args]
     expected = kernel(*copies)
-    got = allo.customize(kernel).build()(*[a.copy() for a in args])
+    left = [a.copy() for a in args]
+    got = allo.customize(kernel).build()(*left)
+    for ours, theirs in zip(left, copies, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
     if np.issubdtype(np.asarray(expected).dtype, np.integer):
         np.testing.assert_array_equal(got, expected)
     else:

@@ -56,6 +56,7 @@ def test_attention_equals_the_reference_on_cpu_and_rtl(start: int):
     k, v = rng.integers(-127, 128, (2, 2, HEADS, CTX, HD)).astype(np.int8)
     factors = np.array([[1e-4, 0.5, 1.0], [2e-4, 0.25, 1.0]], np.float32)
     expected = expected_attention(q, k[1], v[1], factors[1], start, BLOCK)
+    seen = []
     for build in builds(schedule_attend(s)):
         small = np.zeros((BLOCK, WIDTH), np.int8)
         scores = np.zeros((2 * BLOCK, HEADS, CTX), np.int32)
@@ -66,6 +67,9 @@ def test_attention_equals_the_reference_on_cpu_and_rtl(start: int):
             n = start + b + 1
             assert np.array_equal(scores[BLOCK + b, :, :n], exact[b, :, :n])
         assert np.array_equal(small[:, : HEADS * HD], expected)
+        seen.append((small, scores, sums))
+    for on_cpu, on_rtl in zip(*seen, strict=True):
+        assert np.array_equal(on_cpu, on_rtl)
 
 
 def test_attention_reads_one_key_a_cycle():
