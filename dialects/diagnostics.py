@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +87,8 @@ def _render_note(note: str | tuple[str, SourcePlace]) -> list[str]:
 # --- language -----------------------------------------------------------------
 
 
-class FrontendError(AlloError, SystemExit):
-    """The kernel's source cannot become core IR.
-
-    It is also a ``SystemExit`` because published programs catch that; uncaught, the
-    interpreter prints the message and exits with status 1.
-    """
-
-    def __init__(self, message: str, place: SourcePlace | None = None, **kw: Any) -> None:
-        AlloError.__init__(self, message, place, **kw)
-        self.code: Any = self  # what SystemExit prints
+class FrontendError(AlloError):
+    """The kernel's source cannot become core IR."""
 
 
 class UnsupportedSyntaxError(FrontendError):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import nullcontext
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
@@ -33,6 +35,8 @@ def parse_module(text: str) -> ir.Module:
 
 class LLVMModule:
     """A kernel compiled for this machine.
+
+    Threads may call one module at once; where it has stateful variables they take turns.
 
     Args:
         mod: core IR, as text or as a module (which is not changed).
@@ -72,6 +76,7 @@ class LLVMModule:
         self._intermediate = _text_of(module)
         to_llvm(module, top_func_name)
         self.module = module
+        self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
         self._runtime = load_runtime() if self._program else None
         if self._runtime:
             symbols |= self._runtime.symbols
@@ -104,7 +109,8 @@ class LLVMModule:
         """
         call = self.signature.bind(args)
         pointers, words = self._layout.pack(call.inputs, call.outputs)
-        self._run(pointers)
+        with self._turn:
+            self._run(pointers)
         del words
         return call.finish()
 
@@ -122,6 +128,14 @@ class LLVMModule:
 
     def __repr__(self) -> str:
         return f"LLVMModule({self.top_func_name})"
+
+
+def _keeps_state(module: ir.Module) -> bool:
+    """Whether calls share memory: stateful variables live in globals that are no constants."""
+    return any(
+        op.operation.name == "llvm.mlir.global" and "constant" not in op.attributes
+        for op in module.body.operations
+    )
 
 
 def _refuse_streams(signature: Signature) -> None:

@@ -7,6 +7,7 @@ import dataclasses
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -172,6 +173,7 @@ class CsimKernel:
         self._entry = self._library.allo_entry
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
         self._entry.restype = ctypes.c_int
+        self._turn = threading.Lock()
 
     def __call__(self, *args: Any) -> Any:
         """Run once, on arrays in place.
@@ -185,9 +187,10 @@ class CsimKernel:
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
         pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
-        status = self._entry(pointers)
-        if status:
-            raise self._failure(status)
+        with self._turn:  # static variables and the records of a failure are the library's
+            status = self._entry(pointers)
+            if status:
+                raise self._failure(status)
         return call.finish()
 
     def _failure(self, status: int) -> SimulationError:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
+import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,8 @@ class HLSModule:
         self.ext_libs = self.request.ext_libs
         self.report: DesignReport | None = None
         self.scratch: Path | None = None
+        self._building = threading.Lock()
+        self._kernel: CsimKernel | None = None
         self.module = ir.Module.parse(text, make_context())
         with self.module.context, ir.Location.unknown():
             self._prepare(self.request)
@@ -153,8 +155,13 @@ class HLSModule:
         host = folder / "host.cpp" if folder else None
         return host.read_text() if host and host.is_file() else None
 
-    @cached_property
     def _csim(self) -> CsimKernel:
+        with self._building:
+            if self._kernel is None:
+                self._kernel = self._compiled()
+            return self._kernel
+
+    def _compiled(self) -> CsimKernel:
         with self.module.context, ir.Location.unknown():
             vendor = self.vendor.for_csim
             flat = self._emit_options.flat_top and vendor.flat_top
@@ -166,7 +173,7 @@ class HLSModule:
 
     def __call__(self, *args: Any) -> Any:
         if self.mode in (None, "csim"):
-            return self._csim(*args)
+            return self._csim()(*args)
         if self.mode == "cosim":
             return run_cosim(self, args)
         if self.mode in ("sw_emu", "fast_hw_emu", "hw_emu", "hw"):

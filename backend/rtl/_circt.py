@@ -7,17 +7,29 @@ the RTL compiler wrote.
 
 from __future__ import annotations
 
+import atexit
 import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-import pycde.circt as circt
-from pycde.circt import ir
-from pycde.circt.passmanager import PassManager
+_PYCDE_WAS_THERE = "pycde" in sys.modules
+import pycde  # noqa: E402
+import pycde.circt as circt  # noqa: E402
+from pycde.circt import ir  # noqa: E402
+from pycde.circt.passmanager import PassManager  # noqa: E402
 
 __all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes", "without_classes"]
+
+# pycde enters a context for good in the thread that imports it, and when that thread ends the
+# process is aborted. Nothing of ours uses that context; where it was the user who imported pycde,
+# it stays.
+if not _PYCDE_WAS_THERE:
+    pycde.DefaultLocation.__exit__(None, None, None)
+    pycde.DefaultContext.__exit__(None, None, None)
+    for _name in ("__exit_loc", "__exit_ctxt"):
+        atexit.unregister(vars(pycde)[_name])
 
 # The bindings look for a Python module of the dialect whenever they hand out a type, and the wheel
 # has none for builtin types: without this one they would search the disk each time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, replace
@@ -52,7 +53,8 @@ class RTLModule:
 
     Calling it builds a simulation model on first use (cached by content), runs one
     transaction from start to done, and returns what the CPU build would. What the design keeps
-    inside (stateful variables) lives on between calls; :meth:`reset` clears it.
+    inside (stateful variables) lives on between calls; :meth:`reset` clears it. Threads may call
+    one module: there is one design, so they take turns.
 
     Args:
         design: the compiled design.
@@ -85,6 +87,7 @@ class RTLModule:
             [stream.name for stream in design.streams],
         )
         self._models: dict[tuple[str, str], SimModel] = {}
+        self._turn = threading.RLock()
 
     @property
     def verilog(self) -> str:
@@ -135,6 +138,12 @@ class RTLModule:
         path = Path(wave) if wave is not None else None
         options = RunOptions(max_cycles=limit, wave=path, stall_seed=stall_seed)
         engine = simulator or self.options.simulator
+        with self._turn:
+            self._run(call, options, engine)
+        return call.finish()
+
+    def _run(self, call: Call, options: RunOptions, engine: str) -> None:
+        path = options.wave
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
         arrays, scalars = self._inputs(call)
         streams = self._stream_words(call)
@@ -148,12 +157,12 @@ class RTLModule:
         self._take_scalars(call, self.result)
         if path:
             write_companions(path, self.design)
-        return call.finish()
 
     def reset(self) -> None:
         """Bring the design back to its initial state."""
-        for model in self._models.values():
-            model.reset()
+        with self._turn:
+            for model in self._models.values():
+                model.reset()
 
     def variant(self, **options: Any) -> RTLModule:
         """The same design with other options of the simulation (``memory=``, ``simulator=`` …).
@@ -178,12 +187,13 @@ class RTLModule:
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)
-        if key not in self._models:
-            options = BuildOptions(
-                wave, self._outside, self.options.timeout, self.options.randomize
-            )
-            self._models[key] = find_engine(simulator).build(self.design, options)
-        return self._models[key]
+        with self._turn:
+            if key not in self._models:
+                options = BuildOptions(
+                    wave, self._outside, self.options.timeout, self.options.randomize
+                )
+                self._models[key] = find_engine(simulator).build(self.design, options)
+            return self._models[key]
 
     def _default_limit(self) -> int:
         predicted = self.design.report.cycles

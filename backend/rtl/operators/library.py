@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import threading
+from collections.abc import Mapping
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
@@ -28,27 +30,50 @@ FAMILIES: tuple[str, ...] = (
 """Modules with a table ``OPERATORS`` from MLIR operation name to builder. A new operator is a
 new file and a line here; one outside the package calls :func:`register_operator`."""
 
-_builders: dict[str, list[Builder]] = {}
+_Table = Mapping[str, tuple[Builder, ...]]
+
+
+class _Registry:
+    """Which builders an operation has, in the order they are asked.
+
+    The table is never changed: a new one takes its place, whole, so a thread that reads
+    sees all the families or waits until they are loaded.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._table: _Table | None = None
+
+    def table(self) -> _Table:
+        return self._table or self._load()
+
+    def prefer(self, op: str, builder: Builder) -> None:
+        with self._lock:
+            table = self.table()
+            self._table = {**table, op: (builder, *table.get(op, ()))}
+
+    def _load(self) -> _Table:
+        with self._lock:
+            if self._table is None:
+                table: dict[str, tuple[Builder, ...]] = {}
+                for family in FAMILIES:
+                    for op, builder in importlib.import_module(family).OPERATORS.items():
+                        table[op] = (*table.get(op, ()), builder)
+                self._table = table
+            return self._table
+
+
+_REGISTRY = _Registry()
 
 
 def register_operator(op: str, builder: Builder) -> None:
     """Ask ``builder`` first from now on when an operator for ``op`` is wanted."""
-    _load()
-    _builders.setdefault(op, []).insert(0, builder)
+    _REGISTRY.prefer(op, builder)
 
 
 def supported_operations() -> list[str]:
     """Names of the MLIR operations that have an operator."""
-    _load()
-    return sorted(_builders)
-
-
-def _load() -> None:
-    if _builders:
-        return
-    for family in FAMILIES:
-        for op, builder in importlib.import_module(family).OPERATORS.items():
-            _builders.setdefault(op, []).append(builder)
+    return sorted(_REGISTRY.table())
 
 
 class OperatorLibrary:
@@ -104,21 +129,21 @@ class OperatorLibrary:
     def _build(
         self, op: str, operand_types: tuple[str, ...], result_type: str, attributes: dict[str, Any]
     ) -> Operator:
-        _load()
-        if op not in _builders:
+        builders = _REGISTRY.table()
+        if op not in builders:
             if op in SINGLE_ONLY:
                 raise UnsupportedOpError(
                     f"There is no hardware operator for {op!r} of {result_type}.",
                     help="compute it in float32, or take its values from a table.",
                 )
-            hint = did_you_mean(op, _builders)
+            hint = did_you_mean(op, builders)
             raise UnsupportedOpError(
                 f"There is no hardware operator for {op!r}.",
                 help=f"{hint}a family of allo.backend.rtl.operators can add one.",
             )
         request = Request(op, operand_types, result_type, attributes, self.device, self.clock_mhz)
         try:
-            answers = (builder(request) for builder in _builders[op])
+            answers = (builder(request) for builder in builders[op])
             found = next((answer for answer in answers if answer is not None), None)
         except KeyError as error:
             raise _no_types(op, operand_types, result_type) from error
