@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from allo.dialects.options import checked
+
 if TYPE_CHECKING:
     from allo.dialects.partition import Partition
     from allo.schedule.schedule import Schedule
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["Partition", "Schedule", "customize"]
 
 
+@checked("customize")
 def customize(
     fn: Callable[..., Any] | str,
     verbose: bool = False,
@@ -39,6 +42,7 @@ def customize(
             kernels with more than 16 instances.
 
     Raises:
+        OptionError: an option that is unknown, or whose value is not accepted.
         FrontendError: when ``fn`` is not a kernel; the message shows the place.
     """
     from allo.frontend import build_module

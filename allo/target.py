@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from allo.dialects.diagnostics import UnsupportedTargetError
 from allo.dialects.near import did_you_mean
+from allo.dialects.options import check_step, read_call, read_options
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,11 @@ class BuildRequest:
         wrap_io: HLS: wrap the top function's arrays in load and store functions.
         ext_libs: external C++ modules the kernels call.
         options: further keyword arguments of ``build`` for this target.
+        settings: ``configs`` and ``options`` in one, the latter winning. For a target of Allo's own
+            they are held against the table of options, and defaults are filled in.
+
+    Raises:
+        OptionError: a value that is not accepted, an option the target does not have.
     """
 
     module_text: str
@@ -38,10 +44,23 @@ class BuildRequest:
     target: str
     mode: str | None = None
     project: str | None = None
-    configs: dict[str, Any] = field(default_factory=dict)
+    configs: Mapping[str, Any] | None = None
     wrap_io: bool = True
     ext_libs: tuple[Any, ...] = ()
     options: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(init=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        given = {name: getattr(self, name) for name in ("mode", "project", "configs", "wrap_io")}
+        for name, value in read_call("build", given).items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "settings", self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        if _REGISTERED.get(self.target) != _BUILT_IN.get(self.target, ""):
+            return {**(self.configs or {}), **self.options}
+        check_step(self.target, self.mode, self.project)
+        return read_options(self.target, self.configs or {}, self.options)
 
 
 @runtime_checkable
@@ -103,6 +122,7 @@ def find_target(name: str) -> Builder:
     Raises:
         UnsupportedTargetError: when no target has this name.
     """
+    name = read_call("build", {"target": name})["target"]
     found: str | Builder | None = _REGISTERED.get(name)
     if found is None:
         found = _from_entry_point(name)

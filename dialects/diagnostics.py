@@ -155,6 +155,14 @@ class BuildError(AlloError, RuntimeError):
     """
 
 
+class OptionError(BuildError, ValueError, TypeError):
+    """An option of ``build``, ``customize`` or of a call that is unknown, or whose value is not accepted."""
+
+
+class InvalidModeError(OptionError, AssertionError):
+    """A mode that the target does not have, or a project without a mode."""
+
+
 class UnsupportedTargetError(BuildError, NotImplementedError):
     """No target of this name is registered."""
 

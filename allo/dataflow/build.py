@@ -7,10 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects.diagnostics import BuildError, DataflowError
+from allo.dialects.options import checked, read_call
 
 if TYPE_CHECKING:
     from allo.schedule.schedule import Schedule
 
+_DEFAULT_MODE = "csim"
 _NPU_ONLY = "only supported for AIE target"
 
 
@@ -18,6 +20,7 @@ class NpuOnlyError(BuildError, AssertionError):
     """An option of the NPU target given to another one."""
 
 
+@checked("df.customize")
 def customize(
     func: Callable[..., Any],
     enable_tensor: bool = False,
@@ -71,10 +74,11 @@ def _pipeline_innermost(schedule: Schedule) -> None:
                 schedule.pipeline(wrappers[-1], rewind=True)
 
 
+@checked("df.build")
 def build(
     func: Callable[..., Any],
     target: str = "vitis_hls",
-    mode: str | None = "csim",
+    mode: str | None = _DEFAULT_MODE,
     project: str | None = None,
     configs: dict[str, Any] | None = None,
     wrap_io: bool = True,
@@ -104,7 +108,7 @@ def build(
         options: further options of the target.
 
     Raises:
-        BuildError: for options of a target that is not there.
+        OptionError: an option that is unknown, or whose value is not accepted.
     """
     del enable_tensor, warmup, num_iters, trace_size, device_type
     if profile and target != "aie":
@@ -113,25 +117,20 @@ def build(
         raise NpuOnlyError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
     if mapping_primitives:
         raise NpuOnlyError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
-    schedule = customize(func, share=share)
-    if target not in _HLS_TARGETS:
-        path = None if project is None else _absolute(project)
-        return schedule.build(
-            target=target, project=path, configs=configs, wrap_io=wrap_io, **options
-        )
-    if target in _TEXT_TARGETS:
-        mode = None
+    if target not in _WITH_PROJECT:
+        mode = None if mode == _DEFAULT_MODE else mode
     elif project is None:
         project = "top.prj"
-    path = None if project is None else _absolute(project)
-    return schedule.build(
-        target=target, mode=mode, project=path, configs=configs, wrap_io=wrap_io, **options
+    path = read_call("build", {"project": project}, "df.build")["project"]
+    return customize(func, share=share).build(
+        target=target,
+        mode=mode,
+        project=None if path is None else os.path.abspath(path),
+        configs=configs,
+        wrap_io=wrap_io,
+        **options,
     )
 
 
-_TEXT_TARGETS = ("vhls", "ihls")
-_HLS_TARGETS = ("vitis_hls", "vivado_hls", "tapa", "catapult", "pynq", *_TEXT_TARGETS)
-
-
-def _absolute(project: str) -> str:
-    return os.path.abspath(os.path.expanduser(project))
+# What this function writes a folder for, named or not.
+_WITH_PROJECT = ("vitis_hls", "vivado_hls", "tapa", "catapult", "pynq")

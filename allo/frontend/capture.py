@@ -15,7 +15,13 @@ from typing import Any
 
 from allo.dialects.types import AlloType, ArrayAnnotation
 
-_OWN_MODULES = ("allo.frontend", "allo.customize", "allo.dataflow", "allo.schedule")
+_OWN_MODULES = (
+    "allo.customize",
+    "allo.dataflow",
+    "allo.dialects",
+    "allo.frontend",
+    "allo.schedule",
+)
 _FRAME_KINDS = (int, float, AlloType, ArrayAnnotation, FunctionType)
 
 

@@ -226,6 +226,7 @@ class Schedule:
 
         Raises:
             UnsupportedTargetError: no target of this name.
+            OptionError: an option the target does not have, or a value it does not accept.
             BuildError: the target cannot build the module.
         """
         name = "llvm" if target is None else target
@@ -239,7 +240,7 @@ class Schedule:
                 target=name,
                 mode=mode,
                 project=project,
-                configs=dict(configs or {}),
+                configs=configs,
                 wrap_io=wrap_io,
                 ext_libs=tuple(self.ext_libs),
                 options=options,

@@ -20,13 +20,13 @@ def build(request: BuildRequest) -> LLVMModule:
     Raises:
         BuildError: when the module cannot be compiled.
     """
-    options = request.options
+    settings = request.settings
     return LLVMModule(
         request.module_text,
         request.top,
         request.ext_libs,
-        fast_math=bool(options.get("fast_math", False)),
-        opt_level=int(options.get("opt_level", 3)),
+        fast_math=settings["fast_math"],
+        opt_level=settings["opt_level"],
     )
 
 

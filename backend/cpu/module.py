@@ -9,6 +9,7 @@ from typing import Any
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Parameter, Signature, read_signature
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.options import read_call, refuse_keywords
 from allo.dialects.types import Stream
 
 from .calling import EntryLayout
@@ -65,6 +66,7 @@ class LLVMModule:
         fast_math: bool = False,
         opt_level: int = 3,
     ) -> None:
+        chosen = read_call("llvm", {"fast_math": fast_math, "opt_level": opt_level}, "LLVMModule")
         self.top_func_name = top_func_name
         self.ext_libs = tuple(ext_libs or ())
         source = mod if isinstance(mod, str) else _text_of(mod)
@@ -72,7 +74,7 @@ class LLVMModule:
         self.signature: Signature = read_signature(module, top_func_name)
         _refuse_streams(self.signature)
         symbols = link_externals(module, self.ext_libs)
-        self._program = prepare(module, top_func_name, fast_math=fast_math)
+        self._program = prepare(module, top_func_name, fast_math=chosen["fast_math"])
         self._intermediate = _text_of(module)
         to_llvm(module, top_func_name)
         self.module = module
@@ -80,7 +82,7 @@ class LLVMModule:
         self._runtime = load_runtime() if self._program else None
         if self._runtime:
             symbols |= self._runtime.symbols
-        self._jit = Jit(module, opt_level, symbols)
+        self._jit = Jit(module, chosen["opt_level"], symbols)
         self._layout = EntryLayout(self.signature)
 
     @property
@@ -99,7 +101,7 @@ class LLVMModule:
     def out_types(self) -> list[tuple[str, tuple[int | None, ...]]]:
         return [_type_of(p) for p in self.signature.results]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **unknown: Any) -> Any:
         """Run the kernel on NumPy arrays and scalars; see ``docs/cpu.md`` for the rules.
 
         Raises:
@@ -107,6 +109,7 @@ class LLVMModule:
             DeadlockError: when the processes of a dataflow region wait for each other.
             SimulationError: when an assertion of the kernel does not hold.
         """
+        refuse_keywords("A call of an LLVMModule", unknown, ())
         call = self.signature.bind(args)
         pointers, words = self._layout.pack(call.inputs, call.outputs)
         with self._turn:

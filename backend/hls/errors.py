@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from allo.dialects.diagnostics import BuildError
-
-
-class InvalidModeError(BuildError, AssertionError):
-    """A mode that the target does not have, or a project without a mode."""
+from allo.dialects.diagnostics import BuildError, OptionError
 
 
 class UnsupportedDeviceError(BuildError, RuntimeError):
@@ -21,5 +17,5 @@ class ReservedNameError(BuildError, AssertionError):
     """A name that the generated project needs for itself."""
 
 
-class HlsConfigError(BuildError, ValueError):
+class HlsConfigError(OptionError):
     """A key of ``configs`` with a value of the wrong kind."""

@@ -14,6 +14,7 @@ from typing import Any
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Signature, read_signature
 from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
+from allo.dialects.options import refuse_keywords
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
@@ -70,7 +71,7 @@ class HLSModule:
             platform,
             mode,
             project,
-            dict(configs or {}),
+            configs,
             wrap_io,
             tuple(ext_libs or ()),
             dict(options or {}),
@@ -81,7 +82,7 @@ class HLSModule:
         self.platform = self.vendor.name
         self.options: HlsOptions = read_options(self.request, self.platform)
         self.mode = mode
-        self.project = project
+        self.project = self.request.project
         self.ext_libs = self.request.ext_libs
         self.report: DesignReport | None = None
         self.scratch: Path | None = None
@@ -171,7 +172,8 @@ class HLSModule:
         library = compile_csim(code, vendor, self.externals)
         return CsimKernel(self.signature, library, code.simulation)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **unknown: Any) -> Any:
+        refuse_keywords("A call of an HLSModule", unknown, ())
         if self.mode in (None, "csim"):
             return self._csim()(*args)
         if self.mode == "cosim":

@@ -429,9 +429,12 @@ def _shared_units(compiler: Compiler) -> tuple[SharedUnit, ...]:
 
 def build_text(request: BuildRequest) -> str:
     """Builder of target ``systemverilog``: the SystemVerilog text alone."""
-    options = {**request.configs, **request.options}
-    known = {k: options[k] for k in ("clock_mhz", "device") if k in options}
-    return compile_design(request.module_text, request.top, target=request.target, **known).verilog
+    options = dict(request.settings)
+    frequency = options.pop("frequency")
+    options["clock_mhz"] = frequency or options["clock_mhz"]
+    return compile_design(
+        request.module_text, request.top, target=request.target, **options
+    ).verilog
 
 
 __all__ = ["build_text", "compile_design"]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import fields
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import read_signature
-from allo.dialects.diagnostics import BuildError
-from allo.dialects.near import did_you_mean
 from allo.target import BuildRequest
 
 from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
@@ -48,16 +45,12 @@ def build(request: BuildRequest) -> RTLModule:
     """
     from allo.backend.rtl import compile_design
 
-    options: dict[str, Any] = {**request.configs, **request.options}
-    simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS if name in options}
-    if "frequency" in options:
-        options["clock_mhz"] = float(options.pop("frequency"))
-    known = list(inspect.signature(compile_design).parameters)[2:]
-    _check_options(request.target, options, [*known, "frequency", *_SIMULATION_OPTIONS])
-    if "external" in known and simulation.get("memory"):
-        options.setdefault("external", tuple(simulation["memory"]))
-    if "target" in known:
-        options.setdefault("target", request.target)
+    options: dict[str, Any] = dict(request.settings)
+    simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS}
+    frequency = options.pop("frequency")
+    options["clock_mhz"] = frequency or options["clock_mhz"]
+    options["external"] = (*options["external"], *(simulation["memory"] or ()))
+    options["target"] = request.target
     with make_context() as context:
         signature = read_signature(ir.Module.parse(request.module_text, context), request.top)
     design = compile_design(request.module_text, request.top, **options)
@@ -65,13 +58,3 @@ def build(request: BuildRequest) -> RTLModule:
     if request.project is not None:
         module.write_project(request.project)
     return module
-
-
-def _check_options(target: str, options: dict[str, Any], known: list[str]) -> None:
-    for name in options:
-        if name not in known:
-            hint = did_you_mean(name, known)
-            raise BuildError(
-                f"Target {target} has no option {name!r}.",
-                help=f"{hint}its options: {', '.join(sorted(known))}.",
-            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ import numpy as np
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.options import read_call, read_options, refuse_keywords
+from allo.dialects.options.table import RTL_CALL
 from allo.dialects.report import DesignReport
 
 from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
@@ -21,6 +23,7 @@ from .stream_words import from_words, to_words, with_stream_arrays
 from .traffic import Placement, StreamModel, Traffic, make_outside
 from .wave import wave_kind, write_companions
 
+_CALL = "A call of an RTLModule"
 DEFAULT_MAX_CYCLES = 100_000_000
 
 
@@ -46,6 +49,12 @@ class SimulationOptions:
     streams: Mapping[str, StreamModel] | None = None
     timeout: float = 1800.0
     randomize: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {option.name: getattr(self, option.name) for option in fields(self)}
+        for name, value in read_options("verilog", {}, given).items():
+            if name in given:
+                object.__setattr__(self, name, value)
 
 
 class RTLModule:
@@ -74,7 +83,6 @@ class RTLModule:
         options: SimulationOptions | None = None,
     ) -> None:
         self.options = options or SimulationOptions()
-        find_engine(self.options.simulator)
         self.design = design
         self.signature = with_stream_arrays(signature, design)
         self.top_func_name = signature.top
@@ -117,6 +125,7 @@ class RTLModule:
         simulator: str | None = None,
         max_cycles: int | None = None,
         stall_seed: int = 1,
+        **unknown: Any,
     ) -> Any:
         """Run one transaction; see ``docs/simulation.md``.
 
@@ -129,14 +138,23 @@ class RTLModule:
             stall_seed: seed of random stalls of streams and memories.
 
         Raises:
+            OptionError: an option that is unknown, or whose value is not accepted.
             BoundaryError: an argument of the wrong count, kind, shape or layout.
             SimulationError: the run did not end, or the design broke its protocol.
             ToolMissingError, ToolFailedError: Verilator or the C++ compiler.
         """
+        given = {
+            "wave": wave,
+            "simulator": simulator,
+            "max_cycles": max_cycles,
+            "stall_seed": stall_seed,
+        }
+        refuse_keywords(_CALL, unknown, given)
+        chosen = read_call(RTL_CALL, given)
         call = self.signature.bind(args)
-        limit = max_cycles or self.options.max_cycles or self._default_limit()
-        path = Path(wave) if wave is not None else None
-        options = RunOptions(max_cycles=limit, wave=path, stall_seed=stall_seed)
+        limit = chosen["max_cycles"] or self.options.max_cycles or self._default_limit()
+        path = Path(chosen["wave"]) if wave is not None else None
+        options = RunOptions(max_cycles=limit, wave=path, stall_seed=chosen["stall_seed"])
         engine = simulator or self.options.simulator
         with self._turn:
             self._run(call, options, engine)
@@ -171,19 +189,25 @@ class RTLModule:
 
             for rate in (8, 16, 32):
                 tried = mod.variant(memory={"W": MemoryChannel("w", rate)})
+
+        Raises:
+            OptionError: an option that is unknown, or whose value is not accepted.
         """
+        refuse_keywords("variant of an RTLModule", options, [f.name for f in fields(self.options)])
         design = replace(self.design, report=copy(self.design.report))
         return RTLModule(design, self.signature, replace(self.options, **options))
 
     def build_model(self, simulator: str | None = None) -> SimModel:
         """Build the simulation model now rather than at the first call."""
-        return self._model(simulator or self.options.simulator, "")
+        chosen = read_call(RTL_CALL, {"simulator": simulator}, "build_model")["simulator"]
+        return self._model(chosen or self.options.simulator, "")
 
     def write_project(self, folder: str | Path) -> Path:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
         from .project import write_project
 
-        return write_project(self, Path(folder))
+        chosen = read_call("build", {"project": folder}, "write_project")["project"]
+        return write_project(self, Path(chosen))
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)

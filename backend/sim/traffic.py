@@ -8,11 +8,13 @@ interleaved over them line by line.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from allo.dialects.diagnostics import SimulationError
+from allo.dialects.options import read_call, refuse_keywords
 
 # Times are counted in 1/256 of a cycle.
 TICKS = 256
@@ -41,16 +43,7 @@ class MemoryChannel:
     stall_cycles: int = 8
 
     def __post_init__(self) -> None:
-        if self.bytes_per_cycle <= 0 or self.line_bytes <= 0 or self.prefetch < 1:
-            raise SimulationError(
-                f"Memory channel {self.name} needs positive bytes_per_cycle, line_bytes and prefetch."
-            )
-        _check_probability(f"Memory channel {self.name}", self.stall)
-        if self.latency < 0 or self.stall_cycles < 1:
-            raise SimulationError(
-                f"Memory channel {self.name} has a latency of {self.latency} and stalls of "
-                f"{self.stall_cycles} cycles: a latency is at least 0, a stall at least 1."
-            )
+        _check_fields(self)
 
     @property
     def line_ticks(self) -> int:
@@ -86,6 +79,10 @@ def external_memory(kind: str, clock_mhz: float, **changes: float) -> tuple[Memo
 
     ``changes`` replace fields of each :class:`MemoryChannel` (``prefetch=16``, ``stall=0.01``).
     """
+    read_call("external_memory", {"kind": kind, "clock_mhz": clock_mhz})
+    refuse_keywords(
+        "external_memory", changes, [each.name for each in dataclasses.fields(MemoryChannel)]
+    )
     if kind not in MEMORY_KINDS:
         raise SimulationError(
             f"There is no kind of memory {kind!r}.", help=f"known: {', '.join(MEMORY_KINDS)}."
@@ -113,12 +110,13 @@ class StreamModel:
     channels: tuple[MemoryChannel, ...] = ()
 
     def __post_init__(self) -> None:
-        _check_probability("A stream", self.stall)
+        _check_fields(self)
 
 
-def _check_probability(what: str, value: float) -> None:
-    if not 0.0 <= value < 1.0:
-        raise SimulationError(f"{what} has a stall probability of {value}: it lies in 0 … 1.")
+def _check_fields(thing: MemoryChannel | StreamModel) -> None:
+    given = {each.name: getattr(thing, each.name) for each in dataclasses.fields(thing)}
+    for name, value in read_call(type(thing).__name__, given).items():
+        object.__setattr__(thing, name, value)
 
 
 Placement = MemoryChannel | Sequence[MemoryChannel]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from allo.backend.hls.csim import CsimKernel, compile_csim
 from allo.backend.hls.emit_module import EmitOptions, emit_module
-from allo.backend.hls.errors import HlsConfigError, InvalidModeError
 from allo.backend.hls.external import read_externals
 from allo.backend.hls.ports import count_outputs, read_ports
 from allo.backend.hls.simulation import Simulation
@@ -18,6 +17,7 @@ from allo.backend.hls.vendors import XLS
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import read_signature
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.options import refuse_keywords
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
 from allo.target import BuildRequest
 
@@ -25,7 +25,6 @@ from . import text
 from .check import XLSValidationError, check_module
 
 log = logging.getLogger(__name__)
-_MODES = (None, "sw_emu")
 
 
 class XLSCallError(BuildError, RuntimeError):
@@ -51,37 +50,28 @@ class XLSCCModule:
         mode: str | None = None,
         ext_libs: Sequence[Any] = (),
     ) -> None:
-        if mode not in _MODES:
-            raise InvalidModeError(
-                f"Invalid mode {mode!r} for target xls.", help="modes of xls: None, sw_emu."
-            )
+        options = {"use_memory": use_memory}
+        request = BuildRequest("", top_func_name, "xls", mode, project, options=options)
         self.top_func_name = top_func_name
         self.mode = mode
         self.use_memory = use_memory
-        self.project = project
+        self.project = request.project
         source = mlir if isinstance(mlir, str) else mlir.operation.get_asm(enable_debug_info=True)
         self.module = ir.Module.parse(source, make_context())
         with self.module.context, ir.Location.unknown():
             self._prepare(ext_libs)
-        if project is not None:
-            self._write(Path(project).expanduser().absolute())
+        if self.project is not None:
+            self._write(Path(self.project).absolute())
         self._kernel = self._compile() if mode == "sw_emu" else None
 
     @classmethod
     def from_request(cls, request: BuildRequest) -> XLSCCModule:
-        """The module of a build request; ``use_memory`` is an option of the build."""
-        options: Mapping[str, Any] = {**request.configs, **request.options}
-        for key in options:
-            if key != "use_memory":
-                raise HlsConfigError(
-                    f"configs has no key {key!r} for target {request.target}.",
-                    help="known keys: use_memory.",
-                )
+        """The module of a build request."""
         return cls(
             request.module_text,
             request.top,
             request.project,
-            bool(options.get("use_memory", False)),
+            request.settings["use_memory"],
             request.mode,
             request.ext_libs,
         )
@@ -150,7 +140,7 @@ class XLSCCModule:
     def _write_errors(self, error: XLSValidationError) -> None:
         if self.project is None:
             return
-        folder = Path(self.project).expanduser().absolute()
+        folder = Path(self.project).absolute()
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "xls_errors.txt").write_text(f"{error}\n")
 
@@ -167,13 +157,14 @@ class XLSCCModule:
         shown = self.rewrites_textproto or "No RAM rewrites (not in memory mode)"
         Console(markup=False, highlight=False, soft_wrap=True).print(shown)
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **unknown: Any) -> Any:
         """Run the block once on NumPy arrays; the rules are those of every back end.
 
         Raises:
             XLSCallError: the module was not built for sw_emu.
             BoundaryError: an argument of the wrong count, shape or type.
         """
+        refuse_keywords("A call of an XLSCCModule", unknown, ())
         if self._kernel is None:
             raise XLSCallError(
                 "__call__ only supported in sw_emu mode.", help="build with mode='sw_emu'."

@@ -184,13 +184,15 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
         (
             {"mode": "csim", "configs": {"frequency": 0}},
             ValueError,
-            "configs['frequency'] must be a positive number of MHz, not 0.",
+            "Option frequency of target vitis_hls takes a number of MHz from 0.001 to 10000, not 0.\n"
+            "help: It is the clock, in MHz.",
         ),
         (
             {"mode": "csim", "configs": {"hbm_mapping": {"A": 1.5}}},
             ValueError,
-            "hbm_mapping['A'] must be a channel number or a memory bank, not 1.5.\n"
-            'help: write 3, "HBM[3]" or "DDR[1]".',
+            "Option hbm_mapping of target vitis_hls takes a dict from names to an integer from 0 to "
+            "4095, or a memory bank such as 'HBM[3]', or None, not {'A': 1.5}.\n"
+            'help: \'A\' is given 1.5. Write {"A": 0, "output_0": "HBM[1]"}.',
         ),
         (
             {"mode": "csim", "configs": {"colour": 1}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import os
 import sys
@@ -197,7 +198,7 @@ class FakeRtl:
 
     def __init__(self, request):
         assert request.target == "verilog"
-        self.run = find_target("llvm")(request)
+        self.run = find_target("llvm")(dataclasses.replace(request, target="llvm", configs=None))
         self.report = DesignReport("fake rtl", "verilog", request.top, 300.0, 123)
 
     def __call__(self, *args):

@@ -1,0 +1,271 @@
+"""The table of every option. One line adds one: name, kind, default, meaning, who takes it."""
+
+from __future__ import annotations
+
+from ..diagnostics import BuildError, InvalidModeError, OptionError, UnsupportedTargetError
+from .kinds import (
+    Anything,
+    Called,
+    Choice,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    Items,
+    Kind,
+    Named,
+    Number,
+    PathName,
+    Text,
+)
+from .option import Option
+
+CPU = ("llvm", "cpu", "simulator")
+HLS = ("vhls", "vivado_hls", "vitis_hls", "pynq", "tapa", "catapult", "ihls", "intel_hls")
+XLS = ("xls", "xlscc")
+SIMULATED = ("verilog", "rtl")
+RTL = (*SIMULATED, "systemverilog")
+EVERY_TARGET = (*CPU, *HLS, *XLS, *RTL)
+
+BUILD = "build"
+"""The group of what ``build`` takes whatever the target."""
+DF_BUILD = "df.build"
+CUSTOMIZE = "customize"
+DF_CUSTOMIZE = "df.customize"
+RTL_CALL = "a call of an RTLModule"
+CHANNEL = "MemoryChannel"
+STREAM = "StreamModel"
+MEMORY = "external_memory"
+
+_VIVADO_MODES = ("csim", "csyn", "cosim", "impl", "custom", "debug")
+MODES: dict[str, tuple[str, ...]] = {
+    "vhls": _VIVADO_MODES,
+    "vivado_hls": _VIVADO_MODES,
+    "vitis_hls": ("csim", "csyn", "cosim", "sw_emu", "hw_emu", "hw"),
+    "pynq": ("csim", "csyn", "impl"),
+    "tapa": ("csim", "fast_hw_emu", "hw_emu", "hw"),
+    "catapult": ("csim", "csyn"),
+    **dict.fromkeys(XLS, ("sw_emu",)),
+}
+"""The steps ``mode=`` may name, by target; a target that is not here has none."""
+
+MODE_WITH_PROJECT = tuple(target for target in MODES if target not in XLS)
+"""The targets whose projects are made for one step."""
+PROJECTS = (*MODES, *SIMULATED)
+"""The targets that write a project folder."""
+
+_DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
+_SIMULATORS = ("verilator", "jit")
+_SECONDS = Number(0.001, 1e9, "seconds")
+_MEGAHERTZ = Number(0.001, 10_000, "MHz")
+_SEED = Integer(0, 2**63 - 1)
+_CYCLES = Integer(1, 2**62)
+_ONE_CHANNEL = Instance("a MemoryChannel", ("MemoryChannel",))
+_CHANNELS = Either(_ONE_CHANNEL, Items(_ONE_CHANNEL))
+_STREAM = Instance("a StreamModel", ("StreamModel",))
+_BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
+_PROBABILITY = Number(0.0, 1.0, open=True)
+
+
+def _rows(*groups: str) -> _Rows:
+    return _Rows(groups)
+
+
+class _Rows:
+    """Makes rows for the same groups."""
+
+    def __init__(self, groups: tuple[str, ...]) -> None:
+        self._groups = groups
+
+    def __call__(
+        self,
+        name: str,
+        kind: Kind,
+        default: object,
+        doc: str,
+        *,
+        none: bool = False,
+        error: type[BuildError] = OptionError,
+    ) -> Option:
+        return Option(name, kind, default, doc, self._groups, none, error)
+
+
+_build = _rows(BUILD)
+_cpu = _rows(*CPU)
+_hls = _rows(*HLS)
+_xls = _rows(*XLS)
+_rtl = _rows(*RTL)
+_sim = _rows(*SIMULATED)
+_made = _rows(DF_BUILD)
+_fn = _rows(CUSTOMIZE)
+_region = _rows(DF_CUSTOMIZE)
+_call = _rows(RTL_CALL)
+_channel = _rows(CHANNEL)
+_memory = _rows(MEMORY)
+
+TABLE: tuple[Option, ...] = (
+    _build(
+        "target",
+        Text("the name of a target"),
+        "llvm",
+        "It says which back end builds; `allo targets` lists them.",
+        none=True,
+        error=UnsupportedTargetError,
+    ),
+    _build(
+        "mode",
+        Text("the name of a step"),
+        None,
+        "It is the step of the target a call runs, such as 'csim'.",
+        none=True,
+        error=InvalidModeError,
+    ),
+    _build("project", PathName(), None, "It is the folder the project is written to.", none=True),
+    _build(
+        "configs",
+        Named(Anything()),
+        None,
+        "It holds options of the target, as keywords do.",
+        none=True,
+    ),
+    _build("wrap_io", Flag(), True, "HLS: load and store arrays through burst functions."),
+    # --- CPU ----------------------------------------------------------------------------
+    _cpu("fast_math", Flag(), False, "Let math functions use the C library."),
+    _cpu("opt_level", Integer(0, 3), 3, "It is LLVM's -O level."),
+    # --- HLS ----------------------------------------------------------------------------
+    _hls("device", Text("the name of a board or card"), None, "The default is u280.", none=True),
+    _hls("frequency", _MEGAHERTZ, 300.0, "It is the clock, in MHz."),
+    _hls(
+        "mode",
+        Text("the name of a step"),
+        None,
+        "The argument mode= of build is what counts.",
+        none=True,
+        error=InvalidModeError,
+    ),
+    _hls(
+        "hbm_mapping",
+        Named(_BANK),
+        None,
+        'Write {"A": 0, "output_0": "HBM[1]"}.',
+        none=True,
+    ),
+    _hls(
+        "num_output_args",
+        Integer(0, 65535),
+        None,
+        "It is the number of trailing arguments that are outputs.",
+        none=True,
+    ),
+    _hls(
+        "mappings",
+        Items(Anything("a data-movement pattern")),
+        None,
+        "Accepted as published; every port is moved in row-major order.",
+        none=True,
+    ),
+    _hls("timeout", _SECONDS, 3600.0, "It limits one run of an external tool."),
+    _hls("fallback", Flag(), True, "Let csyn and cosim use Allo's own Verilog without the tool."),
+    _hls(
+        "progress",
+        Called("a function of one line of text"),
+        None,
+        "It is called with each line a tool prints.",
+        none=True,
+    ),
+    # --- XLS ----------------------------------------------------------------------------
+    _xls("use_memory", Flag(), False, "Arrays are memories rather than channels."),
+    # --- RTL ----------------------------------------------------------------------------
+    _rtl("clock_mhz", _MEGAHERTZ, 200.0, "It is the clock operators are pipelined for, in MHz."),
+    _rtl("frequency", _MEGAHERTZ, None, "It is clock_mhz by its HLS name.", none=True),
+    _rtl("device", Choice(_DEVICE_FAMILIES), "xcup", "It is the family of the operator library."),
+    _rtl(
+        "external",
+        Items(Text("the name of an array")),
+        (),
+        "These arrays lie in external memory; those in memory= always do.",
+    ),
+    _sim(
+        "simulator",
+        Choice(_SIMULATORS),
+        "verilator",
+        "It is the engine: 'verilator' signs off, 'jit' runs in process.",
+        error=UnsupportedTargetError,
+    ),
+    _sim("max_cycles", _CYCLES, None, "A run is given up after this many cycles.", none=True),
+    _sim("memory", Named(_CHANNELS), None, "Which channels arrays lie on, by name.", none=True),
+    _sim("streams", Named(_STREAM), None, "The outside of stream ports, by name.", none=True),
+    _sim("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
+    _sim(
+        "randomize",
+        Integer(1, 2**31 - 1),
+        None,
+        "It is the seed of random first contents of registers and memories; None is zeros.",
+        none=True,
+    ),
+    # --- calls --------------------------------------------------------------------------
+    _call("wave", PathName("a .vcd or .fst file"), None, "A waveform is written there.", none=True),
+    _call(
+        "simulator",
+        Choice(_SIMULATORS),
+        None,
+        "It is the engine for this run.",
+        none=True,
+        error=UnsupportedTargetError,
+    ),
+    _call("max_cycles", _CYCLES, None, "This run is given up after as many cycles.", none=True),
+    _call("stall_seed", _SEED, 1, "It is the seed of random stalls."),
+    # --- what lies outside a design ------------------------------------------------------
+    _channel("name", Text("a name"), "", "Arrays whose channels have one name share it."),
+    _channel("bytes_per_cycle", Number(1e-6, 1e6, "bytes"), 0, "It is the bandwidth."),
+    _channel("latency", Integer(0, 10**6), 0, "Cycles from a request to its first byte."),
+    _channel("line_bytes", Integer(1, 1 << 20), 64, "Bytes moved at once."),
+    _channel("prefetch", Integer(1, 1 << 16), 8, "Lines fetched ahead of a sequential reader."),
+    _channel("stall", _PROBABILITY, 0.0, "Probability that a line meets a busy memory."),
+    _channel("stall_cycles", Integer(1, 10**6), 8, "The longest such stall, in cycles."),
+    Option("stall", _PROBABILITY, 0.0, "Probability of a stall in a cycle.", (STREAM,)),
+    Option("channels", Items(_ONE_CHANNEL), (), "Where its words come from or go to.", (STREAM,)),
+    _memory("kind", Text("a kind of memory such as 'hbm2'"), "hbm2", "It names a row of figures."),
+    _memory("clock_mhz", _MEGAHERTZ, 200.0, "It is the clock of the design."),
+    # --- customize ----------------------------------------------------------------------
+    _fn("verbose", Flag(), False, "Print the core IR once built."),
+    _fn("enable_tensor", Flag(), False, "Accepted; arrays are memrefs."),
+    _fn("lower_linalg", Flag(), False, "Accepted; whole-array operations become loops."),
+    _fn("global_vars", Named(Anything()), None, "The names a kernel may refer to.", none=True),
+    _fn(
+        "instantiate",
+        Items(Anything("a template argument")),
+        None,
+        "The template arguments, in order.",
+        none=True,
+    ),
+    _fn(
+        "typing_rule_set",
+        Choice(("default", "cpp-style")),
+        "default",
+        "It is the set of rules for the types of results.",
+    ),
+    _fn("unroll", Flag(), True, "False lets all instances of a kernel share functions."),
+    _region("enable_tensor", Flag(), False, "Accepted; arrays are memrefs."),
+    _region("opt_default", Flag(), False, "Pipeline every innermost loop, with rewind."),
+    _region(
+        "instantiate",
+        Items(Anything("a template argument")),
+        None,
+        "The template arguments, in order.",
+        none=True,
+    ),
+    _region("global_vars", Named(Anything()), None, "The names it may refer to.", none=True),
+    _region("share", Flag(), None, "Let instances of a kernel be one function.", none=True),
+    _made("enable_tensor", Flag(), False, "Accepted; arrays are memrefs."),
+    _made("warmup", Integer(0), 20, "Of the NPU target."),
+    _made("num_iters", Integer(1), 100, "Of the NPU target."),
+    _made("trace_size", Integer(1), 4096, "Of the NPU target."),
+    _made("device_type", Text("a name"), None, "Of the NPU target.", none=True),
+    _made("share", Flag(), None, "Let instances of a kernel be one function.", none=True),
+)
+
+
+def options_of(group: str) -> dict[str, Option]:
+    """The options a target or a function takes, by name."""
+    return {option.name: option for option in TABLE if group in option.groups}
