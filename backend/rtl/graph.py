@@ -117,6 +117,7 @@ class Array:
             ``"rom"``.
         parameter: position among the function's array parameters for ``"port"``.
         initial: words of a constant or of a stateful variable, row-major; None when undefined.
+        constant: nothing writes it. With one word a bank it is ``"reg"``, and no register but wires.
         private: declared in the body it is used in: no value outlives an iteration.
     """
 
@@ -128,6 +129,7 @@ class Array:
     storage: str
     place: SourcePlace | None = None
     initial: list[int] | None = None
+    constant: bool = False
     read_latency: int = 1
     private: Body | None = None
     parameter: int = -1

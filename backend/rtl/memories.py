@@ -55,6 +55,7 @@ class Memories:
         self._users: dict[Key, PortUsers] = defaultdict(PortUsers)
         self._read_data: dict[Key, str] = {}
         self._registers: dict[tuple[int, int], str] = {}
+        self._constants: dict[int, list[list[int]]] = {}
         self._writes: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
         self._prefixes: dict[int, str] = {}
         self._fresh = ""
@@ -210,7 +211,11 @@ class Memories:
         return name
 
     def register(self, array: Array, bank: int) -> str:
-        """The register of one bank of a register array."""
+        """The register of one bank of a register array; its only word where that is constant."""
+        if array.constant:
+            if array.number not in self._constants:
+                self._constants[array.number] = bank_words(array) or []
+            return self._text.const(self._constants[array.number][bank][0], array.width)
         key = (array.number, bank)
         name = self._registers.get(key)
         if name is None:
@@ -340,6 +345,8 @@ class Memories:
 
     def _register_banks(self, array: Array) -> None:
         text = self._text
+        if array.constant:
+            return
         initial = bank_words(array)
         for bank in range(array.banks):
             key = (array.number, bank)

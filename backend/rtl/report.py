@@ -107,7 +107,7 @@ def _memories(function: Function, binding: Binding) -> list[MemoryReport]:
                 array.depth,
                 array.width,
                 len(ports),
-                storage[array.storage],
+                "ROM" if array.constant else storage[array.storage],
             )
         )
     return rows

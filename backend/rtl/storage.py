@@ -31,12 +31,11 @@ def array_for_local(attrs: dict[str, Any], kind: MemType, place: SourcePlace | N
 def array_for_global(record: GlobalRecord, place: SourcePlace | None) -> Array:
     """A constant table or a variable that keeps its value between calls."""
     small = record.type.layout.bank_depth <= 1
-    storage = "rom" if record.constant else "reg" if small else "ram"
+    storage = "reg" if small else "rom" if record.constant else "ram"
     array = _array(record.name, record.type, storage, "")
     array.initial = record.words
+    array.constant = record.constant
     array.place = place
-    if small:
-        array.read_latency = 0
     return array
 
 

@@ -19,6 +19,7 @@ from allo.dialects.options.table import RTL_CALL
 from allo.dialects.report import DesignReport
 
 from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .storage import fill_results
 from .stream_words import from_words, to_words, with_stream_arrays
 from .traffic import Placement, StreamModel, Traffic, make_outside
 from .wave import wave_kind, write_companions
@@ -163,6 +164,8 @@ class RTLModule:
     def _run(self, call: Call, options: RunOptions, engine: str) -> None:
         path = options.wave
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
+        if self.options.randomize is not None:
+            fill_results(call, self.options.randomize)
         arrays, scalars = self._inputs(call)
         streams = self._stream_words(call)
         self.result = model.run(

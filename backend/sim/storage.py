@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from allo.dialects.boundary import Call
 from allo.dialects.partition import ArrayLayout
 from allo.dialects.storage import cell_bytes
 from allo.dialects.types import Index, parse_type
@@ -87,6 +88,18 @@ def _banks_and_words(layout: ArrayLayout) -> tuple[np.ndarray, np.ndarray]:
         bank = bank[..., None] * dim.banks + banks
         word = word[..., None] * dim.depth + offsets
     return bank, word
+
+
+def fill_results(call: Call, seed: int) -> None:
+    """Random first contents of the arrays a call returns: a kernel must write what it returns."""
+    rng = np.random.default_rng(seed)
+    for parameter, cells in zip(call.signature.results, call.outputs, strict=True):
+        if parameter.shape is None or not cells.size:
+            continue
+        data = cells.reshape(-1).view(np.uint8)
+        data[:] = rng.integers(0, 256, data.size, np.uint8)
+        if parameter.dtype.bits == 1:
+            data &= 1
 
 
 def to_banks(cells: np.ndarray, layout: ArrayLayout, dtype: str) -> np.ndarray:

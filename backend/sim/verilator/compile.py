@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
@@ -34,6 +35,44 @@ _VERILATE = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """All that a model is made from: it is built from this alone, and its name in the cache is this.
+
+    Attributes:
+        top: the top module of ``verilog``.
+        control: Verilator configuration.
+        wrapper: the C++ around the verilated model.
+        settings: options of Verilator.
+        runtime: the key of the run-time library: versions of the tools, and flags.
+    """
+
+    top: str
+    verilog: str
+    control: str
+    wrapper: str
+    settings: tuple[str, ...]
+    runtime: str
+
+    def key(self) -> str:
+        """A name for the model, of every field."""
+        return content_key(repr(astuple(self)), "2")
+
+
+def model_request(design: HardwareDesign, options: BuildOptions, runtime: Runtime) -> ModelRequest:
+    """What the model of a design depends on."""
+    initial = "fast" if options.randomize is None else "unique"
+    trace = (f"--trace-{options.wave}",) if options.wave else ()
+    return ModelRequest(
+        design.top,
+        design.verilog,
+        control_text(design.shared_units),
+        wrapper_text([port.name for port in top_ports(design)], options.wave),
+        (*_VERILATE, "--x-initial", initial, *trace),
+        runtime.key,
+    )
+
+
 def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     """The shared library of a design; built when the cache does not hold it.
 
@@ -44,33 +83,15 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     verilator = find_verilator()
     compiler = find_compiler()
     runtime = prepare_runtime(verilator, compiler, options.wave, options.timeout)
-    names = [port.name for port in top_ports(design)]
-    control = control_text(design.shared_units)
-    wrapper = wrapper_text(names, options.wave)
-    key = content_key(
-        runtime.key,
-        design.top,
-        design.verilog,
-        control,
-        wrapper,
-        " ".join(_VERILATE),
-        "1",
-    )
-    folder = cache_dir("verilator") / f"model-{key}"
+    request = model_request(design, options, runtime)
+    folder = cache_dir("verilator") / f"model-{request.key()}"
     if not (folder / LIBRARY).exists():
         with publishing(folder) as build:
-            _verilate(verilator, design, control, options, build)
-            (build / "wrapper.cpp").write_text(wrapper)
+            _verilate(verilator, request, build, options.timeout)
+            (build / "wrapper.cpp").write_text(request.wrapper)
             _compile(compiler, runtime, build, options.timeout)
             _keep_only(build, LIBRARY)
     return folder / LIBRARY
-
-
-def _settings(options: BuildOptions) -> str:
-    """Everything the verilated code depends on beside the design."""
-    initial = "fast" if options.randomize is None else "unique"
-    trace = (f"--trace-{options.wave}",) if options.wave else ()
-    return " ".join((*_VERILATE, "--x-initial", initial, *trace))
 
 
 def control_text(units: Sequence[SharedUnit]) -> str:
@@ -90,28 +111,22 @@ def control_text(units: Sequence[SharedUnit]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verilate(
-    verilator: Verilator,
-    design: HardwareDesign,
-    control: str,
-    options: BuildOptions,
-    build: Path,
-) -> None:
-    (build / "design.sv").write_text(design.verilog)
-    (build / "control.vlt").write_text(control)
+def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout: float) -> None:
+    (build / "design.sv").write_text(request.verilog)
+    (build / "control.vlt").write_text(request.control)
     command = [
         str(verilator.program),
-        *_settings(options).split(),
+        *request.settings,
         "--prefix",
         PREFIX,
         "--top-module",
-        design.top,
+        request.top,
         "--Mdir",
         "out",
         "control.vlt",
         "design.sv",
     ]
-    run(command, options.timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
+    run(command, timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
 
 
 def _compile(compiler: Path, runtime: Runtime, build: Path, timeout: float) -> None:
