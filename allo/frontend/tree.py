@@ -56,13 +56,15 @@ class ScalarArg:
 class Iter:
     """A loop iterator; ``affine`` when its loop is an ``affine.for``.
 
-    ``span`` is its (least, greatest) value where both are constants and the loop runs at all.
+    ``span`` is its (least, greatest) value where both are constants and the loop runs at all;
+    ``reach`` is a range that it cannot leave, where one is known.
     """
 
     name: str
     affine: bool
     place: SourcePlace
     span: tuple[int, int] | None = None
+    reach: tuple[int, int] | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import nullcontext
 from functools import lru_cache
 
 from allo.dialects.diagnostics import SourcePlace
@@ -19,16 +20,18 @@ Constraint = tuple[Affine, bool]
 def if_statement(ctx: FunctionContext, node: ast.If) -> None:
     """``if / elif / else``: an affine condition where possible; each branch has its own scope."""
     test = affine_condition(ctx, node.test) or statements.condition(ctx, node.test)
-    then = _branch(ctx, node.body)
-    other = _branch(ctx, node.orelse)
+    known = bool(test.value) if isinstance(test, Const) else None
+    then = _branch(ctx, node.body, runs=known is not False)
+    other = _branch(ctx, node.orelse, runs=known is not True)
     if isinstance(test, Const):
         ctx.block.extend(then if test.value else other)
         return
     ctx.emit(If(ctx.place(node.test), test, then, other))
 
 
-def _branch(ctx: FunctionContext, nodes: list[ast.stmt]) -> list:
-    with ctx.scope(), ctx.into([]) as block, ctx.conditional(), ctx.guarded():
+def _branch(ctx: FunctionContext, nodes: list[ast.stmt], *, runs: bool) -> list:
+    reachable = nullcontext() if runs else ctx.unreachable()
+    with ctx.scope(), ctx.into([]) as block, ctx.conditional(), ctx.guarded(), reachable:
         statements.statements(ctx, nodes)
     return block
 
@@ -39,6 +42,14 @@ def affine_condition(ctx: FunctionContext, node: ast.expr) -> AffineCondition | 
     if not constraints or all(value.is_constant for value, _ in constraints):
         return None
     return AffineCondition(tuple(constraints))
+
+
+def affine_pair(ctx: FunctionContext, node: ast.Compare, position: int) -> AffineCondition | None:
+    """One comparison of a chain as affine constraints, or None."""
+    left = node.comparators[position - 1] if position else node.left
+    return affine_condition(
+        ctx, ast.Compare(left, [node.ops[position]], [node.comparators[position]])
+    )
 
 
 def _constraints(ctx: FunctionContext, node: ast.expr) -> list[Constraint] | None:

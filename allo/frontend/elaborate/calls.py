@@ -177,7 +177,7 @@ def _arguments(ctx: FunctionContext, node: ast.Call, count: int, name: str) -> l
         raise expressions.type_error(
             ctx, node, f"{name}() takes {count} {noun}, not {len(node.args) + len(node.keywords)}."
         )
-    return [expressions.expression(ctx, a) for a in node.args]
+    return expressions.ordered(ctx, node.args)
 
 
 def _cast_to(dtype: AlloType, name: str) -> Callable[[FunctionContext, ast.Call], Value]:
@@ -195,7 +195,7 @@ def _min_max(op: str) -> Callable[[FunctionContext, ast.Call], Value]:
     def compute(ctx: FunctionContext, node: ast.Call) -> Value:
         if len(node.args) < 2 or node.keywords:
             raise expressions.type_error(ctx, node, f"{op}() takes two or more values.")
-        values = [expressions.scalar(ctx, a) for a in node.args]
+        values = expressions.ordered_scalars(ctx, node.args)
         return ops.min_max(ctx.rules, op, values, ctx.place(node))
 
     return compute
@@ -245,13 +245,14 @@ def _print(ctx: FunctionContext, node: ast.Call) -> None:
     if node.keywords:
         raise ctx.unsupported(node.keywords[0].value, "print in a kernel takes no keywords.")
     text: list[str] = []
-    operands: list[Expr] = []
+    shown: list[ast.expr] = []
     for argument in node.args:
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
             text.append(argument.value.replace("{", "{{").replace("}", "}}"))
         else:
-            operands.append(expressions.scalar(ctx, argument))
+            shown.append(argument)
             text.append("{}")
+    operands = expressions.ordered_scalars(ctx, shown)
     ctx.emit(Effect(ctx.place(node), "print", tuple(operands), " ".join(text)))
 
 
@@ -305,7 +306,7 @@ def _dsl(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Value:
     if name not in ("power", "abs") and function is None:
         return tensors.dsl_call(ctx, node, dsl_function)
     request = requests.bind(ctx, node, dsl_function)
-    values = [expressions.expression(ctx, n) for n in request.nodes.values()]
+    values = expressions.ordered(ctx, list(request.nodes.values()))
     place = ctx.place(node)
     if name == "power":
         return request.named(expressions.apply_binary(ctx, "**", values[0], values[1], place))

@@ -154,6 +154,7 @@ class FunctionContext:
         self.early: Any = None
         self.depth = 0
         self.guards = 0
+        self.dead = 0
         self.loop_exits: list[Any] = []
         self.symbols: dict[ScalarArg, Symbol] = {}
         self.pid: tuple[int, ...] | None = info.pid
@@ -213,6 +214,15 @@ class FunctionContext:
             yield
         finally:
             self.guards -= 1
+
+    @contextmanager
+    def unreachable(self) -> Iterator[None]:
+        """Inside, nothing is ever executed: types are checked, subscripts are not."""
+        self.dead += 1
+        try:
+            yield
+        finally:
+            self.dead -= 1
 
     def bind(self, name: str, binding: Binding) -> None:
         if name != "_":

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, get_args
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from allo.dialects.types import AlloType
 from .. import operations as ops
 from ..capture import MISSING
 from ..tree import ArgValue, Compute, Computed, Const, Expr, IndexValue, Load, ScalarArg, Var
-from . import arrays, calls, globals_, indexing, subscripts
+from . import arrays, calls, globals_, guards, indexing, subscripts
 from .arrays import ArrayValue, Value
 from .context import (
     ConstBinding,
@@ -61,6 +62,9 @@ UNARY_SYMBOLS: dict[type[ast.unaryop], str] = {
 }
 
 
+_EXPRESSIONS = get_args(Expr)
+
+
 def expression(ctx: FunctionContext, node: ast.expr) -> Value:
     """The value of an expression.
 
@@ -75,7 +79,11 @@ def expression(ctx: FunctionContext, node: ast.expr) -> Value:
 
 def scalar(ctx: FunctionContext, node: ast.expr) -> Expr:
     """The value of an expression that must be a scalar."""
-    value = expression(ctx, node)
+    return as_scalar(ctx, node, expression(ctx, node))
+
+
+def as_scalar(ctx: FunctionContext, node: ast.expr, value: Value) -> Expr:
+    """The value of ``node``, which must be a scalar."""
     if not isinstance(value, ArrayValue):
         return value
     if value.shape in ((), (1,)):
@@ -216,24 +224,55 @@ def captured_value(ctx: FunctionContext, node: ast.AST, name: str, value: Any) -
 
 def ordered_pair(ctx: FunctionContext, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
     """Both operands, the left evaluated first even where the right one calls a function."""
-    a = expression(ctx, left)
-    mark = len(ctx.block)
-    b = expression(ctx, right)
-    if len(ctx.block) > mark and not isinstance(a, ArrayValue):
-        a = computed_before(ctx, mark, a)
+    a, b = ordered(ctx, [left, right])
     return a, b
+
+
+def ordered(ctx: FunctionContext, nodes: Sequence[ast.expr]) -> list[Value]:
+    """Values evaluated from left to right: each as it is before the next one calls a function."""
+    return in_order(ctx, [partial(expression, ctx, node) for node in nodes])
+
+
+def ordered_scalars(ctx: FunctionContext, nodes: Sequence[ast.expr]) -> list[Expr]:
+    """The same for expressions that must be scalars."""
+    return in_order(ctx, [partial(scalar, ctx, node) for node in nodes])
+
+
+def in_order[T](ctx: FunctionContext, steps: Sequence[Callable[[], T]]) -> list[T]:
+    """What the steps give; scalars among it are read before the statements of later steps."""
+    values: list[T] = []
+    marks: list[int] = []
+    for step in steps:
+        mark = len(ctx.block)
+        values.append(step())
+        if len(ctx.block) > mark:
+            _settle(ctx, values, marks)
+        marks.append(len(ctx.block))
+    return values
+
+
+def _settle(ctx: FunctionContext, values: list[Any], marks: list[int]) -> None:
+    """Compute the values before the last where each one stood, behind their own statements."""
+    for number in reversed(range(len(marks))):
+        if not isinstance(values[number], _EXPRESSIONS):
+            continue
+        size = len(ctx.block)
+        values[number] = computed_before(ctx, marks[number], values[number])
+        grown = len(ctx.block) - size
+        marks[number:] = [mark + grown for mark in marks[number:]]
 
 
 def computed_before(ctx: FunctionContext, mark: int, value: Expr) -> Expr:
     """``value`` as it was before the statements from ``mark`` on."""
-    if not _reads_storage(value):
+    if not reads_storage(value):
         return value
     statement = Compute(value.place, value)
     ctx.block.insert(mark, statement)
     return Computed(value.dtype, value.place, statement)
 
 
-def _reads_storage(value: Expr) -> bool:
+def reads_storage(value: Expr) -> bool:
+    """Whether statements may change what an expression gives."""
     return not isinstance(value, (Const, IndexValue, ArgValue, Computed))
 
 
@@ -278,22 +317,22 @@ def _unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:
     return ops.unary(ctx.rules, symbol, value, place)
 
 
+def compare_symbols(ctx: FunctionContext, node: ast.Compare) -> list[str]:
+    """The operators of a comparison, in order."""
+    symbols = [COMPARE_SYMBOLS.get(type(op)) for op in node.ops]
+    if None in symbols:
+        raise unsupported_node(ctx, node)
+    return [symbol for symbol in symbols if symbol is not None]
+
+
 def _compare(ctx: FunctionContext, node: ast.Compare) -> Value:
-    bits: list[Expr] = []
-    left = expression(ctx, node.left)
-    for op, right_node in zip(node.ops, node.comparators, strict=True):
-        symbol = COMPARE_SYMBOLS.get(type(op))
-        if symbol is None:
-            raise unsupported_node(ctx, node)
-        right = expression(ctx, right_node)
-        place = ctx.place(node)
-        if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
-            return _compare_arrays(ctx, node, symbol, left, right)
-        if len(node.ops) > 1 and not isinstance(right, (Const, IndexValue, ArgValue)):
-            right = arrays.compute_once(ctx, right)
-        bits.append(ops.compare(ctx.rules, symbol, left, right, place))
-        left = right
-    return bits[0] if len(bits) == 1 else ops.logic(ctx.rules, "and", bits, ctx.place(node))
+    symbol = compare_symbols(ctx, node)[0]
+    left, right = ordered_pair(ctx, node.left, node.comparators[0])
+    if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
+        return _compare_arrays(ctx, node, symbol, left, right)
+    if len(node.ops) > 1:
+        return guards.chain(ctx, node, left, right)
+    return ops.compare(ctx.rules, symbol, left, right, ctx.place(node))
 
 
 def _compare_arrays(
@@ -310,30 +349,6 @@ def _compare_arrays(
         place,
         f"Cannot compare with {symbol!r}",
     )
-
-
-def _bool(ctx: FunctionContext, node: ast.BoolOp) -> Value:
-    op = "and" if isinstance(node.op, ast.And) else "or"
-    values = [scalar(ctx, node.values[0])]
-    with ctx.guarded():
-        values += [scalar(ctx, part) for part in node.values[1:]]
-    return ops.logic(ctx.rules, op, values, ctx.place(node))
-
-
-def _ifexp(ctx: FunctionContext, node: ast.IfExp) -> Value:
-    condition = scalar(ctx, node.test)
-    place = ctx.place(node)
-    with ctx.guarded():
-        then, other = ordered_pair(ctx, node.body, node.orelse)
-    if isinstance(then, ArrayValue) or isinstance(other, ArrayValue):
-        bit = condition if isinstance(condition, Const) else arrays.compute_once(ctx, condition)
-        return arrays.elementwise(
-            [then, other],
-            lambda v: ops.select(ctx.rules, bit, v[0], v[1], place),
-            place,
-            "Cannot choose",
-        )
-    return ops.select(ctx.rules, condition, then, other, place)
 
 
 def _list(ctx: FunctionContext, node: ast.List | ast.Tuple) -> Value:
@@ -356,8 +371,8 @@ _HANDLERS: dict[type[ast.expr], Callable[[FunctionContext, Any], Value]] = {
     ast.BinOp: _binary,
     ast.UnaryOp: _unary,
     ast.Compare: _compare,
-    ast.BoolOp: _bool,
-    ast.IfExp: _ifexp,
+    ast.BoolOp: lambda ctx, node: guards.logic(ctx, node),
+    ast.IfExp: lambda ctx, node: guards.choice(ctx, node),
     ast.List: _list,
     ast.Tuple: _list,
     ast.Call: lambda ctx, node: calls.call(ctx, node),

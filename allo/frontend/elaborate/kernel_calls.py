@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
@@ -24,10 +25,7 @@ def user_call(
     info = functions.instance_for_call(ctx, node, function, template)
     place = ctx.place(node)
     nodes = _match(ctx, node, info)
-    args = tuple(
-        _argument(ctx, argument, parameter, info, number)
-        for number, (argument, parameter) in enumerate(zip(nodes, info.args, strict=True), 1)
-    )
+    args = _arguments(ctx, nodes, info)
     return emit_call(ctx, info, args, place)
 
 
@@ -115,6 +113,22 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
             f"not {len(node.args) + len(node.keywords)}.",
         )
     return [given[n] for n in names]
+
+
+def _arguments(
+    ctx: FunctionContext, nodes: list[ast.expr], info: FunctionInfo
+) -> tuple[Argument, ...]:
+    """The arguments of a call, evaluated in the order of the parameters."""
+    pairs = enumerate(zip(nodes, info.args, strict=True), 1)
+    return tuple(
+        expressions.in_order(
+            ctx,
+            [
+                partial(_argument, ctx, argument, parameter, info, number)
+                for number, (argument, parameter) in pairs
+            ],
+        )
+    )
 
 
 def _argument(
@@ -236,8 +250,5 @@ def external_call(ctx: FunctionContext, node: ast.Call, function: Any) -> list[V
     """A call of external C++ (an IPModule), declared by its own argument list."""
     info = functions.external_instance(ctx, node, function)
     nodes = _match(ctx, node, info)
-    args = tuple(
-        _argument(ctx, argument, parameter, info, number)
-        for number, (argument, parameter) in enumerate(zip(nodes, info.args, strict=True), 1)
-    )
+    args = _arguments(ctx, nodes, info)
     return emit_call(ctx, info, args, ctx.place(node))

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
 
-from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
 from ..tree import Const, Expr, For, If, Iter, Subscript, Var, While
-from . import branches, indexing, statements
+from . import branches, guards, indexing, spans, statements
 from .context import FunctionContext, IterBinding
 
 _ITERATIONS = ("range", "grid", "reduction")
@@ -241,7 +240,8 @@ def _nest(
             block.append(loop)
             block = loop.body
             _bind_iterator(ctx, counter, loop.iter)
-        with ctx.into(block), ctx.conditional():
+        runs = not any(map(_never_runs, counters))
+        with ctx.into(block), ctx.conditional(), nullcontext() if runs else ctx.unreachable():
             _body(ctx, node, stop, flags)
     ctx.nests += 1
 
@@ -253,7 +253,7 @@ def _loop(
     affine = all(indexing.is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
     return For(
         place,
-        Iter(counter.name, affine, place, _span(counter)),
+        Iter(counter.name, affine, place, _span(counter), _reach(counter)),
         counter.lower,
         counter.upper,
         counter.step,
@@ -265,15 +265,34 @@ def _loop(
     )
 
 
-def _span(counter: Counter) -> tuple[int, int] | None:
+def _span(counter: Counter) -> spans.Span | None:
     """The counter's least and greatest value, where constants bound it and it runs at all."""
+    values = _values(counter)
+    return (values[0], values[-1]) if values else None
+
+
+def _never_runs(counter: Counter) -> bool:
+    values = _values(counter)
+    return values is not None and not values
+
+
+def _values(counter: Counter) -> range | None:
+    """What the counter takes, where constants bound it."""
     parts = (*counter.lower, *counter.upper, counter.step)
     if not all(isinstance(p, Affine) and p.is_constant for p in parts):
         return None
     lower = max(p.const for p in counter.lower)  # type: ignore[union-attr]
     upper = min(p.const for p in counter.upper)  # type: ignore[union-attr]
-    steps = range(lower, upper, counter.step.const)  # type: ignore[union-attr]
-    return (steps[0], steps[-1]) if steps else None
+    return range(lower, upper, counter.step.const)  # type: ignore[union-attr]
+
+
+def _reach(counter: Counter) -> spans.Span | None:
+    """A range that the counter cannot leave, from the bounds of which one is known."""
+    lows = [span[0] for span in map(spans.span_of, counter.lower) if span is not None]
+    highs = [span[1] - 1 for span in map(spans.span_of, counter.upper) if span is not None]
+    if not lows or not highs:
+        return None
+    return max(lows), max(max(lows), min(highs))
 
 
 def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
@@ -323,12 +342,7 @@ def while_loop(ctx: FunctionContext, node: ast.While) -> None:
     place = ctx.place(node.test)
     flags = _flags(ctx, stop, "while_break", node.test)
     with ctx.into([]) as prelude:
-        test: Expr = statements.condition(ctx, node.test)
-        if flags:
-            test = ops.logic(
-                ctx.rules, "and", [branches.none_set(list(flags.values()), place), test], place
-            )
-            test = ops.truth(test)
+        test: Expr = guards.condition_unless(ctx, list(flags.values()), node.test)
     with ctx.scope(), ctx.into([]) as body, ctx.conditional():
         _body(ctx, node, stop, flags)
     if isinstance(test, Const) and test.value and not flags:

@@ -270,7 +270,11 @@ def _assign_one(ctx: FunctionContext, goal: ast.expr, value: Value, place: Sourc
             _bind_new(ctx, goal, value, place)
             return
         _check_assignable(ctx, goal, found)
-    subscripts.assign(ctx, subscripts.target(ctx, goal), value, place)
+    mark = len(ctx.block)
+    target = subscripts.target(ctx, goal)
+    if len(ctx.block) > mark and not isinstance(value, ArrayValue):
+        value = expressions.computed_before(ctx, mark, value)
+    subscripts.assign(ctx, target, value, place)
 
 
 def _check_assignable(ctx: FunctionContext, goal: ast.Name, found: Any) -> None:

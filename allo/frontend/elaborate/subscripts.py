@@ -114,7 +114,7 @@ def _choose(ctx: FunctionContext, item: ast.expr | None, owner: View, axis: int)
     position = indexing.subscript(ctx, item)
     if isinstance(position, Affine) and position.is_constant and extent >= 0:
         return constant(_in_range(ctx, item, position.const, extent, owner.var.name))
-    if isinstance(position, Affine) and extent >= 0 and not ctx.guards:
+    if isinstance(position, Affine) and extent >= 0 and not (ctx.guards or ctx.dead):
         _check_reach(ctx, item, position, extent, owner.var.name)
     return position
 
@@ -136,7 +136,7 @@ def _check_reach(
 
 
 def _in_range(ctx: FunctionContext, node: ast.expr, position: int, extent: int, name: str) -> int:
-    if not -extent <= position < extent:
+    if not -extent <= position < extent and not ctx.dead:
         raise ShapeMismatchError(
             f"Index out of range: {position} for a dimension of extent {extent} of {name}.",
             ctx.place(node),
@@ -190,7 +190,7 @@ def _bound(ctx: FunctionContext, node: ast.expr, extent: int) -> Affine:
 def _check_bounds(
     ctx: FunctionContext, node: ast.Slice, lower: int, upper: int, extent: int, name: str
 ) -> None:
-    if lower < 0 or upper > extent:
+    if (lower < 0 or upper > extent) and not ctx.dead:
         raise ShapeMismatchError(
             f"Index out of range: the slice {ast.unparse(node)} of {name}, "
             f"whose extent is {extent}.",
@@ -249,7 +249,7 @@ def _bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr,
     if not isinstance(item, ast.Slice):
         low = arrays.as_expr(indexing.subscript(ctx, item), ctx.place(item))
         low = _simplest(low)
-        if isinstance(low, Const) and not 0 <= low.value < limit:
+        if isinstance(low, Const) and not 0 <= low.value < limit and not ctx.dead:
             raise ShapeMismatchError(
                 f"Index out of range: bit {low.value} of {value.dtype}.", ctx.place(item)
             )
