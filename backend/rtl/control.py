@@ -196,26 +196,34 @@ class Control:
         issue = text.named(f"b{body.number}_issue")
         self._start(body, issue, leaf)
         want = text.any_of(enter, active)
-        gates = [want, self._e.streams.gate(body)]
-        if body.ii > 1:
-            gates.append(self._phase_zero(body, enter))
-        self._e.alias(issue, text.all_of(*gates), 1)
+        phase = self._phase_zero(body, issue) if body.ii > 1 else ""
+        self._e.alias(issue, text.all_of(want, self._e.streams.front(body, want, phase, more)), 1)
         step = self._e.valid(body, body.ii - 1)
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
         self._register(active, following, 1, reset=0, place=leaf.place)
 
-    def _phase_zero(self, body: Body, enter: str) -> str:
-        """High every ``ii`` cycles since the loop began: ports and units are reserved by phase."""
-        text, width = self._text, bits_unsigned(body.ii - 1)
-        phase = text.named(f"b{body.number}_phase")
-        now = text.mux(enter, text.const(0, width), phase, width)
-        following = text.binary("add", now, text.const(1, width), width)
+    def _phase_zero(self, body: Body, issue: str) -> str:
+        """High every ``ii`` cycles after an issue, and when no iteration is under way.
+
+        Ports and units are reserved by phase.
+        """
+        text, width = self._text, bits_unsigned(body.depth - 1)
+        left, phase = text.named(f"b{body.number}_left"), text.named(f"b{body.number}_phase")
+        zero, one = text.const(0, width), text.const(1, width)
+        idle = text.compare("eq", left, zero, width)
+        less = text.mux(idle, zero, text.binary("sub", left, one, width), width)
+        following = text.mux(issue, text.const(body.depth - 1, width), less, width)
+        self._register(left, following, width, reset=0)
+        width = bits_unsigned(body.ii - 1)
+        zero, one = text.const(0, width), text.const(1, width)
+        following = text.binary("add", phase, one, width)
         if body.ii != 1 << width:
-            end = text.compare("eq", now, text.const(body.ii - 1, width), width)
-            following = text.mux(end, text.const(0, width), following, width)
+            end = text.compare("eq", phase, text.const(body.ii - 1, width), width)
+            following = text.mux(end, zero, following, width)
+        following = text.mux(issue, one, text.mux(idle, zero, following, width), width)
         self._register(phase, following, width, reset=0)
-        return text.compare("eq", now, text.const(0, width), width)
+        return text.any_of(idle, text.compare("eq", phase, zero, width))
 
     def _last_token(self, body: Body, final: str) -> str:
         """High in the last cycle of the last iteration."""

@@ -63,6 +63,7 @@ class Emitter:
             for body in bodies_of(function.root)
         )
         self.local = ""
+        self.called = lends
         self.lends = lends and not self._waits
         if frozen or self._waits:
             self.text.enable = self.text.named("advance__")

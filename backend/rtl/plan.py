@@ -25,6 +25,7 @@ from .graph import (
 )
 from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .stream_order import is_direct, obstacle
 from .timing_model import TimingModel
 
 MAX_II = 4096
@@ -141,13 +142,28 @@ def _check_streams(leaf: Leaf) -> None:
 
 
 def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
-    """Give up overlap where a conditional get did not fit the cycle in which iterations issue."""
-    for node in leaf.body.nodes:
-        if leaf.body.overlaps and node.kind == "get" and node.predicate is not None and node.time:
-            leaf.asked = None
-            leaf.limit = _reading_depends_on_data(node)
-            _sequential(leaf.body, leaf.levels, timing, leaf.condition)
-            return
+    """Give up overlap where iterations would have to wait inside the pipeline."""
+    body = leaf.body
+    limit = _waits_inside(body) if body.overlaps else ""
+    if limit:
+        leaf.asked = None
+        leaf.limit = limit
+        _sequential(body, leaf.levels, timing, leaf.condition)
+
+
+def _waits_inside(body: Body) -> str:
+    """Why iterations would have to wait once they are issued, "" where they do not."""
+    for node in body.nodes:
+        if node.kind == "get" and node.predicate is not None and not is_direct(body, node):
+            return _reading_depends_on_data(node)
+    found = obstacle(body)
+    if found is None:
+        return ""
+    get, put = found
+    return (
+        f"not pipelined: {get.label} is read ({short(get.place)}) after {put.label} is written "
+        f"({short(put.place)}), perhaps in answer to it"
+    )
 
 
 def _reading_depends_on_data(node: Node) -> str:

@@ -28,6 +28,13 @@ class RegionStreams:
         self._text = text
         self.fifos: set[tuple[int, int]] = set()
 
+    def _empty(self) -> str:
+        """When the region's FIFOs are emptied: by a reset, and by every start.
+
+        What one run leaves in them is nothing to the next.
+        """
+        return self._text.any_of("%rst", "%start")
+
     def join(self, streams: list[Stream], instances: list[Instance], interface: Interface) -> None:
         """Join every stream's producer and consumer, or give an end outside a port.
 
@@ -84,13 +91,13 @@ class RegionStreams:
         self.fifos.add((width, depth))
         ready, out, out_valid = (text.fresh() for _ in range(3))
         fill = text.named(f"{stream.name}_fill")
-        never = text.const(0, 1)
+        never, empty = text.const(0, 1), self._empty()
         data, valid = self._producer(puts[0], ready) if puts else (text.const(0, width), never)
         taken = self._consumer(gets[0], out, out_valid) if gets else never
         label = text.named(f"{stream.name}_fifo")[1:]
         text.line(
             f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{label}" '
-            f"@{fifo_name(width, depth, bypass=False)}(clk: %clk: !seq.clock, rst: %rst: i1, "
+            f"@{fifo_name(width, depth, bypass=False)}(clk: %clk: !seq.clock, rst: {empty}: i1, "
             f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {taken}: i1) -> "
             f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
             stream.place,

@@ -2,8 +2,10 @@
 
 A sequential body waits in the step that puts or gets: its operations pass in program order,
 several in one cycle where all are ready, and the function's registers are frozen until the last
-has passed. Overlapping iterations never wait once issued: the *issue* of an iteration waits
-until every word it gets is there and every word it puts has a place kept for it.
+has passed. Overlapping iterations never wait once issued: an iteration waits in front of the
+pipeline, where its first operations pass in program order (:mod:`.stream_order`), and is issued
+when the last of them has passed, every other word it gets is there, and every other word it puts
+has a place kept for it.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from .fifo import fifo_name
 from .graph import Body, Leaf, Node, Stream
 from .linear import bits_unsigned
 from .prune import regions_of
+from .stream_order import buffer_words, front_of, is_direct, operations_of
 from .text import identifier
 
 if TYPE_CHECKING:
@@ -33,6 +36,10 @@ class _Channel:
         offers: (condition, data) of puts.
         buffer: words of the elastic buffer between the operations and the port, 0 for none.
         reserved: name of the counter of places kept or words promised, if there is one.
+        passing: conditions under which a word is taken past the buffer.
+        claims: for each pipeline that takes words from the buffer: when an iteration of it waits,
+            how many words each takes, and whether another follows.
+        allowed: whether a called function's buffer may take a word in, "" for always.
     """
 
     stream: Stream
@@ -48,28 +55,9 @@ class _Channel:
     fill: str = ""
     taken: list[tuple[str, int]] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)
-
-
-def operations_of(body: Body) -> dict[int, list[Node]]:
-    """The stream operations of a body by stream number, in program order."""
-    found: dict[int, list[Node]] = defaultdict(list)
-    for node in body.nodes:
-        if node.stream is not None:
-            found[node.stream.number].append(node)
-    return found
-
-
-def is_direct(nodes: list[Node]) -> bool:
-    """Whether overlapping iterations need no buffer: one operation, in the issuing cycle."""
-    return len(nodes) == 1 and nodes[0].time == 0
-
-
-def buffer_words(body: Body, nodes: list[Node]) -> int:
-    """Words an elastic buffer needs so that iterations can be issued without a gap."""
-    if not body.overlaps or is_direct(nodes):
-        return 0
-    latest = max(node.time for node in nodes)
-    return len(nodes) * (latest // body.ii + 2)
+    passing: list[str] = field(default_factory=list)
+    claims: list[tuple[str, int, str]] = field(default_factory=list)
+    allowed: str = ""
 
 
 class StreamPorts:
@@ -120,9 +108,14 @@ class StreamPorts:
         if not channel.buffer:
             channel.data, channel.valid = data, valid
             return
-        ready, channel.data, channel.valid = (text.fresh() for _ in range(3))
+        room, channel.data, channel.valid = (text.fresh() for _ in range(3))
         channel.ready, channel.reserved = text.fresh(), text.named(f"{channel.prefix}_promised")
-        self._buffer(channel, data, valid, ready, channel.data, channel.valid, channel.ready)
+        ready = room
+        if self._e.called:
+            # Its caller may be the next to read: it takes no word that it does not need.
+            channel.allowed = text.fresh()
+            valid, ready = (text.all_of(bit, channel.allowed) for bit in (valid, room))
+        self._buffer(channel, data, valid, room, channel.data, channel.valid, channel.ready)
         text.output(f"{channel.prefix}_ready", "i1", ready)
 
     def _declare_put(self, channel: _Channel) -> None:
@@ -149,13 +142,15 @@ class StreamPorts:
         out_valid: str,
         out_ready: str,
     ) -> None:
-        """An elastic buffer."""
+        """An elastic buffer; one of words to get starts each run of a process empty."""
         text, width, depth = self._text, channel.stream.width, channel.buffer
+        getting = channel.stream.direction == "get"
+        empty = text.any_of("%rst", "%start") if getting and not self._e.called else "%rst"
         self.fifos.add((width, depth))
         fill = channel.fill = text.named(f"{channel.prefix}_fill")
         text.line(
             f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{channel.prefix}_buffer" '
-            f"@{fifo_name(width, depth, bypass=True)}(clk: %clk: !seq.clock, rst: %rst: i1, "
+            f"@{fifo_name(width, depth, bypass=True)}(clk: %clk: !seq.clock, rst: {empty}: i1, "
             f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {out_ready}: i1) -> "
             f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
             channel.stream.place,
@@ -201,45 +196,100 @@ class StreamPorts:
     def _take(self, node: Node, channel: _Channel, ask: str, fires: str, flag: str) -> None:
         text, width = self._text, node.width
         channel.wants.append(ask)
+        channel.passing.append(ask)
         held = text.named(f"{channel.prefix}_{node.number}_held")
         text.register(held, channel.data, width, enable=fires, free=True, place=node.place)
         self._e.name_raw(node, text.mux(flag, held, channel.data, width))
 
     # --- overlapping iterations -----------------------------------------------------------
 
-    def gate(self, body: Body) -> str:
-        """High when an iteration may be issued; "" for always."""
-        conditions = []
-        for number, nodes in operations_of(body).items():
-            channel = self._channels[number]
-            if is_direct(nodes):
-                conditions.append(self._direct_gate(body, channel, nodes[0]))
-            else:
-                conditions.append(self._buffered_gate(channel, len(nodes)))
-        return self._text.all_of(*conditions) if conditions else ""
+    def front(self, body: Body, want: str, phase: str, more: str) -> str:
+        """High when the iteration in front of the pipeline has what it needs to be issued.
 
-    def _direct_gate(self, body: Body, channel: _Channel, node: Node) -> str:
-        ready = channel.valid if node.kind == "get" else channel.ready
-        if node.predicate is None:
-            return ready
-        predicate = self._e.value(node.predicate, body, 0)
-        return self._text.any_of(ready, self._text.invert(predicate))
+        What it does there passes in program order, as early as each is ready; the last passes in the
+        cycle of issue.
+
+        Args:
+            want: whether there is such an iteration.
+            phase: whether one may be issued in this cycle, "" for always.
+            more: whether another iteration follows.
+        """
+        text, before = self._text, ""
+        issue, flags = text.fresh(), []
+        chain = front_of(body)
+        for position, node in enumerate(chain):
+            channel = self._channel(node)
+            if not is_direct(body, node):
+                count = len(operations_of(body)[channel.stream.number])
+                channel.claims.append((want, count, more))
+                done = self._buffered_gate(channel, count)
+            elif position == len(chain) - 1:
+                done = self._ready(node, channel)
+                if node.predicate is not None:
+                    done = text.any_of(done, text.invert(self._e.value(node.predicate, body, 0)))
+            else:
+                done, flag = self._pass_in_front(body, node, channel, [want, before])
+                flags.append((flag, text.all_of(before, done) if before else done, node))
+            before = text.all_of(before, done) if before else done
+        places = [
+            self._buffered_gate(self._channels[number], len(nodes))
+            for number, nodes in operations_of(body).items()
+            if nodes[0].kind == "put" and not is_direct(body, nodes[0])
+        ]
+        self._e.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
+        waiting = text.invert(self._advancing(issue))
+        scope = self._e.tokens[body.number].scope
+        for flag, passed, node in flags:
+            following = text.all_of(want, passed, waiting)
+            text.register(flag, following, 1, reset=0, free=True, busy=scope, place=node.place)
+        return issue
+
+    def _channel(self, node: Node) -> _Channel:
+        assert node.stream is not None
+        return self._channels[node.stream.number]
+
+    def _ready(self, node: Node, channel: _Channel) -> str:
+        return channel.valid if node.kind == "get" else channel.ready
+
+    def _pass_in_front(
+        self, body: Body, node: Node, channel: _Channel, when: list[str]
+    ) -> tuple[str, str]:
+        """An operation that passes before the issue: (has passed, the register that says so)."""
+        text = self._text
+        flag = text.named(f"{channel.prefix}_b{body.number}_passed")
+        asks, passed = [*(w for w in when if w), text.invert(flag)], [flag]
+        if node.predicate is not None:
+            predicate = self._e.value(node.predicate, body, 0)
+            asks.append(predicate)
+            passed.append(text.invert(predicate))
+        ask = text.all_of(*asks)
+        fires = text.all_of(ask, self._ready(node, channel))
+        if node.kind == "get":
+            self._take(node, channel, ask, fires, flag)
+        else:
+            channel.offers.append((ask, self._e.value(node.operands[0], body, 0)))
+        return text.any_of(*passed, fires), flag
 
     def _buffered_gate(self, channel: _Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)
         after = text.binary("add", channel.reserved, text.const(count, bits), bits)
         if channel.stream.direction == "put":
             return text.compare("ule", after, text.const(channel.buffer, bits), bits)
-        width = bits_unsigned(channel.buffer)
-        fill = text.extend(channel.fill, width, bits, signed=False)
-        return text.compare("ule", after, fill, bits)
+        return text.compare("ule", after, self._filled(channel), bits)
+
+    def _filled(self, channel: _Channel) -> str:
+        width, bits = bits_unsigned(channel.buffer), self._bits(channel)
+        return self._text.extend(channel.fill, width, bits, signed=False)
 
     def pipelined(self, body: Body) -> None:
-        """The stream operations of a body whose iterations overlap."""
+        """The stream operations of a body whose iterations overlap, but those that passed in front."""
         text = self._text
+        in_front = front_of(body)[:-1]
         for number, nodes in operations_of(body).items():
             channel = self._channels[number]
-            direct = is_direct(nodes)
+            direct = is_direct(body, nodes[0])
+            if direct and nodes[0] in in_front:
+                continue
             if not direct:
                 issue = self._advancing(self._e.valid(body, 0))
                 channel.taken.append((issue, len(nodes)))
@@ -275,6 +325,7 @@ class StreamPorts:
             channel.offers.append(offer)
         if want:
             channel.wants.append(want)
+            channel.passing.append(want)
         return channel.data, channel.valid, channel.ready
 
     # --- the end ---------------------------------------------------------------------------
@@ -289,6 +340,7 @@ class StreamPorts:
                 if channel.buffer:
                     self._e.alias(channel.ready, wanted, 1)
                     self._counter(channel, channel.returned)
+                    self._allow(channel)
                 else:
                     text.output(f"{channel.prefix}_ready", "i1", wanted)
                 continue
@@ -323,6 +375,18 @@ class StreamPorts:
             step = text.mux(condition, text.const(1, bits), zero, bits)
             total = text.binary("sub", total, step, bits)
         text.register(channel.reserved, total, bits, reset=0, free=True)
+
+    def _allow(self, channel: _Channel) -> None:
+        """A called function's buffer takes the words of iterations that wait or surely follow."""
+        if not channel.allowed:
+            return
+        text, bits = self._text, self._bits(channel)
+        limit, zero = channel.reserved, text.const(0, bits)
+        for want, count, more in channel.claims:
+            words = text.mux(more, text.const(2 * count, bits), text.const(count, bits), bits)
+            limit = text.binary("add", limit, text.mux(want, words, zero, bits), bits)
+        needed = text.compare("ult", self._filled(channel), limit, bits)
+        self._e.alias(channel.allowed, text.any_of(needed, *channel.passing), 1)
 
     def drained(self) -> str:
         """High when no word waits in a buffer of puts; "" where there is none."""
