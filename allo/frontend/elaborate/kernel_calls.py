@@ -177,15 +177,37 @@ def array_argument(
     squeezed = dropped == tuple(d for d in wanted.shape if d != 1)
     if not _shapes_agree(value.shape, wanted.shape) and not squeezed:
         raise _mismatch(ctx, node, value, wanted, info, number)
-    if not isinstance(value, View):
-        return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
-    if value.dtype != wanted.dtype:
+    if isinstance(value, View) and value.dtype != wanted.dtype:
         raise _mismatch(ctx, node, value, wanted, info, number)
+    if not isinstance(value, View) or not in_order(value):
+        if isinstance(value, View):
+            _refuse_written_copy(ctx, node, value, wanted, info, number)
+        copy = arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+        value = arrays.whole(copy, ctx.place(node))
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
-    if not in_order(value):
-        return arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
     return tree_view(value, len(wanted.shape))
+
+
+def _refuse_written_copy(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: View,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> None:
+    """A transposed view is passed as a copy: what a function wrote into it would be lost."""
+    callee = ctx.module.trees.get(info.name)
+    if callee is None or callee.params[number - 1] not in callee.written:
+        return
+    raise expressions.type_error(
+        ctx,
+        node,
+        f"{info.origin} writes into {wanted.name}, and {ast.unparse(node)} is a transposed view of "
+        f"{value.var.name}, which cannot be passed by reference.",
+        "pass a local array, and store its elements back when the function has returned.",
+    )
 
 
 def tree_view(value: View, rank: int) -> TreeView:

@@ -53,7 +53,7 @@ class Request:
         """``value`` with the band ``name=`` gives, where its loops are still to come."""
         if self.band is None or not isinstance(value, ArrayValue):
             return value
-        if isinstance(value, View) and value.var.kind == "result":
+        if isinstance(value, View) and value.var.kind == "result" and value.is_whole:
             return value
         return Named(value.dtype, value.shape, value.place, value, self.band)
 

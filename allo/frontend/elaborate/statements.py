@@ -203,8 +203,10 @@ def _initialise(
 
 
 def _is_fresh(value: Value, said: Declared | None) -> bool:
-    """Whether a value is a call's own result that nothing else names."""
+    """Whether a value is the whole of a call's own result, which nothing else names."""
     if not isinstance(value, View) or value.var.kind != "result" or value.var.name:
+        return False
+    if not value.is_whole:
         return False
     return said is None or (
         value.dtype == said.dtype and value.var.shape == said.shape and said.memory is None

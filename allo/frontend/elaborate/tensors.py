@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.types import Fixed, Float, Int, UFixed, UInt
+from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt
 
 from .. import operations as ops
 from ..affine import Affine, constant
@@ -36,7 +36,7 @@ def dsl_call(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:
 
 
 def _arithmetic(symbol: str) -> Callable[[Request], Value]:
-    """``allo.add`` and its kin: the result has the first argument's element type."""
+    """``allo.add`` and its kin: the result has the element type of the first array that is no literal."""
 
     def compute(request: Request) -> Value:
         ctx, place = request.ctx, request.place
@@ -47,9 +47,21 @@ def _arithmetic(symbol: str) -> Callable[[Request], Value]:
             )
         result = expressions.apply_binary(ctx, symbol, values[0], values[1], place)
         assert isinstance(result, ArrayValue)
-        return arrays.cast_array(result, values[0].dtype, place)
+        return arrays.cast_array(result, _element_type(request, values), place)
 
     return compute
+
+
+def _element_type(request: Request, values: Sequence[Value]) -> AlloType:
+    """That of the first array; a number or a list written out has none of its own to give."""
+    given = [v for v in values if isinstance(v, ArrayValue)]
+    literal = (ast.List, ast.Tuple)
+    own = [
+        v
+        for v, name in zip(values, ("a", "b"), strict=True)
+        if isinstance(v, ArrayValue) and not isinstance(request.nodes[name], literal)
+    ]
+    return (own or given)[0].dtype
 
 
 def _relu(request: Request) -> Value:
