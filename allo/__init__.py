@@ -45,6 +45,7 @@ from .dsl import (
     view,
     zeros,
 )
+from .interpret import interpret
 from .memory import Layout, Memory
 from .template import meta_elif, meta_else, meta_for, meta_if
 
@@ -109,6 +110,7 @@ __all__ = [
     "gelu",
     "get_pid",
     "grid",
+    "interpret",
     "invoke_mlir_parser",
     "layernorm",
     "linear",

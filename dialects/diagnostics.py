@@ -198,6 +198,18 @@ class DeadlockError(SimulationError):
     """Processes of a dataflow region wait for each other; every one is listed."""
 
 
+class BoundsError(AlloError, IndexError):
+    """A subscript outside its array, at run time: the index, the array, its bound and the place."""
+
+
+class UndefinedReadError(AlloError):
+    """A variable or element is read before anything was written to it."""
+
+
+class StepsExceededError(AlloError):
+    """An interpreted program takes more steps than it was allowed: perhaps a loop has no end."""
+
+
 # --- comparing programs -----------------------------------------------------------
 
 

@@ -1,0 +1,119 @@
+"""Arrays as the running program holds them: a flat list, and views into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """The strides, in elements, of a whole array."""
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def size_of(shape: Sequence[int]) -> int:
+    size = 1
+    for extent in shape:
+        size *= extent
+    return size
+
+
+class Array:
+    """Elements of a flat list. ``None`` is an element that was never written.
+
+    Attributes:
+        data: the elements, shared by all views.
+        offset: where element (0, 0, …) lies.
+        shape: the extents.
+        strides: steps in ``data`` along each axis.
+    """
+
+    __slots__ = ("data", "offset", "shape", "strides")
+
+    def __init__(
+        self,
+        data: list[Any],
+        shape: tuple[int, ...],
+        offset: int = 0,
+        strides: tuple[int, ...] | None = None,
+    ) -> None:
+        self.data = data
+        self.shape = shape
+        self.offset = offset
+        self.strides = row_major(shape) if strides is None else strides
+
+    def positions(self, shape: tuple[int, ...] | None = None) -> list[int]:
+        """Where the elements lie in ``data``, row by row, broadcast to ``shape`` if given."""
+        shape = self.shape if shape is None else shape
+        lead = len(shape) - len(self.shape)
+        found = [self.offset]
+        for axis, extent in enumerate(shape):
+            step = 0
+            if axis >= lead and self.shape[axis - lead] != 1:
+                step = self.strides[axis - lead]
+            found = [base + k * step for base in found for k in range(extent)]
+        return found
+
+    def elements(self, shape: tuple[int, ...] | None = None) -> list[Any]:
+        """The elements row by row, broadcast to ``shape`` if given."""
+        data = self.data
+        if (shape is None or shape == self.shape) and self._is_whole():
+            return data[:]
+        return [data[p] for p in self.positions(shape)]
+
+    def _is_whole(self) -> bool:
+        return (
+            self.offset == 0
+            and len(self.data) == size_of(self.shape)
+            and self.strides == row_major(self.shape)
+        )
+
+    def copy(self) -> Array:
+        """An array of its own with the same elements."""
+        return Array(self.elements(), self.shape)
+
+    def store(self, values: list[Any]) -> None:
+        """Write all elements, row by row."""
+        if self._is_whole():
+            self.data[:] = values
+            return
+        data = self.data
+        for position, value in zip(self.positions(), values, strict=True):
+            data[position] = value
+
+
+def elements_of(value: Any, shape: tuple[int, ...]) -> list[Any]:
+    """The elements of an array or of a repeated scalar, in a shape it broadcasts to."""
+    if isinstance(value, Array):
+        return value.elements(shape)
+    return [value] * size_of(shape)
+
+
+def assign(target: Array, value: Any, function: Callable[[Any], Any] | None) -> None:
+    """Store a value, read whole before anything is written, through a cast."""
+    values = elements_of(value, target.shape)
+    if function is not None:
+        values = [None if v is None else function(v) for v in values]
+    target.store(values)
+
+
+def copied(value: Array, function: Callable[[Any], Any] | None) -> Array:
+    """A new array of the elements, through a cast."""
+    values = value.elements()
+    if function is not None:
+        values = [None if v is None else function(v) for v in values]
+    return Array(values, value.shape)
+
+
+def every_index(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """All index tuples, row by row."""
+    if not shape:
+        yield ()
+        return
+    for head in range(shape[0]):
+        for rest in every_index(shape[1:]):
+            yield (head, *rest)

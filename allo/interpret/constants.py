@@ -1,0 +1,86 @@
+"""Arrays with elements that are known now: initialisers and stateful variables."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError
+from allo.dialects.types import AlloType
+
+from .arrays import size_of
+from .body import Body
+from .known import Declared, is_number, plain_number
+from .scalars import exact_to_raw
+from .values import exact_of
+
+
+def static(body: Body, said: Declared, node: ast.AST) -> tuple[int, ...] | None:
+    """The extents of a declaration, all given.
+
+    Raises:
+        ShapeMismatchError: when one is ``...``.
+    """
+    if said.shape is None:
+        return None
+    known = tuple(extent for extent in said.shape if extent is not None)
+    if len(known) != len(said.shape):
+        raise ShapeMismatchError("Only an argument may have any length.", body.place(node))
+    return known
+
+
+def flattened(value: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Elements and shape of nested lists or an array."""
+    if isinstance(value, np.ndarray):
+        return value.reshape(-1).tolist(), value.shape
+    if not isinstance(value, (list, tuple)):
+        return [value], ()
+    parts = [flattened(part) for part in value]
+    shapes = {shape for _, shape in parts}
+    if len(shapes) != 1:
+        raise ValueError("the rows have different lengths")
+    return [e for elements_, _ in parts for e in elements_], (len(value), *shapes.pop())
+
+
+def converted(
+    body: Body, value: Any, dtype: AlloType, shape: tuple[int, ...], node: ast.AST
+) -> list[Any]:
+    """The raw elements of a list or array of numbers, of a given shape."""
+    try:
+        parts, given = flattened(value)
+    except ValueError as error:
+        raise ShapeMismatchError(f"The list is no array: {error}.", body.place(node)) from error
+    if given != shape:
+        raise ShapeMismatchError(
+            f"The initialiser has shape {given}, and {shape} is declared.", body.place(node)
+        )
+    return [_raw(body, part, dtype, node) for part in parts]
+
+
+def _raw(body: Body, value: Any, dtype: AlloType, node: ast.AST) -> Any:
+    if not is_number(value):
+        try:
+            value = float(value)
+        except (TypeError, ValueError) as error:
+            raise CompileTimeError(f"{value!r} is no number.", body.place(node)) from error
+    return exact_to_raw(exact_of(plain_number(value)), dtype)
+
+
+def elements(
+    body: Body, node: ast.expr | None, dtype: AlloType, shape: tuple[int, ...], at: ast.AST
+) -> list[Any]:
+    """The first elements of a stateful variable: a constant, or zero."""
+    size = size_of(shape)
+    if node is None:
+        return [exact_to_raw(0, dtype)] * size
+    if not body.is_known(node):
+        raise CompileTimeError(
+            "A stateful variable must be initialized with a compile-time constant.",
+            body.place(node),
+        )
+    value = body.evaluate(node, "The value of a stateful variable")
+    if is_number(value):
+        return [_raw(body, value, dtype, node)] * size
+    return converted(body, value, dtype, shape, at)

@@ -1,0 +1,358 @@
+"""Instances of functions: templates, parameters, and calls between kernels."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from allo.dialects.diagnostics import (
+    CompileTimeError,
+    ShapeMismatchError,
+    SourcePlace,
+    TypeMismatchError,
+    UnsupportedSyntaxError,
+)
+from allo.dialects.types import AlloType, Float, Index, Int, Stream, UInt
+
+from . import processes, statements
+from .body import Body
+from .known import Declared, Known, LocalFunction, as_type
+from .meaning import cast
+from .names import Names
+from .source import SourceText, read_function
+from .values import Symbol, Value
+
+if TYPE_CHECKING:
+    from .program import Program
+
+
+@dataclass
+class Parameter:
+    """A parameter of a function.
+
+    Attributes:
+        name: the user's name.
+        said: its declaration.
+        place: where it is declared.
+        default: the expression of its default value.
+        symbol: the variable it is in the body.
+    """
+
+    name: str
+    said: Declared
+    place: SourcePlace
+    default: ast.expr | None = None
+    symbol: Any = None
+
+
+@dataclass
+class Instance:
+    """One function of the translated text.
+
+    Attributes:
+        name: the user's name of the function.
+        python: its name in the text.
+        parameters: what it takes.
+        results: what it returns.
+        place: where it is defined.
+        is_generator: it waits for streams.
+    """
+
+    name: str
+    python: str
+    parameters: list[Parameter]
+    results: list[Declared]
+    place: SourcePlace
+    is_generator: bool = False
+    body: Body | None = None
+    extras: list[Any] = field(default_factory=list)
+
+
+def build(
+    program: Program,
+    key: Any,
+    node: ast.FunctionDef,
+    text: SourceText,
+    names: Names,
+    template: list[Any],
+    around: Mapping[str, Known] | None,
+) -> Instance:
+    """Translate a function for given template arguments, once.
+
+    Raises:
+        UnsupportedSyntaxError: for a function that calls itself.
+    """
+    full_key = (id(key) if not isinstance(key, str) else key, _template_key(template))
+    found = program.instances.get(full_key)
+    if found is not None:
+        return found
+    if full_key in program.building:
+        raise UnsupportedSyntaxError(
+            f"{node.name} calls itself; there is no recursion.", text.place(node)
+        )
+    program.building.append(full_key)
+    body = Body(program, text, names, node.name)
+    body.scopes = [dict(around or {}), {}]
+    bind_template(body, node, [t for t in template if not isinstance(t, str)])
+    python = f"{node.name}_{program.fresh()}"
+    if processes.is_region(key, node):
+        instance = processes.region(body, node, python)
+    else:
+        instance = function(body, node, python)
+    program.building.pop()
+    program.instances[full_key] = instance
+    program.keys.append(key)
+    return instance
+
+
+def _template_key(template: list[Any]) -> tuple[Any, ...]:
+    return tuple(
+        (type(t).__name__, t.name if isinstance(t, AlloType) else repr(t)) for t in template
+    )
+
+
+def function(body: Body, node: ast.FunctionDef, python: str) -> Instance:
+    """The instance of an ordinary function."""
+    parameters = read_parameters(body, node)
+    body.results = read_results(body, node)
+    place = body.place(node)
+    for position, parameter in enumerate(parameters):
+        bind_parameter(body, parameter, position)
+    statements.block(body, node.body)
+    if body.results:
+        body.emit(f"no_result({body.place_code(node)}, {node.name!r})")
+    names = ", ".join(p.symbol.python for p in parameters)
+    program_lines = [f"def {python}({names}):", *(body.lines or ["    pass"])]
+    if body.is_generator:
+        program_lines.append("    yield")
+    body.program.text += program_lines
+    return Instance(node.name, python, parameters, body.results, place, body.is_generator, body)
+
+
+def read_parameters(body: Body, node: ast.FunctionDef) -> list[Parameter]:
+    """The parameters of a definition.
+
+    Raises:
+        UnsupportedSyntaxError: for starred parameters and those without annotation.
+    """
+    given = node.args
+    if given.vararg or given.kwarg or given.kwonlyargs:
+        raise UnsupportedSyntaxError("A kernel takes named parameters only.", body.place(node))
+    found = []
+    plain = [*given.posonlyargs, *given.args]
+    defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
+    for argument, default in zip(plain, defaults, strict=True):
+        if argument.annotation is None:
+            raise UnsupportedSyntaxError(
+                f"The parameter {argument.arg!r} has no type.",
+                body.place(argument),
+                help="annotate it: x: int32.",
+            )
+        said = body.annotation(argument.annotation)
+        if said.stateful:
+            raise TypeMismatchError("A parameter is not stateful.", body.place(argument))
+        found.append(Parameter(argument.arg, said, body.place(argument), default))
+    return found
+
+
+def read_results(body: Body, node: ast.FunctionDef) -> list[Declared]:
+    """The declared results of a definition."""
+    note = node.returns
+    if note is None or (isinstance(note, ast.Constant) and note.value is None):
+        return []
+    parts = list(note.elts) if isinstance(note, ast.Tuple) else [note]
+    return [body.annotation(part) for part in parts]
+
+
+def bind_parameter(body: Body, parameter: Parameter, position: int) -> None:
+    """The variable that a parameter is in the body."""
+    said = parameter.said
+    if isinstance(said.dtype, Stream):
+        parameter.symbol = processes.bind_stream(body, parameter.name, said, parameter.place)
+        return
+    symbol = Symbol(
+        parameter.name,
+        f"{parameter.name}_{body.program.fresh()}",
+        said.dtype,
+        parameter=position,
+    )
+    if said.shape is not None:
+        name = symbol.python
+        symbol.shape = tuple(
+            f"{name}_n{axis}" if extent is None else extent
+            for axis, extent in enumerate(said.shape)
+        )
+        body.emit(f"{name}_d = {name}.data; {name}_o = {name}.offset")
+        steps = ", ".join(f"{name}_s{axis}" for axis in range(len(said.shape)))
+        body.emit(f"{steps}, = {name}.strides")
+        for axis, extent in enumerate(said.shape):
+            if extent is None:
+                body.emit(f"{name}_n{axis} = {name}.shape[{axis}]")
+    parameter.symbol = symbol
+    body.bind(parameter.name, symbol)
+
+
+# --- templates ------------------------------------------------------------------------------------
+
+
+def bind_template(body: Body, node: ast.FunctionDef, values: list[Any]) -> None:
+    """Bind the template parameters of a definition.
+
+    Raises:
+        CompileTimeError: for a wrong number of arguments, or one outside its bound.
+    """
+    names = [p for p in node.type_params if isinstance(p, ast.TypeVar)]
+    if len(names) != len(values):
+        raise CompileTimeError(
+            f"{node.name} has {len(names)} template parameters, and {len(values)} arguments are "
+            "given.",
+            body.place(node),
+            help="give them in brackets, or by instantiate=.",
+        )
+    for parameter, value in zip(names, values, strict=True):
+        dtype = as_type(value)
+        entry = Known(value if dtype is None else dtype)
+        body.bind(parameter.name, entry)
+        if parameter.bound is not None:
+            _check_bound(body, parameter, entry.value)
+
+
+def _check_bound(body: Body, parameter: ast.TypeVar, value: Any) -> None:
+    bound = parameter.bound
+    if bound is None:
+        return
+    choices = bound.elts if isinstance(bound, ast.Tuple) else [bound]
+    for choice in choices:
+        if _within(body.evaluate(choice, "The bound of a template parameter"), value):
+            return
+    raise CompileTimeError(
+        f"Cannot resolve type {parameter.name} with {value}: its bound is {ast.unparse(bound)}.",
+        body.place(parameter),
+    )
+
+
+def _within(bound: Any, value: Any) -> bool:
+    """Whether a value has the class of a bound: widths do not count."""
+    kind = bound if isinstance(bound, type) else type(bound)
+    if isinstance(value, AlloType):
+        return isinstance(value, kind)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    if isinstance(value, float):
+        return issubclass(kind, Float)
+    if issubclass(kind, (Int, Index)):
+        return True
+    return issubclass(kind, UInt) and value >= 0
+
+
+# --- calls -----------------------------------------------------------------------------------------
+
+
+def call(
+    program: Program,
+    body: Body,
+    function_: Any,
+    template: list[ast.expr] | None,
+    node: ast.Call,
+) -> Value:
+    """The call of a kernel from another."""
+    values = [body.evaluate(part, "A template argument") for part in template or []]
+    if isinstance(function_, LocalFunction):
+        definition, text, names = function_.node, function_.text, function_.names
+        around: Mapping[str, Known] | None = function_.around
+    else:
+        definition, text = read_function(function_)
+        names = Names(function_, program.frames, program.given)
+        around = None
+    instance = build(program, function_, definition, text, names, values, around)
+    if processes.is_region(function_, definition) and body.pid is None:
+        raise UnsupportedSyntaxError(
+            "A region is called from a kernel of another region.", body.place(node)
+        )
+    codes = [
+        _argument(body, parameter, given, node)
+        for parameter, given in _matched(body, instance, node)
+    ]
+    code = f"{instance.python}({', '.join(codes)})"
+    if instance.is_generator:
+        body.is_generator = True
+        code = f"(yield from {code})"
+    results = [
+        Value(r.dtype, shape=None if r.shape is None else tuple(e or "0" for e in r.shape))
+        for r in instance.results
+    ]
+    if len(results) == 1:
+        return Value(results[0].dtype, code, shape=results[0].shape)
+    from .rules import UINT1
+
+    return Value(UINT1, code, parts=tuple(results) or (None,))
+
+
+def _matched(
+    body: Body, instance: Instance, node: ast.Call
+) -> list[tuple[Parameter, ast.expr | None]]:
+    """The parameters with the expressions given for them."""
+    given: dict[str, ast.expr] = {}
+    names = [p.name for p in instance.parameters]
+    if len(node.args) > len(names):
+        raise TypeMismatchError(
+            f"{instance.name} takes {len(names)} arguments, not {len(node.args)}.",
+            body.place(node),
+        )
+    for parameter, argument in zip(instance.parameters, node.args, strict=False):
+        given[parameter.name] = argument
+    for keyword in node.keywords:
+        if keyword.arg not in names or keyword.arg in given:
+            raise TypeMismatchError(
+                f"{instance.name} takes no further argument {keyword.arg!r}.", body.place(node)
+            )
+        given[str(keyword.arg)] = keyword.value
+    for parameter in instance.parameters:
+        if parameter.name not in given and parameter.default is None:
+            raise TypeMismatchError(
+                f"{instance.name} needs the argument {parameter.name!r}.", body.place(node)
+            )
+    return [(p, given.get(p.name)) for p in instance.parameters]
+
+
+def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: ast.Call) -> str:
+    said = parameter.said
+    if isinstance(said.dtype, Stream):
+        if given is None:
+            raise TypeMismatchError("A stream is needed here.", body.place(node))
+        return processes.stream_argument(body, said, given)
+    if given is None:
+        if parameter.default is None:
+            return ""
+        default = Body(body.program, body.text, body.names, body.label)
+        default.scopes = body.scopes
+        value = body.expression(parameter.default)
+        return cast(body, value, said.dtype, parameter.default)
+    value = body.expression(given)
+    if said.shape is None:
+        if value.is_array or value.parts:
+            raise TypeMismatchError(
+                f"The argument {parameter.name!r} is one value, not an array.", body.place(given)
+            )
+        return cast(body, value, said.dtype, given)
+    if value.shape is None or value.dtype.name != said.dtype.name:
+        what = value.dtype if value.shape is None else f"{value.dtype}{list(value.shape)}"
+        raise TypeMismatchError(
+            f"The argument {parameter.name!r} is {said.dtype}{list(said.shape)}, not {what}.",
+            body.place(given),
+        )
+    fits = len(value.shape) == len(said.shape) and all(
+        want is None or not isinstance(have, int) or have == want
+        for have, want in zip(value.shape, said.shape, strict=False)
+    )
+    if not fits:
+        raise ShapeMismatchError(
+            f"The argument {parameter.name!r} has shape {list(said.shape)}, not "
+            f"{list(value.shape)}.",
+            body.place(given),
+        )
+    if parameter.symbol.written and value.root is not None:
+        value.root.written = True
+    return value.array_code()
