@@ -87,12 +87,14 @@ def decode_cycles(weights, design: Design, **options) -> tuple[int, float]:
     return module.cycles, max((c.utilisation for c in channels), default=0.0)
 
 
+@pytest.mark.values_elsewhere("cycles alone")
 def test_twice_the_multipliers_nearly_halve_the_cycles(shipped):
     slow, _ = decode_cycles(shipped, Design(lanes=2, block=1))
     fast, _ = decode_cycles(shipped, Design(lanes=4, block=1))
     assert slow / fast >= 1.7
 
 
+@pytest.mark.values_elsewhere("bandwidth alone")
 def test_at_the_memory_bound_the_weights_take_the_bandwidth(shipped):
     memory = {"weights": MemoryChannel("hbm", bytes_per_cycle=4, latency=40)}
     _, used = decode_cycles(shipped, Design(lanes=8, block=1, prefetch=512), memory=memory)

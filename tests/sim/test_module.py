@@ -216,6 +216,7 @@ def test_first_contents_of_registers_do_not_matter_after_reset(simulator):
         np.testing.assert_array_equal(c, a + b)
 
 
+@pytest.mark.values_elsewhere("the values are random, and must differ")
 @pytest.mark.parametrize("simulator", ["verilator", "jit"])
 def test_a_register_without_reset_shows_when_its_first_content_is_random(simulator):
     design = designs.scalar_adder(13)
