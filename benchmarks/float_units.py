@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 
 SYNTH = {

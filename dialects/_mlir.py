@@ -6,7 +6,9 @@ provider of the upstream bindings can be put in place of the wheel.
 
 import sys
 import types
+from pathlib import Path
 
+import torch_mlir._mlir_libs
 from torch_mlir import ir, rewrite
 from torch_mlir.dialects import affine, arith, cf, func, llvm, math, memref, scf
 from torch_mlir.execution_engine import ExecutionEngine
@@ -17,6 +19,7 @@ __all__ = [
     "PassManager",
     "affine",
     "arith",
+    "c_interface",
     "cf",
     "func",
     "ir",
@@ -38,13 +41,21 @@ sys.modules.setdefault(
 )
 
 
+def c_interface() -> Path:
+    """The shared library that holds MLIR's C interface, the one the bindings themselves use."""
+    folder = Path(torch_mlir._mlir_libs.__file__).parent
+    return next(folder.glob("lib*AggregateCAPI.*"))
+
+
 def make_context() -> ir.Context:
     """A fresh MLIR context that accepts the operations of the ``allo`` dialect.
 
     ``allo`` operations are unregistered operations whose rules
-    ``allo.dialects.verify`` holds; they print in the generic form.
+    ``allo.dialects.verify`` holds; they print in the generic form. Passes run in the thread that
+    asks: a context with threads of its own does not survive ``os.fork``.
     """
     context = ir.Context()
+    context.enable_multithreading(False)
     context.allow_unregistered_dialects = True
     return context
 

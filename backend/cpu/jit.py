@@ -1,4 +1,4 @@
-"""Machine code from the LLVM dialect, and calls into it."""
+"""Machine code from the LLVM dialect."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import ctypes
 import functools
 from collections.abc import Mapping
 
-import numpy as np
-
-from allo.dialects._mlir import ExecutionEngine, ir
+from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.engine import Engine
 
 from .lower import ENTRY
 
@@ -60,19 +59,18 @@ class Jit:
     """
 
     def __init__(
-        self, module: ir.Module, opt_level: int = 3, symbols: Mapping[str, int] | None = None
+        self,
+        module: ir.Module,
+        opt_level: int = 3,
+        symbols: Mapping[str, int] | None = None,
     ) -> None:
-        self.engine = ExecutionEngine(module, opt_level=opt_level)
+        engine = Engine(module, opt_level)
+        self.engine = engine.binding
         for name, address in {**_libgcc(), **(symbols or {})}.items():
-            self.engine.raw_register_runtime(name, ctypes.c_void_p(address))
-        self.entry_address = self.engine.raw_lookup(ENTRY) or 0
+            engine.register(name, address)
+        self.entry_address = engine.lookup(ENTRY)
         if not self.entry_address:
             raise BuildError(
                 "The machine code could not be linked: a function it calls is missing.",
                 help="the missing symbols are on standard error; libgcc_s.so.1 must be installed.",
             )
-        self._entry = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self.entry_address)
-
-    def call(self, pointers: np.ndarray) -> None:
-        """Run the entry with a packed argument list (see :mod:`.calling`)."""
-        self._entry(pointers.__array_interface__["data"][0])

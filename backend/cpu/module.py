@@ -14,8 +14,10 @@ from allo.dialects.types import Stream
 
 from .calling import EntryLayout
 from .deadlock import deadlock_error
+from .duration import is_quick
 from .events import handle_event
 from .external import link_externals
+from .interrupt import Guarded
 from .jit import Jit
 from .lower import prepare, to_llvm
 from .runtime import load_runtime
@@ -73,16 +75,18 @@ class LLVMModule:
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
         _refuse_streams(self.signature)
-        symbols = link_externals(module, self.ext_libs)
+        external = link_externals(module, self.ext_libs)
+        quick = not external and is_quick(module, top_func_name)
         self._program = prepare(module, top_func_name, fast_math=chosen["fast_math"])
         self._intermediate = _text_of(module)
         to_llvm(module, top_func_name)
         self.module = module
         self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
         self._runtime = load_runtime() if self._program else None
-        if self._runtime:
-            symbols |= self._runtime.symbols
+        symbols = {**external, **(self._runtime.symbols if self._runtime else {})}
         self._jit = Jit(module, chosen["opt_level"], symbols)
+        leave = (self._jit.entry_address, *external.values())
+        self._guarded = Guarded(() if quick and self._program is None else leave)
         self._layout = EntryLayout(self.signature)
 
     @property
@@ -108,6 +112,7 @@ class LLVMModule:
             BoundaryError: when an argument has the wrong count, kind, shape, layout or values.
             DeadlockError: when the processes of a dataflow region wait for each other.
             SimulationError: when an assertion of the kernel does not hold.
+            KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
         """
         refuse_keywords("A call of an LLVMModule", unknown, ())
         call = self.signature.bind(args)
@@ -120,11 +125,13 @@ class LLVMModule:
     def _run(self, pointers: Any) -> None:
         program = self._program
         if self._runtime is None or program is None:
-            self._jit.call(pointers)
+            address = pointers.__array_interface__["data"][0]
+            self._guarded.call(self._jit.entry_address, address)
             return
         self._runtime.run(
             self._jit.entry_address,
             pointers,
+            self._guarded,
             lambda number, data: handle_event(program.events[number], data),
             lambda records: deadlock_error(program, records),
         )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import enum
 import functools
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.cache import cache_dir, content_key, publishing
 from allo.dialects.diagnostics import BuildError, SimulationError
 
-from .compiler import compile_shared, find_compiler
+from .interrupt import Guarded
+from .libraries import compiled, load_library
 
 _ABI = 1
 _SOURCES = ("fiber.cpp", "simulator.cpp")
 _HEADERS = ("fiber.hpp", "simulator.hpp")
-_FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared")
 _LIBRARY = "liballo_runtime.so"
+_WHAT = "the runtime of the dataflow simulator"
 
 _GENERATED_CODE_CALLS = (
     "allo_region_begin",
@@ -98,16 +97,11 @@ def load_runtime(*defines: str) -> Runtime:
         ToolMissingError: when it must be compiled and there is no C++ compiler.
         ToolFailedError: when the compiler fails.
     """
-    prebuilt = _source_folder() / _LIBRARY
-    if not defines and prebuilt.exists():
-        library = ctypes.CDLL(str(prebuilt))
-        if _is_current(library):
-            return Runtime(library)
-    return Runtime(ctypes.CDLL(str(_compiled(defines))))
+    return Runtime(load_library(_LIBRARY, _SOURCES, _HEADERS, _WHAT, _is_current, defines))
 
 
-def _source_folder() -> Path:
-    return Path(__file__).resolve().parents[1] / "runtime"
+def _compiled(defines: Sequence[str]) -> Path:
+    return compiled(_LIBRARY, _SOURCES, _HEADERS, _WHAT, defines)
 
 
 def _is_current(library: ctypes.CDLL) -> bool:
@@ -115,20 +109,6 @@ def _is_current(library: ctypes.CDLL) -> bool:
     if not all(hasattr(library, name) for name in ("allo_runtime_abi", *_GENERATED_CODE_CALLS)):
         return False
     return library.allo_runtime_abi() == _ABI
-
-
-def _compiled(defines: Sequence[str]) -> Path:
-    folder = _source_folder()
-    files = [folder / name for name in (*_SOURCES, *_HEADERS)]
-    key = content_key(*files, *_FLAGS, *defines, os.uname().machine)
-    target = cache_dir("runtime") / key
-    if not (target / _LIBRARY).exists():
-        compiler = find_compiler("the runtime of the dataflow simulator")
-        command = [compiler, *_FLAGS, *(f"-D{name}" for name in defines)]
-        with publishing(target) as building:
-            sources = [folder / name for name in _SOURCES]
-            compile_shared(command, sources, building / _LIBRARY, "the simulator's runtime")
-    return target / _LIBRARY
 
 
 class Runtime:
@@ -144,7 +124,7 @@ class Runtime:
         pointer, word = ctypes.c_void_p, ctypes.c_int64
         self._library = library
         self._new = _declare(library.allo_run_new, pointer, pointer, pointer)
-        self._resume = _declare(library.allo_run_resume, word, pointer)
+        self._resume = ctypes.cast(library.allo_run_resume, pointer).value or 0
         self._event = _declare(library.allo_run_event, word, pointer, ctypes.POINTER(pointer))
         self._processes = _declare(
             library.allo_run_processes, word, pointer, ctypes.POINTER(_Record), word
@@ -159,6 +139,7 @@ class Runtime:
         self,
         entry: int,
         pointers: np.ndarray,
+        guarded: Guarded,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
     ) -> None:
@@ -167,6 +148,7 @@ class Runtime:
         Args:
             entry: address of a ``void (void **)``.
             pointers: its packed arguments (see :mod:`.calling`).
+            guarded: makes the calls of the entry's machine code.
             on_event: called with the number of an event and the address of its data.
             on_deadlock: makes the exception for a deadlock from the processes there are.
         """
@@ -174,18 +156,19 @@ class Runtime:
         if not handle:
             raise MemoryError("The dataflow simulator has no memory left.")
         try:
-            self._drive(handle, on_event, on_deadlock)
+            self._drive(handle, guarded, on_event, on_deadlock)
         finally:
             self._free(handle)
 
     def _drive(
         self,
         handle: int,
+        guarded: Guarded,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
     ) -> None:
         while True:
-            status = Status(self._resume(handle))
+            status = Status(guarded.call(self._resume, handle))
             if status is Status.DONE:
                 return
             if status is Status.DEADLOCK:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.dialects.aside import run_aside
 from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.cache import cache_dir, content_key, publishing
 from allo.dialects.diagnostics import ArgumentCountError, SimulationError
@@ -101,6 +102,7 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
         "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
         f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked);\n}}\n"
+        'extern "C" void allo_want_end(int wanted) { allo_csim::wanted_end = wanted; }\n'
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )
@@ -183,15 +185,21 @@ class CsimKernel:
 
         Raises:
             BoundaryError: an argument of the wrong count, shape or type.
+            KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
         """
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
         pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
         with self._turn:  # static variables and the records of a failure are the library's
-            status = self._entry(pointers)
+            status = self._run(pointers)
             if status:
                 raise self._failure(status)
         return call.finish()
+
+    def _run(self, pointers: Any) -> int:
+        """Run in a thread of its own where Ctrl-C is to be served: a loop of the kernel sees that soon."""
+        self._library.allo_want_end(0)
+        return run_aside(lambda: self._entry(pointers), lambda: self._library.allo_want_end(1))
 
     def _failure(self, status: int) -> SimulationError:
         records = self._records()

@@ -15,6 +15,8 @@ from .pragmas import array_pragmas, loop_heads, loop_pragmas
 from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
 
+_FEW_ITERATIONS = 1 << 16
+
 
 def _nested(name: str, terms: list[IndexText]) -> str:
     """``min(a, min(b, c))``."""
@@ -67,7 +69,21 @@ def _loop(
         for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
         e.values[body.arguments[0]] = Scalar(iv, INDEX, None, 32, *bounds)
+        if not _is_short(body, *bounds):
+            _poll(e)
         e.block(body)
+
+
+def _is_short(body: ir.Block, low: int | None, high: int | None) -> bool:
+    """Whether a loop ends in no time: an innermost one of few iterations."""
+    inner = any(op.operation.regions or op.operation.name == "func.call" for op in body.operations)
+    return not inner and low is not None and high is not None and high - low < _FEW_ITERATIONS
+
+
+def _poll(e: FunctionEmitter) -> None:
+    """For csim: end here when the caller wants the run to end."""
+    if e.context.simulation is not None:
+        e.out.line("allo_csim::poll();")
 
 
 def _while(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -80,6 +96,7 @@ def _while(e: FunctionEmitter, op: ir.Operation) -> None:
     with e.out.block(f"{label}while (true)", place_of(op)):
         for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
+        _poll(e)
         e.block(op.regions[0].blocks[0])
         e.block(op.regions[1].blocks[0])
 

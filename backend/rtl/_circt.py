@@ -1,35 +1,28 @@
 """The one import of CIRCT, and the two things asked of it: parse and export.
 
 CIRCT's bindings carry their own copy of MLIR; the two copies meet only as text.
-The wheel has assertions on, so invalid text may abort Python: feed it only what
-the RTL compiler wrote.
+The wheel has assertions on, so invalid text may abort Python: :mod:`.circt` imports this in a
+process of its own.
 """
 
 from __future__ import annotations
 
-import atexit
 import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-_PYCDE_WAS_THERE = "pycde" in sys.modules
-import pycde  # noqa: E402
-import pycde.circt as circt  # noqa: E402
-from pycde.circt import ir  # noqa: E402
-from pycde.circt.passmanager import PassManager  # noqa: E402
+from allo.dialects.bare import bare_package
+
+# pycde itself enters a context for good, in the thread that imports it: when that thread ends, the
+# process is aborted. Nothing of ours uses that context.
+with bare_package("pycde"):
+    import pycde.circt as circt
+    from pycde.circt import ir
+    from pycde.circt.passmanager import PassManager
 
 __all__ = ["export_verilog", "ir", "parse_hw", "run_hw_passes", "without_classes"]
-
-# pycde enters a context for good in the thread that imports it, and when that thread ends the
-# process is aborted. Nothing of ours uses that context; where it was the user who imported pycde,
-# it stays.
-if not _PYCDE_WAS_THERE:
-    pycde.DefaultLocation.__exit__(None, None, None)
-    pycde.DefaultContext.__exit__(None, None, None)
-    for _name in ("__exit_loc", "__exit_ctxt"):
-        atexit.unregister(vars(pycde)[_name])
 
 # The bindings look for a Python module of the dialect whenever they hand out a type, and the wheel
 # has none for builtin types: without this one they would search the disk each time.

@@ -11,8 +11,8 @@ from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.report import FunctionReport
 from allo.target import BuildRequest
 
-from . import _circt
 from .bind import Binding, Interface, bind
+from .circt import export_verilog, start_circt
 from .cycles import region_cycles
 from .design import (
     ArrayInterface,
@@ -312,6 +312,7 @@ def compile_design(
     """
     program = read_program(module_text)
     record = _top_record(program, top)
+    start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
     compiler = Compiler(program, device, clock_mhz, waiting)
     interface = compiler.compile(top)
@@ -321,7 +322,7 @@ def compile_design(
     return HardwareDesign(
         top=function.module,
         hw_text=hw_text,
-        verilog=_circt.export_verilog(hw_text),
+        verilog=export_verilog(hw_text),
         arguments=tuple(_argument_names(function)),
         results=tuple(_result_names(function, interface)),
         scalars_in=tuple(_scalars_in(function, interface)),

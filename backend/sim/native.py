@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from allo.dialects._mlir import ExecutionEngine, ir
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.engine import Engine
 
 _PACKED = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -14,13 +15,11 @@ class NativeModule:
     """Functions compiled in process, each ``void (ptr)``."""
 
     def __init__(self, text: str, opt_level: int = 2) -> None:
-        with ir.Context(), ir.Location.unknown():
-            module = ir.Module.parse(text)
-            self._engine = ExecutionEngine(module, opt_level=opt_level)
+        self._engine = Engine(ir.Module.parse(text, make_context()), opt_level)
 
     def function(self, name: str) -> NativeFunction:
         """The function ``name``; it lives as long as this module."""
-        return NativeFunction(_PACKED(self._engine.raw_lookup(name)), self._engine)
+        return NativeFunction(_PACKED(self._engine.lookup(name)), self._engine)
 
 
 class NativeFunction:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.design import (
     ArrayInterface,
     BankPort,

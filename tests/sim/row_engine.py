@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign, SharedUnit
 from allo.backend.rtl.operators.library import OperatorLibrary
 from allo.dialects.partition import ArrayLayout, Partition, make_dim, unpartitioned

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import allo
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.float.native import with_square_roots
 from allo.backend.sim import build
-from allo.backend.sim.arc.lower import lower_design
+from allo.backend.sim.arc.lowered import lower_design
 from allo.backend.sim.arc.order import least_backward
 from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
 from allo.ir.types import float32

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
 from allo.dialects.diagnostics import BuildError, SimulationError
 

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from allo.backend.rtl._circt import export_verilog
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.sim import MemoryChannel, RTLModule, SimulationOptions
 from allo.dialects.boundary import Parameter, Signature
 from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning, SimulationError

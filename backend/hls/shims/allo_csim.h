@@ -64,7 +64,16 @@ template <typename T, typename How> class Converted {
   }
 };
 
-enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED };
+enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED, ENDED };
+
+// Loops that may take long look here: whether the caller wants the run to end.
+static volatile int wanted_end = 0;
+
+struct Ended {};
+
+static inline void poll() {
+  if (__builtin_expect(wanted_end, 0)) throw Ended{};
+}
 
 struct Assertion {
   int site;
@@ -95,6 +104,8 @@ static void *enter(void *argument) {
     call->status = ASSERTED;
   } catch (const NoMemory &) {
     call->status = NO_MEMORY;
+  } catch (const Ended &) {
+    call->status = ENDED;
   }
   return 0;
 }

@@ -20,7 +20,8 @@ from ..model import DrivenModel, Evaluated
 from ..native import NativeModule
 from ..ports import PortMap, top_ports
 from ..wires import Evaluation
-from .lower import ArcModel, lower_design
+from .lowered import lower_design
+from .model import ArcModel
 
 # Above this many lines LLVM's optimiser takes longer than most runs.
 OPTIMISE_LINES = 100_000
@@ -43,7 +44,7 @@ class ArcEngine:
                 'simulator="jit" writes no waveforms.',
                 help='use simulator="verilator" with wave=: its cycles and values are the same.',
             )
-        model = lower_design(design)
+        model = lower_design(design, options.timeout)
         ports = PortMap(
             offsets=model.ports,
             widths={port.name: port.width for port in top_ports(design)},

@@ -2,126 +2,40 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict, dataclass
-
-import numpy as np
 
 from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
-from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.float.native import with_square_roots
-from allo.dialects.cache import cache_dir, content_key, publish
 from allo.dialects.diagnostics import BuildError
 
 from .delay_lines import pack_delay_lines
+from .model import ArcModel
+from .recipe import FLATTEN, TO_LLVM, TO_STATE
 from .split import split_model
 
-# Instances must go first: what is left of them would silently count as external.
-_FLATTEN = ("hw-flatten-modules",)
-# comb's canonical forms are made for bodies of hw modules, where order does not count. In an arc model
-# it does, and they would leave uses before definitions: so they come first.
-ARC_PASSES = (
-    "canonicalize",
-    "convert-to-arcs",
-    "arc-split-loops",
-    "arc-lower-state",
-    "arc-inline",
-    "cse",
-    "arc-lower-arcs-to-funcs",
-    "arc.model(arc-allocate-state)",
-    "arc-lower-clocks-to-funcs",
-    "cse",
-)
-"""From hardware without memories and enables to functions over a block of state."""
-_TO_STATE = (
-    "hw.module(lower-seq-fifo,lower-seq-hlmem,lower-seq-shiftreg,lower-seq-compreg-ce)",
-    "lower-seq-firmem",
-    "arc-infer-memories{tap-ports=false}",
-    *ARC_PASSES,
-)
-_TO_LLVM = ("cse", "lower-arc-to-llvm", "canonicalize", "cse")
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
 _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 
 
-@dataclass(frozen=True, slots=True)
-class ArcModel:
-    """A design as functions over a block of state.
-
-    Attributes:
-        text: functions in the llvm dialect.
-        edge, settle: names of the functions of the state for a raised clock and for a low one;
-            one and the same where the model could not be split. If it was, the former is one of a
-            design that is not in reset.
-        resets: byte offset, bits and reset value of registers, where the model was split.
-        initial: name of the function that initialises the state, or "".
-        size: bytes of state.
-        ports: byte offset of each port of the top.
-        aliases: for each output the one of equal value that is kept.
-        registers: byte offset and bits of each named register.
-        memories: byte offset, words, bits and bytes from word to word of each memory.
-    """
-
-    text: str
-    edge: str
-    settle: str
-    initial: str
-    size: int
-    ports: dict[str, int]
-    aliases: dict[str, str]
-    registers: dict[str, tuple[int, int]]
-    memories: list[tuple[int, int, int, int]]
-    resets: list[tuple[int, int, int]]
-
-    def registers_of(self, state: np.ndarray) -> dict[str, int]:
-        """The value of every register, by hierarchical name."""
-        return {
-            name: int.from_bytes(state[at : at + -(-bits // 8)].tobytes(), "little")
-            & ((1 << bits) - 1)
-            for name, (at, bits) in self.registers.items()
-        }
-
-
-def lower_design(design: HardwareDesign) -> ArcModel:
-    """Lower a design, or take what the cache holds of it.
-
-    Raises:
-        BuildError: when the design has something arc cannot simulate.
-    """
-    text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *_TO_STATE, "12")
-    file = cache_dir("arc") / f"{key}.json"
-    if file.exists():
-        return _read(file.read_text())
+def lower_text(top: str, text: str) -> ArcModel:
+    """Lower a design given as text, in this process."""
     with without_classes():
-        model = _lower(design.top, text)
-    publish(file, json.dumps(asdict(model)))
-    return model
-
-
-def _read(text: str) -> ArcModel:
-    data = json.loads(text)
-    data["registers"] = {name: tuple(at) for name, at in data["registers"].items()}
-    data["memories"] = [tuple(about) for about in data["memories"]]
-    data["resets"] = [tuple(about) for about in data["resets"]]
-    return ArcModel(**data)
+        return _lower(top, text)
 
 
 def _lower(top: str, text: str) -> ArcModel:
     module = parse_hw(text)
     try:
-        run_hw_passes(module, _FLATTEN)
+        run_hw_passes(module, FLATTEN)
         _refuse_leftovers(module, top)
         pack_delay_lines(module)
         _fold_resets(module)
         # Verified once, not after each of the passes: that would take a third of their time.
-        run_hw_passes(module, _TO_STATE, verify=False)
+        run_hw_passes(module, TO_STATE, verify=False)
         module.operation.verify()
         size, ports, registers = _layout(module)
         memories = _memories(module)
         split = split_model(module, top, ports)
-        run_hw_passes(module, _TO_LLVM, verify=False)
+        run_hw_passes(module, TO_LLVM, verify=False)
         module.operation.verify()
     except (ir.MLIRError, ValueError) as error:
         raise BuildError(
@@ -129,7 +43,7 @@ def _lower(top: str, text: str) -> ArcModel:
             help='use simulator="verilator".',
             notes=tuple(str(error).splitlines()[:10]),
         ) from error
-    lowered = with_square_roots(_body(module.operation.get_asm(assume_verified=True)))
+    lowered = _body(module.operation.get_asm(assume_verified=True))
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,

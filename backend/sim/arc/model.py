@@ -1,0 +1,47 @@
+"""A design as functions over a block of state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class ArcModel:
+    """A design as functions over a block of state.
+
+    Attributes:
+        text: functions in the llvm dialect.
+        edge, settle: names of the functions of the state for a raised clock and for a low one;
+            one and the same where the model could not be split. If it was, the former is one of a
+            design that is not in reset.
+        resets: byte offset, bits and reset value of registers, where the model was split.
+        initial: name of the function that initialises the state, or "".
+        size: bytes of state.
+        ports: byte offset of each port of the top.
+        aliases: for each output the one of equal value that is kept.
+        registers: byte offset and bits of each named register.
+        memories: byte offset, words, bits and bytes from word to word of each memory.
+    """
+
+    text: str
+    edge: str
+    settle: str
+    initial: str
+    size: int
+    ports: dict[str, int]
+    aliases: dict[str, str]
+    registers: dict[str, tuple[int, int]]
+    memories: list[tuple[int, int, int, int]]
+    resets: list[tuple[int, int, int]]
+
+    def registers_of(self, state: np.ndarray) -> dict[str, int]:
+        """The value of every register, by hierarchical name."""
+        return {
+            name: int.from_bytes(state[at : at + -(-bits // 8)].tobytes(), "little")
+            & ((1 << bits) - 1)
+            for name, (at, bits) in self.registers.items()
+        }
