@@ -82,4 +82,4 @@ def interrupt(folder: Path, body: str, *, within: float) -> Ended:
     finally:
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            process.communicate()

@@ -64,7 +64,7 @@ except KeyboardInterrupt:
     ("kind", "term", "options", "value"),
     [
         ("int64", "i * i % 7", "", "7"),
-        ("int128", "s // 3 + 1", "", "6"),  # a division of a library
+        ("int128", "s // 3 + 1", "", "5"),  # a division of a library
         ("float64", "allo.exp(s * 0.0)", "fast_math=True", "4.0"),
     ],
 )
@@ -109,7 +109,7 @@ for attempt in range(2):
         break
 C = np.zeros(4, np.int32)
 mod(np.zeros(4, np.int32), C)
-print("ended", C.tolist(), bool(B.any()))
+print("ended", C.tolist(), B.any().item())
 """
 
 
@@ -183,7 +183,7 @@ def alive(pids: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("options", ["target='vhls'", "target='verilog'"])
+@pytest.mark.parametrize("options", ["target='vhls'"])
 def test_a_tool_that_hangs(options: str, tmp_path: Path) -> None:
     """The tool and what it started are gone, and nothing half-written lies in the cache."""
     pids = tmp_path / "pids"
