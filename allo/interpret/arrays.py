@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 
@@ -107,13 +107,3 @@ def copied(value: Array, function: Callable[[Any], Any] | None) -> Array:
     if function is not None:
         values = [None if v is None else function(v) for v in values]
     return Array(values, value.shape)
-
-
-def every_index(shape: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """All index tuples, row by row."""
-    if not shape:
-        yield ()
-        return
-    for head in range(shape[0]):
-        for rest in every_index(shape[1:]):
-            yield (head, *rest)

@@ -24,7 +24,7 @@ from .values import Symbol, Value
 
 if TYPE_CHECKING:
     from .program import Program
-    from .streams import StreamSymbol
+    from .streams import OneFifo
 
 Entry = Any
 """What a name may stand for: ``Symbol``, ``Known`` or ``StreamSymbol``."""
@@ -41,6 +41,9 @@ class Body:
         results: the declared results.
         is_generator: the function waits for streams, so it is a Python generator.
         pid: the coordinates of a kernel's instance.
+        process: the name of a kernel's instance.
+        is_region: the function is a region.
+        uses: the FIFOs of the region that a kernel's instance uses, by their Python names.
         label: the name of the function for messages.
     """
 
@@ -57,7 +60,9 @@ class Body:
         self.ended: dict[str, SourcePlace] = {}
         self.depth = 1
         self.loops = 0
-        self.uses: dict[str, StreamSymbol | Symbol] = {}
+        self.uses: dict[str, OneFifo] = {}
+        self.is_region = False
+        self.process = ""
 
     # --- text -------------------------------------------------------------------------------
 

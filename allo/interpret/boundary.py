@@ -16,7 +16,7 @@ from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt
 from .arrays import Array
 from .casts import toward_zero, wrap
 from .formats import FORMATS, format_of, round_exact, round_fraction
-from .instances import Instance, Parameter
+from .instance import Instance, Parameter
 from .known import Declared
 from .rules import is_fixed
 from .values import exact_of
@@ -140,9 +140,7 @@ class Binding:
             raise self._error(parameter, "takes a C-contiguous array")
         if parameter.symbol.written and not value.flags.writeable:
             raise self._error(parameter, "is written, and the array is read-only")
-        shared = self._same_memory(parameter, value)
-        if shared is not None:
-            return shared
+        self._refuse_overlap(parameter, value)
         self._warn(parameter, value)
         try:
             data = raw_elements(value, said.dtype)
@@ -152,21 +150,12 @@ class Binding:
         self._arrays.append((parameter, value, array))
         return array
 
-    def _same_memory(self, parameter: Parameter, value: np.ndarray) -> Array | None:
-        """The array that another argument made of the same memory."""
-        for other, given, array in self._arrays:
-            if not np.may_share_memory(given, value):
-                continue
-            same = given.ctypes.data == value.ctypes.data and given.shape == value.shape
-            if same and other.said.dtype.name == parameter.said.dtype.name:
-                if parameter.symbol.written:
-                    other.symbol.written = True
-                return array
-            if np.shares_memory(given, value) and (
-                parameter.symbol.written or other.symbol.written
-            ):
+    def _refuse_overlap(self, parameter: Parameter, value: np.ndarray) -> None:
+        """Arrays of one memory are accepted where the kernel writes neither."""
+        for other, given, _ in self._arrays:
+            written = parameter.symbol.written or other.symbol.written
+            if written and np.shares_memory(given, value):
                 raise self._error(parameter, f"overlaps the array of {other.name!r}")
-        return None
 
     def _warn(self, parameter: Parameter, value: np.ndarray) -> None:
         dtype = parameter.said.dtype

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Index, float16, float32, float64
 
-from . import elementary, processes, tensors
+from . import elementary, processes, tensor_calls, tensors
 from .body import Body
 from .casts import width, wrap_code
 from .known import Known, LocalFunction, as_type, is_kernel
@@ -227,10 +227,7 @@ def _dsl(body: Body, name: str, node: ast.Call) -> Value:
         if body.pid is None:
             raise CompileTimeError("get_pid() has a value in a df.kernel only.", body.place(node))
         return literal(body.pid[0])
-    found = tensors.call(body, name, node)
-    if found is None:
-        raise UnsupportedSyntaxError(f"{name} has no meaning here.", body.place(node))
-    return found
+    return tensor_calls.call(body, name, node)
 
 
 def function_of(body: Body, name: str, value: Value, node: ast.AST) -> Value:

@@ -132,7 +132,13 @@ def _view(body: Body, base: Value, items: list[ast.expr], node: ast.Subscript) -
     steps += strides[len(items) :]
     del node
     joined = " + ".join(terms) or "0"
-    return Value(base.dtype, shape=tuple(shape), view=(data, joined, tuple(steps)), root=base.root)
+    return Value(
+        base.dtype,
+        shape=tuple(shape),
+        view=(data, joined, tuple(steps)),
+        root=base.root,
+        is_transposed=base.is_transposed,
+    )
 
 
 def _times(code: str, stride: Extent) -> str:

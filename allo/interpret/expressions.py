@@ -6,12 +6,16 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from allo.dialects.diagnostics import TypeMismatchError, UnsupportedSyntaxError
-from allo.dialects.types import Struct
+from allo.dialects.diagnostics import (
+    ShapeMismatchError,
+    TypeMismatchError,
+    UnsupportedSyntaxError,
+)
+from allo.dialects.types import Float, Struct
 
-from . import calls, elements, scalars, tensors
+from . import calls, constants, elements, scalars, tensor_calls, tensors
 from .body import Body
-from .known import Known
+from .known import Known, plain_number
 from .meaning import known_value, read_symbol
 from .scalars import COMPARISONS, SYMBOLS, coerce, condition, truth
 from .streams import StreamSymbol
@@ -69,7 +73,7 @@ def _attribute(body: Body, node: ast.Attribute) -> Value:
 def _binary(body: Body, node: ast.BinOp) -> Value:
     left, right = body.expression(node.left), body.expression(node.right)
     if isinstance(node.op, ast.MatMult):
-        return tensors.matmul(body, left, right, node)
+        return tensor_calls.matmul(body, left, right, node)
     return operate(body, SYMBOLS[type(node.op).__name__], left, right, node)
 
 
@@ -203,6 +207,20 @@ def _tuple(body: Body, node: ast.Tuple) -> Value:
     )
 
 
+def _list(body: Body, node: ast.List) -> Value:
+    """Numbers written out: an array of the type that its literals have."""
+    value = body.evaluate(node, "A list")
+    try:
+        parts, shape = constants.flattened(value)
+        numbers = [literal(plain_number(part)) for part in parts]
+    except (TypeError, ValueError) as error:
+        raise ShapeMismatchError("The list is no array of numbers.", body.place(node)) from error
+    floats = [v for v in numbers if isinstance(v.dtype, Float)]
+    dtype = floats[0].dtype if floats else max((v.dtype for v in numbers), key=lambda t: t.bits)
+    name = body.program.constant([scalars.exact_to_raw(v.exact, dtype) for v in numbers])
+    return Value(dtype, f"Array({name}, {shape})", shape=shape, literal=True)
+
+
 _FORMS: dict[type[ast.expr], Callable[[Body, Any], Value]] = {
     ast.Constant: _constant,
     ast.Name: _name,
@@ -215,4 +233,5 @@ _FORMS: dict[type[ast.expr], Callable[[Body, Any], Value]] = {
     ast.Call: _call,
     ast.Subscript: _subscript,
     ast.Tuple: _tuple,
+    ast.List: _list,
 }

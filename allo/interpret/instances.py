@@ -4,70 +4,28 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
     ShapeMismatchError,
-    SourcePlace,
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
 from allo.dialects.types import AlloType, Float, Index, Int, Stream, UInt
 
-from . import processes, statements
+from . import processes, regions, statements
 from .body import Body
-from .known import Declared, Known, LocalFunction, as_type
+from .instance import Instance, Parameter, bind_parameter, read_parameters, read_results
+from .known import Known, LocalFunction, as_type
 from .meaning import cast
 from .names import Names
+from .rules import UINT1
 from .source import SourceText, read_function
-from .values import Symbol, Value
+from .values import Value
 
 if TYPE_CHECKING:
     from .program import Program
-
-
-@dataclass
-class Parameter:
-    """A parameter of a function.
-
-    Attributes:
-        name: the user's name.
-        said: its declaration.
-        place: where it is declared.
-        default: the expression of its default value.
-        symbol: the variable it is in the body.
-    """
-
-    name: str
-    said: Declared
-    place: SourcePlace
-    default: ast.expr | None = None
-    symbol: Any = None
-
-
-@dataclass
-class Instance:
-    """One function of the translated text.
-
-    Attributes:
-        name: the user's name of the function.
-        python: its name in the text.
-        parameters: what it takes.
-        results: what it returns.
-        place: where it is defined.
-        is_generator: it waits for streams.
-    """
-
-    name: str
-    python: str
-    parameters: list[Parameter]
-    results: list[Declared]
-    place: SourcePlace
-    is_generator: bool = False
-    body: Body | None = None
-    extras: list[Any] = field(default_factory=list)
 
 
 def build(
@@ -98,7 +56,7 @@ def build(
     bind_template(body, node, [t for t in template if not isinstance(t, str)])
     python = f"{node.name}_{program.fresh()}"
     if processes.is_region(key, node):
-        instance = processes.region(body, node, python)
+        instance = regions.region(body, node, python)
     else:
         instance = function(body, node, python)
     program.building.pop()
@@ -128,70 +86,7 @@ def function(body: Body, node: ast.FunctionDef, python: str) -> Instance:
     if body.is_generator:
         program_lines.append("    yield")
     body.program.text += program_lines
-    return Instance(node.name, python, parameters, body.results, place, body.is_generator, body)
-
-
-def read_parameters(body: Body, node: ast.FunctionDef) -> list[Parameter]:
-    """The parameters of a definition.
-
-    Raises:
-        UnsupportedSyntaxError: for starred parameters and those without annotation.
-    """
-    given = node.args
-    if given.vararg or given.kwarg or given.kwonlyargs:
-        raise UnsupportedSyntaxError("A kernel takes named parameters only.", body.place(node))
-    found = []
-    plain = [*given.posonlyargs, *given.args]
-    defaults = [None] * (len(plain) - len(given.defaults)) + list(given.defaults)
-    for argument, default in zip(plain, defaults, strict=True):
-        if argument.annotation is None:
-            raise UnsupportedSyntaxError(
-                f"The parameter {argument.arg!r} has no type.",
-                body.place(argument),
-                help="annotate it: x: int32.",
-            )
-        said = body.annotation(argument.annotation)
-        if said.stateful:
-            raise TypeMismatchError("A parameter is not stateful.", body.place(argument))
-        found.append(Parameter(argument.arg, said, body.place(argument), default))
-    return found
-
-
-def read_results(body: Body, node: ast.FunctionDef) -> list[Declared]:
-    """The declared results of a definition."""
-    note = node.returns
-    if note is None or (isinstance(note, ast.Constant) and note.value is None):
-        return []
-    parts = list(note.elts) if isinstance(note, ast.Tuple) else [note]
-    return [body.annotation(part) for part in parts]
-
-
-def bind_parameter(body: Body, parameter: Parameter, position: int) -> None:
-    """The variable that a parameter is in the body."""
-    said = parameter.said
-    if isinstance(said.dtype, Stream):
-        parameter.symbol = processes.bind_stream(body, parameter.name, said, parameter.place)
-        return
-    symbol = Symbol(
-        parameter.name,
-        f"{parameter.name}_{body.program.fresh()}",
-        said.dtype,
-        parameter=position,
-    )
-    if said.shape is not None:
-        name = symbol.python
-        symbol.shape = tuple(
-            f"{name}_n{axis}" if extent is None else extent
-            for axis, extent in enumerate(said.shape)
-        )
-        body.emit(f"{name}_d = {name}.data; {name}_o = {name}.offset")
-        steps = ", ".join(f"{name}_s{axis}" for axis in range(len(said.shape)))
-        body.emit(f"{steps}, = {name}.strides")
-        for axis, extent in enumerate(said.shape):
-            if extent is None:
-                body.emit(f"{name}_n{axis} = {name}.shape[{axis}]")
-    parameter.symbol = symbol
-    body.bind(parameter.name, symbol)
+    return Instance(node.name, python, parameters, body.results, place, body.is_generator)
 
 
 # --- templates ------------------------------------------------------------------------------------
@@ -285,8 +180,6 @@ def call(
     ]
     if len(results) == 1:
         return Value(results[0].dtype, code, shape=results[0].shape)
-    from .rules import UINT1
-
     return Value(UINT1, code, parts=tuple(results) or (None,))
 
 
@@ -322,7 +215,7 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
     if isinstance(said.dtype, Stream):
         if given is None:
             raise TypeMismatchError("A stream is needed here.", body.place(node))
-        return processes.stream_argument(body, said, given)
+        return processes.stream_argument(body, said, given, parameter.symbol)
     if given is None:
         if parameter.default is None:
             return ""
@@ -353,6 +246,14 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
             f"{list(value.shape)}.",
             body.place(given),
         )
+    if value.is_transposed:
+        if parameter.symbol.written:
+            raise TypeMismatchError(
+                f"A transposed array is passed as a copy, and {parameter.name!r} is written.",
+                body.place(given),
+                help="assign it to a variable first.",
+            )
+        return f"{value.array_code()}.copy()"
     if parameter.symbol.written and value.root is not None:
         value.root.written = True
     return value.array_code()

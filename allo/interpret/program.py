@@ -14,6 +14,7 @@ from allo.dialects.diagnostics import SourcePlace, UnsupportedSyntaxError
 from . import expressions, instances
 from .body import Body
 from .constants import converted
+from .instance import Instance
 from .known import element_type
 from .names import Names
 from .runtime import Runtime, namespace
@@ -41,7 +42,7 @@ class Program:
         self.frames = frames
         self.given = given
         self.inexact = False
-        self.instances: dict[Any, instances.Instance] = {}
+        self.instances: dict[Any, Instance] = {}
         self.building: list[Any] = []
         self.keys: list[Any] = []
         self.text: list[str] = []
@@ -94,9 +95,7 @@ class Program:
     def expression(self, body: Body, node: ast.expr) -> Value:
         return expressions.expression(body, node)
 
-    def top(
-        self, function: Callable[..., Any] | str, template: Sequence[Any] | None
-    ) -> instances.Instance:
+    def top(self, function: Callable[..., Any] | str, template: Sequence[Any] | None) -> Instance:
         """The instance of the kernel itself."""
         node, text = read_function(function)
         plain = None if isinstance(function, str) else function

@@ -18,7 +18,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, parse_type
 
-from . import arrays, bits, casts, elementary, formats, integers
+from . import arrays, bits, casts, elementary, fifo, formats, integers, tensor_ops
 from .formats import INF, NAN
 
 type_of: Callable[[str], AlloType] = functools.cache(parse_type)
@@ -130,23 +130,10 @@ class Runtime:
             self.undefined(place, "An element of an array")
         return elements
 
-    def fold(
-        self,
-        place: int,
-        shape: tuple[int, ...],
-        first: Any,
-        step: Callable[[Any, int, tuple[int, ...]], Any],
-        length: int,
-    ) -> arrays.Array:
-        """A new array: each element starts from ``first`` and takes ``length`` steps."""
-        self.count(place, arrays.size_of(shape) * length)
-        data = []
-        for place_in in arrays.every_index(shape):
-            value = first
-            for k in range(length):
-                value = step(value, k, place_in)
-            data.append(value)
-        return arrays.Array(data, shape)
+    def checked(self, place: int, array: arrays.Array) -> arrays.Array:
+        """The array, all of its elements written."""
+        self.defined(place, array)
+        return array
 
 
 def write_text(form: str | None, *values: Any) -> None:
@@ -177,11 +164,9 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "AlloError": AlloError,
         "assign": arrays.assign,
         "copied": arrays.copied,
-        "elements_of": arrays.elements_of,
-        "every_index": arrays.every_index,
         "elementwise": runtime.elementwise,
         "defined": runtime.defined,
-        "fold": runtime.fold,
+        "checked": runtime.checked,
         "undefined": runtime.undefined,
         "outside": runtime.outside,
         "failed": runtime.failed,
@@ -191,6 +176,9 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "nest": runtime.nest,
         "at": runtime.at,
         "span": runtime.span,
+        "Fifo": fifo.Fifo,
+        "stacked": fifo.stacked,
+        "run_processes": functools.partial(fifo.run_processes, runtime.places),
         "write_text": write_text,
         "type_of": type_of,
         "unpack_struct": casts.unpack_struct,
@@ -218,4 +206,5 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
     }
     names.update({f"round_{name}": rounded for name, rounded in formats.ROUND.items()})
     names.update(elementary.functions())
+    names.update(tensor_ops.functions())
     return names

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import product
 
+from allo.dialects.diagnostics import DataflowError, SourcePlace
 from allo.dialects.types import AlloType
 
 
 @dataclass
+class Ends:
+    """Who uses one FIFO: for ``put`` and ``get``, the process and the place of its first use."""
+
+    users: dict[str, tuple[str, SourcePlace]] = field(default_factory=dict)
+
+    def use(self, action: str, process: str, place: SourcePlace, name: str) -> None:
+        """Note a use.
+
+        Raises:
+            DataflowError: when another process does the same at this end.
+        """
+        other = self.users.setdefault(action, (process, place))
+        if other[0] != process:
+            role = "producer" if action == "put" else "consumer"
+            raise DataflowError(
+                f"The FIFO {name} has a second {role}: {process}.",
+                place,
+                notes=((f"{other[0]} is the first", other[1]),),
+                help="give each pair of processes a FIFO of its own.",
+            )
+
+
+@dataclass
 class StreamSymbol:
-    """A stream of a region, or a parameter that stands for one.
+    """A stream of a region, or a parameter that stands for one FIFO.
 
     Attributes:
         name: the user's name.
@@ -18,6 +43,8 @@ class StreamSymbol:
         depth: how many elements it holds.
         shape: the extents of an array of FIFOs; () for one FIFO.
         python: the name in the translated text.
+        ends: who uses each FIFO, by its indices.
+        is_parameter: it stands for a FIFO that a caller gives.
     """
 
     name: str
@@ -26,3 +53,29 @@ class StreamSymbol:
     depth: int
     shape: tuple[int, ...]
     python: str
+    is_parameter: bool = False
+    ends: dict[tuple[int, ...], Ends] = field(default_factory=dict)
+
+    def all_indices(self) -> list[tuple[int, ...]]:
+        """The indices of all FIFOs, row by row."""
+        return list(product(*map(range, self.shape)))
+
+    def end(self, indices: tuple[int, ...]) -> Ends:
+        """Who uses the FIFO at these indices."""
+        return self.ends.setdefault(indices, Ends())
+
+
+@dataclass(frozen=True)
+class OneFifo:
+    """One FIFO, chosen by known indices."""
+
+    stream: StreamSymbol
+    indices: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        return "_".join([self.stream.name, *map(str, self.indices)])
+
+    @property
+    def python(self) -> str:
+        return "_".join([self.stream.python, *map(str, self.indices)])

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Sequence
 
-from allo.dialects.diagnostics import ShapeMismatchError, UnsupportedSyntaxError
+from allo.dialects.diagnostics import ShapeMismatchError
 
 from .body import Body
+from .scalars import coerce
 from .values import Extent, Value, tuple_code
 
 
@@ -63,8 +64,6 @@ def broadcast(
     result = operation(*parts)
     code = result.code
     if result.exact is not None:
-        from .scalars import coerce
-
         code = coerce(result, result.dtype)
     place = body.place_code(node)
     arguments = ", ".join([place, tuple_code(shape), f"lambda {', '.join(names)}: {code}", *codes])
@@ -99,15 +98,5 @@ def transposed(body: Body, value: Value, axes: Sequence[int] | None, node: ast.A
         shape=permuted(value, order),
         view=(data, offset, tuple(strides[axis] for axis in order)),
         root=value.root,
+        is_transposed=True,
     )
-
-
-def matmul(body: Body, left: Value, right: Value, node: ast.AST) -> Value:
-    """``left @ right``."""
-    raise UnsupportedSyntaxError("Matrix products are not here yet.", body.place(node))
-
-
-def call(body: Body, name: str, node: ast.Call) -> Value | None:
-    """A function of ``allo`` on whole arrays; None where there is none of the name."""
-    del body, name, node
-    return None

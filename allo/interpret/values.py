@@ -59,6 +59,8 @@ class Value:
         cond: text of the truth of a 1-bit value.
         view: text of the list, the offset and the strides of an array that has no ``code`` yet.
         root: the variable that an array is, or is part of.
+        parts: the several results of a call; (None,) where there is none.
+        is_transposed: a view with its axes in another order.
     """
 
     dtype: AlloType
@@ -70,6 +72,7 @@ class Value:
     view: tuple[str, str, tuple[Extent, ...]] | None = None
     root: Symbol | None = None
     parts: tuple[Any, ...] = field(default=())
+    is_transposed: bool = False
 
     @property
     def is_array(self) -> bool:

@@ -137,11 +137,18 @@ def test_slices_views_and_broadcasting() -> None:
 def test_an_element_sees_stores_through_another_name() -> None:
     def add(a: int32[2], b: int32[2]):
         a[0] += 1
-        b[0] += 1
+        b[0] += a[0]
 
-    x = np.zeros(2, np.int32)
-    allo.interpret(add)(x, x)
-    assert x.tolist() == [2, 0]
+    def kernel(x: int32[3]):
+        add(x[0:2], x[0:2])
+        add(x[0:2], x[1:3])
+
+    x = np.array([1, 10, 100], np.int32)
+    allo.interpret(kernel)(x)
+    assert x.tolist() == [5, 15, 100]
+    pair = np.zeros(2, np.int32)
+    with pytest.raises(allo.errors.BoundaryError, match="'b' of add overlaps the array of 'a'"):
+        allo.interpret(add)(pair, pair)
 
 
 def scale[T, K: int32](x: T[K], by: int32 = 3) -> T[K]:
