@@ -190,6 +190,14 @@ class ToolFailedError(BuildError):
     """An external program failed or ran past its time limit; its last lines are in the notes."""
 
 
+class CacheError(BuildError):
+    """There is no place to write what a build compiles."""
+
+
+class CacheWarning(UserWarning):
+    """The cache folder cannot be written; builds go on without it."""
+
+
 class SimulationError(AlloError):
     """A simulation did not end as it should."""
 

@@ -91,6 +91,15 @@ class Worker:
         if process is not None and process.poll() is None:
             return process
         self._end()
+        try:
+            return self._started()
+        except OSError as error:
+            raise BuildError(
+                f"{self._what} cannot be started in a process of its own: {error.strerror or error}.",
+                help="free memory, processes or space in the temporary folder ($TMPDIR).",
+            ) from error
+
+    def _started(self) -> subprocess.Popen[bytes]:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         server = f"{__package__}.worker_protocol"
         boot = _BOOT.format(path=sys.path, server=server, preload=self._preload, bare=self._bare)

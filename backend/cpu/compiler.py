@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from allo.dialects.diagnostics import ToolFailedError, ToolMissingError
+from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.process import run_tool
 
-_SECONDS = 120
+SECONDS = 120
 
 
 def find_compiler(purpose: str) -> str:
@@ -42,12 +42,4 @@ def compile_shared(
         ToolFailedError: when the compiler fails or takes more than two minutes.
     """
     full = [*command, "-o", str(output), *map(str, sources)]
-    try:
-        done = subprocess.run(full, capture_output=True, text=True, timeout=_SECONDS, check=False)
-    except subprocess.TimeoutExpired:
-        raise ToolFailedError(f"{command[0]} did not finish {what} in {_SECONDS} s.") from None
-    if done.returncode:
-        raise ToolFailedError(
-            f"{command[0]} could not compile {what}.",
-            notes=tuple(done.stderr.splitlines()[-10:]),
-        )
+    run_tool(full, None, what=f"Compiling {what}", timeout_s=SECONDS, option="a quicker compiler")

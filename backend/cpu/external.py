@@ -8,22 +8,23 @@ function's own parameter types, so arrays ``T a[8][8]``, pointers and scalars al
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.cache import cache_dir, content_key, publishing
-from allo.dialects.diagnostics import BuildError, ToolFailedError, UnsupportedOpError
+from allo.dialects.cache import cached, content_key
+from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.locations import place_of
+from allo.dialects.process import run_tool
+from allo.dialects.shared_library import load_shared
 from allo.dialects.storage import is_native
 from allo.dialects.types import parse_type
 
-from .compiler import compile_shared, find_compiler
+from .compiler import SECONDS, compile_shared, find_compiler
 
 _PREFIX = "__allo_external_"
-_SECONDS = 120
+_LIBRARY = "lib.so"
 
 _SHIM = """
 #include <cstddef>
@@ -116,28 +117,20 @@ def _load(library: Any, symbol: str, count: int) -> int:
     compiler = find_compiler(f"external function {library.top}")
     options = ["-std=c++17", "-O2", "-fPIC", "-shared", *includes]
     key = content_key(_preprocess(compiler, text, includes, path), *options)
-    target = cache_dir("external") / key
-    if not target.exists():
-        with publishing(target) as folder:
-            source = folder / "shim.cpp"
-            source.write_text(text)
-            compile_shared([compiler, *options], [source], folder / "lib.so", str(path))
-    loaded = ctypes.CDLL(str(target / "lib.so"))
+
+    def make(folder: Path) -> None:
+        source = folder / "shim.cpp"
+        source.write_text(text)
+        compile_shared([compiler, *options], [source], folder / _LIBRARY, str(path))
+
+    loaded = load_shared(cached(("external",), key, [_LIBRARY], make) / _LIBRARY)
     return ctypes.cast(getattr(loaded, symbol), ctypes.c_void_p).value or 0
 
 
-def _preprocess(compiler: str, text: str, includes: list[str], path: Path) -> bytes:
+def _preprocess(compiler: str, text: str, includes: list[str], path: Path) -> str:
     """The text with everything it includes, so that a changed header is noticed."""
     command = [compiler, "-std=c++17", "-E", "-P", *includes, "-x", "c++", "-"]
-    done = subprocess.run(
-        command, input=text.encode(), capture_output=True, timeout=_SECONDS, check=False
-    )
-    if done.returncode:
-        raise ToolFailedError(
-            f"{compiler} could not read {path}.",
-            notes=tuple(done.stderr.decode(errors="replace").splitlines()[-10:]),
-        )
-    return done.stdout
+    return run_tool(command, None, what=f"Reading {path}", timeout_s=SECONDS, text=text, apart=True)
 
 
 def _give_body(module: ir.Module, function: ir.Operation, symbol: str) -> None:

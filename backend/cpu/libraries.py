@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.cache import cached, content_key
+from allo.dialects.shared_library import load_shared
 
 from .compiler import compile_shared, find_compiler
 
@@ -41,7 +42,7 @@ def load_library(
         library = ctypes.CDLL(str(prebuilt))
         if is_current(library):
             return library
-    return ctypes.CDLL(str(compiled(name, sources, headers, what, defines)))
+    return load_shared(compiled(name, sources, headers, what, defines))
 
 
 def compiled(
@@ -50,10 +51,10 @@ def compiled(
     """The library compiled here, now or before; raises as :func:`load_library` does."""
     files = [SOURCES / file for file in (*sources, *headers)]
     key = content_key(*files, *_FLAGS, *defines, os.uname().machine)
-    target = cache_dir("runtime") / key
-    if not (target / name).exists():
+
+    def make(building: Path) -> None:
         compiler = find_compiler(what)
         command = [compiler, *_FLAGS, *(f"-D{define}" for define in defines)]
-        with publishing(target) as building:
-            compile_shared(command, [SOURCES / source for source in sources], building / name, what)
-    return target / name
+        compile_shared(command, [SOURCES / source for source in sources], building / name, what)
+
+    return cached(("runtime",), key, [name], make) / name

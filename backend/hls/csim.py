@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-import os
 import shutil
 import tempfile
 import threading
@@ -16,8 +15,8 @@ import numpy as np
 
 from allo.dialects.aside import run_aside
 from allo.dialects.boundary import Call, Parameter, Signature
-from allo.dialects.cache import cache_dir, content_key, publishing
-from allo.dialects.diagnostics import ArgumentCountError, SimulationError
+from allo.dialects.cache import cached, content_key
+from allo.dialects.diagnostics import ArgumentCountError, BuildError, SimulationError
 from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
@@ -29,6 +28,7 @@ from .signature import Param
 from .simulation import Record, Simulation, State
 from .vendors import Vendor
 
+_LIBRARY = "kernel.so"
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
 
@@ -41,24 +41,22 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
         ToolFailedError: the compiler refused the code; its last lines are in the notes.
     """
     headers = PRELUDES[vendor.family]
-    prelude = headers.precompiled()
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
     objects = [
-        exact_math_object(operation, _compile_object, [XILINX.precompiled().name])
+        exact_math_object(operation, _compile_object, [XILINX.key()])
         for operation in expanded_functions(code.kernel, vendor.math)
     ]
     linked = (*objects, *(file for external in externals for file in external.files))
-    target = cache_dir("hls", "csim") / content_key(prelude.name, text, *linked)
-    library = target / "kernel.so"
-    if library.is_file():
-        return library
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
-    with publishing(target) as folder:
+
+    def make(folder: Path) -> None:
         (folder / "csim.cpp").write_text(text)
-        output = ["-shared", "-o", str(folder / "kernel.so"), str(folder / "csim.cpp")]
+        output = ["-shared", "-o", str(folder / _LIBRARY), str(folder / "csim.cpp")]
         arguments = [*includes, *output, *map(str, objects)]
         headers.compile(arguments, folder, "Compiling the kernel for csim")
-    return library
+
+    key = content_key(headers.key(), text, *linked)
+    return cached(("hls", "csim"), key, [_LIBRARY], make) / _LIBRARY
 
 
 def _compile_object(source: Path, target: Path) -> None:
@@ -247,10 +245,16 @@ def _single(value: Any, result: Parameter) -> Any:
 
 def _load_private(library: Path) -> ctypes.CDLL:
     """Load a copy: the loader shares libraries by file, and with them their static variables."""
-    handle, name = tempfile.mkstemp(suffix=".so", prefix="allo_csim_")
-    os.close(handle)
-    try:
-        shutil.copyfile(library, name)
-        return ctypes.CDLL(name)
-    finally:
-        os.unlink(name)
+    failures = []
+    for place in (None, library.parent):
+        try:
+            with tempfile.NamedTemporaryFile(suffix=".so", prefix="allo_csim_", dir=place) as copy:
+                shutil.copyfile(library, copy.name)
+                return ctypes.CDLL(copy.name)
+        except OSError as error:
+            failures.append(f"{place or tempfile.gettempdir()}: {error}.")
+    raise BuildError(
+        f"The simulator {library} cannot be loaded.",
+        help="name a folder with room from which programs may be loaded in TMPDIR.",
+        notes=tuple(failures),
+    )

@@ -12,12 +12,13 @@ from functools import cache
 from pathlib import Path
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.cache import cached, content_key
 from allo.dialects.passes.expand_math import EXPANSIONS, expand_math
 
 from .emit_module import emit_module
 from .vendors import VITIS_HLS
 
+_OBJECT = "math.o"
 _TWO_OPERANDS = frozenset({"math.powf"})
 
 
@@ -64,12 +65,10 @@ def exact_math_object(
 ) -> Path:
     """The compiled functions, from the cache or made now by ``compile_object(source, object)``."""
     text = exact_math_text(operation)
-    target = cache_dir("hls", "math") / content_key(text, *keys)
-    found = target / "math.o"
-    if found.is_file():
-        return found
-    with publishing(target) as folder:
+
+    def make(folder: Path) -> None:
         source = folder / "math.cpp"
         source.write_text(text)
-        compile_object(source, folder / "math.o")
-    return found
+        compile_object(source, folder / _OBJECT)
+
+    return cached(("hls", "math"), content_key(text, *keys), [_OBJECT], make) / _OBJECT

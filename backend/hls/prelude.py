@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import functools
-import subprocess
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.cache import cached, content_key
+from allo.dialects.process import run_tool
 
 from .headers import AC_SHIMS, RUNTIME, SHIMS, XLS_SHIMS, compiler, open_ac_headers, open_headers
-from .process import run_tool
 
+_HEADER = "prelude.h"
 COMPILE_LIMIT_S = 600.0
 FLAGS = (
     "-std=c++14",
@@ -46,20 +47,19 @@ class Prelude:
         Raises:
             ToolMissingError: no compiler or no headers.
         """
-        target = cache_dir("hls", "prelude") / self._key()
-        if target.is_dir():
-            return target
-        with publishing(target) as folder:
-            header = folder / "prelude.h"
-            header.write_text(self.text)
-            command = [compiler(), *FLAGS, *self.include_flags(), "-x", "c++-header", str(header)]
-            run_tool(
-                [*command, "-o", str(folder / "prelude.h.gch")],
-                folder,
-                what="Compiling the csim headers",
-                timeout_s=COMPILE_LIMIT_S,
-            )
-        return target
+        files = [_HEADER, f"{_HEADER}.gch"]
+        return cached(("hls", "prelude"), self.key(), [], self._precompile, bulky=files)
+
+    def _precompile(self, folder: Path) -> None:
+        header = folder / _HEADER
+        header.write_text(self.text)
+        command = [compiler(), *FLAGS, *self.include_flags(), "-x", "c++-header", str(header)]
+        run_tool(
+            [*command, "-o", f"{header}.gch"],
+            folder,
+            what="Compiling the csim headers",
+            timeout_s=COMPILE_LIMIT_S,
+        )
 
     def compile(self, arguments: list[str], folder: Path, what: str) -> None:
         """Run the compiler with this prelude.
@@ -67,11 +67,12 @@ class Prelude:
         Raises:
             ToolFailedError: the compiler refused the code; its last lines are in the notes.
         """
-        prelude = ["-Winvalid-pch", "-include", str(self.precompiled() / "prelude.h")]
+        prelude = ["-Winvalid-pch", "-include", str(self.precompiled() / _HEADER)]
         command = [compiler(), *FLAGS, *prelude, *self.include_flags(), *arguments]
         run_tool(command, folder, what=what, timeout_s=COMPILE_LIMIT_S)
 
-    def _key(self) -> str:
+    def key(self) -> str:
+        """A name for the headers, their flags and the compiler."""
         fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
         headers = sorted(h for folder in self.folders() for h in _headers(folder))
         return content_key(
@@ -87,10 +88,8 @@ def _headers(folder: Path) -> list[Path]:
 
 @functools.cache
 def _compiler_identity(path: str) -> str:
-    done = subprocess.run(
-        [path, "--version"], capture_output=True, text=True, timeout=60, check=False
-    )
-    return done.stdout
+    version = run_tool([path, "--version"], None, what="Asking for the version", timeout_s=60)
+    return f"{version} {platform.machine()}"
 
 
 XILINX = Prelude(

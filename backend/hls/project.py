@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -13,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import jinja2
 
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.project_folder import write_folder
 
 from .devices import DEVICES, Device, find_device
 from .errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
@@ -125,29 +122,7 @@ def write_project(module: HLSModule, folder: Path) -> None:
             f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
         )
     files = {**_project_files(module, device), **_source_files(module.externals)}
-    try:
-        _install(files, folder)
-    except OSError as error:
-        raise BuildError(
-            f"The project folder {folder} cannot be written: {error.strerror or error}.",
-            help="give another project=…, or free the folder.",
-        ) from error
-
-
-def _install(files: dict[str, str], folder: Path) -> None:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        for name, text in files.items():
-            (temporary / name).write_text(text)
-        os.chmod(temporary, 0o755)
-        if not folder.exists():
-            os.rename(temporary, folder)
-            return
-        for name in files:
-            os.replace(temporary / name, folder / name)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    write_folder(folder, files, merge=True)
 
 
 def _source_files(externals: Sequence[External]) -> dict[str, str]:

@@ -17,13 +17,13 @@ import numpy as np
 
 from allo.dialects.boundary import Call
 from allo.dialects.diagnostics import ArgumentCountError, ToolFailedError, ToolMissingError
+from allo.dialects.process import run_tool
 from allo.dialects.report import DesignReport
 from allo.target import BuildRequest, find_target
 
 from .availability import find_tool
 from .csim import bind
 from .csynth import find_report, parse_csynth
-from .process import run_tool
 from .project import host_ports
 
 if TYPE_CHECKING:

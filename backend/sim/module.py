@@ -22,7 +22,7 @@ from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
 from .storage import fill_results
 from .stream_words import from_words, to_words, with_stream_arrays
 from .traffic import Placement, StreamModel, Traffic, make_outside
-from .wave import wave_kind, write_companions
+from .wave import check_writable, wave_kind, write_companions
 
 _CALL = "A call of an RTLModule"
 DEFAULT_MAX_CYCLES = 100_000_000
@@ -164,6 +164,8 @@ class RTLModule:
     def _run(self, call: Call, options: RunOptions, engine: str) -> None:
         path = options.wave
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
+        if path:
+            check_writable(path)
         if self.options.randomize is not None:
             fill_results(call, self.options.randomize)
         arrays, scalars = self._inputs(call)

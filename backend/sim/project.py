@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-import os
-import shutil
-import tempfile
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
+from allo.dialects.project_folder import write_folder
 
 if TYPE_CHECKING:
     from .module import RTLModule
@@ -24,40 +24,24 @@ def write_project(module: RTLModule, folder: Path) -> Path:
     existing one as it was. An existing folder is replaced only when Allo wrote it.
 
     Raises:
-        BuildError: when the folder exists and holds something else.
+        BuildError: when the folder exists and holds something else, or cannot be written.
     """
     folder = folder.absolute()
-    if folder.exists() and any(folder.iterdir()) and not (folder / MARK).exists():
+    if _is_foreign(folder):
         raise BuildError(
             f"{folder} exists and was not written by Allo.",
             help="choose another project= folder, or remove this one.",
         )
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    try:
-        for name, text in _files(module).items():
-            (new / name).write_text(text)
-        (new / "run.sh").chmod(0o755)
-        new.chmod(0o755)
-        _swap(new, folder)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
+    write_folder(folder, _files(module), merge=False, programs=["run.sh"])
     return folder
 
 
-def _swap(new: Path, folder: Path) -> None:
-    if not folder.exists():
-        os.rename(new, folder)
-        return
-    old = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-    os.rename(folder, old / "old")
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder holds something that Allo did not write."""
     try:
-        os.rename(new, folder)
+        return folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists()
     except OSError:
-        os.rename(old / "old", folder)
-        raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+        return False
 
 
 def _files(module: RTLModule) -> dict[str, str]:
@@ -70,9 +54,20 @@ def _files(module: RTLModule) -> dict[str, str]:
         "report.txt": report.table(),
         "report.html": report.html(),
         "source_map.json": json.dumps(design.debug, indent=1),
-        "run.sh": _RUN.format(top=design.top),
+        "run.sh": run_script(design.top),
         MARK: json.dumps({"top": design.top, "target": report.target}),
     }
+
+
+def run_script(top: str) -> str:
+    """A shell script that checks the Verilog, with Verilator where this machine has it or another."""
+    from .verilator.tools import find_verilator
+
+    here = ""
+    with contextlib.suppress(ToolMissingError, ToolFailedError):
+        found = find_verilator()
+        here = f"VERILATOR_ROOT={shlex.quote(str(found.root))} {shlex.quote(str(found.program))}"
+    return _RUN.format(top=top, here=here or "verilator")
 
 
 _RUN = """\
@@ -80,7 +75,16 @@ _RUN = """\
 # Check the Verilog of {top} with Verilator, and with Yosys where it is installed.
 set -e
 cd "$(dirname "$0")"
-verilator --lint-only -Wno-lint -Wno-style --top-module {top} {top}.sv
+lint() {{
+    if [ -n "${{VERILATOR:-}}" ]; then
+        "$VERILATOR" "$@"
+    elif command -v verilator > /dev/null; then
+        verilator "$@"
+    else # the one this project was written with
+        {here} "$@"
+    fi
+}}
+lint --lint-only -Wno-lint -Wno-style --top-module {top} {top}.sv
 echo "{top}.sv: Verilator reads it."
 if command -v yosys > /dev/null; then
     yosys -q -p "read_verilog -sv {top}.sv; synth -top {top}; stat"

@@ -33,11 +33,34 @@ def wave_kind(path: Path) -> str:
     return kind
 
 
+def _unwritable(path: Path, reason: str) -> SimulationError:
+    return SimulationError(
+        f"The waveform {path} cannot be written: {reason}.",
+        help="name a file in a folder that can be written.",
+    )
+
+
+def check_writable(path: Path) -> None:
+    """The file must be one that can be written: the model itself would write nothing, in silence.
+
+    Raises:
+        SimulationError: otherwise.
+    """
+    try:
+        with open(path, "ab"):
+            pass
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from error
+
+
 def write_companions(path: Path, design: HardwareDesign) -> None:
     """Write ``<wave>.gtkw`` and, where the design knows it, ``<wave>.map.json``."""
-    publish(path.with_suffix(".gtkw"), layout_text(path, design))
-    if design.debug:
-        publish(path.with_suffix(".map.json"), json.dumps(design.debug, indent=1))
+    try:
+        publish(path.with_suffix(".gtkw"), layout_text(path, design))
+        if design.debug:
+            publish(path.with_suffix(".map.json"), json.dumps(design.debug, indent=1))
+    except OSError as error:
+        raise _unwritable(path, error.strerror or str(error)) from error
 
 
 def layout_text(path: Path, design: HardwareDesign) -> str:

@@ -19,6 +19,7 @@ from allo.dialects.boundary import read_signature
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.options import refuse_keywords
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
+from allo.dialects.project_folder import write_folder
 from allo.target import BuildRequest
 
 from . import text
@@ -129,20 +130,18 @@ class XLSCCModule:
         return ", ".join(p.name if p.read else f"*{p.name}" for p in self._ports)
 
     def _write(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "test_block.cpp").write_text(self.final_cpp)
+        files = {"test_block.cpp": self.final_cpp}
         if self.rewrites_textproto:
-            (folder / "rewrites.textproto").write_text(self.rewrites_textproto)
+            files["rewrites.textproto"] = self.rewrites_textproto
         if self.mode == "sw_emu":
-            harness = f'#include "test_block.cpp"\n\n{self._adapter}'
-            (folder / "test_harness.cpp").write_text(harness)
+            files["test_harness.cpp"] = f'#include "test_block.cpp"\n\n{self._adapter}'
+        write_folder(folder, files, merge=True)
 
     def _write_errors(self, error: XLSValidationError) -> None:
         if self.project is None:
             return
-        folder = Path(self.project).absolute()
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "xls_errors.txt").write_text(f"{error}\n")
+        files = {"xls_errors.txt": f"{error}\n"}
+        write_folder(Path(self.project).absolute(), files, merge=True)
 
     def _compile(self) -> CsimKernel:
         top = replace(self.code.top, name="allo_harness", flat=True)

@@ -198,7 +198,7 @@ TABLE: tuple[Option, ...] = (
     _sim("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
     _sim(
         "randomize",
-        Integer(1, 2**31 - 1),
+        _SEED,
         None,
         "It is the seed of random first contents of registers and memories; None is zeros.",
         none=True,

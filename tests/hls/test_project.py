@@ -142,7 +142,7 @@ def test_project_on_a_file_is_refused(tmp_path):
     with pytest.raises(BuildError) as caught:
         build(CALLS, "vitis_hls", mode="csim", project=str(tmp_path / "p"))
     assert str(caught.value) == (
-        f"The project folder {tmp_path / 'p'} cannot be written: Not a directory.\n"
+        f"The project folder {tmp_path / 'p'} cannot be written: it is a file.\n"
         "help: give another project=…, or free the folder."
     )
     assert (tmp_path / "p").read_text() == "mine"

@@ -11,7 +11,6 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.backend.sim.engine import BuildOptions
 from allo.backend.sim.traffic import Outside
 from allo.backend.sim.verilator.compile import ModelRequest, model_request
-from allo.backend.sim.verilator.runtime import Runtime
 from allo.dialects.partition import Partition
 from allo.ir.types import Int, Stateful, Stream, float32, int32
 
@@ -211,7 +210,7 @@ DESIGN = {"top": "other", "verilog": "module m; endmodule", "shared_units": ()}
 
 
 def _request(design, options=BuildOptions(), runtime="key"):
-    return model_request(design, options, Runtime((), (), runtime))
+    return model_request(design, options, runtime)
 
 
 def test_the_name_of_a_model_is_of_every_option():

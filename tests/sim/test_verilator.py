@@ -131,10 +131,12 @@ def test_a_failing_tool_leaves_its_last_lines_and_no_model(monkeypatch, tmp_path
     monkeypatch.setenv("CXX", str(fake))
     with pytest.raises(ToolFailedError) as caught:
         find_engine("verilator").build(designs.scalar_adder(), BuildOptions())
-    assert str(caught.value) == "g++ failed with status 3.\nnote: disk is full"
+    assert str(caught.value) == (
+        "Making the simulation model by g++ failed with status 3.\nnote: disk is full"
+    )
     assert not list(tmp_path.glob("verilator/*"))
 
 
 def test_a_tool_past_its_time_is_stopped():
-    with pytest.raises(ToolFailedError, match="sleep did not end within 0.1 seconds"):
+    with pytest.raises(ToolFailedError, match="sleep ran past its time limit of 0.1 s"):
         tools.run(["sleep", "5"], timeout=0.1)

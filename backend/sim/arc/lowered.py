@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from allo.backend.rtl.circt import in_circt
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.float.native import with_square_roots
-from allo.dialects.cache import cache_dir, content_key, publish
+from allo.dialects.cache import cached_text, content_key
 
 from .model import ArcModel
 from .recipe import TO_STATE
@@ -27,14 +27,14 @@ def lower_design(design: HardwareDesign, timeout: float | None = None) -> ArcMod
         ToolFailedError: when it takes too long.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *TO_STATE, "12")
-    file = cache_dir("arc") / f"{key}.json"
-    if file.exists():
-        return _read(file.read_text())
-    model: ArcModel = in_circt(_LOWER, design.top, text, timeout=timeout)
-    model = replace(model, text=with_square_roots(model.text))
-    publish(file, json.dumps(asdict(model)))
-    return model
+    key = content_key(design.top, text, *TO_STATE, "13")
+
+    def lower() -> str:
+        model: ArcModel = in_circt(_LOWER, design.top, text, timeout=timeout)
+        model = replace(model, text=with_square_roots(model.text))
+        return json.dumps(asdict(model))
+
+    return _read(cached_text(("arc",), f"{key}.json", lower))
 
 
 def _read(text: str) -> ArcModel:

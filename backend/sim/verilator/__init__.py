@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.shared_library import load_shared
 
 from ..driver import DriverEmitter
 from ..engine import BuildOptions
@@ -53,7 +55,7 @@ class _Library:
     """A compiled model loaded into the process."""
 
     def __init__(self, path: Path, wave: str) -> None:
-        self._library = ctypes.CDLL(str(path))
+        self._library = load_shared(path)
         self._library.allo_new.restype = ctypes.c_void_p
         self._wave = wave
 
@@ -77,7 +79,7 @@ class _Library:
         return _Instance(offsets, evaluated)
 
     def _begin_wave(self, handle: int, file: str) -> None:
-        self._library.allo_begin_wave(ctypes.c_void_p(handle), file.encode())
+        self._library.allo_begin_wave(ctypes.c_void_p(handle), os.fsencode(file))
 
     def _end_wave(self, handle: int) -> None:
         self._library.allo_end_wave(ctypes.c_void_p(handle))

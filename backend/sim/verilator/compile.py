@@ -9,11 +9,11 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
-from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.cache import cached, content_key
 
 from ..engine import BuildOptions
 from ..ports import top_ports
-from .runtime import Runtime, prepare_runtime
+from .runtime import Runtime, prepare_runtime, runtime_key
 from .tools import Verilator, find_compiler, find_verilator, run
 from .wrapper import PREFIX, wrapper_text
 
@@ -59,8 +59,8 @@ class ModelRequest:
         return content_key(repr(astuple(self)), "2")
 
 
-def model_request(design: HardwareDesign, options: BuildOptions, runtime: Runtime) -> ModelRequest:
-    """What the model of a design depends on."""
+def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -> ModelRequest:
+    """What the model of a design depends on; ``runtime`` is the key of the run-time library."""
     initial = "fast" if options.randomize is None else "unique"
     trace = (f"--trace-{options.wave}",) if options.wave else ()
     return ModelRequest(
@@ -69,7 +69,7 @@ def model_request(design: HardwareDesign, options: BuildOptions, runtime: Runtim
         control_text(design.shared_units),
         wrapper_text([port.name for port in top_ports(design)], options.wave),
         (*_VERILATE, "--x-initial", initial, *trace),
-        runtime.key,
+        runtime,
     )
 
 
@@ -82,16 +82,16 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     """
     verilator = find_verilator()
     compiler = find_compiler()
-    runtime = prepare_runtime(verilator, compiler, options.wave, options.timeout)
-    request = model_request(design, options, runtime)
-    folder = cache_dir("verilator") / f"model-{request.key()}"
-    if not (folder / LIBRARY).exists():
-        with publishing(folder) as build:
-            _verilate(verilator, request, build, options.timeout)
-            (build / "wrapper.cpp").write_text(request.wrapper)
-            _compile(compiler, runtime, build, options.timeout)
-            _keep_only(build, LIBRARY)
-    return folder / LIBRARY
+    request = model_request(design, options, runtime_key(verilator, compiler, options.wave))
+
+    def make(build: Path) -> None:
+        runtime = prepare_runtime(verilator, compiler, options.wave, options.timeout)
+        _verilate(verilator, request, build, options.timeout)
+        (build / "wrapper.cpp").write_text(request.wrapper)
+        _compile(compiler, runtime, build, options.timeout)
+        _keep_only(build, LIBRARY)
+
+    return cached(("verilator",), f"model-{request.key()}", [LIBRARY], make) / LIBRARY
 
 
 def control_text(units: Sequence[SharedUnit]) -> str:

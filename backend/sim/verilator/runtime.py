@@ -6,12 +6,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from allo.dialects.cache import cache_dir, content_key, publishing
+from allo.dialects.cache import cached, content_key
 from allo.dialects.diagnostics import BuildError
 
 from .tools import Verilator, compiler_version, run
 
 HEADER = "allo_verilated.h"
+_ARCHIVE = "libverilated.a"
 LEVELS = ("O0", "O1")
 _SOURCES = {
     "": ("verilated.cpp", "verilated_threads.cpp"),
@@ -34,12 +35,10 @@ class Runtime:
         compile_flags: flags every translation unit must be compiled with, so that the
             precompiled header fits.
         link_flags: what a model is linked with.
-        key: names the library's content.
     """
 
     compile_flags: tuple[str, ...]
     link_flags: tuple[str, ...]
-    key: str
 
 
 def compile_flags(verilator: Verilator, wave: str) -> tuple[str, ...]:
@@ -61,19 +60,34 @@ def compile_flags(verilator: Verilator, wave: str) -> tuple[str, ...]:
     )
 
 
+def runtime_key(verilator: Verilator, compiler: Path, wave: str) -> str:
+    """A name for the run-time library's content: versions of the tools, and flags."""
+    flags = compile_flags(verilator, wave)
+    return content_key(verilator.version, compiler_version(compiler), *flags, "3")
+
+
 def prepare_runtime(verilator: Verilator, compiler: Path, wave: str, timeout: float) -> Runtime:
     """The run-time library for models with this kind of waveform, compiled on first use."""
-    flags = compile_flags(verilator, wave)
-    key = content_key(verilator.version, compiler_version(compiler), *flags, "3")
-    folder = cache_dir("verilator") / f"runtime-{key}"
-    if not folder.exists():
+
+    def make(build: Path) -> None:
         _check_headers(compiler, wave)
-        with publishing(folder) as build:
-            _compile(verilator, compiler, wave, build, timeout)
+        _compile(verilator, compiler, wave, build, timeout)
+
+    folder = cached(
+        ("verilator",),
+        f"runtime-{runtime_key(verilator, compiler, wave)}",
+        [],
+        make,
+        bulky=[HEADER, _ARCHIVE, *(f"{HEADER}.gch/{level}" for level in LEVELS)],
+    )
     return Runtime(
-        compile_flags=(*flags, f"-I{folder}", "-include", str(folder / HEADER)),
-        link_flags=(str(folder / "libverilated.a"), *_LIBRARIES[wave]),
-        key=key,
+        compile_flags=(
+            *compile_flags(verilator, wave),
+            f"-I{folder}",
+            "-include",
+            str(folder / HEADER),
+        ),
+        link_flags=(str(folder / _ARCHIVE), *_LIBRARIES[wave]),
     )
 
 
@@ -93,7 +107,7 @@ def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeo
     with ThreadPoolExecutor(max_workers=2) as pool:
         for _ in pool.map(lambda command: run(command, timeout), commands):
             pass
-    run(["ar", "rcs", str(build / "libverilated.a"), *map(str, objects)], timeout)
+    run(["ar", "rcs", str(build / _ARCHIVE), *map(str, objects)], timeout)
     for target in objects:
         target.unlink()
 
@@ -119,10 +133,4 @@ def _check_headers(compiler: Path, wave: str) -> None:
 
 
 def _preprocess(compiler: Path, program: str) -> None:
-    folder = cache_dir("verilator")
-    probe = folder / f"probe-{content_key(program)}.cpp"
-    probe.write_text(program)
-    try:
-        run([str(compiler), "-fsyntax-only", str(probe)], timeout=60)
-    finally:
-        probe.unlink(missing_ok=True)
+    run([str(compiler), "-fsyntax-only", "-x", "c++", "-"], timeout=60, text=program)

@@ -6,15 +6,13 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from allo.dialects.diagnostics import ToolFailedError, ToolMissingError
-
-TAIL_LINES = 25
+from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.process import run_tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,34 +92,20 @@ def run(
     timeout: float,
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
+    text: str = "",
 ) -> str:
     """Run a program; gives its standard output.
 
     Raises:
         ToolFailedError: when it fails or runs past ``timeout`` seconds.
     """
-    name = Path(command[0]).name
-    try:
-        done = subprocess.run(
-            command,
-            cwd=cwd,
-            env={**os.environ, **(env or {})},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise ToolFailedError(
-            f"{name} did not end within {timeout:g} seconds.",
-            help="allow more with timeout=, or make the design smaller.",
-        ) from None
-    except OSError as error:
-        raise ToolFailedError(f"{name} cannot be run: {error}.") from error
-    if done.returncode:
-        raise ToolFailedError(
-            f"{name} failed with status {done.returncode}.",
-            notes=tuple((done.stderr + done.stdout).strip().splitlines()[-TAIL_LINES:]),
-        )
-    return done.stdout
+    return run_tool(
+        command,
+        cwd,
+        what="Making the simulation model",
+        timeout_s=timeout,
+        option="timeout=, or make the design smaller",
+        env=env,
+        text=text,
+        apart=True,
+    )
