@@ -1,0 +1,102 @@
+"""What a program is: source text, how it is called, and the steps of its schedule."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of the top function.
+
+    Attributes:
+        kind: the element type as text (``"Int(7)"``, ``"float32"``) or ``"struct"``.
+        shape: extents; None for a scalar.
+        bits, frac: of integers and fixed point.
+        fields: name and type of each field of a Struct.
+        values: how input values are drawn: ``"any"``, or ``"small"`` (magnitudes below 8).
+    """
+
+    name: str
+    kind: str
+    bits: int
+    frac: int = 0
+    shape: tuple[int, ...] | None = None
+    fields: tuple[tuple[str, str, int], ...] = ()
+    values: str = "any"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One primitive of a schedule; arguments are JSON values or ``{"buffer": [func, name]}``."""
+
+    primitive: str
+    args: tuple[Any, ...] = ()
+    kwargs: tuple[tuple[str, Any], ...] = ()
+
+    def __str__(self) -> str:
+        shown = [_shown(a) for a in self.args] + [f"{k}={_shown(v)}" for k, v in self.kwargs]
+        return f"s.{self.primitive}({', '.join(shown)})"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        (kind, about), *_ = value.items()
+        return f"{kind}({', '.join(map(str, about))})" if isinstance(about, list) else str(about)
+    return repr(value)
+
+
+@dataclass(slots=True)
+class Program:
+    """A random program.
+
+    Attributes:
+        seed: what it was made from, and what its inputs are drawn from.
+        source: a Python module that defines ``top``.
+        top: name of the kernel or region.
+        arguments: what it takes.
+        instantiate: template arguments as text, evaluated in the module.
+        region: whether ``top`` is a dataflow region.
+        runs: how many times it is called.
+        steps: the schedule; None for steps drawn when it is scheduled.
+        features: what it holds, for statistics and ``--only``.
+        exact: whether results may be compared bit for bit with the oracle.
+        deadlock: whether the network must get stuck.
+    """
+
+    seed: int
+    source: str
+    top: str
+    arguments: list[Argument]
+    instantiate: list[str] = field(default_factory=list)
+    region: bool = False
+    runs: int = 3
+    steps: list[Step] | None = None
+    features: list[str] = field(default_factory=list)
+    exact: bool = True
+    deadlock: bool = False
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), indent=1)
+
+    @staticmethod
+    def from_json(text: str) -> Program:
+        data = json.loads(text)
+        data["arguments"] = [_argument(about) for about in data["arguments"]]
+        if data["steps"] is not None:
+            data["steps"] = [step_from(about) for about in data["steps"]]
+        return Program(**data)
+
+
+def _argument(about: dict[str, Any]) -> Argument:
+    shape = None if about["shape"] is None else tuple(about["shape"])
+    fields = tuple(tuple(f) for f in about["fields"])
+    return Argument(**{**about, "shape": shape, "fields": fields})
+
+
+def step_from(about: dict[str, Any]) -> Step:
+    """A step from its JSON form."""
+    kwargs = tuple((name, value) for name, value in about["kwargs"])
+    return Step(about["primitive"], tuple(about["args"]), kwargs)

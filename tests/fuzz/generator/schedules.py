@@ -1,0 +1,270 @@
+"""Random schedules: primitives on the loops and buffers that a schedule holds now."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from allo.dialects.partition import Partition
+from allo.schedule import Schedule
+from allo.schedule.handles import LoopBand, LoopWrapper, MockBuffer
+from allo.schedule.resolve import buffers_of, find_function, functions_of
+
+from .program import Program, Step
+
+Loop = dict[str, list[str]]
+"""``{"loop": [function, band, name]}``"""
+
+
+def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
+    """One random step, or None where the schedule holds nothing to apply one to."""
+    sites = _Sites(s)
+    if not sites.loops and not sites.buffers:
+        return None
+    for _ in range(8):
+        made = rng.choices([m for _, m in _PRIMITIVES], [n for n, _ in _PRIMITIVES])[0](sites, rng)
+        if made is None:
+            continue
+        if made.primitive in ("reorder", "compute_at") and "float reduction" in program.features:
+            continue
+        return made
+    return None
+
+
+def apply_step(s: Schedule, step: Step, space: dict[str, Any]) -> None:
+    """Apply a step; raises what the primitive raises."""
+    args = [_resolved(s, a, space) for a in step.args]
+    kwargs = {name: _resolved(s, value, space) for name, value in step.kwargs}
+    getattr(s, step.primitive)(*args, **kwargs)
+
+
+def _resolved(s: Schedule, value: Any, space: dict[str, Any]) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_resolved(s, v, space) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "loop" in value:
+        func, band, name = value["loop"]
+        return LoopWrapper(func, band, name)
+    if "buffer" in value:
+        return MockBuffer(*value["buffer"])
+    if "partition" in value:
+        return Partition[value["partition"]]
+    import allo
+
+    inner = allo.customize(space[value["schedule"]])
+    for about in value["steps"]:
+        apply_step(inner, Step(about[0], tuple(about[1])), space)
+    return inner
+
+
+class _Sites:
+    """Loops by band and buffers, by function."""
+
+    def __init__(self, s: Schedule) -> None:
+        self.schedule = s
+        self.bands: list[tuple[str, str, list[str]]] = []
+        self.buffers: list[tuple[str, str, int]] = []
+        self.functions = list(functions_of(s.module))
+        with s.context:
+            for func in self.functions:
+                for name, band in s.get_loops(func):
+                    if isinstance(band, LoopBand):
+                        self.bands.append((func, name, [n for n, _ in band]))
+                self._buffers(func)
+
+    def _buffers(self, func: str) -> None:
+        for name, value in buffers_of(find_function(self.schedule.module, func)).items():
+            rank = getattr(value.type, "rank", None)
+            if rank:
+                self.buffers.append((func, name, rank))
+
+    @property
+    def loops(self) -> list[tuple[str, str, str]]:
+        return [(f, b, n) for f, b, names in self.bands for n in names]
+
+    def loop(self, rng: random.Random) -> Loop | None:
+        return {"loop": list(rng.choice(self.loops))} if self.loops else None
+
+    def buffer(self, rng: random.Random) -> tuple[dict[str, list[str]], int] | None:
+        if not self.buffers:
+            return None
+        func, name, rank = rng.choice(self.buffers)
+        return {"buffer": [func, name]}, rank
+
+
+def _split(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("split", (loop, rng.choice((2, 2, 3, 4, 5))))
+
+
+def _reorder(sites: _Sites, rng: random.Random) -> Step | None:
+    deep = [band for band in sites.bands if len(band[2]) > 1]
+    if not deep:
+        return None
+    func, band, names = rng.choice(deep)
+    chosen = rng.sample(names, rng.randint(2, len(names)))
+    return Step("reorder", tuple({"loop": [func, band, n]} for n in chosen))
+
+
+def _fuse(sites: _Sites, rng: random.Random) -> Step | None:
+    deep = [band for band in sites.bands if len(band[2]) > 1]
+    if not deep:
+        return None
+    func, band, names = rng.choice(deep)
+    at = rng.randrange(len(names) - 1)
+    chosen = names[at : at + rng.choice((2, 2, 3))]
+    return Step("fuse", tuple({"loop": [func, band, n]} for n in chosen))
+
+
+def _unroll(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("unroll", (loop, rng.choice((0, 0, 2, 2, 3))))
+
+
+def _pipeline(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    if loop is None:
+        return None
+    kwargs = (("rewind", True),) if rng.random() < 0.1 else ()
+    return Step("pipeline", (loop, rng.choice((1, 1, 1, 2, 3))), kwargs)
+
+
+def _parallel(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("parallel", (loop,))
+
+
+def _partition(sites: _Sites, rng: random.Random) -> Step | None:
+    found = sites.buffer(rng)
+    if found is None:
+        return None
+    buffer, rank = found
+    kind = rng.choice(("Complete", "Complete", "Block", "Cyclic", "Cyclic"))
+    factor = 0 if kind == "Complete" else rng.choice((2, 2, 3, 4))
+    return Step("partition", (buffer, {"partition": kind}, rng.randint(0, rank), factor))
+
+
+def _buffer_at(sites: _Sites, rng: random.Random) -> Step | None:
+    found, loop = sites.buffer(rng), sites.loop(rng)
+    if found is None or loop is None:
+        return None
+    return Step("buffer_at", (_of_function(sites, loop, found[0], rng), loop))
+
+
+def _reuse_at(sites: _Sites, rng: random.Random) -> Step | None:
+    found, loop = sites.buffer(rng), sites.loop(rng)
+    if found is None or loop is None:
+        return None
+    return Step("reuse_at", (_of_function(sites, loop, found[0], rng), loop))
+
+
+def _of_function(sites: _Sites, loop: Loop, other: dict, rng: random.Random) -> dict:
+    """A buffer of the loop's function, mostly."""
+    func = loop["loop"][0]
+    here = [{"buffer": [f, n]} for f, n, _ in sites.buffers if f == func]
+    return rng.choice(here) if here else other
+
+
+def _compute_at(sites: _Sites, rng: random.Random) -> Step | None:
+    if len(sites.bands) < 2:
+        return None
+    (f, a, first), (g, b, second) = rng.sample(sites.bands, 2)
+    depth = rng.randrange(max(1, min(len(first), len(second))))
+    if depth >= len(first) or depth >= len(second):
+        return None
+    return Step("compute_at", ({"loop": [f, a, first[depth]]}, {"loop": [g, b, second[depth]]}))
+
+
+def _reshape(sites: _Sites, rng: random.Random) -> Step | None:
+    found = sites.buffer(rng)
+    if found is None:
+        return None
+    func, name = found[0]["buffer"]
+    if name in {a.name for a in sites.schedule.func_args.get(func, ())}:
+        return None  # another shape for the caller, in Python too
+    with sites.schedule.context:
+        value = buffers_of(find_function(sites.schedule.module, func))[name]
+        shape = list(value.type.shape)
+    count = 1
+    for extent in shape:
+        count *= extent
+    options = [[count], shape[::-1]]
+    options += [[d, count // d] for d in range(2, count) if count % d == 0]
+    return Step("reshape", (found[0], rng.choice(options)))
+
+
+def _to(sites: _Sites, rng: random.Random) -> Step | None:
+    found = sites.buffer(rng)
+    if found is None or not sites.bands:
+        return None
+    names = [b for f, b, _ in sites.bands if f == found[0]["buffer"][0]]
+    if not names:
+        return None
+    kwargs = (("depth", rng.choice((1, 2, 4, 64))),) if rng.random() < 0.7 else ()
+    return Step("to", (found[0], rng.choice(names)), kwargs)
+
+
+def _inline(sites: _Sites, rng: random.Random) -> Step | None:
+    return Step("inline", (rng.choice(sites.functions),))
+
+
+def _dataflow(sites: _Sites, rng: random.Random) -> Step | None:
+    return Step("dataflow", (rng.choice(sites.functions),))
+
+
+def _unfold(sites: _Sites, rng: random.Random) -> Step | None:
+    if not sites.bands:
+        return None
+    func, band, names = rng.choice(sites.bands)
+    axes = rng.choice(([0], [0], [0, 1], [1])) if len(names) > 1 else [0]
+    return Step("unfold", (f"{func}:{band}", axes))
+
+
+def _compose(sites: _Sites, rng: random.Random) -> Step | None:
+    """The schedule of a callee, with steps of its own, replayed here."""
+    import allo
+
+    top = sites.schedule.top_func_name
+    callees = [f for f in sites.functions if f != top]
+    origin = getattr(sites.schedule, "_fuzz_space", {})
+    callees = [f for f in callees if f in origin]
+    if not callees:
+        return None
+    name = rng.choice(callees)
+    inner = allo.customize(origin[name])
+    steps = []
+    inner_sites = _Sites(inner)
+    for _ in range(rng.choice((1, 1, 2))):
+        make = rng.choice((_pipeline, _split, _unroll, _partition, _reorder, _buffer_at))
+        step = make(inner_sites, rng)
+        if step is None or step.kwargs:
+            continue
+        try:
+            apply_step(inner, step, origin)
+        except Exception:  # noqa: BLE001, S112 - a refusal or a failure shows again in the replay
+            continue
+        steps.append([step.primitive, list(step.args)])
+        inner_sites = _Sites(inner)
+    return Step("compose", ({"schedule": name, "steps": steps},)) if steps else None
+
+
+_PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = [
+    (6, _split),
+    (6, _reorder),
+    (4, _fuse),
+    (5, _unroll),
+    (8, _pipeline),
+    (2, _parallel),
+    (6, _partition),
+    (6, _buffer_at),
+    (5, _reuse_at),
+    (4, _compute_at),
+    (2, _reshape),
+    (4, _to),
+    (1, _inline),
+    (1, _dataflow),
+    (1, _unfold),
+    (3, _compose),
+]

@@ -1,0 +1,272 @@
+"""Builds one program on targets, calls it and compares."""
+
+from __future__ import annotations
+
+import copy
+import random
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import allo
+import allo.dataflow as df
+from allo.errors import AlloError, DeadlockError, SimulationError
+
+from ..generator.program import Program, Step
+from ..generator.schedules import apply_step, draw_step
+from ..generator.values import inputs
+from .compare import difference
+from .space import namespace, template_arguments
+from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, reason_of
+
+MAX_CYCLES = 200_000
+STUCK = "stuck"
+
+Outcome = tuple[list[Any], list[Any]] | str
+"""Arguments after a call and its results, or STUCK."""
+
+
+@dataclass(slots=True)
+class Prepared:
+    """A program with its schedule, its reference and what is known of it so far."""
+
+    program: Program
+    space: dict[str, Any]
+    schedule: Any
+    verdict: Verdict
+    want: list[Outcome] = field(default_factory=list)
+
+
+class Failed(Exception):
+    """Ends the evaluation of a program; the verdict says why."""
+
+
+def evaluate(
+    program: Program, targets: list[str], phase: Callable[[str], None], *, oracle: bool = True
+) -> Verdict:
+    """Run a program on ``targets`` and compare each with the reference."""
+    verdict = Verdict(program.seed, OK, features=list(program.features))
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            with namespace(program) as space:
+                prepared = prepare(program, space, verdict, phase, oracle=oracle)
+                for target in targets:
+                    check_target(prepared, target, phase)
+        except Failed:
+            pass
+    return verdict
+
+
+def prepare(
+    program: Program,
+    space: dict[str, Any],
+    verdict: Verdict,
+    phase: Callable[[str], None],
+    *,
+    oracle: bool = True,
+) -> Prepared:
+    """Customise, schedule, and find out what is right."""
+    phase("customize")
+    try:
+        schedule = customized(program, space)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _ended(verdict, "customize", error) from None
+    prepared = Prepared(program, space, schedule, verdict)
+    _schedule(prepared, phase)
+    prepared.want = _reference(prepared, phase, oracle=oracle)
+    return prepared
+
+
+def customized(program: Program, space: dict[str, Any]) -> Any:
+    """The schedule of the program's top, without steps."""
+    top = space[program.top]
+    given = template_arguments(program, space) or None
+    make = df.customize if program.region else allo.customize
+    schedule = make(top, instantiate=given)
+    schedule._fuzz_space = space
+    return schedule
+
+
+def _schedule(prepared: Prepared, phase: Callable[[str], None]) -> None:
+    program, verdict = prepared.program, prepared.verdict
+    phase("schedule")
+    if program.steps is not None:
+        for step in program.steps:
+            _apply(prepared, step)
+        return
+    rng = random.Random(f"{program.seed}/schedule")
+    for _ in range(_count(program, rng)):
+        try:
+            step = draw_step(prepared.schedule, program, rng)
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            raise _ended(verdict, "schedule", error) from None
+        if step is not None:
+            _apply(prepared, step)
+
+
+def _count(program: Program, rng: random.Random) -> int:
+    if "nests" in program.features:
+        return rng.choice((0, 1, 2, 3, 3, 4, 5))
+    return rng.choice((0, 0, 0, 1, 1, 2, 3))
+
+
+def _apply(prepared: Prepared, step: Step) -> None:
+    about = [step.primitive, list(step.args), [list(p) for p in step.kwargs]]
+    prepared.verdict.steps.append(about)
+    try:
+        apply_step(prepared.schedule, step, prepared.space)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        if not is_named(error):
+            raise _ended(prepared.verdict, "schedule", error, step.primitive) from None
+        prepared.verdict.steps.pop()
+        prepared.verdict.refused.append(f"{step.primitive}: {type(error).__name__}")
+
+
+def _ended(verdict: Verdict, target: str, error: BaseException, what: str = "") -> Failed:
+    verdict.status = REJECT if is_named(error) else ERROR
+    verdict.target = target
+    verdict.reason = f"{what}: {reason_of(error)}" if what else reason_of(error)
+    verdict.detail = f"{type(error).__name__}: {error}"
+    return Failed()
+
+
+# --- the reference ----------------------------------------------------------------
+
+
+def _reference(
+    prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
+) -> list[Outcome]:
+    program, verdict = prepared.program, prepared.verdict
+    if oracle and program.exact and hasattr(allo, "interpret"):
+        phase("oracle")
+        try:
+            given = template_arguments(program, prepared.space) or None
+            runner = allo.interpret(prepared.space[program.top], instantiate=given)
+            found = outcomes(program, runner)
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            verdict.refused.append(f"oracle: {reason_of(error)}")
+        else:
+            verdict.oracle = True
+            return found
+    phase("reference")
+    try:
+        plain = customized(program, prepared.space).build(opt_level=0)
+        return outcomes(program, plain)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _ended(verdict, "reference", error) from None
+
+
+def outcomes(program: Program, module: Callable[..., Any]) -> list[Outcome]:
+    """What each call of the program gives."""
+    found: list[Outcome] = []
+    for run in range(program.runs):
+        args = inputs(program, run)
+        try:
+            results = module(*args)
+        except DeadlockError:
+            found.append(STUCK)
+            return found
+        except SimulationError:
+            if not program.deadlock:
+                raise
+            found.append(STUCK)
+            return found
+        found.append((args, _listed(results)))
+    return found
+
+
+def _listed(results: Any) -> list[Any]:
+    if results is None:
+        return []
+    return list(results) if isinstance(results, (list, tuple)) else [results]
+
+
+# --- targets ------------------------------------------------------------------------
+
+
+def build(prepared: Prepared, target: str) -> Any:
+    """The program's module for a target."""
+    schedule, seed = prepared.schedule, prepared.program.seed
+    if target == "cpu":
+        return schedule.build(opt_level=3 if seed % 8 == 0 else 0)
+    if target == "csim":
+        return schedule.build(target="vhls")
+    simulator = {"jit": "jit", "verilator": "verilator"}[target]
+    return schedule.build(
+        target="verilog", simulator=simulator, max_cycles=MAX_CYCLES, randomize=seed % (1 << 30)
+    )
+
+
+def check_target(prepared: Prepared, target: str, phase: Callable[[str], None]) -> None:
+    """Build, call, compare."""
+    phase(f"{target} build")
+    try:
+        module = build(prepared, target)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        raise _ended(prepared.verdict, f"{target} build", error) from None
+    run_module(prepared, target, module, phase)
+
+
+def run_module(
+    prepared: Prepared, target: str, module: Any, phase: Callable[[str], None]
+) -> None:
+    """Call a built module and compare every call with the reference."""
+    verdict, program = prepared.verdict, prepared.program
+    phase(f"{target} run")
+    try:
+        got = outcomes(program, module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001
+        verdict.status, verdict.target = ERROR, f"{target} run"
+        verdict.reason, verdict.detail = reason_of(error), f"{type(error).__name__}: {error}"
+        if isinstance(error, AlloError):
+            verdict.reason = f"{type(error).__name__}: {verdict.reason.split(': ', 1)[-1]}"
+        raise Failed from None
+    compare(prepared, target, got)
+    if target in ("jit", "verilator"):
+        _check_cycles(prepared, target, module)
+    verdict.agreed.append(target)
+
+
+def compare(prepared: Prepared, target: str, got: list[Outcome]) -> None:
+    """Raise Failed where a target's outcomes are not the reference's."""
+    verdict, program = prepared.verdict, prepared.program
+    for run, want in enumerate(prepared.want):
+        if run >= len(got) or isinstance(want, str) or isinstance(got[run], str):
+            if run < len(got) and want == got[run]:
+                continue
+            shown = got[run] if run < len(got) and isinstance(got[run], str) else "an answer"
+            found: str | None = f"{shown} in place of {want if isinstance(want, str) else 'an answer'}"
+        else:
+            found = difference(got[run], want, program.arguments)
+        if found:
+            verdict.status, verdict.target, verdict.reason = WRONG, target, "values differ"
+            if STUCK in found:
+                verdict.reason = "stuck"
+            by = "oracle" if verdict.oracle else "unscheduled CPU build"
+            verdict.detail = f"call {run}: {found}, by the {by}"
+            raise Failed
+
+
+def _check_cycles(prepared: Prepared, target: str, module: Any) -> None:
+    """Where nothing stalls the report's cycles are those measured."""
+    verdict = prepared.verdict
+    predicted = module.report.cycles
+    if predicted is None or prepared.program.region or module.cycles == predicted:
+        return
+    verdict.status, verdict.target, verdict.reason = WRONG, target, "cycles differ"
+    verdict.detail = f"{module.cycles} cycles measured, {predicted} predicted"
+    raise Failed
+
+
+def scheduled(program: Program, verdict: Verdict) -> Program:
+    """The program with the steps that were drawn for it."""
+    found = copy.copy(program)
+    found.steps = [
+        Step(name, tuple(args), tuple((k, v) for k, v in kwargs))
+        for name, args, kwargs in verdict.steps
+    ]
+    return found

@@ -1,0 +1,75 @@
+"""A process that runs programs: jobs as JSON lines on its input, phases and verdicts on its output.
+
+It may crash or hang: :mod:`.pool` sees which program it was at. Run as
+``python -m tests.fuzz.runner.worker``; a line ``{"seed": 7, …}`` or ``{"program": {…}, …}`` is a job.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from ..generator import Program, make_program
+from .verdict import ERROR, Verdict, reason_of
+
+
+def main() -> None:
+    """Serve until the input ends."""
+    channel = os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def tell(kind: str, text: str) -> None:
+        os.write(channel, f"{kind} {text}\n".encode())
+
+    _prepare(os.environ.get("ALLO_FUZZ_FAULT", ""))
+    from .batch import run_batch
+    from .evaluate import evaluate
+
+    tell("ready", "")
+    for number, line in enumerate(sys.stdin):
+        job = json.loads(line)
+        if "batch" in job:
+            run_batch(job, tell)
+            tell("done", "{}")
+            continue
+        program = program_of(job)
+        tell("begin", str(program.seed))
+        verdict = evaluate(
+            program,
+            job["targets"],
+            lambda phase: tell("phase", phase),
+            oracle=job.get("oracle", True),
+        )
+        tell("done", json.dumps(verdict.as_dict(), default=str))
+        if number % 20 == 19:
+            gc.collect()
+
+
+def program_of(job: dict[str, Any]) -> Program:
+    if "program" in job:
+        return Program.from_json(json.dumps(job["program"]))
+    return make_program(job["seed"], job.get("only"), job.get("skip", ()))
+
+
+def failed_to_make(seed: int, error: Exception) -> Verdict:
+    """The verdict on a seed whose program could not even be written."""
+    return Verdict(seed, ERROR, "generator", reason_of(error), str(error))
+
+
+def _prepare(fault: str) -> None:
+    from .quiet import prepare_process
+
+    prepare_process()
+    if fault:
+        from ..planted import plant
+
+        plant(fault)
+
+
+if __name__ == "__main__":
+    main()
