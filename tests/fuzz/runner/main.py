@@ -1,16 +1,136 @@
 """The command ``scripts/fuzz``."""
-from __future__ import annotations
-import sys, json
-from .campaign import Settings, run_campaign
 
-def main():
-    a=sys.argv
-    n=int(a[2])
-    s=Settings(seed=int(a[1]), programs=n, workers=int(a[3]) if len(a)>3 else 1, only=a[4] if len(a)>4 and a[4]!='-' else None, skip=tuple(a[5].split(",")) if len(a)>5 else ())
-    def prog(t,v):
-        if v.status!='ok':
-            print(v.seed, v.signature, '|', v.detail.splitlines()[0][:160] if v.detail else '', flush=True)
-    t=run_campaign(s,prog)
-    d=t.as_dict(); d.pop('failures')
-    print(json.dumps(d,indent=1))
-main()
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from pathlib import Path
+
+from rich.console import Console
+from rich.live import Live
+
+from ..generator import make_program
+from .campaign import Settings, Tally, run_campaign, save_failures
+from .tables import progress_line, summary
+from .verdict import Verdict
+
+ROOT = Path(__file__).resolve().parents[3]
+OUT = ROOT / "out" / "fuzz"
+
+
+def main() -> int:
+    """Run what the command line asks for; 1 where something failed."""
+    options = _parser().parse_args()
+    console = Console()
+    if options.planted:
+        from ..planted.run import run_planted
+
+        return run_planted(options, console)
+    if options.report:
+        from .report import write_report
+
+        write_report(console)
+        return 0
+    if options.replay:
+        from .replay import replay
+
+        return replay(options.replay, options, console)
+    if options.shrink:
+        from .replay import shrink_file
+
+        return shrink_file(options.shrink, options, console)
+    return _campaign(options, console)
+
+
+def _campaign(options: argparse.Namespace, console: Console) -> int:
+    settings = settings_of(options)
+    console.print(f"seed {settings.seed}, {settings.workers} workers", style="dim")
+    with Live(console=console, refresh_per_second=2, transient=True) as live:
+
+        def progress(tally: Tally, verdict: Verdict) -> None:
+            if verdict.failed and tally.classes[verdict.signature] == 1:
+                first = verdict.detail.splitlines()[0] if verdict.detail else ""
+                live.console.print(f"{verdict.seed}: {verdict.signature}", style="red", markup=False)
+                live.console.print(f"    {first[:200]}", style="dim", markup=False)
+            live.update(progress_line(tally))
+
+        tally = run_campaign(settings, progress)
+    summary(tally, console)
+    file = Path(options.json) if options.json else OUT / f"campaign-{settings.seed}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    about = {"settings": _described(settings), **tally.as_dict()}
+    file.write_text(json.dumps(about, indent=1) + "\n")
+    console.print(f"figures: {file}", style="dim", markup=False)
+    made = save_failures(tally, OUT / "failures", settings)
+    if made:
+        console.print(f"failures: {made[0].parent} ({len(made)} programs)", markup=False)
+    return 1 if tally.failures else 0
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """A campaign's settings from the command line."""
+    targets, shares = [], {"csim": 0.0, "verilator": 0.0}
+    for text in options.targets.split(","):
+        name, _, share = text.partition(":")
+        if name in shares:
+            shares[name] = float(share or 1.0)
+        elif name in ("cpu", "jit"):
+            targets.append(name)
+        elif name != "oracle":
+            raise SystemExit(f"There is no target {name!r}; targets: oracle, cpu, jit, csim, verilator.")
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 40)
+    programs = options.programs
+    if programs is None and options.minutes is None:
+        programs = 1000
+    return Settings(
+        seed=seed,
+        programs=programs,
+        minutes=options.minutes,
+        targets=tuple(targets),
+        csim=shares["csim"],
+        verilator=shares["verilator"],
+        only=options.only,
+        skip=tuple(options.skip.split(",")) if options.skip else (),
+        workers=options.workers,
+    )
+
+
+def _described(settings: Settings) -> dict[str, object]:
+    names = ("seed", "programs", "minutes", "targets", "csim", "verilator", "only", "skip", "workers")
+    return {name: getattr(settings, name) for name in names}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        "scripts/fuzz", description="Random programs, compared on every target."
+    )
+    add = parser.add_argument
+    add("--minutes", type=float, help="end after so many minutes")
+    add("--programs", type=int, help="end after so many programs (default 1000)")
+    add("--seed", type=int, help="seed of the first program (default: a fresh one)")
+    add(
+        "--targets",
+        default="oracle,cpu,jit,csim:0.05,verilator:0.03",
+        help="of oracle, cpu, jit, csim, verilator; csim:0.1 is one program in ten",
+    )
+    add("--only", help="a kind of program or a feature it must have")
+    add("--skip", help="features it must not have, comma-separated")
+    add("--workers", type=int, default=2, help="processes (default 2)")
+    add("--json", help="file for the figures (default out/fuzz/campaign-SEED.json)")
+    add("--replay", metavar="FILE|SEED", help="run one program and say what happens")
+    add("--shrink", metavar="FILE|SEED", help="make a failing program smaller and keep it as a test")
+    add("--planted", action="store_true", help="switch off rules of the compiler, one at a time")
+    add("--fault", help="with --planted or --replay: this fault alone")
+    add("--report", action="store_true", help="write the table of docs/reliability.md")
+    return parser
+
+
+def show_program(seed: int, settings: Settings) -> str:
+    """The source of a seed's program."""
+    return make_program(seed, settings.only, settings.skip).source
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -38,6 +38,8 @@ class Worker:
     jobs: deque[Job] = field(default_factory=deque)
     taken: int = 0
     phase: str = "start"
+    seed: int = -1
+    answered: set[int] = field(default_factory=set)
     since: float = 0.0
     buffer: bytes = b""
 
@@ -159,11 +161,14 @@ class Pool:
             if kind == "phase":
                 worker.phase = text
             elif kind == "begin":
-                worker.phase = "make"
+                worker.phase, worker.seed = "make", int(text)
             elif kind == "verdict":
-                yield worker.jobs[0], Verdict(**json.loads(text))
+                verdict = Verdict(**json.loads(text))
+                worker.answered.add(verdict.seed)
+                yield worker.jobs[0], verdict
             elif kind == "done":
                 job, worker.phase = worker.jobs.popleft(), "wait"
+                worker.answered = set()
                 if "batch" not in job:
                     yield job, Verdict(**json.loads(text))
         if not worker.jobs and worker.taken >= self.per_worker:
@@ -179,7 +184,8 @@ class Pool:
             job = worker.jobs.popleft()
             name = signal.Signals(-status).name if status < 0 else f"exit {status}"
             reason = f"{name} {_abort_message(said)}".strip()
-            yield job, self._lost(job, CRASH, worker.phase, reason, said[:4000])
+            yield job, self._lost(worker, job, CRASH, reason, said[:4000])
+            again.extend(_rest(worker, job))
         elif status != 0 and worker.phase == "start" and worker.taken == 0:
             self._end(worker)
             raise RuntimeError(f"A worker does not start:\n{said[-4000:]}")
@@ -194,13 +200,24 @@ class Pool:
         if now() - worker.since < limit:
             return
         worker.jobs.popleft()
-        yield job, self._lost(job, TIMEOUT, worker.phase, f"past {limit:.0f} s", "")
+        yield job, self._lost(worker, job, TIMEOUT, f"past {limit:.0f} s", "")
+        again.extend(_rest(worker, job))
         again.extend(worker.jobs)
         self._end(worker)
 
-    def _lost(self, job: Job, status: str, phase: str, reason: str, detail: str) -> Verdict:
-        seed = job.get("seed", job.get("program", {}).get("seed", -1))
-        return Verdict(seed, status, phase, reason, detail)
+    def _lost(self, worker: Worker, job: Job, status: str, reason: str, detail: str) -> Verdict:
+        seed = worker.seed if "batch" in job else job.get("seed", -1)
+        if "program" in job:
+            seed = job["program"]["seed"]
+        return Verdict(seed, status, worker.phase, reason, detail)
+
+
+def _rest(worker: Worker, job: Job) -> list[Job]:
+    """What is left of a batch without the program that ended its process."""
+    if "batch" not in job:
+        return []
+    seeds = [s for s in job["seeds"] if s != worker.seed and s not in worker.answered]
+    return [{**job, "seeds": seeds}] if seeds else []
 
 
 def _abort_message(said: str) -> str:

@@ -1,0 +1,61 @@
+"""csim kernels of many programs in one translation unit, each in a namespace of its own."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import re
+from pathlib import Path
+from typing import Any
+
+import allo.backend.hls.csim as csim
+from allo.backend.hls.emit_module import HlsCode, emit_module
+from allo.backend.hls.exact_math import exact_math_object, expanded_functions
+from allo.backend.hls.module import HLSModule
+from allo.backend.hls.prelude import PRELUDES, XILINX
+from allo.dialects._mlir import ir
+
+from .native import Renamed
+
+_INCLUDE = re.compile(r"^\s*#include .*$", re.MULTILINE)
+_ENTRIES = ("allo_entry", "allo_records")
+
+
+def attach_csim(modules: list[HLSModule], folder: Path) -> None:
+    """Compile the modules together and give each its kernel; the optimiser stays off."""
+    texts, objects = ['#include "fiber.cpp"\n'], set()
+    simulations = []
+    for number, module in enumerate(modules):
+        code, vendor = _emitted(module)
+        text = _INCLUDE.sub("", f"{code.kernel}\n{csim.wrapper_text(code, vendor)}")
+        for name in _ENTRIES:
+            text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
+        texts.append(f"namespace fuzz_{number} {{\n{text}\n}}\n")
+        simulations.append(code.simulation)
+        for operation in expanded_functions(code.kernel, vendor.math):
+            keys = [XILINX.precompiled().name]
+            objects.add(exact_math_object(operation, csim._compile_object, keys))
+    source, library = folder / "csim.cpp", folder / "kernels.so"
+    source.write_text("\n".join(texts))
+    arguments = ["-shared", "-o", str(library), str(source), *map(str, sorted(objects))]
+    PRELUDES["xilinx"].compile(arguments, folder, "Compiling a batch of kernels for csim")
+    loaded = ctypes.CDLL(str(library))
+    load = csim._load_private
+    try:
+        for number, module in enumerate(modules):
+            own = Renamed(loaded, number, _ENTRIES)
+            csim._load_private = lambda _, own=own: own  # type: ignore[assignment, misc]
+            kernel = csim.CsimKernel(module.signature, library, simulations[number])
+            module.__dict__["_csim"] = kernel
+    finally:
+        csim._load_private = load
+
+
+def _emitted(module: HLSModule) -> tuple[HlsCode, Any]:
+    """The text for csim, as ``HLSModule`` itself has it emitted."""
+    with module.module.context, ir.Location.unknown():
+        vendor = module.vendor.for_csim
+        flat = module._emit_options.flat_top and vendor.flat_top
+        options = dataclasses.replace(module._emit_options, simulate=True, flat_top=flat)
+        name = module.top_func_name
+        return emit_module(module.module, name, vendor, options, module.externals), vendor
