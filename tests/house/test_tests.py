@@ -12,6 +12,8 @@ from tests.house.assertions import in_folder, without_assertion
 from tests.plant import Fault, change_element, changed_scalar
 
 TESTS = Path(__file__).resolve().parents[1]
+CLOCK_OF_CAMPAIGNS = TESTS / "fuzz" / "runner" / "clock.py"
+"""Campaigns last as long as they are told to, and find hangs: no test's answer depends on it."""
 CLOCKS = {"perf_counter", "process_time", "monotonic", "time", "perf_counter_ns", "time_ns"}
 
 
@@ -35,6 +37,7 @@ def test_no_test_reads_a_clock() -> None:
     found = [
         f"{file.relative_to(TESTS)}:{line}"
         for file in sorted(TESTS.rglob("*.py"))
+        if file != CLOCK_OF_CAMPAIGNS
         for line in clock_reads(file.read_text())
     ]
     assert not found

@@ -216,7 +216,9 @@ def _guarded_read(w: Writer) -> tuple[str, str] | None:
 
 def _ternary(w: Writer, depth: int) -> Expr:
     if w.chance(w.style.guards * 0.5) and not w.style.affine_only:
-        signed = [s for s in w.scope.scalars if s.ty.is_integer and s.ty.bits > 2 and not s.constant]
+        signed = [
+            s for s in w.scope.scalars if s.ty.is_integer and s.ty.bits > 2 and not s.constant
+        ]
         if signed and w.scope.arrays:
             w.use("guards")
             array = w.pick(w.scope.arrays)

@@ -64,7 +64,13 @@ def control_kernel(w: Writer, seed: int) -> Program:
     head = f"def kernel{generic}({', '.join(shown)}){returned}:"
     w.functions.append("\n".join([head, *(body or ["    pass"])]))
     return Program(
-        seed, w.module(), "kernel", arguments, instantiate, exact=w.exact, features=sorted(w.features)
+        seed,
+        w.module(),
+        "kernel",
+        arguments,
+        instantiate,
+        exact=w.exact,
+        features=sorted(w.features),
     )
 
 

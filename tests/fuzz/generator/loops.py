@@ -109,7 +109,9 @@ def _triangular(w: Writer, extent: int) -> Header | None:
     top = w.rng.randint(o.high + 1, max(extent, o.high + 1))
     choice = w.rng.randrange(6)
     if choice == 0:
-        return Header(f"for {name} in range({o.name}):", [LoopVar(name, 0, max(0, o.high - 1))], o.high)
+        return Header(
+            f"for {name} in range({o.name}):", [LoopVar(name, 0, max(0, o.high - 1))], o.high
+        )
     if choice == 1:
         return Header(f"for {name} in range({o.name} + 1):", [LoopVar(name, 0, o.high)], o.high + 1)
     if choice == 2:

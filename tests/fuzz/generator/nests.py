@@ -209,9 +209,9 @@ def _window(w: Writer) -> tuple[list[Array], list[Scalar]]:
         w.line("        acc += A[y + r, x + c]")
         w.line("    B[y, x] = acc")
     else:
-        terms = [
-            f"A[y + {i}, x + {j}]" for i in range(r) for j in range(r) if w.chance(0.6)
-        ] or ["A[y, x]"]
+        terms = [f"A[y + {i}, x + {j}]" for i in range(r) for j in range(r) if w.chance(0.6)] or [
+            "A[y, x]"
+        ]
         w.line(f"for y, x in allo.grid({rows}, {cols}{_name(w)}):")
         w.line(f"    B[y, x] = {' + '.join(terms[:5])}")
     return arrays, []

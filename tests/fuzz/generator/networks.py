@@ -62,7 +62,11 @@ def network(w: Writer, seed: int) -> Program:
         used += given
         names = ", ".join(a.name for a in given)
         params = ", ".join(f"{a.name.lower()}: {annotation(a.ty, a.shape)}" for a in given)
-        lines += ["", f"    @df.kernel(mapping=[1], args=[{names}])", f"    def p{p.number}({params}):"]
+        lines += [
+            "",
+            f"    @df.kernel(mapping=[1], args=[{names}])",
+            f"    def p{p.number}({params}):",
+        ]
         lines += body
     params = [*used, *([scalar] if scalar else [])]
     shown = ", ".join(

@@ -285,7 +285,9 @@ def _affine(w: Writer, extent: int) -> str:
 
 
 def bit_store(w: Writer) -> None:
-    places = [(s.name, s.ty) for s in w.scope.scalars if s.writable and s.ty.kind in ("int", "uint")]
+    places = [
+        (s.name, s.ty) for s in w.scope.scalars if s.writable and s.ty.kind in ("int", "uint")
+    ]
     for array in w.scope.arrays:
         if array.writable and array.ty.kind in ("int", "uint"):
             places.append((element(w, array), array.ty))
@@ -344,8 +346,11 @@ def call(w: Writer) -> None:
         if isinstance(param, Scalar):
             given.append(expression(w, 1).text)
             continue
-        whole = [a.name for a in w.scope.arrays if (a.ty, a.shape) == (param.ty, param.shape)
-                 and (a.writable or not param.writable)]
+        whole = [
+            a.name
+            for a in w.scope.arrays
+            if (a.ty, a.shape) == (param.ty, param.shape) and (a.writable or not param.writable)
+        ]
         rows = [
             f"{a.name}[{_affine(w, a.shape[0])}]"
             for a in w.scope.arrays

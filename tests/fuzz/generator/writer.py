@@ -68,9 +68,7 @@ class Scope:
     records: list[Record] = field(default_factory=list)
 
     def copy(self) -> Scope:
-        return Scope(
-            list(self.scalars), list(self.arrays), list(self.loops), list(self.records)
-        )
+        return Scope(list(self.scalars), list(self.arrays), list(self.loops), list(self.records))
 
 
 @dataclass(frozen=True, slots=True)

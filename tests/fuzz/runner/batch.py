@@ -46,7 +46,7 @@ def run_batch(job: dict[str, Any], tell: Tell) -> None:
         stack.callback(shutil.rmtree, folder, ignore_errors=True)
         try:
             _ATTACH[job["batch"]]([module for _, module in ready], folder)
-        except Exception as error:  # noqa: BLE001 - each is tried alone, and says it again
+        except Exception as error:
             tell("phase", f"batch does not compile: {type(error).__name__}")
         for prepared, module in ready:
             _run(prepared, module, job["batch"], tell)
@@ -71,7 +71,7 @@ def _prepare(
         phase(f"{job['batch']} build")
         try:
             module = build_module(prepared, job["batch"])
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:
             raise _ended(verdict, f"{job['batch']} build", error) from None
     except Failed:
         tell("verdict", json.dumps(verdict.as_dict(), default=str))

@@ -76,9 +76,7 @@ class Tally:
 
     def as_dict(self) -> dict[str, Any]:
         counters = ("status", "agreed", "rejects", "refused", "features", "primitives", "classes")
-        made: dict[str, Any] = {
-            name: dict(getattr(self, name).most_common()) for name in counters
-        }
+        made: dict[str, Any] = {name: dict(getattr(self, name).most_common()) for name in counters}
         made |= {
             "programs": self.programs,
             "oracle": self.oracle,
@@ -101,7 +99,7 @@ def run_campaign(
 
     with Pool(settings.workers) as pool:
         for job, verdict in pool.run(_jobs(settings), over):
-            tally.add(verdict, batch="batch" in job)
+            tally.add(verdict, batch="batch" in job and bool(settings.targets))
             tally.seconds, tally.phases = now() - start, pool.spent
             progress(tally, verdict)
     return tally

@@ -46,7 +46,7 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
             own = Renamed(loaded, number, _ENTRIES)
             csim._load_private = lambda _, own=own: own  # type: ignore[assignment, misc]
             kernel = csim.CsimKernel(module.signature, library, simulations[number])
-            module.__dict__["_csim"] = kernel
+            module._kernel = kernel
     finally:
         csim._load_private = load
 

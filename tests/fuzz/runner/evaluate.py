@@ -73,7 +73,7 @@ def prepare(
     phase("customize")
     try:
         schedule = customized(program, space)
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:
         raise _ended(verdict, "customize", error) from None
     prepared = Prepared(program, space, schedule, verdict)
     _schedule(prepared, phase)
@@ -102,7 +102,7 @@ def _schedule(prepared: Prepared, phase: Callable[[str], None]) -> None:
     for _ in range(_count(program, rng)):
         try:
             step = draw_step(prepared.schedule, program, rng)
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:
             raise _ended(verdict, "schedule", error) from None
         if step is not None:
             _apply(prepared, step)
@@ -119,7 +119,7 @@ def _apply(prepared: Prepared, step: Step) -> None:
     prepared.verdict.steps.append(about)
     try:
         apply_step(prepared.schedule, step, prepared.space)
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:
         if not is_named(error):
             raise _ended(prepared.verdict, "schedule", error, step.primitive) from None
         prepared.verdict.steps.pop()
@@ -137,9 +137,7 @@ def _ended(verdict: Verdict, target: str, error: BaseException, what: str = "") 
 # --- the reference ----------------------------------------------------------------
 
 
-def _reference(
-    prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
-) -> list[Outcome]:
+def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool) -> list[Outcome]:
     program, verdict = prepared.program, prepared.verdict
     if oracle and program.exact and hasattr(allo, "interpret"):
         phase("oracle")
@@ -147,7 +145,7 @@ def _reference(
             given = template_arguments(program, prepared.space) or None
             runner = allo.interpret(prepared.space[program.top], instantiate=given)
             found = outcomes(program, runner)
-        except (Exception, SystemExit) as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:
             verdict.refused.append(f"oracle: {reason_of(error)}")
         else:
             verdict.oracle = True
@@ -156,7 +154,7 @@ def _reference(
     try:
         plain = customized(program, prepared.space).build(opt_level=0)
         return outcomes(program, plain)
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:
         raise _ended(verdict, "reference", error) from None
 
 
@@ -206,20 +204,18 @@ def check_target(prepared: Prepared, target: str, phase: Callable[[str], None]) 
     phase(f"{target} build")
     try:
         module = build(prepared, target)
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:
         raise _ended(prepared.verdict, f"{target} build", error) from None
     run_module(prepared, target, module, phase)
 
 
-def run_module(
-    prepared: Prepared, target: str, module: Any, phase: Callable[[str], None]
-) -> None:
+def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[str], None]) -> None:
     """Call a built module and compare every call with the reference."""
     verdict, program = prepared.verdict, prepared.program
     phase(f"{target} run")
     try:
         got = outcomes(program, module)
-    except (Exception, SystemExit) as error:  # noqa: BLE001
+    except (Exception, SystemExit) as error:
         verdict.status, verdict.target = ERROR, f"{target} run"
         verdict.reason, verdict.detail = reason_of(error), f"{type(error).__name__}: {error}"
         if isinstance(error, AlloError):
@@ -239,7 +235,9 @@ def compare(prepared: Prepared, target: str, got: list[Outcome]) -> None:
             if run < len(got) and want == got[run]:
                 continue
             shown = got[run] if run < len(got) and isinstance(got[run], str) else "an answer"
-            found: str | None = f"{shown} in place of {want if isinstance(want, str) else 'an answer'}"
+            found: str | None = (
+                f"{shown} in place of {want if isinstance(want, str) else 'an answer'}"
+            )
         else:
             found = difference(got[run], want, program.arguments)
         if found:

@@ -52,7 +52,9 @@ def _campaign(options: argparse.Namespace, console: Console) -> int:
         def progress(tally: Tally, verdict: Verdict) -> None:
             if verdict.failed and tally.classes[verdict.signature] == 1:
                 first = verdict.detail.splitlines()[0] if verdict.detail else ""
-                live.console.print(f"{verdict.seed}: {verdict.signature}", style="red", markup=False)
+                live.console.print(
+                    f"{verdict.seed}: {verdict.signature}", style="red", markup=False
+                )
                 live.console.print(f"    {first[:200]}", style="dim", markup=False)
             live.update(progress_line(tally))
 
@@ -79,7 +81,9 @@ def settings_of(options: argparse.Namespace) -> Settings:
         elif name in ("cpu", "jit"):
             targets.append(name)
         elif name != "oracle":
-            raise SystemExit(f"There is no target {name!r}; targets: oracle, cpu, jit, csim, verilator.")
+            raise SystemExit(
+                f"There is no target {name!r}; targets: oracle, cpu, jit, csim, verilator."
+            )
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 40)
     programs = options.programs
     if programs is None and options.minutes is None:
@@ -98,7 +102,17 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def _described(settings: Settings) -> dict[str, object]:
-    names = ("seed", "programs", "minutes", "targets", "csim", "verilator", "only", "skip", "workers")
+    names = (
+        "seed",
+        "programs",
+        "minutes",
+        "targets",
+        "csim",
+        "verilator",
+        "only",
+        "skip",
+        "workers",
+    )
     return {name: getattr(settings, name) for name in names}
 
 
@@ -120,7 +134,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--workers", type=int, default=2, help="processes (default 2)")
     add("--json", help="file for the figures (default out/fuzz/campaign-SEED.json)")
     add("--replay", metavar="FILE|SEED", help="run one program and say what happens")
-    add("--shrink", metavar="FILE|SEED", help="make a failing program smaller and keep it as a test")
+    add(
+        "--shrink", metavar="FILE|SEED", help="make a failing program smaller and keep it as a test"
+    )
     add("--planted", action="store_true", help="switch off rules of the compiler, one at a time")
     add("--fault", help="with --planted or --replay: this fault alone")
     add("--report", action="store_true", help="write the table of docs/reliability.md")

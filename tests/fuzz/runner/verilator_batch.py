@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import ctypes
 import re
-import subprocess
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import allo.backend.sim.verilator as engine
 from allo.backend.sim.engine import BuildOptions
 from allo.backend.sim.module import RTLModule
-from allo.backend.sim.ports import top_ports
-from allo.backend.sim.verilator import compile as plain
+from allo.backend.sim.verilator.compile import ModelRequest, model_request
 from allo.backend.sim.verilator.runtime import prepare_runtime
 from allo.backend.sim.verilator.tools import find_compiler, find_verilator, run
-from allo.backend.sim.verilator.wrapper import PREFIX, wrapper_text
+from allo.backend.sim.verilator.wrapper import PREFIX
 
 from .native import Renamed
 
@@ -29,13 +26,13 @@ def attach_verilator(modules: list[RTLModule], folder: Path) -> None:
     """Verilate the modules one by one, compile them together, and build their simulation models."""
     verilator, compiler = find_verilator(), find_compiler()
     runtime = prepare_runtime(verilator, compiler, "", LIMIT_S)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        units = list(
-            pool.map(lambda pair: _verilated(*pair, folder, verilator), enumerate(modules))
-        )
+    units = [
+        _verilated(number, model_request(module.design, _options(module), runtime), folder)
+        for number, module in enumerate(modules)
+    ]
     library = folder / "models.so"
     source = folder / "models.cpp"
-    source.write_text("".join(f'#include "{file}"\n' for unit in units for file in unit))
+    source.write_text("\n".join(_unity(unit) for unit in units))
     command = [str(compiler), *runtime.compile_flags, "-w", "-O0", str(source), "-shared"]
     command += [*runtime.link_flags, "-pthread", "-Wl,-Bsymbolic", "-o", str(library)]
     run(command, LIMIT_S)
@@ -63,28 +60,28 @@ def _own_library(loaded: ctypes.CDLL, number: int, base: Any) -> type:
     return Own
 
 
-def _verilated(number: int, module: RTLModule, folder: Path, verilator: Any) -> list[Path]:
+def _unity(files: list[Path]) -> str:
+    """The files of a model in one unit with others: each has a guard of one name in its header."""
+    lines = [f'#include "{file}"' for file in files]
+    return "\n".join(["#undef VL_PCH_INCLUDED", *lines, ""])
+
+
+def _options(module: RTLModule) -> BuildOptions:
+    return BuildOptions("", module._outside, LIMIT_S, module.options.randomize)
+
+
+def _verilated(number: int, request: ModelRequest, folder: Path) -> list[Path]:
     """Verilate one design; the files to compile, with names that end in its number."""
-    design = module.design
+    verilator = find_verilator()
     place = folder / f"m{number}"
     place.mkdir()
-    options = BuildOptions("", None, LIMIT_S, module.options.randomize)  # type: ignore[arg-type]
     prefix = f"{PREFIX}{number}"
-    (place / "design.sv").write_text(design.verilog)
-    (place / "control.vlt").write_text(plain.control_text(design.shared_units))
-    command = [str(verilator.program), *plain._settings(options).split()]
-    command += ["--prefix", prefix, "--top-module", design.top, "--Mdir", "out"]
-    command += ["control.vlt", "design.sv"]
-    subprocess.run(
-        command,
-        cwd=place,
-        check=True,
-        capture_output=True,
-        timeout=LIMIT_S,
-        env={"VERILATOR_ROOT": str(verilator.root), "PATH": "/usr/bin:/bin"},
-    )
-    text = wrapper_text([port.name for port in top_ports(design)], "")
-    text = _STRUCT.sub(f"AlloModel{number}", text.replace(PREFIX, prefix))
+    (place / "design.sv").write_text(request.verilog)
+    (place / "control.vlt").write_text(request.control)
+    command = [str(verilator.program), *request.settings, "--prefix", prefix]
+    command += ["--top-module", request.top, "--Mdir", "out", "control.vlt", "design.sv"]
+    run(command, LIMIT_S, cwd=place, env={"VERILATOR_ROOT": str(verilator.root)})
+    text = _STRUCT.sub(f"AlloModel{number}", request.wrapper.replace(PREFIX, prefix))
     for name in _ENTRIES:
         text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
     wrapper = place / "wrapper.cpp"
