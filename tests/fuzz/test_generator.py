@@ -1,0 +1,54 @@
+"""The generator: the same seed gives the same program, and every feature is common."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from .generator import FEATURES, Program, make_program
+
+
+@pytest.mark.parametrize("seed", range(0, 40, 7))
+def test_a_seed_is_a_program(seed: int) -> None:
+    first, second = make_program(seed), make_program(seed)
+    assert first == second
+    assert Program.from_json(first.to_json()).to_json() == first.to_json()
+
+
+def test_every_kind_and_feature_is_common() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(500):
+        found.update(make_program(seed).features)
+    assert set(FEATURES) <= set(found)
+    wanted = {
+        "guards",
+        "short circuits",
+        "while",
+        "negative steps",
+        "triangular bounds",
+        "runtime bounds",
+        "bits",
+        "bit stores",
+        "structs",
+        "views",
+        "slices",
+        "tensors",
+        "calls",
+        "templates",
+        "captured arrays",
+        "captured scalars",
+        "stateful",
+        "windows",
+        "stages",
+        "networks",
+        "deadlock",
+    }
+    assert {name: found[name] for name in wanted if found[name] < 3} == {}
+
+
+def test_a_feature_may_be_asked_for_or_left_out() -> None:
+    assert "structs" in make_program(3, "structs").features
+    assert "nests" not in make_program(3, skip=("nests",)).features
+    with pytest.raises(ValueError, match="No program has the feature 'goto'"):
+        make_program(3, "goto")
