@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     body_of,
-    body_operations,
     constant_difference,
     induction_variable,
     inner_point,
@@ -19,6 +18,7 @@ from allo.dialects.affine.loops import (
     make_loop,
     spec_of,
     string_attribute,
+    terminator,
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, bound_map
@@ -32,11 +32,14 @@ from .buffers import (
     add_index,
     alloc,
     box_bounds,
+    common_block,
     declared_attributes,
     fresh_name,
     join_maps,
     linear_map,
     load,
+    make_guard,
+    outside_rows,
     redirect,
     split_subscripts,
     store,
@@ -362,10 +365,12 @@ def _rewrite(
 ) -> None:
     kind = ir.MemRefType.get([d.extent for d in dims], buffer.type.element_type)
     location = next(u.op for u in uses if u.op.name == "affine.store").location
-    first = body_operations(loop.op)[0]
-    start = ir.InsertionPoint(first)
+    block = common_block(loop.op, [use.op for use in uses])
+    start = ir.InsertionPoint.at_block_begin(block)
     attributes = declared_attributes(loop.function, buffer.value)
     row = alloc(kind, name, attributes, _origin_location(buffer, location), start)
+    end = ir.InsertionPoint(terminator(block))
+    start = ir.InsertionPoint(block.operations[1])
     for use in uses:
         index = join_maps(
             [
@@ -375,7 +380,7 @@ def _rewrite(
         )
         redirect(use.op, row, index, name)
     _copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
-    _copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, inner_point(loop.op))
+    _copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, end)
 
 
 def _origin_location(buffer: FoundBuffer, fallback: ir.Location) -> ir.Location:
@@ -398,6 +403,12 @@ def _copy_nest(
 ) -> None:
     element = buffer.type.element_type
     loops: list[ir.Operation] = []
+    fixed = [k for k in range(len(parts)) if k not in [d.position for d in dims]]
+    rows = [row for k in fixed for row in outside_rows(parts[k].outer, buffer.type, k, ip.block)]
+    if rows:
+        # Conditions further inside keep the accesses within the array, not this loop.
+        guard = make_guard(rows, location, ip)
+        ip = ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))
     for dim in dims:
         low, high = box_bounds(
             parts[dim.position].outer, dim.low, dim.extent, buffer.type, dim.position

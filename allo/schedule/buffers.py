@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import join_bounds
+from allo.dialects.affine.loops import join_bounds, parent_of
 from allo.dialects.affine.maps import BoundMap, Condition, constant_map, linear_form, simplify
-from allo.dialects.affine.ranges import value_range
+from allo.dialects.affine.ranges import value_range, value_range_at
 from allo.dialects.rewrite import replace_operation
 
 from .resolve import buffers_of
@@ -150,6 +150,60 @@ def range_of(bound: BoundMap) -> tuple[int, int] | None:
         return None
     around = value_range(list(zip(bound.operands, form[0], strict=True)))
     return None if around is None else (around[0] + form[1], around[1] + form[1])
+
+
+def outside_rows(index: BoundMap, kind: ir.MemRefType, dim: int, block: ir.Block) -> list[BoundMap]:
+    """What is negative where a subscript leaves its array, as far as it can in a block."""
+    around = _range_in(index, block)
+    rows = [index] if around is None or around[0] < 0 else []
+    if kind.is_dynamic_dim(dim):
+        return rows
+    size = kind.get_dim_size(dim)
+    above = around is None or around[1] >= size
+    return [*rows, scaled(index, -1, size - 1)] if above else rows
+
+
+def _range_in(index: BoundMap, block: ir.Block) -> tuple[int, int] | None:
+    """:func:`range_of` a subscript in a block, conditions on single indices around it counted."""
+    constant = index.constant()
+    form = None if index.map.n_symbols else linear_form(index.map.results[0], index.map.n_dims)
+    if constant is not None or form is None:
+        return None if constant is None else (constant, constant)
+    around = value_range_at(
+        block.operations[0].operation, list(zip(index.operands, form[0], strict=True))
+    )
+    return None if around is None else (around[0] + form[1], around[1] + form[1])
+
+
+def common_block(loop: ir.Operation, ops: Sequence[ir.Operation]) -> ir.Block:
+    """The block that holds all ``ops`` and runs once an iteration of ``loop``, or not at all.
+
+    It is the loop's body, or a branch of conditions in it that all of them stand under.
+    """
+    block = loop.regions[0].blocks[0]
+    while True:
+        inside = [child_towards(block, op) for op in ops]
+        only = inside[0]
+        if only.name not in ("affine.if", "scf.if") or any(op != only for op in inside):
+            return block
+        branches = [b for region in only.regions for b in region.blocks]
+        holding = [b for b in branches if all(is_inside(b, op) for op in ops)]
+        if not holding:
+            return block
+        block = holding[0]
+
+
+def child_towards(block: ir.Block, op: ir.Operation) -> ir.Operation:
+    """The operation of a block that is or holds ``op``."""
+    current = op
+    while current.block != block and (parent := parent_of(current)) is not None:
+        current = parent
+    return current
+
+
+def is_inside(block: ir.Block, op: ir.Operation) -> bool:
+    """Whether a block holds an operation, at any depth."""
+    return child_towards(block, op).block == block
 
 
 def scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:

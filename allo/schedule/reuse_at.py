@@ -228,8 +228,7 @@ def _shift_and_load(
         base, low = (constant_map(0), 0) if kept.base is None else (kept.base, kept.low)
         subscripts[kept.dim] = add_index(base, index_of[kept.dim], low)
     subscripts[window.dim] = newest
-    sizes = [buffer.type.get_dim_size(k) for k in range(len(subscripts))]
-    outside = [row for pair in zip(subscripts, sizes, strict=True) for row in _outside(*pair)]
+    outside = [row for k, index in enumerate(subscripts) for row in _outside(index, buffer.type, k)]
     if outside:
         ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
     loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
@@ -237,10 +236,8 @@ def _shift_and_load(
     return nest[0][1] if nest else None
 
 
-def _outside(index: BoundMap, size: int) -> list[BoundMap]:
+def _outside(index: BoundMap, kind: ir.MemRefType, dim: int) -> list[BoundMap]:
     """What is negative where the subscript leaves the array, as before a border that is not read."""
-    around = range_of(index)
-    if around is None:
-        return []
-    rows = [index] if around[0] < 0 else []
-    return [*rows, scaled(index, -1, size - 1)] if around[1] >= size else rows
+    around, size = range_of(index), kind.get_dim_size(dim)
+    rows = [index] if around is None or around[0] < 0 else []
+    return [*rows, scaled(index, -1, size - 1)] if around is None or around[1] >= size else rows
