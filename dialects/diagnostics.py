@@ -115,6 +115,10 @@ class DTypeWarning(UserWarning):
     """A conversion at the Python boundary that may surprise."""
 
 
+class UninitializedWarning(UserWarning):
+    """A variable or an array is read, and nothing has stored a value in it."""
+
+
 class CompileTimeError(FrontendError):
     """A value that must be known at compile time is not, or its evaluation failed."""
 
@@ -200,6 +204,38 @@ class CacheWarning(UserWarning):
 
 class SimulationError(AlloError):
     """A simulation did not end as it should."""
+
+
+class BoundsError(SimulationError, IndexError):
+    """A subscript out of range, found by a build with ``check_bounds=True``.
+
+    Attributes:
+        array: the name of the array.
+        index: the subscript of each dimension.
+        shape: the extent of each dimension.
+    """
+
+    def __init__(
+        self,
+        array: str,
+        index: tuple[int, ...],
+        shape: tuple[int, ...],
+        place: SourcePlace | None = None,
+    ) -> None:
+        self.array, self.index, self.shape = array, index, shape
+        wrong = [
+            f"dimension {d} takes 0 to {extent - 1}"
+            for d, (i, extent) in enumerate(zip(index, shape, strict=True))
+            if not 0 <= i < extent
+        ]
+        subscript = ", ".join(map(str, index))
+        extents = ", ".join(map(str, shape))
+        super().__init__(
+            f"Index out of range: {array}[{subscript}] of an array of shape [{extents}]; "
+            f"{' and '.join(wrong)}.",
+            place,
+            help="guard the access with an if, or make the array larger.",
+        )
 
 
 class DeadlockError(SimulationError):

@@ -15,7 +15,8 @@ __all__ = ["LLVMModule", "build", "build_simulator", "parse_module"]
 def build(request: BuildRequest) -> LLVMModule:
     """Compile the requested module for this machine.
 
-    Options: ``fast_math`` (False): ``math`` functions from the C library; ``opt_level`` (3).
+    Options: ``fast_math`` (False): ``math`` functions from the C library; ``opt_level`` (3);
+    ``check_bounds`` (False): a subscript out of range is a ``BoundsError``.
 
     Raises:
         BuildError: when the module cannot be compiled.
@@ -27,6 +28,7 @@ def build(request: BuildRequest) -> LLVMModule:
         request.ext_libs,
         fast_math=settings["fast_math"],
         opt_level=settings["opt_level"],
+        check_bounds=settings["check_bounds"],
     )
 
 

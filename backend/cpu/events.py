@@ -1,4 +1,4 @@
-"""What ``allo.print`` and ``allo.assert`` do in Python."""
+"""What ``allo.print``, ``allo.assert`` and ``allo.check_bounds`` do in Python."""
 
 from __future__ import annotations
 
@@ -18,11 +18,15 @@ from .streams import EVENT_SLOT_BYTES
 
 
 def handle_event(event: EventInfo, data: int) -> None:
-    """Print the values at address ``data``, or raise for an assertion.
+    """Print the values at address ``data``, or raise for an assertion or a subscript.
 
     Raises:
         SimulationError: for an assertion that does not hold.
+        BoundsError: for a subscript that is out of range.
     """
+    if event.site is not None:
+        slots = range(data, data + event.site.words * EVENT_SLOT_BYTES, EVENT_SLOT_BYTES)
+        raise event.site.error([ctypes.c_int64.from_address(slot).value for slot in slots])
     if event.kind == "assert":
         raise SimulationError(f"Assertion failed: {event.text}", event.place)
     values = [

@@ -30,7 +30,9 @@ _IGNORED = frozenset(("from", "to", "loop_name", "op_name"))
 _NAMES_A_VARIABLE = frozenset(("memref.alloc", "memref.alloca", "func.call"))
 """Operations whose ``name`` is the user's; that of ``memref.get_global`` says which global."""
 
-_PLACED = frozenset(("allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert"))
+_PLACED = frozenset(
+    ("allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert", "allo.check_bounds")
+)
 
 
 def merge_instances(module: ir.Module, top: str) -> int:

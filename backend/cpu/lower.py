@@ -6,6 +6,7 @@ from allo.dialects._mlir import affine, func, ir, run_passes
 from allo.dialects.boundary import find_function
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.locations import place_of
+from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
 
@@ -43,15 +44,20 @@ _TO_LLVM = ",".join(
 )
 
 
-def prepare(module: ir.Module, top: str, *, fast_math: bool = False) -> Program | None:
+def prepare(
+    module: ir.Module, top: str, *, fast_math: bool = False, checked: bool = False
+) -> Program | None:
     """Run the shared passes and the CPU's own, and add the entry function. In place.
 
     Args:
         fast_math: leave ``math`` operations to the C library instead of the shared expansion.
+        checked: check every subscript that may be out of range.
 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
+    if checked:
+        check_bounds(module)
     merge_instances(module, top)
     strip_layouts(module)
     if not fast_math:

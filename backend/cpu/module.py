@@ -8,7 +8,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary import Parameter, Signature, read_signature
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, refuse_keywords
 from allo.dialects.types import Stream
 
@@ -47,6 +47,7 @@ class LLVMModule:
         ext_libs: external C++ modules the kernels call.
         fast_math: let ``math`` functions use the C library: faster, not bit-equal to hardware.
         opt_level: LLVM's -O level.
+        check_bounds: check every subscript that may be out of range.
 
     Attributes:
         signature: what a call takes and returns.
@@ -67,8 +68,10 @@ class LLVMModule:
         *,
         fast_math: bool = False,
         opt_level: int = 3,
+        check_bounds: bool = False,
     ) -> None:
-        chosen = read_call("llvm", {"fast_math": fast_math, "opt_level": opt_level}, "LLVMModule")
+        given = {"fast_math": fast_math, "opt_level": opt_level, "check_bounds": check_bounds}
+        chosen = read_call("llvm", given, "LLVMModule")
         self.top_func_name = top_func_name
         self.ext_libs = tuple(ext_libs or ())
         source = mod if isinstance(mod, str) else _text_of(mod)
@@ -77,7 +80,12 @@ class LLVMModule:
         _refuse_streams(self.signature)
         external = link_externals(module, self.ext_libs)
         quick = not external and is_quick(module, top_func_name)
-        self._program = prepare(module, top_func_name, fast_math=chosen["fast_math"])
+        self._program = prepare(
+            module,
+            top_func_name,
+            fast_math=chosen["fast_math"],
+            checked=chosen["check_bounds"],
+        )
         self._intermediate = _text_of(module)
         to_llvm(module, top_func_name)
         self.module = module
@@ -113,12 +121,18 @@ class LLVMModule:
             DeadlockError: when the processes of a dataflow region wait for each other.
             SimulationError: when an assertion of the kernel does not hold.
             KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
+            BoundsError: a subscript is out of range, in a build with ``check_bounds=True``; what
+                was written before is in the arrays.
         """
         refuse_keywords("A call of an LLVMModule", unknown, ())
         call = self.signature.bind(args)
         pointers, words = self._layout.pack(call.inputs, call.outputs)
-        with self._turn:
-            self._run(pointers)
+        try:
+            with self._turn:
+                self._run(pointers)
+        except BoundsError:
+            call.finish()
+            raise
         del words
         return call.finish()
 

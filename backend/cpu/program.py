@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
+from allo.dialects.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.types import Stream, parse_type
 
 PUT, GET = "put", "get"
 _DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
-_OPS = frozenset((*_DIRECTIONS, "allo.stream", "allo.print", "allo.assert"))
+_EVENTS = frozenset(("allo.print", "allo.assert", CHECK))
+_OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +42,19 @@ class ProcessInfo:
 
 @dataclass(frozen=True, slots=True)
 class EventInfo:
-    """One ``allo.print`` or ``allo.assert``.
+    """One ``allo.print``, ``allo.assert`` or ``allo.check_bounds``.
 
     Attributes:
         text: the format or the message.
         values: declared type name and shape (None for a scalar) of each printed value.
+        site: what is checked.
     """
 
     kind: str
     text: str
     values: tuple[tuple[str, tuple[int, ...] | None], ...]
     place: SourcePlace | None
+    site: BoundsSite | None = None
 
 
 @dataclass(slots=True)
@@ -122,7 +126,7 @@ def _collect(function: ir.Operation, ops: ProgramOps) -> None:
             ops.streams.append(op)
         elif op.name in _DIRECTIONS:
             ops.sites.append(op)
-        elif op.name in ("allo.print", "allo.assert"):
+        elif op.name in _EVENTS:
             ops.events.append(op)
         elif region and op.name == "func.call":
             ops.calls.append(op)
@@ -229,6 +233,8 @@ def _refuse_shared_end(
 
 
 def _event(op: ir.Operation) -> EventInfo:
+    if op.name == CHECK:
+        return EventInfo("bounds", "", (), place_of(op), site_of(op))
     if op.name == "allo.assert":
         message = _text(op, "message", "an assertion of the kernel does not hold")
         return EventInfo("assert", message, (), place_of(op))

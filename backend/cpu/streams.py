@@ -6,7 +6,7 @@
   fiber's stack, from which a *thunk* calls the kernel.
 * A put or get is inline code over the fields of the ``Fifo``; only when it must wait, or wake the
   other end, does it call the runtime.
-* ``allo.print`` and ``allo.assert`` return to Python with the values in memory.
+* ``allo.print``, ``allo.assert`` and ``allo.check_bounds`` return to Python with the values in memory.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from math import prod
 from typing import Any
 
 from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
+from allo.dialects.bounds import CHECK
 from allo.dialects.storage import cell_bytes
 from allo.dialects.types import parse_type
 
@@ -106,13 +107,13 @@ def _address_of(array: ir.Value) -> ir.Value:
 
 def _lower_event(op: ir.Operation, number: int) -> None:
     with ir.InsertionPoint(op), op.location:
-        if op.name == "allo.assert":
-            bit = op.operands[0].type
-            true = arith.ConstantOp(bit, ir.IntegerAttr.get(bit, 1)).result
-            failed = arith.XOrIOp(op.operands[0], true).result
+        if op.name in ("allo.assert", CHECK):
+            holds, *told = op.operands
+            true = arith.ConstantOp(holds.type, ir.IntegerAttr.get(holds.type, 1)).result
+            failed = arith.XOrIOp(holds, true).result
             with ir.InsertionPoint(scf.IfOp(failed).then_block):
-                nowhere = llvm.IntToPtrOp(_pointer(), _word(0)).result
-                _call("allo_event", [_word(number), nowhere])
+                data = _event_data(told) if told else llvm.IntToPtrOp(_pointer(), _word(0)).result
+                _call("allo_event", [_word(number), data])
                 scf.YieldOp([])
         else:
             _call("allo_event", [_word(number), _event_data(list(op.operands))])

@@ -16,7 +16,7 @@ import numpy as np
 from allo.dialects.aside import run_aside
 from allo.dialects.boundary import Call, Parameter, Signature
 from allo.dialects.cache import cached, content_key
-from allo.dialects.diagnostics import ArgumentCountError, BuildError, SimulationError
+from allo.dialects.diagnostics import ArgumentCountError, BoundsError, BuildError, SimulationError
 from allo.dialects.storage import cell_bytes, is_native
 from allo.dialects.types import Index
 
@@ -89,9 +89,12 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
             )
             continue
         arguments.append(_cast(code, param, kind, slot))
-    body = "\n".join(
-        f"  {line}" for line in [*before, f"{code.top.name}({', '.join(arguments)});", *after]
-    )
+    called = f"{code.top.name}({', '.join(arguments)});"
+    if code.simulation is not None and code.simulation.checks and after:
+        # What was written before a subscript out of range is the caller's, too.
+        ending = f"catch (const allo_csim::OutOfBounds &) {{ {' '.join(after)} throw; }}"
+        called = f"try {{ {called} }} {ending}"
+    body = "\n".join(f"  {line}" for line in [*before, called, *after])
     arrays = code.stack_bytes * 2
     stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
@@ -138,7 +141,7 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 # --- calling -------------------------------------------------------------------------
 
 
-_DEADLOCKED, _EMPTY_READ, _ASSERTED = 2, 3, 5  # allo_csim.h, enum Status
+_DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.h, enum Status
 
 
 class _Record(ctypes.Structure):
@@ -184,14 +187,18 @@ class CsimKernel:
         Raises:
             BoundaryError: an argument of the wrong count, shape or type.
             KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
+            BoundsError: a subscript is out of range, in a build with ``check_bounds=True``.
         """
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
         pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
         with self._turn:  # static variables and the records of a failure are the library's
             status = self._run(pointers)
-            if status:
-                raise self._failure(status)
+            failure = self._failure(status) if status else None
+        if isinstance(failure, BoundsError):
+            call.finish()
+        if failure is not None:
+            raise failure
         return call.finish()
 
     def _run(self, pointers: Any) -> int:
@@ -207,6 +214,9 @@ class CsimKernel:
             return self._simulation.empty_read(records[0].stream)
         if status == _ASSERTED:
             return self._simulation.assertion(records[0].site)
+        if status == _OUT_OF_BOUNDS:
+            site = self._simulation.checks[records[0].index]
+            return site.error([record.fill for record in records])
         return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
 
     def _records(self) -> list[Record]:

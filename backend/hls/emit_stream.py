@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from math import prod
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.bounds import CHECK, site_of
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
@@ -156,6 +157,33 @@ def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
     e.out.line(f"if (!({condition})) throw allo_csim::Assertion{{{site}}};", place_of(op))
 
 
+def _check_bounds(e: FunctionEmitter, op: ir.Operation) -> None:
+    """In csim a failing check ends the run; in text for a tool it is an ``assert``."""
+    condition = e.text(e.scalar(op.operands[0]))
+    if e.context.simulation is None:
+        where = site_of(op)
+        message = f"a subscript of {where.array} is out of range"
+        e.out.line("#ifndef __SYNTHESIS__")
+        e.out.line(f"assert({condition} && {_quoted(message)});", place_of(op))
+        e.out.line("#endif")
+        return
+    number = e.context.simulation.add_check(site_of(op))
+    words = ", ".join(f"(long long){e.text(e.scalar(v))}" for v in list(op.operands)[1:])
+    e.out.line(
+        f"if (!({condition})) throw allo_csim::OutOfBounds{{{number}, {{{words}}}}};", place_of(op)
+    )
+
+
+def _dim(e: FunctionEmitter, op: ir.Operation) -> None:
+    """The extent of an array of any length, which only checks ask for: C++ has a pointer."""
+    raise UnsupportedOpError(
+        "check_bounds needs the length of an array, and C++ is given a pointer to one of any "
+        "length.",
+        place_of(op),
+        help="check the kernel with target='llvm', or give the array its extents.",
+    )
+
+
 def _print(e: FunctionEmitter, op: ir.Operation) -> None:
     """``printf`` with the format's ``{}`` filled in order; arrays are not printed."""
     values = [e.values[v] for v in op.operands]
@@ -204,5 +232,7 @@ HANDLERS: dict[str, Handler] = {
     "allo.get": _get,
     "allo.get_block": _get_block,
     "allo.assert": _assert,
+    CHECK: _check_bounds,
+    "memref.dim": _dim,
     "allo.print": _print,
 }

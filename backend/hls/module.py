@@ -16,6 +16,7 @@ from allo.dialects.boundary import Signature, read_signature
 from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
 from allo.dialects.options import refuse_keywords
 from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.stream_regions import make_regions
@@ -121,6 +122,11 @@ class HLSModule:
         if self.vendor.pragmas != "intel":
             make_regions(self.module)
         merge_repeated_arguments(self.module)
+        # csim of a checked build leaves what was written in the caller's arrays: no buffers there.
+        self._checked: ir.Module | None = None
+        if self.options.check_bounds:
+            check_bounds(self.module)
+            self._checked = ir.Module.parse(self.module.operation.get_asm(enable_debug_info=True))
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access)
@@ -167,7 +173,8 @@ class HLSModule:
             vendor = self.vendor.for_csim
             flat = self._emit_options.flat_top and vendor.flat_top
             options = dataclasses.replace(self._emit_options, simulate=True, flat_top=flat)
-            code = emit_module(self.module, self.top_func_name, vendor, options, self.externals)
+            module = self._checked or self.module
+            code = emit_module(module, self.top_func_name, vendor, options, self.externals)
         assert code.simulation is not None
         library = compile_csim(code, vendor, self.externals)
         return CsimKernel(self.signature, library, code.simulation)

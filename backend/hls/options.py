@@ -27,6 +27,7 @@ class HlsOptions:
         timeout_s: limit of one run of an external tool, in seconds.
         fallback: whether csyn and cosim use Allo's own Verilog where the vendor's tool is missing.
         progress: called with each line a tool prints, or None.
+        check_bounds: csim checks every subscript that may be out of range.
     """
 
     mode: str | None
@@ -39,6 +40,7 @@ class HlsOptions:
     timeout_s: float = 3600.0
     fallback: bool = True
     progress: Any = None
+    check_bounds: bool = False
 
     @property
     def period_ns(self) -> float:
@@ -64,6 +66,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         settings["timeout"],
         settings["fallback"],
         settings["progress"],
+        settings["check_bounds"],
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 
 from allo.dialects._mlir import ir
+from allo.dialects.bounds import BoundsSite
 from allo.dialects.deadlock import deadlock_error, waits_for
 from allo.dialects.diagnostics import DeadlockError, SimulationError, SourcePlace
 
@@ -57,6 +58,7 @@ class Simulation:
         sites: place and message of puts, gets and assertions.
         calls: name of the kernel and place of each call in a region.
         writers, readers: calls at the two ends of each stream.
+        checks: what each check of subscripts is about.
     """
 
     top: str
@@ -66,11 +68,16 @@ class Simulation:
     calls: list[tuple[str, SourcePlace | None]] = field(default_factory=list)
     writers: dict[int, list[int]] = field(default_factory=dict)
     readers: dict[int, list[int]] = field(default_factory=dict)
+    checks: list[BoundsSite] = field(default_factory=list)
     _numbers: dict[ir.Value, int] = field(default_factory=dict)
 
     def add_site(self, place: SourcePlace | None, message: str = "") -> int:
         self.sites.append((place, message))
         return len(self.sites) - 1
+
+    def add_check(self, site: BoundsSite) -> int:
+        self.checks.append(site)
+        return len(self.checks) - 1
 
     def add_stream(self, value: ir.Value, site: StreamSite) -> int:
         self.streams.append(site)

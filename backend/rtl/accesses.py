@@ -83,10 +83,11 @@ class Memory:
             )
             return
         earlier = known.stores.get((signature, consts))
+        certain = self._b.both(predicate, self._b.body.alive)
         if earlier is not None and self._unobserved(earlier, array, index):
-            stored = self._store_both(earlier, index, value, predicate)
+            stored = self._store_both(earlier, index, value, certain)
         else:
-            stored = self._store_node(array, index, value, predicate)
+            stored = self._store_node(array, index, value, certain)
         known.stores[signature, consts] = stored
         self._forget_others(known, signature)
         group = known.groups.setdefault(signature, {})

@@ -31,6 +31,7 @@ class Interface:
             their ports are named by :func:`unit_stem`.
         frozen: whether the module has a ``ce`` input that freezes it when low.
         estimate: cycles of a run without waiting for streams.
+        bounds: whether the module has the port of :mod:`.bounds`.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
     """
 
@@ -45,6 +46,7 @@ class Interface:
     frozen: bool = False
     estimate: int | None = None
     float_ops: int | None = 0
+    bounds: bool = False
 
 
 @dataclass(slots=True)

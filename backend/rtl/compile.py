@@ -12,6 +12,7 @@ from allo.dialects.report import FunctionReport
 from allo.target import BuildRequest
 
 from .bind import Binding, Interface, bind
+from .bounds import BoundsPort
 from .circt import export_verilog, start_circt
 from .cycles import region_cycles
 from .design import (
@@ -31,7 +32,7 @@ from .linear import bits_unsigned
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan import plan
-from .prune import prune, regions_of
+from .prune import bodies_of, prune, regions_of
 from .ram import port_prefix
 from .read import FunctionRecord, MemType, Op, Program, read_program
 from .region import RegionCompiler
@@ -79,6 +80,7 @@ class Compiler:
         self._interfaces: dict[tuple[Any, ...], Interface] = {}
         self._texts: dict[str, partial[str]] = {}
         self._fingerprints = Fingerprints(program)
+        self.told = max((site.words for site in program.checks), default=0)
         self._names: set[str] = set()
         self._open: list[str] = []
 
@@ -136,7 +138,14 @@ class Compiler:
         binding = bind(function, callees)
         _count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
-            function, static, binding, callees, self.locations, frozen=frozen, lends=lends
+            function,
+            static,
+            binding,
+            callees,
+            self.locations,
+            frozen=frozen,
+            lends=lends,
+            told=self.told,
         )
         interface = emitter.run()
         interface.estimate = _estimate(function, callees)
@@ -170,6 +179,7 @@ class Compiler:
             lambda name, constants, freeze: self.compile(name, constants, frozen=freeze),
             frozen=frozen,
             external=external,
+            told=self.told,
         )
         result = region.run()
         self.fifos |= {(width, depth, False) for width, depth in result.fifos}
@@ -294,6 +304,7 @@ def compile_design(
     device: str = DEFAULT_DEVICE,
     target: str = "verilog",
     external: Sequence[str] = (),
+    check_bounds: bool = False,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -305,12 +316,13 @@ def compile_design(
         target: target name for the report.
         external: array arguments in external memory. The ports of a region's have a ``ready`` input
             by which the memory makes one kernel wait; those of any other top have none.
+        check_bounds: watch the subscripts that may be out of range; see :mod:`.bounds`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
-    program = read_program(module_text)
+    program = read_program(module_text, checked=check_bounds)
     record = _top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
@@ -334,7 +346,17 @@ def compile_design(
         modules={m.function.name: name for name, m in compiler.modules.items()},
         debug={name: m.debug for name, m in compiler.modules.items()},
         streams=tuple(_streams(interface)),
+        bounds=_bounds(compiler, interface),
     )
+
+
+def _bounds(compiler: Compiler, interface: Interface) -> BoundsPort | None:
+    if not interface.bounds:
+        return None
+    modules = compiler.modules.values()
+    deepest = max((b.depth for m in modules for b in bodies_of(m.function.root)), default=1)
+    drain = deepest + len(compiler.modules) + 2
+    return BoundsPort(tuple(compiler.program.checks), compiler.told, drain)
 
 
 def _top_record(program: Program, top: str) -> FunctionRecord:

@@ -382,6 +382,8 @@ class Control:
         self._lend_units(callee, interface, start, wiring)
         wiring.outputs["done"] = self._callee_done[callee]
         self._results(interface, sites, callee, wiring)
+        if interface.bounds:
+            emitter.watch.instance(wiring)
         text.instance(callee, interface.module, interface.ports, wiring, calls[0].place)
 
     def _lend_units(self, callee: str, interface: Interface, start: str, wiring: Wiring) -> None:

@@ -31,6 +31,8 @@ from typing import Any
 from allo.dialects.partition import ArrayLayout
 from allo.dialects.report import DesignReport
 
+from .bounds import BoundsPort
+
 
 @dataclass(frozen=True, slots=True)
 class ScalarPort:
@@ -113,6 +115,7 @@ class HardwareDesign:
         results: names of returned scalars or arrays, in order.
         modules: function name to module name.
         debug: map from registers and states to Python source (JSON-able).
+        bounds: what the top tells of subscripts out of range; None without checks.
     """
 
     top: str
@@ -129,3 +132,4 @@ class HardwareDesign:
     shared_units: tuple[SharedUnit, ...] = ()
     modules: dict[str, str] = field(default_factory=dict)
     debug: dict[str, Any] = field(default_factory=dict)
+    bounds: BoundsPort | None = None

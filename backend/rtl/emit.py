@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from .activity import Activity
 from .bind import Binding, Interface, unit_stem
+from .bounds import BoundsWatch
 from .control import Control
 from .graph import Body, Function, Node
 from .memories import Memories
@@ -43,6 +44,7 @@ class Emitter:
         *,
         frozen: bool = False,
         lends: bool = False,
+        told: int = 0,
     ) -> None:
         self.function = function
         self.static = static
@@ -73,6 +75,9 @@ class Emitter:
         self.streams = StreamPorts(self)
         self.control = Control(self)
         self.activity = Activity(self)
+        checks = any(n.kind == "check" for b in bodies_of(function.root) for n in b.nodes)
+        below = any(callee.bounds for callee in callees.values())
+        self.watch = BoundsWatch(self.text, told, active=checks or below)
         self.debug: dict[str, str] = {}
 
     def run(self) -> Interface:
@@ -98,6 +103,7 @@ class Emitter:
         self._freeze()
         self.text.output("done", "i1", self._done(last))
         self._scalar_outputs(interface)
+        interface.bounds = self.watch.finish()
         self.activity.finish()
         return interface
 
@@ -242,6 +248,8 @@ class Emitter:
                     self.memories.store(node, body)
                 case "get" | "put":
                     continue
+                case "check":
+                    self._check(node, body)
                 case _:
                     operands = [self.value(o, body, node.time) for o in node.operands]
                     result = self._compute(node, operands, body)
@@ -252,6 +260,15 @@ class Emitter:
                 self.streams.pipelined(body)
             else:
                 self.streams.sequential(body)
+
+    def _check(self, node: Node, body: Body) -> None:
+        """A check of subscripts: its value is whether none has failed so far."""
+        text = self.text
+        inside, predicate, *words = (self.value(o, body, node.time) for o in node.operands)
+        running = [self.valid(body, node.time), predicate, *([text.enable] if text.enable else [])]
+        self.watch.check(text.all_of(*running, text.invert(inside)), node.data, words)
+        holds = text.any_of(inside, text.invert(predicate))
+        self.name_raw(node, text.all_of(holds, text.invert(self.watch.seen)))
 
     def name_raw(self, node: Node, result: str) -> None:
         """Say which value is a node's own."""

@@ -27,7 +27,8 @@ class Node:
         number: unique in the function, in order of creation.
         kind: ``const``, ``iv`` (loop counter), ``arg`` (scalar argument), ``result`` (scalar a call
             returned), ``lin`` (a linear expression), ``op`` (a library operator), ``wire`` (bits
-            selected or resized, no logic), ``load``, ``store``, ``get``, ``put``.
+            selected or resized, no logic), ``load``, ``store``, ``get``, ``put``, ``check`` (of
+            subscripts: whether none has failed so far; operands: inside, predicate, what to tell).
         width: bits of the value, 0 where there is none.
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
@@ -200,6 +201,7 @@ class Body:
         edges: orders beyond data flow (memory).
         ii: cycles between iterations; equal to ``depth`` when they do not overlap.
         depth: cycles of one iteration.
+        alive: that no check of subscripts before this point has failed, while the body is filled.
     """
 
     number: int
@@ -210,6 +212,7 @@ class Body:
     overlaps: bool = False
     unique: dict[Any, Any] = field(default_factory=dict)
     known: Any = None
+    alive: Node | None = None
 
 
 @dataclass(slots=True, eq=False)

@@ -8,6 +8,7 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace
 
 from .bind import Interface, PortUse
+from .bounds import BoundsWatch
 from .graph import Array, Stream
 from .ram import port_prefix
 from .text import ModuleText, Wiring
@@ -43,7 +44,7 @@ class Instance:
         return self.wires[port]
 
 
-def emit_instance(text: ModuleText, instance: Instance, *, frozen: bool) -> str:
+def emit_instance(text: ModuleText, instance: Instance, watch: BoundsWatch, *, frozen: bool) -> str:
     """Emit a kernel instance of a region that may be ``frozen``; its done."""
     interface = instance.interface
     gates = [*instance.enable, *(["%ce"] if frozen else [])]
@@ -54,6 +55,8 @@ def emit_instance(text: ModuleText, instance: Instance, *, frozen: bool) -> str:
         _join_array(text, instance, prefix, uses, wiring)
     for prefix, stream in interface.streams:
         _join_stream(instance, prefix, stream, wiring)
+    if interface.bounds:
+        watch.instance(wiring)
     done = wiring.outputs["done"] = text.fresh()
     text.instance(instance.label, interface.module, interface.ports, wiring, instance.place)
     return done

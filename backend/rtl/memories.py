@@ -39,6 +39,10 @@ class PortUsers:
         return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
 
 
+def _checks(body: Body) -> bool:
+    return any(node.kind == "check" for node in body.nodes)
+
+
 def _addresses(uses: list[RamUse]) -> list[tuple[str, str]]:
     return [(u.condition, u.address) for u in uses]
 
@@ -159,6 +163,9 @@ class Memories:
         if access.predicate is not None:
             predicate = self._e.value(access.predicate, body, time)
             condition = self._text.all_of(condition, predicate)
+        if self._e.watch.active and array.storage != "reg" and not _checks(body):
+            # What has failed before a body without checks has failed before it in Python.
+            condition = self._text.all_of(condition, self._text.invert(self._e.watch.seen))
         data = self._e.value(access.data, body, time)
         address = self._word(access, body, time)
         for bank in access.banks():

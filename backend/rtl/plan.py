@@ -25,6 +25,7 @@ from .graph import (
 )
 from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .prune import EFFECTS
 from .stream_order import is_direct, obstacle
 from .timing_model import TimingModel
 
@@ -125,7 +126,7 @@ def _sequential(
 def _depth(body: Body, condition: Node | None = None) -> int:
     depth = 1
     for node in body.nodes:
-        if node.kind in ("store", "put", "get"):
+        if node.kind in EFFECTS:
             depth = max(depth, node.time + 1)
         if node.crosses or node is condition:
             depth = max(depth, node.avail + 1)

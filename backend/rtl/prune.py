@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .graph import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
 
-EFFECTS = frozenset({"store", "put", "get"})
+EFFECTS = frozenset({"store", "put", "get", "check"})
 
 
 def regions_of(region: Region) -> Iterator[Region]:

@@ -13,9 +13,12 @@ from typing import Any
 
 from allo.dialects import _mlir
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
+from allo.dialects.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.partition import ArrayLayout, layout_of, unpartitioned
+from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
@@ -85,19 +88,25 @@ class GlobalRecord:
 
 @dataclass(slots=True)
 class Program:
-    """A module read."""
+    """A module read; ``checks`` numbers what its checks of subscripts are about."""
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
+    checks: dict[BoundsSite, int] = field(default_factory=dict)
 
 
-def read_program(text: str) -> Program:
-    """Parse a core IR module, expand its scalar functions as the CPU does, and read it."""
+def read_program(text: str, *, checked: bool = False) -> Program:
+    """Parse a core IR module, expand its scalar functions as the CPU does, and read it.
+
+    ``checked`` inserts checks of the subscripts that may be out of range.
+    """
     context = _mlir.make_context()
     with context:
         module = ir.Module.parse(text)
         make_regions(module)
         make_plain_regions(module)
+        if checked:
+            check_bounds(module)
         fold_views(module)
         merge_repeated_arguments(module)
         constant_steps(module)
@@ -127,6 +136,8 @@ class _Reader:
             elif name == "memref.global":
                 record = self._global(op)
                 program.globals[record.name] = record
+        for site in (site_of(op) for op in walk(module.operation) if op.name == CHECK):
+            program.checks.setdefault(site, len(program.checks))
         return program
 
     def _function(self, op: ir.OpView) -> FunctionRecord:

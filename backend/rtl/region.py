@@ -12,6 +12,7 @@ from typing import Any
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .bind import Binding, Interface
+from .bounds import BoundsWatch
 from .graph import Array, Function, Stream
 from .instances import Instance, all_done, emit_instance
 from .read import FunctionRecord, MemType, Op, element_width
@@ -48,8 +49,10 @@ class RegionCompiler:
         *,
         frozen: bool,
         external: frozenset[str] = frozenset(),
+        told: int = 0,
     ) -> None:
         self._record = record
+        self._told = told
         self._interface_of = interface_of
         self._frozen = frozen
         self._external = external
@@ -77,9 +80,11 @@ class RegionCompiler:
         memories.declare(interface)
         streams = RegionStreams(self._text)
         streams.join(self._streams, self._instances, interface)
-        done = [emit_instance(self._text, i, frozen=self._frozen) for i in self._instances]
+        watch = BoundsWatch(self._text, self._told)
+        done = [emit_instance(self._text, i, watch, frozen=self._frozen) for i in self._instances]
         memories.finish()
         self._text.output("done", "i1", all_done(self._text, self._instances, done))
+        interface.bounds = watch.finish()
         self._estimate(interface)
         return RegionResult(
             interface,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from allo.dialects.bounds import CHECK, BoundsSite
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .accesses import Memory
@@ -311,8 +312,27 @@ class StraightLine:
         with self._straight():
             self.streams.get_block(self._stream(op), array)
 
+    def _check(self, op: Op) -> None:
+        shape = tuple(None if extent < 0 else extent for extent in op.attrs["shape"])
+        number = self.program.checks[BoundsSite(op.attrs["array"], shape, op.place)]
+        builder = self.builder
+        with self._straight():
+            inside = self._value(op.operands[0], 1)
+            words = [
+                builder.lin_node(self.arithmetic.lin(self.env[v]), 64) for v in op.operands[1:]
+            ]
+            predicate = builder.predicate or builder.const(1, 1)
+            if _is(inside, 1) or _is(predicate, 0):
+                return
+            node = builder.add_node("check", 1, (inside, predicate, *words), data=number)
+            builder.body.alive = builder.both(builder.body.alive, node)
+
     def _drop(self, op: Op) -> None:
         self.function.notes.append(f"{op.name} ({op.place}) is left out of the hardware.")
+
+
+def _is(node: Node, value: int) -> bool:
+    return node.kind == "const" and node.data == value
 
 
 def _index_range(declared: str) -> tuple[int, int]:
@@ -334,4 +354,5 @@ STRAIGHT_HANDLERS: dict[str, Callable[[Any, Op], None]] = {
     "allo.get_block": StraightLine._get_block,
     "allo.print": StraightLine._drop,
     "allo.assert": StraightLine._drop,
+    CHECK: StraightLine._check,
 }

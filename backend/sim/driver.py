@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from allo.backend.rtl.bounds import BoundsPort
 from allo.backend.rtl.design import HardwareDesign
 
 from .channels import add_channel, channel_functions
@@ -58,6 +59,9 @@ class DriverEmitter:
             context.add(name)
         for scalar in (*design.scalars_in, *design.scalars_out):
             context.add(f"scalar {scalar.name}", slots_of(scalar.dtype))
+        if design.bounds is not None:
+            context.add("draining")
+            context.add("bounds", -(-design.bounds.width // 64))
         for channel in outside.channels.values():
             add_channel(context, channel)
         codes = FaultCodes(OUT_OF_RANGE, WRITE_CONFLICT, LATE_WRITE, FAULT_SHIFT)
@@ -151,6 +155,8 @@ class DriverEmitter:
         left = f.binary("sub", "%left", one, 64)
         faulty = f.compare("ne", fault, zero, 64)
         ended = f.binary("or", done, faulty, 1)
+        if self._design.bounds is not None:
+            ended = f.binary("or", ended, self._left_bounds(w, self._design.bounds), 1)
         spent = f.compare("eq", left, zero, 64)
         stop = f.binary("or", ended, spent, 1)
         f.branch_if(stop, "stop", "cycle", [(following, "i64"), (left, "i64")])
@@ -167,8 +173,19 @@ class DriverEmitter:
 
         f.block("report", [("%fault", "i64")])
         self._report(w, "%fault")
+        if self._design.bounds is not None:
+            port, room = self._design.bounds, -(-self._design.bounds.width // 64) * 64
+            told = f.resize(w.get(port.name), port.width, room)
+            f.store(told, w.field("bounds"), room)
         f.finish()
         return f
+
+    def _left_bounds(self, w: Wires, port: BoundsPort) -> str:
+        """Whether a subscript has been out of range, unless the run goes on for the rest."""
+        f = w.f
+        failed = f.resize(w.get(port.name), port.width, 1)
+        draining = f.compare("ne", f.load(w.field("draining"), 64), f.constant(0, 64), 64)
+        return f.binary("and", failed, f.binary("xor", draining, f.constant(1, 1), 1), 1)
 
     def _capture_scalars(self, w: Wires) -> None:
         """Keep the scalar outputs in the context."""

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allo.backend.rtl.bounds import BoundsPort
 from allo.backend.rtl.design import HardwareDesign
-from allo.dialects.diagnostics import SimulationError
+from allo.dialects.diagnostics import BoundsError, SimulationError
 
 from . import driver
 from .channels import BUSY, LINES, initial_channel, random_state
@@ -130,11 +131,13 @@ class DrivenModel:
         self._context["cycle"] = self._context["stalls"] = 0
         self._stale = True
         self._call("allo_start")
-        self._advance(options)
-        self._stale = False
+        failure = self._advance(options)
+        self._stale = failure is not None
         for array in self._design.arrays:
             if array.direction != "in":
                 from_banks(banks[array.name], arrays[array.name], array.layout, array.dtype)
+        if failure is not None:
+            raise failure
         return SimResult(self._context["cycle"], self._scalars_out(), self._traffic())
 
     def _connect_streams(self, arrays: Mapping[str, np.ndarray], options: RunOptions) -> None:
@@ -188,8 +191,15 @@ class DrivenModel:
             for s in self._design.scalars_out
         }
 
-    def _advance(self, options: RunOptions) -> None:
-        """Run to done, in slices short enough that Ctrl-C is served."""
+    def _advance(self, options: RunOptions) -> BoundsError | None:
+        """Run to done, in slices short enough that Ctrl-C is served.
+
+        A subscript out of range ends the run, too, once what was under way has been written; it is
+        returned.
+        """
+        port = self._design.bounds
+        if port is not None:
+            self._context["draining"] = 0
         budget = FIRST_CHUNK
         while True:
             left = options.max_cycles - self._context["cycle"]
@@ -197,14 +207,27 @@ class DrivenModel:
             began = time.perf_counter()
             self._call("allo_step")
             status = self._context["status"]
-            if status == driver.DONE:
-                return
+            failure = self._out_of_bounds(port, done=status == driver.DONE) if port else None
+            if status == driver.DONE or failure is not None:
+                return failure
             if status != driver.RUNNING:
                 raise self._broken(status)
             if self._context["cycle"] >= options.max_cycles:
                 raise self._hung(options)
             if time.perf_counter() - began < CHUNK_SECONDS:
                 budget *= 2
+
+    def _out_of_bounds(self, port: BoundsPort, *, done: bool) -> BoundsError | None:
+        """The failure of a check, if there is one; after done, one that is still on its way up."""
+        told = words_to_int(self._context.field("bounds").tolist())
+        if not (told & 1 or done):
+            return None
+        cycle, status = self._context["cycle"], self._context["status"]
+        self._context["draining"], self._context["budget"] = 1, port.drain
+        self._call("allo_step")
+        self._context["cycle"], self._context["status"] = cycle, status
+        told = words_to_int(self._context.field("bounds").tolist())
+        return port.error(told) if told & 1 else None
 
     def _call(self, name: str) -> None:
         self._functions[name](self._context.address)

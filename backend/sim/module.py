@@ -13,7 +13,7 @@ import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.dialects.boundary import Call, Parameter, Signature
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.table import RTL_CALL
 from allo.dialects.report import DesignReport
@@ -141,6 +141,7 @@ class RTLModule:
         Raises:
             OptionError: an option that is unknown, or whose value is not accepted.
             BoundaryError: an argument of the wrong count, kind, shape or layout.
+            BoundsError: a subscript is out of range, in a build with ``check_bounds=True``.
             SimulationError: the run did not end, or the design broke its protocol.
             ToolMissingError, ToolFailedError: Verilator or the C++ compiler.
         """
@@ -170,9 +171,12 @@ class RTLModule:
             fill_results(call, self.options.randomize)
         arrays, scalars = self._inputs(call)
         streams = self._stream_words(call)
-        self.result = model.run(
-            {**arrays, **{name: words for name, (words, _, _) in streams.items()}}, scalars, options
-        )
+        words = {name: words for name, (words, _, _) in streams.items()}
+        try:
+            self.result = model.run({**arrays, **words}, scalars, options)
+        except BoundsError:
+            call.finish()
+            raise
         for stream in self.design.streams:
             if stream.direction == "out":
                 from_words(*streams[stream.name], stream)

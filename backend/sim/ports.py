@@ -35,6 +35,8 @@ def top_ports(design: HardwareDesign) -> tuple[Port, ...]:
                 ports.append(Port(f"{port.prefix}_rdata", array.width))
             if port.waits:
                 ports.append(Port(f"{port.prefix}_ready", 1))
+    if design.bounds is not None:
+        ports.append(Port(design.bounds.name, design.bounds.width))
     for stream in design.streams:
         ports += [
             Port(f"{stream.name}_data", stream.width),

@@ -94,6 +94,7 @@ _build = _rows(BUILD)
 _cpu = _rows(*CPU)
 _hls = _rows(*HLS)
 _xls = _rows(*XLS)
+_run = _rows(*CPU, *HLS, *SIMULATED)
 _rtl = _rows(*RTL)
 _sim = _rows(*SIMULATED)
 _made = _rows(DF_BUILD)
@@ -132,6 +133,12 @@ TABLE: tuple[Option, ...] = (
     # --- CPU ----------------------------------------------------------------------------
     _cpu("fast_math", Flag(), False, "Let math functions use the C library."),
     _cpu("opt_level", Integer(0, 3), 3, "It is LLVM's -O level."),
+    _run(
+        "check_bounds",
+        Flag(),
+        False,
+        "A subscript out of range is a BoundsError when it runs; HLS checks in csim by g++.",
+    ),
     # --- HLS ----------------------------------------------------------------------------
     _hls("device", Text("the name of a board or card"), None, "The default is u280.", none=True),
     _hls("frequency", _MEGAHERTZ, 300.0, "It is the clock, in MHz."),

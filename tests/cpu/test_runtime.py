@@ -44,7 +44,9 @@ def test_a_failing_compiler_is_quoted(fresh: Path, monkeypatch: pytest.MonkeyPat
     fake.write_text("#!/bin/sh\necho 'fatal error: no headers' >&2\nexit 1\n")
     fake.chmod(0o755)
     monkeypatch.setenv("CXX", str(fake))
-    with pytest.raises(ToolFailedError, match="Compiling the runtime of .* failed with status 1") as caught:
+    with pytest.raises(
+        ToolFailedError, match="Compiling the runtime of .* failed with status 1"
+    ) as caught:
         runtime._compiled(())
     assert caught.value.notes == ("fatal error: no headers",)
     assert not list((fresh / "cache" / "runtime").iterdir())

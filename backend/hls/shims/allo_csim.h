@@ -64,7 +64,7 @@ template <typename T, typename How> class Converted {
   }
 };
 
-enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED, ENDED };
+enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED, ENDED, OUT_OF_BOUNDS };
 
 // Loops that may take long look here: whether the caller wants the run to end.
 static volatile int wanted_end = 0;
@@ -77,6 +77,12 @@ static inline void poll() {
 
 struct Assertion {
   int site;
+};
+
+// A subscript out of range: which check, and the subscripts and extents it tells.
+struct OutOfBounds {
+  int check;
+  std::vector<long long> words;
 };
 
 struct Call {
@@ -102,6 +108,11 @@ static void *enter(void *argument) {
   } catch (const Assertion &assertion) {
     *call->blocked = {Record{-1, -1, -1, READY, -1, assertion.site, 0, 0}};
     call->status = ASSERTED;
+  } catch (const OutOfBounds &found) {
+    call->blocked->clear();
+    for (long long word : found.words)
+      call->blocked->push_back(Record{found.check, -1, -1, READY, -1, -1, word, 0});
+    call->status = OUT_OF_BOUNDS;
   } catch (const NoMemory &) {
     call->status = NO_MEMORY;
   } catch (const Ended &) {
