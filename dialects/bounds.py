@@ -36,7 +36,20 @@ class BoundsSite:
         index = tuple(words[:rank])
         opened = iter(words[rank:])
         shape = tuple(next(opened) if extent is None else extent for extent in self.shape)
-        return BoundsError(self.array, index, shape, self.place)
+        wrong = [
+            f"dimension {d} takes 0 to {extent - 1}"
+            for d, (i, extent) in enumerate(zip(index, shape, strict=True))
+            if not 0 <= i < extent
+        ]
+        return BoundsError(
+            f"Index out of range: {self.array}[{', '.join(map(str, index))}] of an array of shape "
+            f"[{', '.join(map(str, shape))}]; {' and '.join(wrong)}.",
+            self.place,
+            array=self.array,
+            index=index,
+            shape=shape,
+            help="guard the access with an if, or make the array larger.",
+        )
 
 
 def site_of(op: ir.Operation) -> BoundsSite:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import linecache
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,8 +207,12 @@ class SimulationError(AlloError):
     """A simulation did not end as it should."""
 
 
+class DeadlockError(SimulationError):
+    """Processes of a dataflow region wait for each other; every one is listed."""
+
+
 class BoundsError(SimulationError, IndexError):
-    """A subscript out of range, found by a build with ``check_bounds=True``.
+    """A subscript outside its array, at run time: the index, the array, its bound and the place.
 
     Attributes:
         array: the name of the array.
@@ -217,33 +222,16 @@ class BoundsError(SimulationError, IndexError):
 
     def __init__(
         self,
-        array: str,
-        index: tuple[int, ...],
-        shape: tuple[int, ...],
+        message: str,
         place: SourcePlace | None = None,
+        *,
+        array: str = "",
+        index: tuple[int, ...] = (),
+        shape: tuple[int, ...] = (),
+        **more: Any,
     ) -> None:
+        super().__init__(message, place, **more)
         self.array, self.index, self.shape = array, index, shape
-        wrong = [
-            f"dimension {d} takes 0 to {extent - 1}"
-            for d, (i, extent) in enumerate(zip(index, shape, strict=True))
-            if not 0 <= i < extent
-        ]
-        subscript = ", ".join(map(str, index))
-        extents = ", ".join(map(str, shape))
-        super().__init__(
-            f"Index out of range: {array}[{subscript}] of an array of shape [{extents}]; "
-            f"{' and '.join(wrong)}.",
-            place,
-            help="guard the access with an if, or make the array larger.",
-        )
-
-
-class DeadlockError(SimulationError):
-    """Processes of a dataflow region wait for each other; every one is listed."""
-
-
-class BoundsError(AlloError, IndexError):
-    """A subscript outside its array, at run time: the index, the array, its bound and the place."""
 
 
 class UndefinedReadError(AlloError):

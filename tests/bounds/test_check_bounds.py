@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import allo
-from allo.errors import BoundsError
-from allo.ir.types import int8, int16, int32, uint8
+import allo.dataflow as df
+from allo.errors import AlloError, BoundsError, OptionError, UnsupportedOpError
+from allo.ir.types import Int, Stream, int8, int16, int32, uint8
 
-from .checked import TARGETS
+from .checked import TARGETS, Checked, in_python, on_target
 
 FAST = ["cpu", "csim", "jit"]
 
@@ -129,8 +130,6 @@ def failing_line(kernel) -> int:
 
 def python_failure(kernel, args):
     """The subscript that fails in plain Python, or None, and the arrays it leaves."""
-    from .checked import Checked
-
     given = [Checked(a) if isinstance(a, np.ndarray) else a for a in args]
     try:
         kernel(*given)
