@@ -56,18 +56,21 @@ def build_module(
         function = unwrap(functions.require_function(fn))
         source, names = source_of(function), Names(function, frames, global_vars)
     values, instance_id = functions.top_values(instantiate)
-    info = functions.build_instance(
-        module,
-        source,
-        names,
-        None,
-        values,
-        instance_id,
-        None,
-        (fn, "top"),
-        is_region=regions.is_region(fn),
-        prepare=prepare,
-    )
+    try:
+        info = functions.build_instance(
+            module,
+            source,
+            names,
+            None,
+            values,
+            instance_id,
+            None,
+            (fn, "top"),
+            is_region=regions.is_region(fn),
+            prepare=prepare,
+        )
+    finally:
+        names.forget_callers()
     mlir_context = context or make_context()
     return KernelModule(
         mlir_context,

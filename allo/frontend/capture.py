@@ -52,6 +52,9 @@ class Names:
     callers' frames of the functions it is written in, then in its module, then in any frame, then
     among the built-ins: a caller's local variable never hides what the kernel's text says.
     ``global_vars`` takes the place of all of these.
+
+    Args:
+        frames: of the callers; one list for all functions of a module, emptied when it is built.
     """
 
     def __init__(
@@ -92,6 +95,11 @@ class Names:
             if value is not MISSING and isinstance(value, kinds):
                 return value
         return MISSING
+
+    def forget_callers(self) -> None:
+        """Let go of the callers' frames, and with them of all their variables: nothing is left to look up."""
+        self._frames.clear()
+        self._enclosing.clear()
 
     def known(self) -> set[str]:
         """Names a user may have meant, for near-miss hints."""

@@ -12,6 +12,9 @@ from typing import Any
 
 from allo.dialects.diagnostics import FrontendError, SourcePlace
 
+_TEXT = "<allo source"
+_TEXTS_KEPT = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -71,9 +74,9 @@ def source_of(fn: Callable[..., Any]) -> Source:
 
 def source_of_text(text: str) -> Source:
     """The first function of a source text, registered so that carets can be drawn."""
-    name = f"<allo source {abs(hash(text)):x}>"
+    name = f"{_TEXT} {abs(hash(text)):x}>"
     lines = text.splitlines(keepends=True)
-    linecache.cache[name] = (len(text), None, lines, name)
+    _register(name, text, lines)
     try:
         module = ast.parse(text, name)
     except SyntaxError as error:
@@ -83,6 +86,14 @@ def source_of_text(text: str) -> Source:
         if isinstance(node, ast.FunctionDef):
             return Source(name, tuple(lines), node)
     raise FrontendError("The source text defines no function.")
+
+
+def _register(name: str, text: str, lines: list[str]) -> None:
+    """Let ``linecache`` know a text, and forget the oldest of many."""
+    linecache.cache[name] = (len(text), None, lines, name)
+    ours = [known for known in list(linecache.cache) if known.startswith(_TEXT)]
+    for old in ours[:-_TEXTS_KEPT]:
+        linecache.cache.pop(old, None)
 
 
 @lru_cache(maxsize=32)

@@ -96,7 +96,7 @@ def _constraint(op: ast.cmpop, left: Affine, right: Affine) -> list[Constraint] 
 # --- break, continue, early return -------------------------------------------------------------
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def exits(node: ast.AST) -> frozenset[type]:
     """How a statement may leave the block around it: Break and Continue, or Return."""
     if isinstance(node, (ast.Break, ast.Continue, ast.Return)):

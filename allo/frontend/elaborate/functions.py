@@ -314,7 +314,7 @@ def _stream_parameter(ctx: FunctionContext, name: str, said: Declared, place: So
     ctx.bind(name, StreamBinding(name, said.dtype, (), place, ref))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=64)
 def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
     """Names the body assigns, bits of scalars (``x[0] = 1``) included."""
     found: set[str] = set()
