@@ -9,14 +9,16 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
-from typing import IO
+from typing import IO, Any
 
 from .diagnostics import ToolFailedError
 
 _TAIL = 20
 _KEPT_LINES = 100_000
+_AT_ONCE = 2
 _NO_ROOM = ("No space left on device", "Disk quota exceeded")
 
 
@@ -32,6 +34,7 @@ def run_tool(
     env: Mapping[str, str] | None = None,
     text: str = "",
     apart: bool = False,
+    started: Callable[[subprocess.Popen[str]], None] | None = None,
 ) -> str:
     """Run a program to its end and return what it printed, its last 100,000 lines.
 
@@ -45,6 +48,7 @@ def run_tool(
         env: environment variables, beside those there are.
         text: what it reads from its standard input.
         apart: give standard output alone; errors are then shown only when it fails.
+        started: called with the process.
 
     Raises:
         ToolFailedError: it cannot be run, ended with a status other than 0 or by a signal, or ran past
@@ -55,7 +59,10 @@ def run_tool(
     try:
         with contextlib.ExitStack() as stack:
             kept = stack.enter_context(tempfile.TemporaryFile()) if apart else None
-            status = _follow(command, folder, timeout_s, progress, lines, env, text, kept)
+            process = _start(command, folder, env, text, kept)
+            if started:
+                started(process)
+            status = _follow(process, timeout_s, progress, lines, text)
             errors = _lines_of(kept) if kept else []
     except OSError as error:
         raise ToolFailedError(
@@ -68,6 +75,38 @@ def run_tool(
     if status == 0:
         return "\n".join(lines)
     raise _failure(what, name, status, timeout_s, option, [*lines, *errors][-_TAIL:], log)
+
+
+def run_tools(
+    commands: Sequence[Sequence[str]], run: Callable[..., str] = run_tool, **settings: Any
+) -> list[str]:
+    """Run programs two at a time, each by ``run`` with ``settings``; what they printed, in order.
+
+    Where one fails, or Ctrl-C ends the waiting, the others are ended, too.
+
+    Raises:
+        ToolFailedError: as :func:`run_tool`, for the first that failed.
+    """
+    processes: list[subprocess.Popen[str]] = []
+    over = False
+
+    def started(process: subprocess.Popen[str]) -> None:
+        processes.append(process)
+        if over:
+            _end(process)
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        runs = [pool.submit(run, command, started=started, **settings) for command in commands]
+        try:
+            return [each.result() for each in runs]
+        except BaseException:
+            over = True
+            for each in runs:
+                each.cancel()
+            for process in processes:
+                if process.poll() is None:
+                    _end(process)
+            raise
 
 
 def _failure(
@@ -113,18 +152,14 @@ def _write_log(log: Path, lines: Sequence[str]) -> None:
         log.write_text("\n".join(lines) + "\n", errors="replace")
 
 
-def _follow(
+def _start(
     command: Sequence[str],
     folder: Path | None,
-    timeout_s: float,
-    progress: Callable[[str], None] | None,
-    lines: deque[str],
     env: Mapping[str, str] | None,
     text: str,
     errors: IO[bytes] | None,
-) -> int | None:
-    """Add what a program prints to ``lines``; its status, or None where it ran past its limit."""
-    process = subprocess.Popen(
+) -> subprocess.Popen[str]:
+    return subprocess.Popen(
         list(command),
         cwd=folder,
         env={**os.environ, **(env or {})},
@@ -135,6 +170,16 @@ def _follow(
         errors="replace",
         start_new_session=True,
     )
+
+
+def _follow(
+    process: subprocess.Popen[str],
+    timeout_s: float,
+    progress: Callable[[str], None] | None,
+    lines: deque[str],
+    text: str,
+) -> int | None:
+    """Add what a program prints to ``lines``; its status, or None where it ran past its limit."""
     expired = False
 
     def expire() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 import dataclasses
 import shutil
 import tempfile
 import threading
+import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -177,6 +179,8 @@ class CsimKernel:
         self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
         self._entry.restype = ctypes.c_int
         self._turn = threading.Lock()
+        unload = weakref.finalize(self, _ctypes.dlclose, self._library._handle)
+        unload.atexit = False
 
     def __call__(self, *args: Any) -> Any:
         """Run once, on arrays in place.

@@ -53,7 +53,7 @@ class Prelude:
     def _precompile(self, folder: Path) -> None:
         header = folder / _HEADER
         header.write_text(self.text)
-        command = [compiler(), *FLAGS, *self.include_flags(), "-x", "c++-header", str(header)]
+        command = [compiler(), *_flags(), *self.include_flags(), "-x", "c++-header", str(header)]
         run_tool(
             [*command, "-o", f"{header}.gch"],
             folder,
@@ -68,7 +68,7 @@ class Prelude:
             ToolFailedError: the compiler refused the code; its last lines are in the notes.
         """
         prelude = ["-Winvalid-pch", "-include", str(self.precompiled() / _HEADER)]
-        command = [compiler(), *FLAGS, *prelude, *self.include_flags(), *arguments]
+        command = [compiler(), *_flags(), *prelude, *self.include_flags(), *arguments]
         run_tool(command, folder, what=what, timeout_s=COMPILE_LIMIT_S)
 
     def key(self) -> str:
@@ -76,8 +76,14 @@ class Prelude:
         fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
         headers = sorted(h for folder in self.folders() for h in _headers(folder))
         return content_key(
-            _compiler_identity(compiler()), " ".join(FLAGS), self.text, *fibers, *headers
+            _compiler_identity(compiler()), " ".join(_flags()), self.text, *fibers, *headers
         )
+
+
+def _flags() -> list[str]:
+    """GCC is told to make libraries that can be unloaded."""
+    unloadable = [] if "clang" in _compiler_identity(compiler()) else ["-fno-gnu-unique"]
+    return [*FLAGS, *unloadable]
 
 
 def _headers(folder: Path) -> list[Path]:

@@ -183,7 +183,7 @@ def alive(pids: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("options", ["target='vhls'"])
+@pytest.mark.parametrize("options", ["target='vhls'", "target='verilog'"])
 def test_a_tool_that_hangs(options: str, tmp_path: Path) -> None:
     """The tool and what it started are gone, and nothing half-written lies in the cache."""
     pids = tmp_path / "pids"

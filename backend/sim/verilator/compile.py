@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
 from allo.dialects.cache import cached, content_key
+from allo.dialects.process import run_tools
 
 from ..engine import BuildOptions
 from ..ports import top_ports
@@ -150,9 +150,7 @@ def _compile(compiler: Path, runtime: Runtime, build: Path, timeout: float) -> N
         ]
         for unit, level in (("fast", "-O1"), ("slow", "-O0"))
     ]
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        for _ in pool.map(lambda command: run(command, timeout), commands):
-            pass
+    run_tools(commands, run, timeout=timeout)
     objects = [str(out / "fast.o"), str(out / "slow.o")]
     link = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-o", str(build / LIBRARY)]
     run([str(compiler), *objects, *runtime.link_flags, *link], timeout)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 from allo.dialects.cache import cached, content_key
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.process import run_tools
 
 from .tools import Verilator, compiler_version, run
 
@@ -104,9 +104,7 @@ def _compile(verilator: Verilator, compiler: Path, wave: str, build: Path, timeo
     for source, target in zip(sources, objects, strict=True):
         path = verilator.include / source
         commands.append([str(compiler), *flags, "-O1", "-c", str(path), "-o", str(target)])
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        for _ in pool.map(lambda command: run(command, timeout), commands):
-            pass
+    run_tools(commands, run, timeout=timeout)
     run(["ar", "rcs", str(build / _ARCHIVE), *map(str, objects)], timeout)
     for target in objects:
         target.unlink()

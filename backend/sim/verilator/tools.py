@@ -6,10 +6,11 @@ import importlib.metadata
 import importlib.util
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from allo.dialects.diagnostics import ToolMissingError
 from allo.dialects.process import run_tool
@@ -93,6 +94,7 @@ def run(
     cwd: Path | None = None,
     env: dict[str, str] | None = None,
     text: str = "",
+    started: Callable[[Any], None] | None = None,
 ) -> str:
     """Run a program; gives its standard output.
 
@@ -108,4 +110,5 @@ def run(
         env=env,
         text=text,
         apart=True,
+        started=started,
     )
