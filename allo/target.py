@@ -57,7 +57,7 @@ class BuildRequest:
         object.__setattr__(self, "settings", self._settings())
 
     def _settings(self) -> dict[str, Any]:
-        if _REGISTERED.get(self.target) != _BUILT_IN.get(self.target, ""):
+        if not is_own(self.target):
             return {**(self.configs or {}), **self.options}
         check_step(self.target, self.mode, self.project)
         return read_options(self.target, self.configs or {}, self.options)
@@ -102,12 +102,21 @@ _BUILT_IN: dict[str, str] = {
     "rtl": "allo.backend.sim:build",
     "systemverilog": "allo.backend.rtl:build_text",
 }
+_PLATFORMS = ("intel_hls",)
+"""Further names that ``HLSModule`` takes."""
 _REGISTERED: dict[str, str | Builder] = dict(_BUILT_IN)
 
 
 def register_target(name: str, builder: str | Builder) -> None:
     """Make ``s.build(target=name)`` call ``builder``, a function or ``"module:function"``."""
     _REGISTERED[name] = builder
+
+
+def is_own(name: str) -> bool:
+    """Whether Allo's own builder serves a name."""
+    if name in _PLATFORMS:
+        return True
+    return name in _BUILT_IN and _REGISTERED[name] == _BUILT_IN[name]
 
 
 def target_names() -> list[str]:

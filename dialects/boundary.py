@@ -28,8 +28,18 @@ from .diagnostics import (
 )
 from .effects import EffectAnalysis
 from .locations import place_of
-from .storage import decode, empty_cells, encode, is_fixed, is_native, natural_dtype, to_python
+from .storage import (
+    decode,
+    empty_cells,
+    encode,
+    float_of,
+    is_fixed,
+    is_native,
+    natural_dtype,
+    to_python,
+)
 from .types import AlloType, Float, Index, Int, Struct, UInt, parse_type
+from .write_back import write_back
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +148,7 @@ class Call:
             self.signature.arguments, self.values, self.inputs, strict=True
         ):
             if parameter.written and not _shares(value, cells):
-                _write_back(value, decode(cells, parameter.dtype))
+                write_back(value, cells, parameter.dtype)
         results = [
             to_python(cells, result.dtype) if result.shape is None else decode(cells, result.dtype)
             for result, cells in zip(self.signature.results, self.outputs, strict=True)
@@ -240,30 +250,19 @@ def _shares(value: Any, cells: np.ndarray) -> bool:
     return isinstance(value, np.ndarray) and value.ctypes.data == cells.ctypes.data
 
 
-def _write_back(target: np.ndarray, values: np.ndarray) -> None:
-    if target.dtype.kind == "O" and values.dtype.names:
-        flat = [int.from_bytes(v.tobytes(), "little") for v in values.ravel()]
-        values = np.array(flat, object).reshape(values.shape)
-    elif target.dtype.names and values.dtype.names and target.dtype != values.dtype:
-        _write_bytes(target, values)
-        return
-    with np.errstate(invalid="ignore", over="ignore"):
-        np.copyto(target, values, casting="unsafe")
-
-
-def _write_bytes(target: np.ndarray, values: np.ndarray) -> None:
-    names = values.dtype.names or ()
-    if not set(names) <= set(target.dtype.names or ()):
-        np.copyto(target, values.astype(target.dtype), casting="unsafe")
-        return
-    for name in names:
-        target[name] = values[name]
-
-
 def _bind(top: str, parameter: Parameter, value: Any) -> np.ndarray:
-    if parameter.shape is None:
-        return _bind_scalar(top, parameter, value)
-    return _bind_array(top, parameter, value)
+    bind = _bind_scalar if parameter.shape is None else _bind_array
+    try:
+        return bind(top, parameter, value)
+    except DTypeError as error:
+        raise _fault(top, parameter, error.message, error.help) from None
+    except (TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, BoundaryError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise _fault(
+            top, parameter, f"{type(value).__name__} cannot be converted: {reason}."
+        ) from error
 
 
 def _fault(top: str, parameter: Parameter, problem: str, help: str | None = None) -> BoundaryError:
@@ -287,6 +286,13 @@ def _bind_array(top: str, parameter: Parameter, value: Any) -> np.ndarray:
         want is not None and want != got for want, got in zip(shape, value.shape, strict=True)
     ):
         raise _fault(top, parameter, f"got an array of shape {value.shape}.")
+    if isinstance(value, np.ma.MaskedArray):
+        raise _fault(
+            top,
+            parameter,
+            "got a masked array, and a kernel knows no mask.",
+            "pass its .data, or .filled(…) with a value for what is masked.",
+        )
     if not value.flags.c_contiguous:
         raise _fault(
             top,
@@ -307,10 +313,7 @@ def _bind_array(top: str, parameter: Parameter, value: Any) -> np.ndarray:
             DTypeWarning,
             stacklevel=5,
         )
-    try:
-        return encode(_meaningful(parameter, value), dtype)
-    except DTypeError as error:
-        raise _fault(top, parameter, error.message, error.help) from None
+    return encode(_meaningful(parameter, value), dtype)
 
 
 def _meaningful(parameter: Parameter, value: np.ndarray) -> np.ndarray:
@@ -322,7 +325,7 @@ def _meaningful(parameter: Parameter, value: np.ndarray) -> np.ndarray:
 
 
 def _bind_scalar(top: str, parameter: Parameter, value: Any) -> np.ndarray:
-    if isinstance(value, (np.generic, np.ndarray)) and value.shape == () and not value.dtype.names:
+    if isinstance(value, (np.generic, np.ndarray)) and value.shape == () and _is_number(value):
         value = value.item() if value.dtype.name != "bfloat16" else float(value)
     dtype = parameter.dtype
     if isinstance(dtype, Struct):
@@ -345,12 +348,14 @@ def _bind_scalar(top: str, parameter: Parameter, value: Any) -> np.ndarray:
             )
         value = int(value)
     if isinstance(dtype, Float):
-        value = _to_float(value)
+        value = float_of(value)
         return encode(np.array(value, np.float64), dtype)
-    try:
-        return encode(np.array(value, object), dtype)
-    except DTypeError as error:
-        raise _fault(top, parameter, error.message, error.help) from None
+    return encode(np.array(value, object), dtype)
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a NumPy scalar is one of Python's numbers under another name."""
+    return value.dtype.kind in "biufO" or value.dtype.name == "bfloat16"
 
 
 def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
@@ -369,13 +374,6 @@ def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
         raw = int.from_bytes(cells.tobytes(), "little") & ((1 << field.bits) - 1)
         total = total << field.bits | raw
     return encode(np.array(total, object), UInt(dtype.bits))
-
-
-def _to_float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def _dtype_text(dtype: AlloType) -> str:

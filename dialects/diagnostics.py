@@ -85,6 +85,10 @@ def _render_note(note: str | tuple[str, SourcePlace]) -> list[str]:
     return [f"note: {place}: {text}", *([excerpt] if excerpt else [])]
 
 
+class InternalError(AlloError):
+    """Allo failed in a way it did not foresee; the exception it met is the cause."""
+
+
 # --- language -----------------------------------------------------------------
 
 

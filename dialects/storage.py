@@ -9,12 +9,14 @@ UInt(1), ``float64`` for fixed point, a structure of bytes for integers above 64
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
 
 from .diagnostics import DTypeError
 from .integers import as_signed
+from .shown import shown
 from .types import AlloType, Fixed, Float, Index, Int, Struct, UFixed, UInt
 
 _NATIVE_BITS = (8, 16, 32, 64)
@@ -157,13 +159,32 @@ def _struct_to_python(bits: int, dtype: Struct) -> dict[str, Any]:
 
 
 def _encode_float(array: np.ndarray, dtype: AlloType) -> np.ndarray:
-    if array.dtype.names or array.dtype.kind in "USM":
+    if array.dtype.kind not in "biufO" and array.dtype.name != "bfloat16":
         raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
+    if array.dtype.kind == "O":
+        array = _floats_of(array, dtype)
     target = natural_dtype(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         if dtype.name == "bf16" and array.dtype.kind in "iub":
             array = array.astype(np.float64)
         return np.array(array, target, order="C")
+
+
+def _floats_of(array: np.ndarray, dtype: AlloType) -> np.ndarray:
+    """Python's numbers as floats, infinity for what is too large for one."""
+    for value in array.ravel().tolist():
+        if not isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
+            raise DTypeError(f"{shown(value)} is not a value of type {dtype}.")
+    values = [float_of(value) for value in array.ravel().tolist()]
+    return np.array(values, np.float64).reshape(array.shape)
+
+
+def float_of(value: Any) -> float:
+    """A number as a float; infinity where it is too large for one."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _integers(array: np.ndarray, dtype: AlloType) -> np.ndarray:
@@ -193,7 +214,7 @@ def _scaled(value: Any, dtype: AlloType) -> int:
     if isinstance(value, (bool, int, np.integer)):
         return int(value) << dtype.fracs
     if not isinstance(value, (float, np.floating)):
-        raise DTypeError(f"{value!r} is not a value of type {dtype}.")
+        raise DTypeError(f"{shown(value)} is not a value of type {dtype}.")
     if not np.isfinite(value):
         raise DTypeError(f"{value} cannot become {dtype}.")
     over, under = float(value).as_integer_ratio()
@@ -205,6 +226,8 @@ def _encode_wide(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     used, cell = -(-dtype.bits // 8), cell_bytes(dtype)
     cells = np.zeros((*array.shape, cell), np.uint8)
     if array.dtype.names and not is_fixed(dtype):
+        if array.dtype.hasobject:
+            raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
         if array.dtype.itemsize < used:
             raise DTypeError(f"A cell of {array.dtype.itemsize} bytes is too small for {dtype}.")
         source = np.ascontiguousarray(array).view(np.uint8)

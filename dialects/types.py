@@ -15,6 +15,8 @@ from typing import Any
 from .diagnostics import DTypeError, DTypeWarning
 
 MAX_BITS = 512
+MAX_WIDTH = (1 << 24) - 1
+"""The widest integer of MLIR: a kernel with a wider type is refused."""
 
 
 class AlloType:

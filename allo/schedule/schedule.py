@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
-from allo.target import BuildRequest, find_target
+from allo.dialects.internal import foreseen
+from allo.target import BuildRequest, find_target, is_own
 
 from . import annotate
 from .bands import bands_of
@@ -233,16 +234,18 @@ class Schedule:
         builder = find_target(name)
         with self.context:
             text = self.module.operation.get_asm(enable_debug_info=True)
-        return builder(
-            BuildRequest(
-                module_text=text,
-                top=self.top_func_name,
-                target=name,
-                mode=mode,
-                project=project,
-                configs=configs,
-                wrap_io=wrap_io,
-                ext_libs=tuple(self.ext_libs),
-                options=options,
-            )
+        request = BuildRequest(
+            module_text=text,
+            top=self.top_func_name,
+            target=name,
+            mode=mode,
+            project=project,
+            configs=configs,
+            wrap_io=wrap_io,
+            ext_libs=tuple(self.ext_libs),
+            options=options,
         )
+        if not is_own(name):
+            return builder(request)
+        with foreseen(f"Building {self.top_func_name} for target {name}"):
+            return builder(request)

@@ -11,6 +11,7 @@ from numbers import Real
 from typing import Any, Protocol
 
 from ..near import did_you_mean
+from ..shown import shown
 
 _NAME_BYTES = 255
 _PATH_BYTES = 4095
@@ -292,12 +293,3 @@ class Anything:
 
     def read(self, value: Any) -> Any:
         return value
-
-
-def shown(value: Any, limit: int = 60) -> str:
-    """A value as an error message shows it: its ``repr`` on one line, cut, or its type."""
-    try:
-        text = " ".join(repr(value).split())
-    except Exception:
-        return f"a value of type {type(value).__name__}"
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

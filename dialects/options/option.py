@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import BuildError, OptionError
-from .kinds import Kind, Refused, shown
+from ..shown import shown
+from .kinds import Kind, Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def test_wide_integers_as_structures_and_as_python_integers():
     a, b = np.array(values, object), np.array([None] * 6, object)
     b[:] = 0
     module(a, b)
-    assert [v - (v >> 103 << 104) for v in b] == values
+    assert list(b) == values
     raw = np.zeros(6, get_np_struct_type(100))
     module(a, raw)
     got = [int.from_bytes(v.tobytes(), "little", signed=True) for v in raw]

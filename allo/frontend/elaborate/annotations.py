@@ -13,7 +13,16 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, ArrayAnnotation, Stateful, float32, index, int32
+from allo.dialects.shown import shown
+from allo.dialects.types import (
+    MAX_WIDTH,
+    AlloType,
+    ArrayAnnotation,
+    Stateful,
+    float32,
+    index,
+    int32,
+)
 
 from ..consteval import NotConstantError
 from .context import FunctionContext, as_int
@@ -89,6 +98,11 @@ def _unsupported_type(
 def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
     place = ctx.place(node)
     value = _python_type(value)
+    base = value.dtype if isinstance(value, ArrayAnnotation) else value
+    if isinstance(base, AlloType) and base.bits > MAX_WIDTH:
+        raise CompileTimeError(
+            f"A type has at most {MAX_WIDTH} bits, not {shown(base.bits)}.", place
+        )
     if isinstance(value, AlloType):
         return Declared(value, (), place)
     if isinstance(value, ArrayAnnotation):
@@ -122,6 +136,10 @@ def _extent(ctx: FunctionContext, node: ast.expr, extent: Any) -> int | None:
     if number <= 0:
         raise ShapeMismatchError(
             f"An array extent must be positive, not {number}.", ctx.place(node)
+        )
+    if number >= 1 << 63:
+        raise ShapeMismatchError(
+            f"An array extent must be below 2**63, not {shown(number)}.", ctx.place(node)
         )
     return number
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.shown import shown
 from allo.dialects.types import (
     AlloType,
     Float,
@@ -57,6 +58,7 @@ def literal_dtype(array: np.ndarray) -> AlloType:
 
 def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:
     """``array``'s values as ``dtype``: wrapped, truncated toward zero, or rounded."""
+    _require_numbers(array, place)
     if isinstance(dtype, Float):
         return array.astype(np.float64)
     if fixed.is_fixed(dtype):
@@ -65,6 +67,16 @@ def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndar
         raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
     flat = [ops.wrap(int(v), dtype) for v in array.reshape(-1).tolist()]
     return np.array(flat, dtype=object).reshape(array.shape)
+
+
+def _require_numbers(array: np.ndarray, place: SourcePlace) -> None:
+    if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
+        return
+    for value in array.reshape(-1).tolist():
+        if not isinstance(value, (bool, int, float)):
+            raise TypeMismatchError(
+                f"{shown(value)} is no number, and the elements of an array are numbers.", place
+            )
 
 
 def _raw_values(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:

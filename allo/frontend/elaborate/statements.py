@@ -14,11 +14,13 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnknownNameError,
 )
+from allo.dialects.internal import foreseen
 from allo.dialects.types import AlloType, Float, Stream, Struct
 
 from .. import fixed
 from .. import operations as ops
 from ..capture import MISSING
+from ..consteval import NotConstantError
 from ..tree import Const, Declare, Effect, Expr, Store, Var
 from . import (
     arrays,
@@ -66,7 +68,8 @@ def statement(ctx: FunctionContext, node: ast.stmt) -> None:
             "This statement can never run: the function has returned.",
             "return must be the last statement.",
         )
-    handler(ctx, node)
+    with foreseen("Compiling this statement", ctx.place(node), (NotConstantError,)):
+        handler(ctx, node)
 
 
 # --- declarations -----------------------------------------------------------------------------

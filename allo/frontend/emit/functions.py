@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.internal import foreseen
 from allo.dialects.types import Stream, Struct, signedness_letter
 
 from ..affine import Affine
@@ -116,7 +117,8 @@ class FunctionEmitter:
         """Emit statements at the current point."""
         for statement in statements:
             self.value.begin_statement()
-            _EMITTERS[type(statement)](self, statement)
+            with foreseen("Writing this statement", getattr(statement, "place", None)):
+                _EMITTERS[type(statement)](self, statement)
 
     def _region(
         self, op: ir.Operation, index: int, place: SourcePlace, args: Sequence[ir.Type] = ()

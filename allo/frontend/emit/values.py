@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import CompileTimeError, SourcePlace
+from allo.dialects.shown import shown
 from allo.dialects.types import AlloType, Float, Index, Int, UInt
 
 from .. import operations as ops
@@ -404,6 +405,11 @@ def _atoms(values: Sequence[Affine]) -> tuple[list[Iter], list[Symbol]]:
 
 def _affine_expr(value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
     total: ir.AffineExpr | None = None
+    for number in (value.const, *(coefficient for _, coefficient in value.terms)):
+        if not -(1 << 63) <= number < 1 << 63:
+            raise CompileTimeError(
+                f"The number {shown(number)} in a subscript or bound does not fit index (64 bits)."
+            )
     for atom, coefficient in value.terms:
         term = _atom_expr(atom, dims, symbols)
         if coefficient != 1:
