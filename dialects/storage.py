@@ -235,6 +235,8 @@ def _encode_wide(array: np.ndarray, dtype: AlloType) -> np.ndarray:
         if dtype.bits % 8:
             cells[..., used - 1] &= (1 << dtype.bits % 8) - 1
         return cells
+    if array.dtype.name == "bfloat16":
+        array = array.astype(np.float64)
     if array.dtype.names or array.dtype.kind not in "iubfO":
         raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
     mask = (1 << dtype.bits) - 1
