@@ -194,7 +194,7 @@ def _divide(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) 
         both_signed = isinstance(left, (Int, Fixed)) and isinstance(right, (Int, Fixed))
         wide: AlloType = Int(width if both_signed and width == dtype.bits else width + 1)
     else:
-        wide = UInt(width)
+        wide = UInt(max(width, dtype.bits))  # so that a divisor of zero gives all bits one
     dividend = _scaled(_resized(raw(lhs), wide), shifts[0], place)
     divisor = _scaled(_resized(raw(rhs), wide), shifts[1], place)
     quotient = _resized(Binary(wide, place, op, dividend, divisor), raw_type(dtype))

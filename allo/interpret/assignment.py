@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Stream, Struct
+from allo.dialects.types import AlloType, Stream
 
 from . import constants, processes
 from .arrays import size_of
@@ -23,6 +23,7 @@ from .expressions import operate
 from .known import Declared, Known, is_number, plain_number
 from .meaning import cast
 from .scalars import SYMBOLS
+from .structs import scalar_as, struct_value
 from .tensors import cast_function, joined_shape
 from .values import Symbol, Value
 
@@ -134,33 +135,9 @@ def _scalar_variable(body: Body, name: str, dtype: AlloType, node: ast.AnnAssign
         symbol = body.declare(name, dtype, may_be_undefined=True)
         body.emit(f"{symbol.python} = None")
         return
-    if isinstance(node.value, ast.Dict):
-        code = struct_value(body, node.value, dtype)
-    else:
-        code = cast(body, body.scalar(node.value), dtype, node.value)
+    code = scalar_as(body, node.value, dtype)
     symbol = body.declare(name, dtype)
     body.emit(f"{symbol.python} = {code}")
-
-
-def struct_value(body: Body, node: ast.Dict, dtype: AlloType) -> str:
-    """Text of a Struct from ``{"x": a, "y": b}``."""
-    if not isinstance(dtype, Struct):
-        raise TypeMismatchError(f"A dict is no {dtype}.", body.place(node))
-    given: dict[str, ast.expr] = {}
-    for key, value in zip(node.keys, node.values, strict=True):
-        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
-            raise TypeMismatchError("A field is named by a string.", body.place(node))
-        given[key.value] = value
-    if set(given) != set(dtype.fields):
-        raise TypeMismatchError(f"The fields are {', '.join(dtype.fields)}.", body.place(node))
-    codes = {
-        name: cast(body, body.scalar(value), dtype.fields[name], value)
-        for name, value in given.items()
-    }
-    if list(codes) == list(dtype.fields):
-        return "(" + "".join(f"{code}, " for code in codes.values()) + ")"
-    kept = {name: body.keep(code) for name, code in codes.items()}
-    return "(" + "".join(f"{kept[name]}, " for name in dtype.fields) + ")"
 
 
 def _new_array(body: Body, name: str, dtype: AlloType, shape: tuple[int, ...], data: str) -> Symbol:

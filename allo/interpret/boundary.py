@@ -54,13 +54,17 @@ def to_raw(value: Any, dtype: AlloType) -> Any:
         ValueError: NaN or infinity for an integer or fixed point.
     """
     if isinstance(dtype, Struct):
+        if not isinstance(value, dict):
+            raise TypeError(f"{type(value).__name__} is no dict of fields")
         return tuple(to_raw(value[name], field) for name, field in dtype.fields.items())
     if isinstance(value, (bool, np.bool_)):
         value = int(value)
     if isinstance(value, (int, np.integer)):
         exact: Any = int(value)
-    else:
+    elif isinstance(value, (float, np.floating)) or _is_bfloat16(value):
         exact = float(value)
+    else:
+        raise TypeError(f"{type(value).__name__} is no number")
     if isinstance(dtype, Float):
         return round_exact(exact_of(exact) if isinstance(exact, float) else exact, format_of(dtype))
     if isinstance(exact, float):
@@ -68,6 +72,10 @@ def to_raw(value: Any, dtype: AlloType) -> Any:
             raise ValueError(f"{value} has no value in {dtype}")
         exact = Fraction(exact)
     return wrap(toward_zero(Fraction(exact) * (1 << dtype.fracs)), dtype)
+
+
+def _is_bfloat16(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "name", None) == "bfloat16"
 
 
 def _wide_rows(array: np.ndarray, dtype: AlloType) -> list[int]:
@@ -79,13 +87,17 @@ def _wide_rows(array: np.ndarray, dtype: AlloType) -> list[int]:
     ]
 
 
-def raw_elements(array: np.ndarray, dtype: AlloType) -> list[Any]:
-    """The elements of a NumPy array as raw values, row by row."""
+def raw_elements(array: np.ndarray, dtype: AlloType, open_values: bool = False) -> list[Any]:
+    """The elements of a NumPy array as raw values, row by row.
+
+    ``open_values``: a number without a value in the type (NaN for an integer) is an element that
+    was never written; the program may write it before it reads it.
+    """
     if isinstance(dtype, Struct):
         if array.dtype.names is None:
             return [to_raw(e, dtype) for e in array.reshape(-1).tolist()]
         columns = [
-            raw_elements(np.ascontiguousarray(array[name]), field)
+            raw_elements(np.ascontiguousarray(array[name]), field, open_values)
             for name, field in dtype.fields.items()
         ]
         return list(zip(*columns, strict=True))
@@ -96,8 +108,10 @@ def raw_elements(array: np.ndarray, dtype: AlloType) -> list[Any]:
     plain = array.reshape(-1).tolist()
     if isinstance(dtype, Float) and array.dtype == natural_dtype(dtype):
         return plain
-    if isinstance(dtype, Float) and dtype.name == "bf16" and array.dtype == np.float32:
+    if isinstance(dtype, Float):
         return [to_raw(e, dtype) for e in plain]
+    if open_values and array.dtype.kind == "f":
+        return [None if e - e != 0 else to_raw(e, dtype) for e in plain]
     return [to_raw(e, dtype) for e in plain]
 
 
@@ -143,7 +157,7 @@ class Binding:
         self._refuse_overlap(parameter, value)
         self._warn(parameter, value)
         try:
-            data = raw_elements(value, said.dtype)
+            data = raw_elements(value, said.dtype, open_values=parameter.symbol.written)
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise self._error(parameter, f"cannot take these values: {error}") from error
         array = Array(data, value.shape)
@@ -194,13 +208,23 @@ class Binding:
         for parameter, value, array in self._arrays:
             if not parameter.symbol.written:
                 continue
-            dtype = parameter.said.dtype
-            if value.dtype.kind == "O":
-                value.reshape(-1)[:] = [to_number(e, dtype) for e in array.data]
-                continue
-            new = to_numpy(array.data, value.shape, dtype)
-            with np.errstate(all="ignore"):
-                value[...] = new if new.dtype == value.dtype else new.astype(value.dtype)
+            store(value, array.data, parameter.said.dtype)
+
+
+def store(array: np.ndarray, data: list[Any], dtype: AlloType) -> None:
+    """Write raw values to the caller's array; those never written stay as they are."""
+    if isinstance(dtype, Struct) and array.dtype.names is not None:
+        for position, (name, field) in enumerate(dtype.fields.items()):
+            store(array[name], [e[position] for e in data], field)
+        return
+    if array.dtype.kind == "O":
+        array.reshape(-1)[:] = [to_number(e, dtype) for e in data]
+        return
+    written = np.array([e is not None for e in data], bool).reshape(array.shape)
+    zero = 0.0 if isinstance(dtype, Float) else 0
+    new = to_numpy([zero if e is None else e for e in data], array.shape, dtype)
+    with np.errstate(all="ignore"):
+        np.copyto(array, new, where=written, casting="unsafe")
 
 
 # --- out of the program ----------------------------------------------------------------------------

@@ -94,6 +94,22 @@ def viewed(body: Body, value: Value) -> Value:
     )
 
 
+def without_ones(body: Body, value: Value, shape: tuple[int | None, ...]) -> Value:
+    """A view of another shape, where only extents of one come or go."""
+    if value.shape == shape:
+        return value
+    value = viewed(body, value)
+    data, offset, strides = value.view or ("", "", ())
+    steps = iter(s for s, e in zip(strides, value.shape or (), strict=True) if e != 1)
+    return Value(
+        value.dtype,
+        shape=tuple(1 if e is None else e for e in shape),
+        view=(data, offset, tuple(1 if e == 1 else next(steps) for e in shape)),
+        root=value.root,
+        is_transposed=value.is_transposed,
+    )
+
+
 def select(body: Body, base: Value, node: ast.Subscript) -> Value:
     """``base[…]``: a view (an element is one of shape ``()``), bits or a field."""
     items = items_of(node)
@@ -236,9 +252,8 @@ def _inside(body: Body, base: Value, items: list[ast.expr], node: ast.Subscript)
         )
         found = Value(dtype, code)
     else:
-        low, bits, _ = bit_range(body, base.dtype, items[0], node)
-        code = coerce(base, base.dtype)
-        found = Value(int_type(bits, False), f"({code} >> {low} & {(1 << bits) - 1})")
+        low, bits, dtype = bit_range(body, base.dtype, items[0], node)
+        found = Value(dtype, bits_code(coerce(base, base.dtype), low, bits))
     return found if len(items) == 1 else _inside(body, found, items[1:], node)
 
 
@@ -256,10 +271,18 @@ def field_of(body: Body, dtype: Struct, item: ast.expr, node: ast.AST) -> tuple[
     return names.index(item.value), dtype.fields[item.value]
 
 
+def bits_code(code: str, low: str, bits: Extent) -> str:
+    """Text of some bits of a value."""
+    if isinstance(bits, int):
+        return f"({code} >> {low} & {(1 << bits) - 1})"
+    return f"get_bits({code}, {low}, {bits})"
+
+
 def bit_range(
     body: Body, dtype: AlloType, item: ast.expr, node: ast.AST
-) -> tuple[str, int, AlloType]:
-    """Text of the lowest bit, the number of bits, and the type of the selected bits."""
+) -> tuple[str, Extent, AlloType]:
+    """Text of the lowest bit, the number of bits, and the type of the selected bits. Where the
+    number is text, it stands behind that of the lowest bit."""
     if not is_integer(dtype) and not is_fixed(dtype):
         raise TypeMismatchError(f"{dtype} has no bits to select.", body.place(node))
     limit = width(dtype)
@@ -276,7 +299,7 @@ def bit_range(
             DTypeWarning,
             stacklevel=2,
         )
-        return _open_range(body, lower, upper, limit), _UNKNOWN_BITS, int_type(32, False)
+        return (*_open_range(body, lower, upper, limit), int_type(_UNKNOWN_BITS, False))
     if body.is_known(lower):
         low = int(body.evaluate(lower, "A bit"))
         if not 0 <= low < low + span <= limit:
@@ -309,10 +332,15 @@ def _bit(body: Body, item: ast.expr, dtype: AlloType, limit: int) -> str:
     return f"at({body.place_code(item)}, {coerce(value, index)}, {limit}, 'the bits')"
 
 
-def _open_range(body: Body, lower: ast.expr, upper: ast.expr, limit: int) -> str:
-    del upper
-    code = coerce(body.scalar(lower), index)
-    return f"at({body.place_code(lower)}, {code}, {limit}, 'the bits')"
+def _open_range(body: Body, lower: ast.expr, upper: ast.expr, limit: int) -> tuple[str, str]:
+    """Bits whose number is known when the program runs."""
+    first, last = body.temporary(), body.temporary()
+    low = coerce(body.scalar(lower), index)
+    high = coerce(body.scalar(upper), index)
+    place = body.place_code(lower)
+    return f"bits_start({place}, ({first} := {low}), ({last} := {high}), {limit})", (
+        f"max({last} - {first}, 0)"
+    )
 
 
 # --- targets ---------------------------------------------------------------------------------------
@@ -411,7 +439,7 @@ def _part_target(body: Body, inner: Target, items: list[ast.expr], node: ast.Sub
         low, bits, dtype = bit_range(body, inner.dtype, items[0], node)
         if not low.isdigit():
             low = body.keep(low)
-        read = f"({inner.read} >> {low} & {(1 << bits) - 1})"
+        read = bits_code(inner.read, low, bits)
         changed = wrap_code(f"set_bits({inner.read}, {low}, {bits}, {{}})", inner.dtype)
         found = Target(dtype, read, inner.write.format(changed))
     return found if len(items) == 1 else _part_target(body, found, items[1:], node)

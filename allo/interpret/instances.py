@@ -14,7 +14,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Index, Int, Stream, UInt
 
-from . import processes, regions, statements
+from . import elements, processes, regions, statements, tensors
 from .body import Body
 from .instance import Instance, Parameter, bind_parameter, read_parameters, read_results
 from .known import Known, LocalFunction, as_type
@@ -22,6 +22,7 @@ from .meaning import cast
 from .names import Names
 from .rules import UINT1
 from .source import SourceText, read_function
+from .structs import scalar_as
 from .values import Value
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def function(body: Body, node: ast.FunctionDef, python: str) -> Instance:
     names = ", ".join(p.symbol.python for p in parameters)
     program_lines = [f"def {python}({names}):", *(body.lines or ["    pass"])]
     if body.is_generator:
-        program_lines.append("    yield")
+        program_lines += ["    return", "    yield"]
     body.program.text += program_lines
     return Instance(node.name, python, parameters, body.results, place, body.is_generator)
 
@@ -223,27 +224,30 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
         default.scopes = body.scopes
         value = body.expression(parameter.default)
         return cast(body, value, said.dtype, parameter.default)
-    value = body.expression(given)
     if said.shape is None:
-        if value.is_array or value.parts:
-            raise TypeMismatchError(
-                f"The argument {parameter.name!r} is one value, not an array.", body.place(given)
-            )
-        return cast(body, value, said.dtype, given)
+        return scalar_as(body, given, said.dtype)
+    value = body.expression(given)
+    computed = value.is_array and value.root is None
+    if computed and value.dtype.name != said.dtype.name:
+        value = tensors.broadcast(
+            body, lambda v: Value(said.dtype, cast(body, v, said.dtype, given)), given, value
+        )
     if value.shape is None or value.dtype.name != said.dtype.name:
         what = value.dtype if value.shape is None else f"{value.dtype}{list(value.shape)}"
         raise TypeMismatchError(
             f"The argument {parameter.name!r} is {said.dtype}{list(said.shape)}, not {what}.",
             body.place(given),
         )
-    fits = len(value.shape) == len(said.shape) and all(
+    if [e for e in value.shape if e != 1] == [e for e in said.shape if e != 1]:
+        value = elements.without_ones(body, value, said.shape)
+    fits = len(value.shape or ()) == len(said.shape) and all(
         want is None or not isinstance(have, int) or have == want
-        for have, want in zip(value.shape, said.shape, strict=False)
+        for have, want in zip(value.shape or (), said.shape, strict=False)
     )
     if not fits:
         raise ShapeMismatchError(
             f"The argument {parameter.name!r} has shape {list(said.shape)}, not "
-            f"{list(value.shape)}.",
+            f"{list(value.shape or ())}.",
             body.place(given),
         )
     if value.is_transposed:

@@ -54,5 +54,5 @@ def fixed_quotient(left: int, right: int, up: int, down: int) -> int:
 
 def fixed_floor(left: int, right: int, up: int, down: int, fracs: int) -> int:
     """The largest whole number not above ``left * 2**up / (right * 2**down)``, with its
-    fraction bits; all bits one for zero."""
-    return (left << up) // (right << down) << fracs if right else -1
+    fraction bits; all of its whole bits one for zero."""
+    return flooring(left << up, right << down) << fracs

@@ -20,6 +20,7 @@ from .known import Declared, Known
 from .meaning import cast
 from .rules import UINT1
 from .streams import OneFifo, StreamSymbol
+from .structs import struct_value
 from .values import Value
 
 # --- declarations --------------------------------------------------------------------------------
@@ -140,13 +141,16 @@ def method(
         return Value(
             stream.stream.dtype, f"(yield from {python}.get({place}))", shape=stream.stream.block
         )
-    code = _element(body, body.expression(node.args[0]), stream.stream, node.args[0])
+    code = _element(body, stream.stream, node.args[0])
     python = _used(body, stream, "put", node)
     return Value(UINT1, f"yield from {python}.put({code}, {place})", parts=(None,))
 
 
-def _element(body: Body, value: Value, stream: StreamSymbol, node: ast.AST) -> str:
+def _element(body: Body, stream: StreamSymbol, node: ast.expr) -> str:
     """Text of a value that is put."""
+    if isinstance(node, ast.Dict):
+        return struct_value(body, node, stream.dtype)
+    value = body.expression(node)
     shape = stream.block
     if value.shape != shape or value.parts:
         raise ShapeMismatchError(

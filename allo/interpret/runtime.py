@@ -105,6 +105,14 @@ class Runtime:
             self.outside(place, value, extent, name)
         return value
 
+    def bits_start(self, place: int, low: int, high: int, bits: int) -> int:
+        """The lowest of some bits, all of which the value has."""
+        if not 0 <= low <= bits:
+            self.outside(place, low, bits, "the bits")
+        if high > bits:
+            self.outside(place, high - 1, bits, "the bits")
+        return low
+
     def span(self, place: int, start: int, last: int, extent: int, name: str) -> int:
         """The start of a slice of which both ends lie in the array."""
         if not 0 <= start < extent:
@@ -176,6 +184,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "nest": runtime.nest,
         "at": runtime.at,
         "span": runtime.span,
+        "bits_start": runtime.bits_start,
         "Fifo": fifo.Fifo,
         "stacked": fifo.stacked,
         "run_processes": functools.partial(fifo.run_processes, runtime.places),

@@ -20,6 +20,7 @@ from .body import Body
 from .known import Declared, Known
 from .meaning import cast
 from .scalars import coerce, truth
+from .structs import struct_value
 from .tensors import cast_function
 from .values import Symbol, Value
 
@@ -233,8 +234,7 @@ def _return(body: Body, node: ast.Return) -> None:
             help="annotate the results: -> int32, or -> (int32, float32[8]).",
         )
     codes = [
-        _result(body, body.expression(part), declared, part)
-        for part, declared in zip(given, body.results, strict=True)
+        _part(body, part, declared) for part, declared in zip(given, body.results, strict=True)
     ]
     if not codes:
         body.emit("return")
@@ -258,6 +258,12 @@ def _return_call(body: Body, node: ast.Return, given: ast.expr) -> None:
         one = Value(part.dtype, f"{name}[{position}]", shape=part.shape)
         codes.append(_result(body, one, declared, given))
     body.emit(f"return ({', '.join(codes)})")
+
+
+def _part(body: Body, node: ast.expr, declared: Declared) -> str:
+    if isinstance(node, ast.Dict):
+        return struct_value(body, node, declared.dtype)
+    return _result(body, body.expression(node), declared, node)
 
 
 def _result(body: Body, value: Value, declared: Declared, node: ast.AST) -> str:

@@ -19,7 +19,7 @@ from .body import Body
 from .known import as_type
 from .meaning import cast
 from .scalars import binary, coerce, extreme
-from .tensors import broadcast, static_shape, transposed
+from .tensors import broadcast, joined_shape, static_shape, transposed
 from .values import Value, literal
 
 
@@ -138,15 +138,18 @@ def _step(body: Body, left: Value, right: Value, dtype: AlloType, node: ast.AST)
 def matmul(body: Body, left: Value, right: Value, node: ast.AST) -> Value:
     """``left @ right``: two matrices, or equal batches of them."""
     one, two = static_shape(body, left, node), static_shape(body, right, node)
-    if len(one) < 2 or len(one) != len(two) or one[:-2] != two[:-2] or one[-1] != two[-2]:
+    if len(one) < 2 or len(two) < 2 or one[-1] != two[-2]:
         raise ShapeMismatchError(
             f"Matrices of shape {list(one)} and {list(two)} have no product.", body.place(node)
         )
-    shape = (*one[:-1], two[-1])
+    batch = joined_shape(
+        body, node, Value(left.dtype, shape=one[:-2]), Value(right.dtype, shape=two[:-2])
+    )
+    shape = (*batch, one[-2], two[-1])
     step = _step(body, left, right, left.dtype, node)
     place = body.place_code(node)
     code = (
-        f"matrix_product(defined({place}, {left.array_code()}), "
+        f"matrix_product(checked({place}, {left.array_code()}), "
         f"checked({place}, {right.array_code()}), {step}, "
         f"{_zero(left.dtype).code}, {shape})"
     )

@@ -15,30 +15,22 @@ Step = Callable[[Any, Any, Any], Any]
 """From the sum so far and two factors to the next sum."""
 
 
-def matrix_product(left: list[Any], right: Array, step: Step, first: Any, shape: Any) -> Array:
-    """Products of matrices, ``left`` row by row; a batch if there are more axes."""
-    rows, depth = right_rows(len(left), right)
-    columns = right.shape[-1]
-    other = right.elements()
-    batches = size_of(right.shape[:-2])
-    rows //= batches
+def matrix_product(left: Array, right: Array, step: Step, first: Any, shape: Any) -> Array:
+    """Products of matrices, and of batches of them, which broadcast."""
+    rows, depth, columns = left.shape[-2], left.shape[-1], right.shape[-1]
+    batch = shape[:-2]
+    one, two = left.elements((*batch, rows, depth)), right.elements((*batch, depth, columns))
     data = []
-    for batch in range(batches):
-        low, base = batch * rows * depth, batch * depth * columns
+    for number in range(size_of(batch)):
+        low, base = number * rows * depth, number * depth * columns
         for i in range(rows):
             for j in range(columns):
                 total = first
                 for k in range(depth):
-                    a, b = left[low + i * depth + k], other[base + k * columns + j]
+                    a, b = one[low + i * depth + k], two[base + k * columns + j]
                     total = step(total, a, b)
                 data.append(total)
     return Array(data, shape)
-
-
-def right_rows(size: int, right: Array) -> tuple[int, int]:
-    """Rows of the left operand, over all batches, and the depth."""
-    depth = right.shape[-2]
-    return size // depth, depth
 
 
 def convolution(

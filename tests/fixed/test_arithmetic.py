@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import allo
-from allo.dialects.diagnostics import TypeMismatchError
+from allo.dialects.diagnostics import DTypeWarning, TypeMismatchError
 from allo.dialects.types import Fixed, Int, UFixed, UInt
+from allo.frontend.typing import DEFAULT
 
 from . import model
 from .targets import build
@@ -55,6 +56,29 @@ def test_every_operator_is_exact(target, pair, tmp_path):
         for name, got, want in zip(model.OUTPUTS, results, expect(first, second), strict=True):
             keep = np.ones(model.N, bool) if name not in ("quotient", "floored") else second != 0
             np.testing.assert_array_equal(got[keep], want[keep], err_msg=name)
+
+
+@pytest.mark.parametrize("target", ["cpu", "jit"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [(UInt(5), UFixed(9, 3)), (UFixed(9, 4), UFixed(6, 2)), (Int(8), Fixed(12, 4))],
+    ids=str,
+)
+def test_divided_by_zero_all_bits_are_one(target, left, right, tmp_path):
+    """Of ``/`` every bit, of ``//`` every whole bit."""
+    out = DEFAULT.result("/", left, right)
+
+    def kernel(x: left, y: right, z: UInt(out.bits)[2]):
+        quotient: out = x / y
+        floored: out = x // y
+        z[0] = quotient.bitcast()
+        z[1] = floored.bitcast()
+
+    z = np.zeros(2, np.int64)
+    with pytest.warns(DTypeWarning):
+        build(allo.customize(kernel), target, tmp_path)(2, 0, z)
+    ones = (1 << out.bits) - 1
+    assert z.tolist() == [ones, ones >> out.fracs << out.fracs]
 
 
 def test_a_quotient_without_a_type_is_refused():

@@ -17,6 +17,11 @@ def send(s: Stream[int32, 7], v: int32) -> int32:
     return v * v
 
 
+def send_twice(s: Stream[int32, 1], v: int32):
+    s.put(v)
+    s.put(-v)
+
+
 def receive(s: Stream[int32, 1]) -> int32:
     got = s.get()
     return got
@@ -41,6 +46,26 @@ def test_a_pipe_with_a_scalar_of_the_region() -> None:
     A, B = np.arange(M, dtype=np.int32), np.zeros(M, np.int32)
     allo.interpret(top)(A, B, 3)
     assert (A.tolist(), B.tolist()) == ([0, 1, 4, 3], [1, 2, 3, 0])
+
+
+def test_a_function_that_only_puts() -> None:
+    @df.region()
+    def top(B: int32[M]):
+        pipe: Stream[int32, 1]
+
+        @df.kernel(mapping=[1])
+        def producer():
+            for i in range(2):
+                send_twice(pipe, i + 1)
+
+        @df.kernel(mapping=[1], args=[B])
+        def consumer(b: int32[M]):
+            for i in range(M):
+                b[i] = pipe.get()
+
+    B = np.zeros(M, np.int32)
+    allo.interpret(top)(B)
+    assert B.tolist() == [1, -1, 2, -2]
 
 
 def test_blocks_gather_scatter_and_coordinates() -> None:
