@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ from .design import (
 from .elaborate import Elaborator
 from .emit import Emitter
 from .fifo import fifo_module
-from .fingerprint import Fingerprints
+from .fingerprint import Fingerprints, stream_places
 from .graph import Array, Call, Function, Node
 from .linear import bits_unsigned
 from .operators.library import OperatorLibrary
@@ -39,6 +39,7 @@ from .region import RegionCompiler
 from .report import design_report, float_operations, function_report
 from .text import Locations, ModuleText, identifier
 from .timing_model import TimingModel
+from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
 DEFAULT_DEVICE = "xcup"
@@ -55,6 +56,7 @@ class CompiledModule:
     report: FunctionReport
     instances: list[str]
     debug: dict[str, str]
+    waits: ModuleWaits
     owns_units: bool = True
 
 
@@ -164,6 +166,7 @@ class Compiler:
                 function_report(function, binding, lambda name: callees[name].estimate),
                 [callees[name].module for name in dict.fromkeys(used)],
                 emitter.debug,
+                emitter.waits,
                 owns_units=not emitter.lends,
             ),
         )
@@ -200,6 +203,7 @@ class Compiler:
                 report,
                 [interface.module for _, interface in result.instances],
                 {},
+                result.waits,
             ),
         )
         return result.interface
@@ -347,6 +351,7 @@ def compile_design(
         debug={name: m.debug for name, m in compiler.modules.items()},
         streams=tuple(_streams(interface)),
         bounds=_bounds(compiler, interface),
+        waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
     )
 
 
@@ -357,6 +362,16 @@ def _bounds(compiler: Compiler, interface: Interface) -> BoundsPort | None:
     deepest = max((b.depth for m in modules for b in bodies_of(m.function.root)), default=1)
     drain = deepest + len(compiler.modules) + 2
     return BoundsPort(tuple(compiler.program.checks), compiler.told, drain)
+
+
+def _waits(compiler: Compiler, waits: ModuleWaits) -> ModuleWaits:
+    """Where a module can wait, in the places of the functions that its instances stand for."""
+    members = []
+    for member in waits.members:
+        made = compiler.modules[member.module].function.name
+        places = stream_places(compiler.program, made, member.name) if made != member.name else {}
+        members.append(replace(member, places=places))
+    return replace(waits, members=members)
 
 
 def _top_record(program: Program, top: str) -> FunctionRecord:

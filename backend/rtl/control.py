@@ -15,6 +15,7 @@ from .bind import Interface, unit_stem
 from .graph import Block, Body, Call, If, Leaf, Level, Loop, Node, Region, Seq, While
 from .linear import bits_unsigned
 from .text import Wiring
+from .waiting import Member
 
 if TYPE_CHECKING:
     from .emit import Emitter
@@ -197,7 +198,7 @@ class Control:
         self._start(body, issue, leaf)
         want = text.any_of(enter, active)
         phase = self._phase_zero(body, issue) if body.ii > 1 else ""
-        self._e.alias(issue, text.all_of(want, self._e.streams.front(body, want, phase, more)), 1)
+        self._e.alias(issue, text.all_of(want, self._e.streams.front(leaf, want, phase, more)), 1)
         step = self._e.valid(body, body.ii - 1)
         waiting = text.all_of(want, text.invert(issue))
         following = text.any_of(text.all_of(step, more), waiting)
@@ -385,6 +386,19 @@ class Control:
         if interface.bounds:
             emitter.watch.instance(wiring)
         text.instance(callee, interface.module, interface.ports, wiring, calls[0].place)
+        self._keep_member(callee, interface, calls, selections)
+
+    def _keep_member(
+        self, callee: str, interface: Interface, calls: list[Call], selections: list[str]
+    ) -> None:
+        """Note the callee and its streams at every call, for who asks why nothing goes on."""
+        prefixes = self._e.streams.prefixes
+        sites = []
+        for call, selected in zip(calls, selections, strict=True):
+            joined = zip(interface.streams, call.streams, strict=True)
+            ends = {prefix: prefixes[stream.number] for (prefix, _), stream in joined}
+            sites.append((selected[1:] if len(calls) > 1 else "", ends))
+        self._e.waits.members.append(Member(callee, interface.module, callee, "", tuple(sites)))
 
     def _lend_units(self, callee: str, interface: Interface, start: str, wiring: Wiring) -> None:
         """Hold the units that a callee asks its caller for."""

@@ -32,6 +32,7 @@ from allo.dialects.partition import ArrayLayout
 from allo.dialects.report import DesignReport
 
 from .bounds import BoundsPort
+from .waiting import ModuleWaits
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class HardwareDesign:
         modules: function name to module name.
         debug: map from registers and states to Python source (JSON-able).
         bounds: what the top tells of subscripts out of range; None without checks.
+        waits: by module, where it can wait for streams.
     """
 
     top: str
@@ -133,3 +135,4 @@ class HardwareDesign:
     modules: dict[str, str] = field(default_factory=dict)
     debug: dict[str, Any] = field(default_factory=dict)
     bounds: BoundsPort | None = None
+    waits: dict[str, ModuleWaits] = field(default_factory=dict)

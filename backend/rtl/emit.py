@@ -15,6 +15,7 @@ from .operators.spec import Operator
 from .prune import bodies_of
 from .stream_ports import StreamPorts
 from .text import Locations, ModuleText, identifier
+from .waiting import ModuleWaits
 
 
 @dataclass(slots=True)
@@ -50,7 +51,7 @@ class Emitter:
         self.static = static
         self.binding = binding
         self.callees = callees
-        self.text = ModuleText(function.module, locations)
+        self.text = ModuleText(function.module, locations, probed=True)
         self.tokens: dict[int, Tokens] = {}
         self.homes: dict[int, Body] = {}
         self.stable: dict[int, str] = {}
@@ -79,6 +80,7 @@ class Emitter:
         below = any(callee.bounds for callee in callees.values())
         self.watch = BoundsWatch(self.text, told, active=checks or below)
         self.debug: dict[str, str] = {}
+        self.waits = ModuleWaits(function.name, function.place)
 
     def run(self) -> Interface:
         """Emit everything; the text is then in ``self.text``."""
@@ -139,6 +141,7 @@ class Emitter:
             ending = text.named("ending")
             over = text.any_of(last, ending)
             text.register(ending, text.all_of(over, text.invert(drained)), 1, reset=0)
+            self.streams.probe_ending(ending)
             last = text.all_of(over, drained)
         return text.all_of(last, text.enable) if text.enable else last
 

@@ -98,14 +98,14 @@ def _join_stream(instance: Instance, prefix: str, stream: Stream, wiring: Wiring
         wiring.outputs[names[2]] = ready
 
 
-def all_done(text: ModuleText, instances: list[Instance], done: list[str]) -> str:
-    """High when every instance has been done since start."""
+def all_done(text: ModuleText, instances: list[Instance], done: list[str]) -> tuple[str, list[str]]:
+    """(High when every instance has been done since start, for each the bit that says that it has)."""
     if not instances:
-        return text.register(text.named("done_q"), "%start", 1, reset=0)
+        return text.register(text.named("done_q"), "%start", 1, reset=0), []
     flags = [text.named(f"{i.label}_over") for i in instances]
     over = list(zip(flags, done, strict=True))
     everyone = text.all_of(*(text.any_of(flag, now) for flag, now in over))
     more = text.invert(everyone)
     for flag, now in over:
         text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
-    return everyone
+    return everyone, flags

@@ -21,6 +21,7 @@ from .shared_ports import SharedPorts
 from .storage import array_for_local, array_for_parameter
 from .stream_ops import stream_of_attributes, stream_of_type
 from .text import Locations, ModuleText, identifier
+from .waiting import Member, ModuleWaits
 
 InterfaceOf = Callable[[str, dict[int, int], bool], Interface]
 
@@ -35,6 +36,7 @@ class RegionResult:
     binding: Binding
     instances: list[tuple[str, Interface]]
     fifos: set[tuple[int, int]]
+    waits: ModuleWaits
 
 
 class RegionCompiler:
@@ -56,7 +58,7 @@ class RegionCompiler:
         self._interface_of = interface_of
         self._frozen = frozen
         self._external = external
-        self._text = ModuleText(module, locations)
+        self._text = ModuleText(module, locations, probed=True)
         self._function = Function(record.name, module, place=record.place)
         self._binding = Binding()
         self._env: dict[int, Any] = {}
@@ -83,7 +85,8 @@ class RegionCompiler:
         watch = BoundsWatch(self._text, self._told)
         done = [emit_instance(self._text, i, watch, frozen=self._frozen) for i in self._instances]
         memories.finish()
-        self._text.output("done", "i1", all_done(self._text, self._instances, done))
+        everyone, flags = all_done(self._text, self._instances, done)
+        self._text.output("done", "i1", everyone)
         interface.bounds = watch.finish()
         self._estimate(interface)
         return RegionResult(
@@ -93,7 +96,21 @@ class RegionCompiler:
             self._binding,
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
+            self._waits(streams, flags, interface),
         )
+
+    def _waits(self, streams: RegionStreams, flags: list[str], interface: Interface) -> ModuleWaits:
+        """Which process is at which end of what."""
+        waits = ModuleWaits(self._record.name, self._record.place, region=True)
+        waits.fifos = streams.made
+        waits.ports = {prefix: stream.name for prefix, stream in interface.streams}
+        for number, instance in enumerate(self._instances):
+            joined = zip(instance.interface.streams, instance.streams, strict=True)
+            ends = {prefix: streams.labels.get(s.number, "") for (prefix, _), s in joined}
+            over = flags[number][1:] if flags else ""
+            module, name = instance.interface.module, instance.callee
+            waits.members.append(Member(instance.label, module, name, over, (("", ends),)))
+        return waits
 
     # --- reading ---------------------------------------------------------------------
 

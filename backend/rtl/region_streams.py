@@ -12,6 +12,7 @@ from .graph import Stream
 from .instances import Instance
 from .linear import bits_unsigned
 from .text import ModuleText, identifier
+from .waiting import Fifo
 
 End = tuple[Instance, str]
 """An instance and the prefix of its stream port."""
@@ -22,11 +23,15 @@ class RegionStreams:
 
     Attributes:
         fifos: width and depth of every FIFO made.
+        made: every FIFO by its label.
+        labels: label of the FIFO, or prefix of the port, by number of the stream.
     """
 
     def __init__(self, text: ModuleText) -> None:
         self._text = text
         self.fifos: set[tuple[int, int]] = set()
+        self.made: dict[str, Fifo] = {}
+        self.labels: dict[int, str] = {}
 
     def _empty(self) -> str:
         """When the region's FIFOs are emptied: by a reset, and by every start.
@@ -72,6 +77,7 @@ class RegionStreams:
                 help="declare the stream inside the region.",
             )
         interface.streams.append((prefix, stream))
+        self.labels[stream.number] = prefix
         if puts:
             stream.direction = "put"
             ready = text.input(f"{prefix}_ready", "i1")
@@ -94,10 +100,13 @@ class RegionStreams:
         never, empty = text.const(0, 1), self._empty()
         data, valid = self._producer(puts[0], ready) if puts else (text.const(0, width), never)
         taken = self._consumer(gets[0], out, out_valid) if gets else never
-        label = text.named(f"{stream.name}_fifo")[1:]
+        label = self.labels[stream.number] = text.named(f"{stream.name}_fifo")[1:]
+        kind = fifo_name(width, depth, bypass=False)
+        producer, consumer = (ends[0][0].label if ends else "" for ends in (puts, gets))
+        self.made[label] = Fifo(label, kind, stream.name, depth, producer, consumer)
         text.line(
             f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{label}" '
-            f"@{fifo_name(width, depth, bypass=False)}(clk: %clk: !seq.clock, rst: {empty}: i1, "
+            f"@{kind}(clk: %clk: !seq.clock, rst: {empty}: i1, "
             f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {taken}: i1) -> "
             f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
             stream.place,

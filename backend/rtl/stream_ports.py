@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from .fifo import fifo_name
 from .graph import Body, Leaf, Node, Stream
 from .linear import bits_unsigned
-from .prune import regions_of
+from .prune import bodies_of, regions_of
 from .stream_order import buffer_words, front_of, is_direct, operations_of
 from .text import identifier
+from .waiting import Wait
 
 if TYPE_CHECKING:
     from .bind import Interface
@@ -78,6 +79,18 @@ class StreamPorts:
         """Conditions under which a sequential body waits."""
         return self._stalls
 
+    @property
+    def prefixes(self) -> dict[int, str]:
+        """The prefix of every stream's port, by number."""
+        return {number: channel.prefix for number, channel in self._channels.items()}
+
+    def _probe(self, node: Node, channel: _Channel, *when: str, loop: str = "") -> None:
+        """Let simulators see when ``node`` waits."""
+        hint = f"waits_for_{channel.prefix}"
+        signal = self._text.probe(hint, self._text.all_of(*when), node.place)
+        wait = Wait(signal, node.kind == "put", channel.prefix, node.place, loop)
+        self._e.waits.waits.append(wait)
+
     def declare(self, interface: Interface) -> None:
         """Make the ports and the local side of every stream parameter."""
         taken = {name for name, _ in interface.scalars_in} | {p for p, _ in interface.arrays}
@@ -94,6 +107,7 @@ class StreamPorts:
             channel = _Channel(stream, prefix, buffer=words[stream.number])
             self._channels[stream.number] = channel
             interface.streams.append((prefix, stream))
+            self._e.waits.ports[prefix] = stream.name
             for suffix in ("data", "valid", "ready"):
                 self._text.reserve(f"{prefix}_{suffix}")
             if stream.direction == "get":
@@ -183,6 +197,7 @@ class StreamPorts:
                 passed = text.any_of(flag, text.invert(predicate))
             ask = text.all_of(*asks)
             fires = text.all_of(ask, ready)
+            self._probe(node, channel, ask, text.invert(ready))
             if node.kind == "get":
                 self._take(node, channel, ask, fires, flag)
             else:
@@ -203,7 +218,7 @@ class StreamPorts:
 
     # --- overlapping iterations -----------------------------------------------------------
 
-    def front(self, body: Body, want: str, phase: str, more: str) -> str:
+    def front(self, leaf: Leaf, want: str, phase: str, more: str) -> str:
         """High when the iteration in front of the pipeline has what it needs to be issued.
 
         What it does there passes in program order, as early as each is ready; the last passes in the
@@ -214,7 +229,8 @@ class StreamPorts:
             phase: whether one may be issued in this cycle, "" for always.
             more: whether another iteration follows.
         """
-        text, before = self._text, ""
+        text, body, before = self._text, leaf.body, ""
+        loop = leaf.levels[-1].name
         issue, flags = text.fresh(), []
         chain = front_of(body)
         for position, node in enumerate(chain):
@@ -223,19 +239,26 @@ class StreamPorts:
                 count = len(operations_of(body)[channel.stream.number])
                 channel.claims.append((want, count, more))
                 done = self._buffered_gate(channel, count)
+                waits = [text.invert(done)]
             elif position == len(chain) - 1:
                 done = self._ready(node, channel)
+                waits = [text.invert(done)]
                 if node.predicate is not None:
-                    done = text.any_of(done, text.invert(self._e.value(node.predicate, body, 0)))
+                    predicate = self._e.value(node.predicate, body, 0)
+                    done = text.any_of(done, text.invert(predicate))
+                    waits.append(predicate)
             else:
-                done, flag = self._pass_in_front(body, node, channel, [want, before])
+                done, flag, waits = self._pass_in_front(body, node, channel, [want, before])
                 flags.append((flag, text.all_of(before, done) if before else done, node))
+            self._probe(node, channel, want, *([before] if before else []), *waits, loop=loop)
             before = text.all_of(before, done) if before else done
-        places = [
-            self._buffered_gate(self._channels[number], len(nodes))
-            for number, nodes in operations_of(body).items()
-            if nodes[0].kind == "put" and not is_direct(body, nodes[0])
-        ]
+        places = []
+        for number, nodes in operations_of(body).items():
+            if nodes[0].kind == "put" and not is_direct(body, nodes[0]):
+                place = self._buffered_gate(self._channels[number], len(nodes))
+                full = [text.invert(place), *([before] if before else [])]
+                self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
+                places.append(place)
         self._e.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
         waiting = text.invert(self._advancing(issue))
         scope = self._e.tokens[body.number].scope
@@ -253,8 +276,8 @@ class StreamPorts:
 
     def _pass_in_front(
         self, body: Body, node: Node, channel: _Channel, when: list[str]
-    ) -> tuple[str, str]:
-        """An operation that passes before the issue: (has passed, the register that says so)."""
+    ) -> tuple[str, str, list[str]]:
+        """An operation that passes before the issue: (passed, the register that says so, it waits)."""
         text = self._text
         flag = text.named(f"{channel.prefix}_b{body.number}_passed")
         asks, passed = [*(w for w in when if w), text.invert(flag)], [flag]
@@ -268,7 +291,7 @@ class StreamPorts:
             self._take(node, channel, ask, fires, flag)
         else:
             channel.offers.append((ask, self._e.value(node.operands[0], body, 0)))
-        return text.any_of(*passed, fires), flag
+        return text.any_of(*passed, fires), flag, [ask, text.invert(fires)]
 
     def _buffered_gate(self, channel: _Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)
@@ -387,6 +410,19 @@ class StreamPorts:
             limit = text.binary("add", limit, text.mux(want, words, zero, bits), bits)
         needed = text.compare("ult", self._filled(channel), limit, bits)
         self._e.alias(channel.allowed, text.any_of(needed, *channel.passing), 1)
+
+    def probe_ending(self, ending: str) -> None:
+        """Let simulators see which buffered words keep the function from being done."""
+        last: dict[int, Node] = {}
+        for body in bodies_of(self._e.function.root):
+            for node in body.nodes:
+                if node.kind == "put" and node.stream is not None:
+                    last[node.stream.number] = node
+        for number, channel in self._channels.items():
+            if channel.buffer and channel.stream.direction == "put":
+                bits = self._bits(channel)
+                some = self._text.compare("ne", channel.reserved, self._text.const(0, bits), bits)
+                self._probe(last[number], channel, ending, some)
 
     def drained(self) -> str:
         """High when no word waits in a buffer of puts; "" where there is none."""

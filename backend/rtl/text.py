@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.integers import as_signed
 
+from .waiting import PROBED, PROBING
+
 KEYWORDS = frozenset(
     """alias always and assert assign assume automatic before begin bind bit break buf byte case
     cell chandle checker class clocking config const constraint context continue cover cross deassign
@@ -73,13 +75,16 @@ class Wiring:
 class ModuleText:
     """The text of one hw.module.
 
-    ``enable`` names the value that freezes every register when low, or is "" for none.
+    ``enable`` names the value that freezes every register when low, or is "" for none. A module that
+    is ``probed`` has the ports of :mod:`.waiting` in the in-process simulator's text.
     """
 
-    def __init__(self, name: str, locations: Locations, *, enable: str = "") -> None:
+    def __init__(self, name: str, locations: Locations, *, probed: bool = False) -> None:
         self.name = name
         self.ports = Ports([("clk", "!seq.clock"), ("rst", "i1")])
-        self.enable = enable
+        self.enable = ""
+        self._probed = probed
+        self._probes: list[str] = []
         self._locations = locations
         self._lines: list[str | tuple[str, str]] = []
         self._count = 0
@@ -277,15 +282,30 @@ class ModuleText:
         wiring: Wiring,
         place: SourcePlace | None = None,
     ) -> None:
-        """An instance of a module with the given ports; ``clk`` and ``rst`` are joined."""
+        """An instance of a probed module with the given ports; ``clk`` and ``rst`` are joined."""
         joined = {"clk": "%clk", "rst": "%rst", **wiring.inputs}
         inputs = ", ".join(f"{name}: {joined[name]}: {kind}" for name, kind in ports.inputs)
         results = [wiring.outputs.get(name) or self.fresh() for name, _, _ in ports.outputs]
         outputs = ", ".join(f"{name}: {kind}" for name, kind, _ in ports.outputs)
-        self.line(
-            f'{", ".join(results)} = hw.instance "{label}" @{module}({inputs}) -> ({outputs})',
+        self._probes.append(self.fresh())
+        called = f'hw.instance "{label}" @{module}({inputs}'
+        self.styled(
+            f"{', '.join(results)} = {called}) -> ({outputs})",
+            f"{', '.join([self._probes[-1], *results])} = {called}, {PROBING}: %{PROBING}: i1) -> "
+            f"({', '.join([f'{PROBED}: i1', *([outputs] if outputs else [])])})",
             place,
         )
+
+    def probe(self, hint: str, value: str, place: SourcePlace | None) -> str:
+        """Let a bit be seen by simulators; the signal's name."""
+        name = self.named(hint)
+        self.styled(
+            f"{name} = hw.wire {value} sym @{name[1:]} : i1",
+            f"{name} = seq.compreg.ce {value}, %clk, %{PROBING} : i1",
+            place,
+        )
+        self._probes.append(name)
+        return name[1:]
 
     # --- the whole ------------------------------------------------------------------
 
@@ -304,16 +324,31 @@ class ModuleText:
         """The module; ``native`` for the in-process simulator."""
         where = self._locations.suffix(None)
         ports = [f"in %{n} : {k}{where}" for n, k in self.ports.inputs]
+        outputs = [(name, kind, value) for name, kind, value in self.ports.outputs]
+        if native and self._probed:
+            ports += [f"in %{PROBING} : i1{where}", f"out {PROBED} : i1{where}"]
+            outputs.insert(0, (PROBED, "i1", f"%{PROBED}"))
         ports += [f"out {n} : {k}{where}" for n, k, _ in self.ports.outputs]
         head = "hw.module private" if private else "hw.module"
         body = (line if isinstance(line, str) else line[native] for line in self._lines)
         lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *(line for line in body if line)]
-        if self.ports.outputs:
-            values = ", ".join(v for _, _, v in self.ports.outputs)
-            kinds = ", ".join(k for _, k, _ in self.ports.outputs)
+        if native and self._probed:
+            lines += self._keep_probes(where)
+        if outputs:
+            values = ", ".join(v for _, _, v in outputs)
+            kinds = ", ".join(k for _, k, _ in outputs)
             lines.append(f"  hw.output {values} : {kinds}{where}")
         lines.append("}" + self._locations.suffix(place))
         return "\n".join(lines)
+
+    def _keep_probes(self, where: str) -> list[str]:
+        """An output that depends on every probe, without which none of them would be kept."""
+        seen, all_seen = ", ".join(self._probes), f"%{PROBED}_all"
+        any_of = f"comb.or {seen} : i1" if seen else "hw.constant false"
+        return [
+            f"  {all_seen} = {any_of}{where}",
+            f"  %{PROBED} = seq.compreg.ce {all_seen}, %clk, %{PROBING} : i1{where}",
+        ]
 
 
 def _register(name: str, following: str, gate: str, tail: str, width: int) -> str:

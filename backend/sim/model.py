@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from allo.backend.rtl.bounds import BoundsPort
 from allo.backend.rtl.design import HardwareDesign
-from allo.dialects.diagnostics import BoundsError, SimulationError
+from allo.dialects.diagnostics import BoundsError, SimulationError, SourcePlace
 
 from . import driver
 from .channels import BUSY, LINES, initial_channel, random_state
 from .context import Context
+from .deadlock import Standing
 from .engine import RunOptions, SimResult
 from .memory_ports import write_ports
 from .native import NativeModule
+from .progress import FIRST_SLICE, LARGEST_SLICE, Progress, Watch, patience_of
+from .registers import running, standing
 from .storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
 from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
 
 CHUNK_SECONDS = 0.2
-FIRST_CHUNK = 4096
-# Registers or loops an error lists at most.
-SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +37,10 @@ class Evaluated:
         handle: what ``eval`` is given.
         close: frees the instance.
         peek: values of registers the engine can read, by name.
+        state: the memory in which the design's registers lie; large memories may be left out.
+        whole: all the memory of the design.
+        probe: whether the design's probes (:mod:`allo.backend.rtl.waiting`) look from now on.
+        signal: the value of a probe, a FIFO's count or a process's end by its path; 0 if unknown.
         begin_wave, end_wave: open and close a waveform; None when the model writes none.
     """
 
@@ -45,6 +49,10 @@ class Evaluated:
     handle: int
     close: Callable[[], None]
     peek: Callable[[], dict[str, int]]
+    state: Sequence[np.ndarray] = ()
+    whole: Sequence[np.ndarray] = ()
+    probe: Callable[[bool], None] = lambda on: None
+    signal: Callable[[str], int] = lambda path: 0
     begin_wave: Callable[[str], None] | None = None
     end_wave: Callable[[], None] | None = None
 
@@ -74,6 +82,10 @@ class DrivenModel:
         self._context["handle"] = evaluated.handle
         self._open = True
         self._stale = True
+        self._failure: BoundsError | None = None
+        self._patience = patience_of(outside)
+        stalls = any(stream.stall for stream in outside.streams.values())
+        self._steady = not outside.channels and not stalls
 
     def close(self) -> None:
         if self._open:
@@ -131,7 +143,7 @@ class DrivenModel:
         self._context["cycle"] = self._context["stalls"] = 0
         self._stale = True
         self._call("allo_start")
-        failure = self._advance(options)
+        failure = self._advance(options, self._watch(list(banks.values())))
         self._stale = failure is not None
         for array in self._design.arrays:
             if array.direction != "in":
@@ -191,31 +203,58 @@ class DrivenModel:
             for s in self._design.scalars_out
         }
 
-    def _advance(self, options: RunOptions) -> BoundsError | None:
-        """Run to done, in slices short enough that Ctrl-C is served.
+    def _watch(self, arrays: list[np.ndarray]) -> Watch:
+        """What tells whether the run that begins goes on."""
+        names = [stream.name for stream in self._design.streams]
+        return Watch(
+            self._evaluated.state,
+            [*self._evaluated.whole, *arrays],
+            lambda: [self._context[f"position {name}"] for name in names],
+            self._step,
+            self._patience,
+            self._steady,
+        )
+
+    def _advance(self, options: RunOptions, watch: Watch) -> BoundsError | None:
+        """Run to done, in slices short enough that Ctrl-C is served and a hang is seen.
 
         A subscript out of range ends the run, too, once what was under way has been written; it is
         returned.
         """
-        port = self._design.bounds
-        if port is not None:
+        self._failure = None
+        if self._design.bounds is not None:
             self._context["draining"] = 0
-        budget = FIRST_CHUNK
+        budget = FIRST_SLICE
         while True:
             left = options.max_cycles - self._context["cycle"]
-            self._context["budget"] = max(1, min(budget, left))
             began = time.perf_counter()
-            self._call("allo_step")
-            status = self._context["status"]
-            failure = self._out_of_bounds(port, done=status == driver.DONE) if port else None
-            if status == driver.DONE or failure is not None:
-                return failure
-            if status != driver.RUNNING:
-                raise self._broken(status)
-            if self._context["cycle"] >= options.max_cycles:
-                raise self._hung(options)
-            if time.perf_counter() - began < CHUNK_SECONDS:
-                budget *= 2
+            if self._step(max(1, min(budget, left))):
+                return self._failure
+            quick = time.perf_counter() - began < CHUNK_SECONDS
+            given_up = self._context["cycle"] >= options.max_cycles
+            registers = self._evaluated.peek() if given_up else {}
+            match watch.look(self._context["cycle"]):
+                case Progress.STANDS:
+                    raise self._stuck()
+                case Progress.REPEATS:
+                    raise self._endless(watch.period)
+                case Progress.DONE if not given_up:
+                    return self._failure
+            if given_up:
+                raise self._hung(options, registers)
+            if quick:
+                budget = min(2 * budget, LARGEST_SLICE)
+
+    def _step(self, cycles: int) -> bool:
+        """Run some cycles; whether the run ended in them, by done or by a subscript out of range."""
+        self._context["budget"] = cycles
+        self._call("allo_step")
+        status = self._context["status"]
+        if port := self._design.bounds:
+            self._failure = self._out_of_bounds(port, done=status == driver.DONE)
+        if status not in (driver.RUNNING, driver.DONE) and self._failure is None:
+            raise self._broken(status)
+        return status == driver.DONE or self._failure is not None
 
     def _out_of_bounds(self, port: BoundsPort, *, done: bool) -> BoundsError | None:
         """The failure of a check, if there is one; after done, one that is still on its way up."""
@@ -234,16 +273,57 @@ class DrivenModel:
 
     # --- errors ------------------------------------------------------------------
 
-    def _hung(self, options: RunOptions) -> SimulationError:
-        notes = standing(self._evaluated.peek(), self._design.debug)
-        for stream in self._design.streams:
-            passed, room = (self._context[f"{f} {stream.name}"] for f in ("position", "count"))
-            verb = "fed" if stream.direction == "in" else "took"
-            notes.append(f"stream {stream.name} {verb} {passed} of {room} words.")
+    def _standing(self) -> Standing:
+        """Which processes wait now."""
+        self._evaluated.probe(True)
+        self._step(1)
+        self._evaluated.probe(False)
+        return Standing(self._design, self._evaluated.signal, self._passed)
+
+    def _passed(self, stream: str) -> str:
+        """What a stream port has passed."""
+        verb = {s.name: "fed" if s.direction == "in" else "took" for s in self._design.streams}
+        passed, room = (self._context[f"{f} {stream}"] for f in ("position", "count"))
+        return f"{verb[stream]} {passed} of {room} words"
+
+    def _streams_passed(self) -> list[str]:
+        return [f"stream {s.name} {self._passed(s.name)}." for s in self._design.streams]
+
+    def _stuck(self) -> SimulationError:
+        """The error for a design that will never change again."""
+        found = self._standing()
+        if found.blocked:
+            return found.error()
+        return SimulationError(
+            f"{self._design.top} stands still since cycle {self._context['cycle']} or before and is "
+            "not done.",
+            help="it waits for something that never comes.",
+            notes=(
+                *standing(self._evaluated.peek(), self._design.debug),
+                *self._streams_passed(),
+            ),
+        )
+
+    def _endless(self, period: int) -> SimulationError:
+        """The error for a loop that comes back to where it was."""
+        return SimulationError(
+            f"{self._design.top} never ends: by cycle {self._context['cycle']} it repeats the same "
+            f"{period} cycles and changes nothing.",
+            help="its loop waits for a condition that nothing in it changes.",
+            notes=tuple(running(self._evaluated.peek(), self._design.debug)),
+        )
+
+    def _hung(self, options: RunOptions, registers: Mapping[str, int]) -> SimulationError:
+        """The error for a run given up; ``registers`` are those of its last cycle."""
+        notes: list[str | tuple[str, SourcePlace]] = []
+        notes += standing(registers, self._design.debug)
+        waiting = self._standing().notes()
+        notes += [(text, place) if place else text for text, place in waiting]
+        notes += self._streams_passed()
         advice = "pass max_cycles= if the run is longer than that; otherwise the design waits for "
         advice += "something that never comes."
-        if not notes:
-            advice += ' simulator="jit" also says where it stands.'
+        if not registers:
+            advice += ' simulator="jit" also says what every loop holds.'
         return SimulationError(
             f"{self._design.top} was not done after {options.max_cycles} cycles.",
             help=advice,
@@ -282,22 +362,3 @@ class DrivenModel:
             f"{top} writes {where} outside its {array.layout.bank_depth} words in cycle {cycle}.",
             help=f"an index of {array.name} runs past its shape {list(array.shape)}.",
         )
-
-
-def standing(registers: Mapping[str, int], debug: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Where a design stands, as lines: its loops with their source, else its first registers."""
-    loops = {
-        signal: text
-        for signals in debug.values()
-        for signal, text in signals.items()
-        if text.startswith("loop ")
-    }
-    lines = [
-        f"{loops[name.rsplit('/', 1)[-1]]}: {name} = {value}."
-        for name, value in registers.items()
-        if name.rsplit("/", 1)[-1] in loops
-    ]
-    if lines or not registers:
-        return lines[:SHOWN]
-    shown = ", ".join(f"{name} = {value}" for name, value in list(registers.items())[:SHOWN])
-    return [f"where it stands: {shown}."]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.waiting import PROBING
 from allo.dialects.diagnostics import SimulationError
 
 from ..driver import DriverEmitter
@@ -26,6 +27,8 @@ from .model import ArcModel
 # Above this many lines LLVM's optimiser takes longer than most runs.
 OPTIMISE_LINES = 100_000
 ALIGNMENT = 64
+# Bytes of a memory that is left out where states are compared.
+LARGE_MEMORY = 1024
 
 
 def container(width: int) -> int:
@@ -100,7 +103,17 @@ class _Instance:
             handle=0,
             close=lambda: None,
             peek=lambda: self.model.registers_of(state),
+            state=_without_memories(state, self.model.memories),
+            whole=[state],
+            probe=lambda on: self._probe(state, on=on),
+            signal=lambda path: self.model.registers_of(state, path).get(path, 0),
         )
+
+    def _probe(self, state: np.ndarray, *, on: bool) -> None:
+        """Drive the input at which probes look."""
+        at = self.model.ports.get(PROBING)
+        if at is not None:
+            state[at] = on
 
     def _randomize(self, state: np.ndarray, rng: np.random.Generator) -> None:
         """Fill registers and memories with random values of their widths."""
@@ -109,6 +122,18 @@ class _Instance:
         for offset, words, bits, stride in self.model.memories:
             for word in range(words):
                 _put_random(state, offset + word * stride, bits, rng)
+
+
+def _without_memories(
+    state: np.ndarray, memories: list[tuple[int, int, int, int]]
+) -> list[np.ndarray]:
+    """The parts of the state that lie outside its large memories."""
+    parts, start = [], 0
+    for offset, words, _, stride in sorted(memories):
+        if words * stride >= LARGE_MEMORY:
+            parts.append(state[start:offset])
+            start = offset + words * stride
+    return [part for part in (*parts, state[start:]) if len(part)]
 
 
 def _put_random(state: np.ndarray, offset: int, bits: int, rng: np.random.Generator) -> None:

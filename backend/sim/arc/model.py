@@ -38,10 +38,11 @@ class ArcModel:
     memories: list[tuple[int, int, int, int]]
     resets: list[tuple[int, int, int]]
 
-    def registers_of(self, state: np.ndarray) -> dict[str, int]:
-        """The value of every register, by hierarchical name."""
+    def registers_of(self, state: np.ndarray, only: str = "") -> dict[str, int]:
+        """The value of every register, by hierarchical name, or of one only."""
+        chosen = {only: self.registers[only]} if only in self.registers else {}
         return {
             name: int.from_bytes(state[at : at + -(-bits // 8)].tobytes(), "little")
             & ((1 << bits) - 1)
-            for name, (at, bits) in self.registers.items()
+            for name, (at, bits) in (chosen if only else self.registers).items()
         }

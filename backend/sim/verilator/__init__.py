@@ -7,6 +7,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.shared_library import load_shared
 
@@ -57,6 +59,8 @@ class _Library:
     def __init__(self, path: Path, wave: str) -> None:
         self._library = load_shared(path)
         self._library.allo_new.restype = ctypes.c_void_p
+        self._library.allo_state.restype = ctypes.c_void_p
+        self._library.allo_signal.restype = ctypes.c_uint64
         self._wave = wave
 
     def instance(self, design: HardwareDesign, seed: int | None) -> _Instance:
@@ -64,6 +68,7 @@ class _Library:
         names = [port.name for port in top_ports(design)]
         addresses = (ctypes.c_void_p * len(names))()
         self._library.allo_ports(ctypes.c_void_p(handle), addresses)
+        state = self._state(handle)
         values = [int(address or 0) for address in addresses]
         base = min(values)
         evaluated = Evaluated(
@@ -72,11 +77,24 @@ class _Library:
             handle=handle,
             close=lambda: self._library.allo_delete(ctypes.c_void_p(handle)),
             peek=dict,
+            state=[state],
+            whole=[state],
+            signal=lambda path: self._signal(handle, f"TOP.{design.top}.{path.replace('/', '.')}"),
             begin_wave=(lambda file: self._begin_wave(handle, file)) if self._wave else None,
             end_wave=(lambda: self._end_wave(handle)) if self._wave else None,
         )
         offsets = {name: value - base for name, value in zip(names, values, strict=True)}
         return _Instance(offsets, evaluated)
+
+    def _state(self, handle: int) -> np.ndarray:
+        """All that the model keeps from one evaluation to the next."""
+        size = ctypes.c_size_t()
+        at = self._library.allo_state(ctypes.c_void_p(handle), ctypes.byref(size))
+        return np.frombuffer((ctypes.c_uint8 * size.value).from_address(at), np.uint8)
+
+    def _signal(self, handle: int, path: str) -> int:
+        scope, _, name = path.rpartition(".")
+        return self._library.allo_signal(ctypes.c_void_p(handle), scope.encode(), name.encode())
 
     def _begin_wave(self, handle: int, file: str) -> None:
         self._library.allo_begin_wave(ctypes.c_void_p(handle), os.fsencode(file))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
+from allo.backend.rtl.waiting import ModuleWaits
 from allo.dialects.cache import cached, content_key
 from allo.dialects.process import run_tools
 
@@ -59,6 +60,20 @@ class ModelRequest:
         return content_key(repr(astuple(self)), "2")
 
 
+def seen_text(waits: Mapping[str, ModuleWaits]) -> str:
+    """Verilator configuration that lets the signals be read which say why a design hangs."""
+    signals = {(name, wait.signal) for name, module in waits.items() for wait in module.waits}
+    for name, module in waits.items():
+        signals |= {(fifo.module, "count") for fifo in module.fifos.values()}
+        for member in module.members:
+            signals |= {(name, signal) for signal, _ in member.sites} | {(name, member.over)}
+    return "".join(
+        f'public_flat_rd -module "{module}" -var "{signal}"\n'
+        for module, signal in sorted(signals)
+        if signal
+    )
+
+
 def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -> ModelRequest:
     """What the model of a design depends on; ``runtime`` is the key of the run-time library."""
     initial = "fast" if options.randomize is None else "unique"
@@ -66,7 +81,7 @@ def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -
     return ModelRequest(
         design.top,
         design.verilog,
-        control_text(design.shared_units),
+        control_text(design.shared_units) + seen_text(design.waits),
         wrapper_text([port.name for port in top_ports(design)], options.wave),
         (*_VERILATE, "--x-initial", initial, *trace),
         runtime,

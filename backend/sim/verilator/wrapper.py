@@ -1,4 +1,4 @@
-"""The C++ around a Verilated model: five functions with C linkage."""
+"""The C++ around a Verilated model: seven functions with C linkage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ PREFIX = "Vmodel"
 _TRACE_CLASS = {"vcd": "VerilatedVcdC", "fst": "VerilatedFstC"}
 
 _TEMPLATE = """\
+#include "{prefix}__Syms.h"
+#include "verilated_syms.h"
+
 struct AlloModel {{
     std::unique_ptr<VerilatedContext> context;
     {prefix} top;
@@ -38,6 +41,24 @@ extern "C" void allo_eval(void* handle) {{
     auto* model = static_cast<AlloModel*>(handle);
     model->top.eval();
 {dump}
+}}
+
+// All that the model keeps: its symbol table holds the state of every instance.
+extern "C" void* allo_state(void* handle, size_t* size) {{
+    *size = sizeof({prefix}__Syms);
+    return static_cast<AlloModel*>(handle)->top.rootp->vlSymsp;
+}}
+
+extern "C" unsigned long long allo_signal(void* handle, const char* scope, const char* name) {{
+    auto* found = static_cast<AlloModel*>(handle)->context->scopeFind(scope);
+    auto* variable = found ? found->varFind(name) : nullptr;
+    if (!variable) return 0;
+    switch (variable->vltype()) {{
+    case VLVT_UINT8: return *static_cast<CData*>(variable->datap());
+    case VLVT_UINT16: return *static_cast<SData*>(variable->datap());
+    case VLVT_UINT32: return *static_cast<IData*>(variable->datap());
+    default: return 0;
+    }}
 }}
 
 extern "C" void allo_ports(void* handle, void** addresses) {{
