@@ -12,7 +12,7 @@ from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float
 from . import fixed
 from .affine import Affine
 from .integers import is_integer, is_signed, smallest_int, wrap
-from .tree import Binary, Cast, Compare, Const, Expr, IndexValue, Select
+from .tree import Binary, Cast, Compare, Const, Expr, IndexValue, Math, Select
 from .typing import RuleSet
 
 BOOL = UInt(1)
@@ -156,6 +156,9 @@ def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) ->
         return affine
     if op in ("/", "//", "%") and is_integer(dtype):
         return _divide(rules, op, lhs, rhs, dtype, place)
+    if op == "//" and isinstance(dtype, Float):
+        quotient = Binary(dtype, place, "/", cast(lhs, dtype), cast(rhs, dtype))
+        return Math(dtype, place, "floor", (quotient,))
     # A square is the exact product rounded once, as the power would be.
     if op == "**" and isinstance(dtype, Float) and isinstance(rhs, Const) and rhs.value == 2:
         base = cast(lhs, dtype)

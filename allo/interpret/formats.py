@@ -198,19 +198,3 @@ def floor(x: float) -> float:
     if x - x != 0.0 or x == 0.0:
         return x
     return math.copysign(float(math.floor(x)), x)
-
-
-def floor_divide(x: float, y: float) -> float:
-    """The whole number not above the exact x / y, still to be rounded to a format."""
-    if x - x != 0.0 or y - y != 0.0 or y == 0.0:
-        quotient = divide(x, y)
-        if quotient == 0.0 and x != 0.0 and (x < 0.0) != (y < 0.0):
-            return -1.0
-        return quotient
-    if x == 0.0:
-        return divide(x, y)
-    exact = Fraction(x) / Fraction(y)
-    whole = exact.numerator // exact.denominator
-    if whole == 0:
-        return 0.0
-    return round_fraction(whole, 1, FORMATS["f64"])

@@ -203,7 +203,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "fixed_floor": integers.fixed_floor,
         "reverse_bits": integers.reverse,
         "float_divide": formats.divide,
-        "float_floor_divide": formats.floor_divide,
+        "float_floor": formats.floor,
         "float_remainder": formats.remainder,
         "float_min": formats.smallest,
         "float_max": formats.largest,

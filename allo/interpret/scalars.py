@@ -112,30 +112,34 @@ def binary(symbol: str, left: Value, right: Value) -> Value | None:
         return Value(result, _fixed(symbol, left, right, result))
     if symbol in ("/", "//", "%"):
         name = {"/": "truncating", "//": "flooring", "%": "int_remainder"}[symbol]
-        code = f"{name}({_true(left, result)}, {_true(right, result)})"
+        code = f"{name}({_true(left)}, {_true(right)})"
         return Value(result, wrap_code(code, result))
     code = f"({coerce(left, result)} {symbol} {coerce(right, result)})"
-    exact_result = symbol in "+-*" and not isinstance(result, Index)
+    # The rule's type holds every result, except of an index, which is
+    # wider than the 32 bits it counts, and of a single bit, which is never negative.
+    grows = not any(isinstance(t, Index) or t.name == "i1" for t in (left_type, right_type))
+    exact_result = symbol in "+-*" and grows
     if exact_result and (symbol != "-" or result.name[0] == "i"):
         return Value(result, code)
     return Value(result, code if symbol in "&|^" else wrap_code(code, result))
 
 
-def _true(value: Value, result: AlloType) -> str:
+def _true(value: Value) -> str:
     """Text of an operand's true value; a 1-bit integer counts as it is extended."""
     if value.exact is not None:
-        return coerce(value, value.dtype)
-    if value.dtype.bits == 1 and is_integer(value.dtype) and result.bits > 1:
+        code = coerce(value, value.dtype)
+        return f"({code} & 1)" if value.dtype.name == "i1" else code
+    if value.dtype.bits == 1 and is_integer(value.dtype):
         return cast_code(value.code, value.dtype, UINT1)
     return value.code
 
 
 def float_code(symbol: str, result: Float, left: str, right: str) -> str:
     """Text of an operation on two numbers of one format, rounded once."""
+    if symbol == "//":
+        return f"float_floor({float_code('/', result, left, right)})"
     if symbol == "/":
         code = f"float_divide({left}, {right})"
-    elif symbol == "//":
-        code = f"float_floor_divide({left}, {right})"
     elif symbol == "%":
         return f"float_remainder({left}, {right})"
     else:
@@ -155,7 +159,7 @@ def _shift(symbol: str, left: str, right: Value, result: AlloType) -> str:
             code = f"({left} >> {bits})"
     else:
         name = "shift_left" if symbol == "<<" else "shift_right"
-        code = f"{name}({left}, {_true(right, literal_type(0))}, {bits})"
+        code = f"{name}({left}, {_true(right)}, {bits})"
     return wrap_code(code, result) if symbol == "<<" else code
 
 
@@ -184,7 +188,7 @@ def _own(value: Value) -> str:
     """Text of an operand's raw value in its own type."""
     if value.exact is not None:
         return coerce(value, value.dtype)
-    return _true(value, literal_type(0)) if is_integer(value.dtype) else value.code
+    return _true(value) if is_integer(value.dtype) else value.code
 
 
 def _fold(symbol: str, left: Value, right: Value, result: AlloType) -> Value | None:
@@ -308,7 +312,7 @@ def compare(symbol: str, left: Value, right: Value) -> str | None:
         left_code = f"({_own(left)} << {common.fracs - left_type.fracs})"
         right_code = f"({_own(right)} << {common.fracs - right_type.fracs})"
         return f"({left_code} {symbol} {right_code})"
-    return f"({_true(left, common)} {symbol} {_true(right, common)})"
+    return f"({_true(left)} {symbol} {_true(right)})"
 
 
 _OPERATORS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
@@ -329,6 +333,9 @@ def extreme(name: str, left: Value, right: Value) -> Value | None:
     if left.literal and right.literal and not isinstance(common, Float):
         pick = min if name == "min" else max
         return exact_value(pick(left.exact, right.exact), common)
+    if common.name == "i1":
+        code = f"{name}({_true(left)}, {_true(right)})"
+        return Value(common, wrap_code(code, common))
     prefix = "float_" if isinstance(common, Float) else ""
     return Value(common, f"{prefix}{name}({coerce(left, common)}, {coerce(right, common)})")
 

@@ -135,14 +135,6 @@ def test_zeros_have_an_order() -> None:
     assert same(formats.largest(0.0, -0.0), 0.0) and same(formats.largest(-0.0, 0.0), 0.0)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "quotient"),
-    [(1.0, 0.1, 9.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (1e300, 1e-300, INF), (3.0, 0.0, INF)],
-)
-def test_floor_division_sees_the_exact_quotient(x: float, y: float, quotient: float) -> None:
-    assert formats.floor_divide(x, y) == quotient
-
-
 def test_a_wrong_rounding_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ROUND, "f16", lambda x: float(np.trunc(x * 1024) / 1024))
     with pytest.raises(AssertionError):

@@ -219,6 +219,36 @@ def test_casts_of_fixed_point() -> None:
             assert from_float(value, 0) == wrapped(math.trunc(value * 8), 6, True) / 8
 
 
+@pytest.mark.parametrize(
+    ("x", "y", "quotient"),
+    [(1.0, 0.1, 10.0), (-7.0, 2.0, -4.0), (7.0, -2.0, -4.0), (3.0, 0.0, math.inf), (-0.5, 9.0, -1)],
+)
+def test_floor_division_of_floats_rounds_twice(x: float, y: float, quotient: float) -> None:
+    """1 over the number nearest to 0.1 lies below 10, and the nearest float is 10."""
+    assert kernel("x // y", float64, float64, float64)(x, y) == quotient
+
+
+def test_a_single_bit_is_0_or_1() -> None:
+    names = ["x + y", "x - y", "x < y", "min(x, y)", "max(x, y)", "x / y", "x * 3", "x << y"]
+    wanted = {
+        (0, 0): [0, 0, 0, 0, 0, 1, 0, 0],
+        (0, 1): [1, -1, 1, 0, 1, 0, 0, 0],
+        (1, 0): [1, 1, 0, 0, 1, 1, 3, 1],
+        (1, 1): [-2, 0, 0, 1, 1, 1, 3, 0],
+    }
+    found = [kernel(name, Int(1), Int(1), int32) for name in names]
+    for (a, b), values in wanted.items():
+        assert [run(a, b) for run in found] == values, (a, b)
+    assert kernel("x", Int(1), Int(1), float32)(1, 0) == 1.0
+
+
+def test_an_index_may_be_wider_than_it_counts() -> None:
+    """Index and UInt(8) are UInt(33), in which -1 is 2**33 - 1."""
+    run = kernel("x + y", index, UInt(8), int64)
+    assert [run(-1, 1), run(-1, 0), run(2**40 + 3, 2)] == [0, 2**33 - 1, 5]
+    assert kernel("x * y", index, Int(8), int64)(2**32 + 1, -128) == -128
+
+
 def test_literals_take_the_type_of_what_they_meet() -> None:
     assert kernel("x * 0.1", float64, UInt(1), float64)(3.0, 0) == 3.0 * 0.1
     single = float(np.float32(3.0) * np.float32(0.1))

@@ -331,7 +331,9 @@ def operation_name(op: str, dtype: AlloType) -> str:
         return "arith.negf" if op == "neg" else _FLOAT_OPS[op]
     if op in _COMMON_OPS:
         return _COMMON_OPS[op]
-    return (_SIGNED_OPS if ops.is_signed(dtype) else _UNSIGNED_OPS)[op]
+    # A single bit is 0 or 1, whatever its type, as it is where it is compared.
+    signed = ops.is_signed(dtype) and not (dtype.bits == 1 and op in ("min", "max"))
+    return (_SIGNED_OPS if signed else _UNSIGNED_OPS)[op]
 
 
 def comparison(op: str, dtype: AlloType) -> tuple[str, int]:
