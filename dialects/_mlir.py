@@ -47,6 +47,22 @@ def c_interface() -> Path:
     return next(folder.glob("lib*AggregateCAPI.*"))
 
 
+# Loaded at once, since operations are made by name; loading every dialect of the wheel takes five
+# times as long. Passes and the parser load what else they need.
+_DIALECTS = (
+    "affine",
+    "arith",
+    "builtin",
+    "cf",
+    "func",
+    "linalg",
+    "llvm",
+    "math",
+    "memref",
+    "scf",
+)
+
+
 def make_context() -> ir.Context:
     """A fresh MLIR context that accepts the operations of the ``allo`` dialect.
 
@@ -54,7 +70,7 @@ def make_context() -> ir.Context:
     ``allo.dialects.verify`` holds; they print in the generic form. Passes run in the thread that
     asks: a context with threads of its own does not survive ``os.fork``.
     """
-    context = ir.Context()
+    context = ir.Context(load_on_create_dialects=_DIALECTS)
     context.enable_multithreading(False)
     context.allow_unregistered_dialects = True
     return context
