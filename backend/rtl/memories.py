@@ -10,12 +10,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from allo.dialects.integers import as_signed
-
 from .bind import Interface, PortUse
 from .graph import Access, Array, Body, Call, Node
 from .linear import bits_unsigned
 from .ram import RamPort, RamUse, Scope, port_prefix, ram_bank
+from .rom import RomBank
 from .storage import bank_words
 from .text import ModuleText, Wiring, identifier
 
@@ -374,21 +373,15 @@ class Memories:
     def _table(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
         text = self._text
         words = bank_words(array) or []
+        tables: dict[int, RomBank] = {}
         for bank, port in sorted(uses):
+            if bank not in tables:
+                suffix = f"_{bank}" if array.banks > 1 else ""
+                name = text.named(f"{array.name}{suffix}_rom")
+                tables[bank] = RomBank(text, name, words[bank], array.width, array.place)
             users = self._users[array.number, bank, port]
-            address_width = bits_unsigned(array.depth - 1)
-            count = 1 << address_width
-            values = words[bank] + [0] * (count - len(words[bank]))
-            kind = f"!hw.array<{count}xi{array.width}>"
-            listed = ", ".join(
-                f"{as_signed(v, array.width)} : i{array.width}" for v in values[::-1]
-            )
-            table, value = text.fresh(), text.fresh()
-            address = text.choose(_addresses(users.reads), address_width)
-            text.line(f"{table} = hw.aggregate_constant [{listed}] : {kind}", array.place)
-            text.line(
-                f"{value} = hw.array_get {table}[{address}] : {kind}, i{address_width}", array.place
-            )
+            address = text.choose(_addresses(users.reads), bits_unsigned(array.depth - 1))
+            value = tables[bank].read(address)
             held = text.named(f"{array.name}_{bank}_p{port}_q")
             text.register(held, value, array.width, busy=users.reading(text), place=array.place)
             self._e.alias(self._data((array.number, bank, port)), held, array.width)

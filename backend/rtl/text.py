@@ -120,6 +120,10 @@ class ModuleText:
         """Append one operation."""
         self._lines.append(f"  {text}{self._locations.suffix(place)}")
 
+    def suffix(self, place: SourcePlace | None) -> str:
+        """What gives an operation inside a line its place: :meth:`line` gives it to the line's own."""
+        return self._locations.suffix(place)
+
     def styled(self, rtl: str, native: str, place: SourcePlace | None = None) -> None:
         """Append one operation that the in-process simulator wants written in another way."""
         suffix = self._locations.suffix(place)
