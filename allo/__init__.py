@@ -82,7 +82,8 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _SUBMODULES:
         return importlib.import_module(f"allo.{name}")
-    raise AttributeError(f"module 'allo' has no attribute {name!r}")
+    unknown_attribute = importlib.import_module("allo.dialects.near").unknown_attribute
+    raise unknown_attribute("allo", name, [*_LAZY, *_SUBMODULES, *globals()])
 
 
 def __dir__() -> list[str]:

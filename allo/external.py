@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from allo.dialects.diagnostics import ArgumentCountError, BuildError, SourcePlace
+from allo.dialects.diagnostics import ArgumentCountError, BuildError, SourceFileError, SourcePlace
+from allo.dialects.options import read_call
 from allo.dialects.types import AlloType, Int, UInt, float32, float64
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ class IPModule:
         link_hls: the file uses vendor headers; accepted, the open headers serve.
 
     Raises:
-        FileNotFoundError: when the file does not exist.
+        OptionError: an argument of the wrong kind.
+        SourceFileError: when the file does not exist.
         BuildError: when the function's signature cannot be read from the text.
     """
 
@@ -62,15 +64,17 @@ class IPModule:
         include_paths: Sequence[str] | None = None,
         link_hls: bool = True,
     ) -> None:
-        self.top = top
-        self.impl = os.path.abspath(os.path.expanduser(impl))
-        self.include_paths = [os.path.abspath(os.path.expanduser(p)) for p in include_paths or ()]
-        self.link_hls = link_hls
+        given = {"top": top, "impl": impl, "include_paths": include_paths, "link_hls": link_hls}
+        chosen = read_call("IPModule", given)
+        self.top: str = chosen["top"]
+        self.impl = os.path.abspath(chosen["impl"])
+        self.include_paths = [os.path.abspath(p) for p in chosen["include_paths"] or ()]
+        self.link_hls: bool = chosen["link_hls"]
         if not os.path.isfile(self.impl):
-            raise FileNotFoundError(
+            raise SourceFileError(
                 f"Path does not exist: {self.impl}. Consider using an absolute path."
             )
-        self.args, self.place = self._read_signature(Path(self.impl).read_text())
+        self.args, self.place = self._read_signature(_text_of(Path(self.impl)))
 
     def _read_signature(
         self, text: str
@@ -134,6 +138,15 @@ class IPModule:
         names = ", ".join(f"a{i}" for i in range(len(shapes)))
         text = f"def call_{self.top}({parameters}):\n    external({names})\n"
         customize(text, global_vars={**types, "external": self}).build()(*args)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BuildError(
+            f"{path} cannot be read: {error}.", help="a file of C++ is text in UTF-8."
+        ) from error
 
 
 def _c_type(name: str) -> AlloType | None:

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from allo.dialects.diagnostics import OptionError
+from allo.dialects.options import read_call
+
 RESOURCES = ("AUTO", "BRAM", "URAM", "LUTRAM", "SRL")
 STORAGE_TYPES = (
     "RAM_1P",
@@ -41,15 +44,22 @@ class Memory:
         latency: int | None = None,
         depth: int | None = None,
     ) -> None:
-        self.resource = resource.upper()
-        self.storage_type = storage_type.upper() if storage_type else None
-        self.latency = latency
-        self.depth = depth
+        given = {
+            "resource": resource,
+            "storage_type": storage_type,
+            "latency": latency,
+            "depth": depth,
+        }
+        chosen = read_call("Memory", given)
+        self.resource: str = chosen["resource"].upper()
+        self.storage_type: str | None = (chosen["storage_type"] or "").upper() or None
+        self.latency: int | None = chosen["latency"]
+        self.depth: int | None = chosen["depth"]
         if self.resource not in RESOURCES:
-            raise ValueError(f"Invalid resource {resource!r}; known: {', '.join(RESOURCES)}.")
+            raise OptionError(f"Invalid resource {resource!r}; known: {', '.join(RESOURCES)}.")
         if self.storage_type is not None and self.storage_type not in STORAGE_TYPES:
             known = ", ".join(STORAGE_TYPES)
-            raise ValueError(f"Invalid storage_type {storage_type!r}; known: {known}.")
+            raise OptionError(f"Invalid storage_type {storage_type!r}; known: {known}.")
 
     def _fields(self) -> tuple[Any, ...]:
         return self.resource, self.storage_type, self.latency, self.depth
@@ -115,7 +125,7 @@ class Layout:
     def __init__(self, partitions: Sequence[Any]) -> None:
         for part in partitions:
             if not isinstance(part, (Shard, _Replicate)):
-                raise ValueError(f"A layout is made of Shard(axis) and Replicate, not {part!r}.")
+                raise OptionError(f"A layout is made of Shard(axis) and Replicate, not {part!r}.")
         self.partitions = tuple(partitions)
 
     def get_placement(

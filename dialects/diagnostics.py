@@ -146,12 +146,20 @@ class UnknownHandleError(ScheduleError, AttributeError):
     """A loop, band, buffer or function handle that names nothing."""
 
 
+class HandleTypeError(ScheduleError, TypeError, ValueError):
+    """A handle or a schedule was needed, and something else was given."""
+
+
 class IllegalTransformError(ScheduleError):
     """The transformation would break a dependence; the message names it."""
 
 
 class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
+
+
+class PartitionWarning(UserWarning):
+    """A partition into more banks than there are elements."""
 
 
 # --- building and running ---------------------------------------------------------
@@ -205,6 +213,10 @@ class CacheError(BuildError):
 
 class CacheWarning(UserWarning):
     """The cache folder cannot be written; builds go on without it."""
+
+
+class SourceFileError(BuildError, FileNotFoundError):
+    """A file of C++ that a kernel names is not there."""
 
 
 class SimulationError(AlloError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
 
@@ -13,6 +14,9 @@ from rich.table import Table
 from .report import DesignReport, FunctionReport, LoopReport
 
 WIDTH = 120
+_CYCLES = (
+    "cycles: of one entry of the loop; total: cycles times entries, in one run of the function."
+)
 
 
 def count_text(value: int | None) -> str:
@@ -52,11 +56,36 @@ def _time_text(seconds: float) -> str:
     return f"{seconds * 1e9:.3g} ns"
 
 
-def walk_loops(loops: list[LoopReport], level: int = 0) -> Iterator[tuple[int, LoopReport]]:
-    """Every loop with its nesting level, outermost first."""
+@dataclass(frozen=True, slots=True)
+class LoopRow:
+    """A loop of a function as the tables show it.
+
+    Attributes:
+        level: how many loops are around it.
+        entries: how often it is begun in one run of the function; None where that depends on data.
+    """
+
+    loop: LoopReport
+    level: int
+    entries: int | None
+
+    @property
+    def total(self) -> int | None:
+        """Cycles spent in it in one run of the function."""
+        if self.entries is None or self.loop.cycles is None:
+            return None
+        return self.entries * self.loop.cycles
+
+
+def loop_rows(
+    loops: list[LoopReport], level: int = 0, entries: int | None = 1
+) -> Iterator[LoopRow]:
+    """Every loop, outermost first."""
     for loop in loops:
-        yield level, loop
-        yield from walk_loops(loop.children, level + 1)
+        yield LoopRow(loop, level, entries)
+        known = entries is not None and loop.trips is not None
+        inside = entries * loop.trips if known else None  # type: ignore[operator]
+        yield from loop_rows(loop.children, level + 1, inside)
 
 
 # --- text ---------------------------------------------------------------------------
@@ -93,18 +122,22 @@ def _print_function(console: Console, function: FunctionReport) -> None:
     head = f"{function.name}{place}: {count_text(function.cycles)} cycles"
     console.print(head)
     if function.loops:
-        table = _table("loop", ("trips", "II", "depth", "cycles"), "limited by")
-        for level, loop in walk_loops(function.loops):
+        table = _table("loop", ("trips", "II", "depth", "cycles", "entries", "total"), "limited by")
+        for row in loop_rows(function.loops):
+            loop = row.loop
             table.add_row(
-                "  " * level + loop.name,
+                "  " * row.level + loop.name,
                 short_place(loop.place),
                 count_text(loop.trips),
                 str(loop.ii) if loop.pipelined else "–",
                 count_text(loop.depth),
                 count_text(loop.cycles),
+                count_text(row.entries),
+                count_text(row.total),
                 loop.limit,
             )
         console.print(table)
+        console.print(f"  {_CYCLES}")
     if function.memories:
         table = _table("memory", ("banks", "words", "bits", "ports"), "storage")
         for memory in function.memories:
@@ -215,11 +248,11 @@ def _function_section(page: _Page, function: FunctionReport, total: int | None) 
     if function.loops:
         page.line("<h3>Loops</h3>")
         heads = [("loop", False), ("line", False), ("trips", True), ("II", True)]
-        heads += [("depth", True), ("cycles", True), ("share", False), ("limited by", False)]
+        heads += [("depth", True), ("cycles", True), ("entries", True), ("total", True)]
+        heads += [("share", False), ("limited by", False)]
         whole = function.cycles or total
-        page.table(
-            heads, [_loop_row(level, loop, whole) for level, loop in walk_loops(function.loops)]
-        )
+        page.table(heads, [_loop_row(row, whole) for row in loop_rows(function.loops)])
+        page.line(f'<div class="soft">{_CYCLES}</div>')
     if function.memories:
         page.line("<h3>Memories</h3>")
         heads = [("memory", False), ("line", False), ("banks", True), ("words", True)]
@@ -242,10 +275,11 @@ def _function_section(page: _Page, function: FunctionReport, total: int | None) 
     page.line("</section>")
 
 
-def _loop_row(level: int, loop: LoopReport, whole: int | None) -> list[str]:
-    share = min(1.0, loop.cycles / whole) if loop.cycles and whole else 0.0
+def _loop_row(row: LoopRow, whole: int | None) -> list[str]:
+    loop, total = row.loop, row.total
+    share = min(1.0, total / whole) if total and whole else 0.0
     bar = f'<div class="share"><div class="bar" style="width:{share:.0%}"></div></div>'
-    indent = f'style="padding-left:{20 * level}px"'
+    indent = f'style="padding-left:{20 * row.level}px"'
     return [
         f"<span {indent}><code>{escape(loop.name)}</code></span>",
         escape(short_place(loop.place)),
@@ -253,7 +287,9 @@ def _loop_row(level: int, loop: LoopReport, whole: int | None) -> list[str]:
         str(loop.ii) if loop.pipelined else "–",
         count_text(loop.depth),
         count_text(loop.cycles),
-        bar if loop.cycles else "",
+        count_text(row.entries),
+        count_text(total),
+        bar if total else "",
         f'<span class="warn">{escape(loop.limit)}</span>' if loop.limit else "",
     ]
 

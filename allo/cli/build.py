@@ -41,6 +41,9 @@ def _from_file(path: Path) -> ModuleType:
         raise AlloError(f"{path} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module
+    folder = str(path.absolute().parent)
+    if folder not in sys.path:  # as `python FILE.py` does
+        sys.path.insert(0, folder)
     spec.loader.exec_module(module)
     return module
 
@@ -90,5 +93,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text if text.endswith("\n") else f"{text}\n")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text if text.endswith("\n") else f"{text}\n")
+    except OSError as error:
+        raise AlloError(
+            f"{path} cannot be written: {error.strerror or error}.", help="name another file."
+        ) from error

@@ -22,7 +22,15 @@ between two of them::
 
 from __future__ import annotations
 
+from typing import NoReturn
+
+from allo.dialects.near import unknown_attribute
+
 from .build import build, customize
 from .language import gather, get_pid, kernel, region, scatter
 
 __all__ = ["build", "customize", "gather", "get_pid", "kernel", "region", "scatter"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise unknown_attribute("allo.dataflow", name, __all__)

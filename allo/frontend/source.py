@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import CodeType
 from typing import Any
 
-from allo.dialects.diagnostics import FrontendError, SourcePlace
+from allo.dialects.diagnostics import FrontendError, SourcePlace, UnsupportedSyntaxError
 
 _TEXT = "<allo source"
 _TEXTS_KEPT = 256
@@ -67,6 +67,12 @@ def source_of(fn: Callable[..., Any]) -> Source:
         raise FrontendError(
             f"The source of {fn.__name__!r} cannot be read (it was defined in {code.co_filename}).",
             help="put the kernel in a file, or pass its source text and global_vars.",
+        )
+    if code.co_name == "<lambda>":
+        raise UnsupportedSyntaxError(
+            "A lambda cannot be a kernel: its arguments have no types.",
+            SourcePlace(code.co_filename, code.co_firstlineno),
+            help="write it with def and annotate what it takes and returns.",
         )
     tree = _definition(code, code.co_filename, tuple(lines))
     return Source(code.co_filename, tuple(lines), tree)

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
-from allo.dialects.diagnostics import AlloError, ScheduleError, UnknownHandleError
+from allo.dialects.diagnostics import (
+    AlloError,
+    HandleTypeError,
+    ScheduleError,
+    UnknownHandleError,
+)
 from allo.dialects.locations import place_of
 
 from .callees import match_callees, renamed
@@ -62,7 +67,10 @@ def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> Schedule:
     if isinstance(item, Schedule):
         return item
     if not callable(item):
-        raise TypeError(f"The first argument must be a Schedule object, got {type(item).__name__}.")
+        raise HandleTypeError(
+            f"The first argument must be a Schedule object, got {type(item).__name__}.",
+            help="s.compose(inner) takes what allo.customize(inner_kernel) returned.",
+        )
     make = getattr(item, "default_schedule", None)
     if make is None:
         name = getattr(item, "__name__", repr(item))

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import UnknownHandleError
+from allo.dialects.diagnostics import HandleTypeError, UnknownHandleError
 
 from .near import suggestion
 
@@ -77,12 +77,15 @@ class LoopBand:
         """The operation of the band's outermost loop.
 
         Raises:
-            ValueError: on a collection of bands, which has none.
+            HandleTypeError: on a collection of bands, which has none.
         """
         first = next(iter(self.loops.values()), None)
         if isinstance(first, LoopWrapper) and first.loop is not None:
             return first.loop
-        raise ValueError(f"{self._what} is not a single band of loops; take one of its bands.")
+        raise HandleTypeError(
+            f"{self._what} is not a single band of loops; take one of its bands.",
+            help=f"its bands: {', '.join(self.loops)}.",
+        )
 
     def __repr__(self) -> str:
         return f"LoopBand({list(self.loops)})"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.alias import AliasClasses, has_views, refresh_signatures
-from allo.dialects.diagnostics import PartitionError, ScheduleError, SourcePlace
+from allo.dialects.diagnostics import PartitionError, PartitionWarning, ScheduleError, SourcePlace
 from allo.dialects.locations import place_of
 from allo.dialects.partition import (
     ArrayLayout,
@@ -68,6 +69,7 @@ def partition(
     if _is_complete(old):
         return
     new = _layout(buffer, kind, dim, factor, old, place)
+    _warn_clamped(buffer, dim, factor, place)
     _note(s, buffer, dim, kind, factor)
     _apply(s, buffer, new)
 
@@ -145,6 +147,21 @@ def _layout(
     dims: list[DimPartition] = list(old.dims)
     dims[dim - 1] = make_dim(kind, shape[dim - 1], factor)
     return ArrayLayout(tuple(dims))
+
+
+def _warn_clamped(buffer: FoundBuffer, dim: int, factor: int, place: SourcePlace | None) -> None:
+    """More banks than elements: a dimension gets a bank an element, and the user hears of it."""
+    shape = _static_shape(buffer, place)
+    most = max(shape) if dim == 0 else shape[dim - 1]
+    if factor > most:
+        where = f"{place}: " if place else ""
+        which = "every dimension" if dim == 0 else f"dimension {dim}"
+        warnings.warn(
+            f"{where}{buffer.name} is to have {factor} banks along {which}, but has {most} elements "
+            f"there: it gets {most} banks.",
+            PartitionWarning,
+            stacklevel=4,
+        )
 
 
 def _static_shape(buffer: FoundBuffer, place: SourcePlace | None) -> list[int]:

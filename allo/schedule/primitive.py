@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Concatenate
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import ScheduleError, SourcePlace
+from allo.dialects.diagnostics import AlloError, ScheduleError, SourcePlace
+from allo.dialects.internal import foreseen
+from allo.dialects.near import did_you_mean
 
 if TYPE_CHECKING:
     from .schedule import Schedule
@@ -19,14 +22,36 @@ def primitive[**P, R](
 ) -> Callable[Concatenate[Schedule, P], R]:
     """Make a function a schedule primitive: atomic, and recorded when it succeeds."""
 
+    signature = inspect.signature(function)
+
     @functools.wraps(function)
     def run(s: Schedule, *args: P.args, **kwargs: P.kwargs) -> R:
-        with transaction(s):
-            result = function(s, *args, **kwargs)
+        try:
+            signature.bind(s, *args, **kwargs)
+        except TypeError as error:
+            raise _misfit(function.__name__, signature, kwargs, error) from None
+        try:
+            with foreseen(f"The primitive {function.__name__}"), transaction(s):
+                result = function(s, *args, **kwargs)
+        except AlloError as error:
+            # The user's line is the last of the traceback but this one; a cause keeps its own.
+            raise error.with_traceback(None) from error.__cause__
         s.primitive_sequences.append((function.__name__, list(args), dict(kwargs)))
         return result
 
     return run
+
+
+def _misfit(
+    name: str, signature: inspect.Signature, given: Mapping[str, Any], error: TypeError
+) -> ScheduleError:
+    """A primitive called with arguments it does not take."""
+    names = list(signature.parameters)[1:]
+    unknown = next((key for key in given if key not in names), None)
+    hint = did_you_mean(unknown, names) if unknown else ""
+    return ScheduleError(
+        f"{name} cannot be called so: {error}.", help=f"{hint}it takes {', '.join(names)}."
+    )
 
 
 @contextmanager

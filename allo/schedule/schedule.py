@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
+from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
+from allo.dialects.shown import shown
 from allo.target import BuildRequest, find_target, is_own
 
 from . import annotate
@@ -161,7 +162,7 @@ class Schedule:
             return MockBuffer(self.top_func_name, name)
         raise UnknownHandleError(
             f"The schedule of {self.top_func_name} has no buffer or attribute {name!r}.",
-            help=suggestion(name, buffers, "its buffers are"),
+            help=suggestion(name, buffers, "its buffers are", _public_names()),
         )
 
     def __repr__(self) -> str:
@@ -193,8 +194,13 @@ class Schedule:
             name = self.top_func_name
         elif isinstance(func, str):
             name = func
-        else:
+        elif isinstance(func, (ir.Operation, ir.OpView)):
             name = function_name(func.operation)
+        else:
+            raise HandleTypeError(
+                f"get_loops takes the name of a function, not {shown(func)}.",
+                help=f"the module has {', '.join(functions_of(self.module))}.",
+            )
         function = find_function(self.module, name)
         bands: dict[str, LoopBand] = {}
         for band in bands_of(function):
@@ -249,3 +255,8 @@ class Schedule:
             return builder(request)
         with foreseen(f"Building {self.top_func_name} for target {name}"):
             return builder(request)
+
+
+def _public_names() -> list[str]:
+    """Primitives and attributes of every schedule."""
+    return [name for name in dir(Schedule) if not name.startswith("_")]

@@ -250,7 +250,15 @@ def design_report(
                 report.float_units += number * instances
             _add_resources(report.resources, operator, number * instances)
         report.notes += module.function.notes
+    if report.resources:
+        report.notes.append(_UNITS_ONLY)
     return report
+
+
+_UNITS_ONLY = (
+    "LUT, FF and DSP are estimates of the operators listed, the units that operations take in turn; "
+    "inline logic, multiplexers, control, registers and memories are not counted."
+)
 
 
 def _add_resources(totals: dict[str, int], operator: Any, count: int) -> None:

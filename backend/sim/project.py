@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
 from allo.dialects.project_folder import write_folder
 
+from .source_map import source_map
+
 if TYPE_CHECKING:
     from .module import RTLModule
 
@@ -53,7 +55,7 @@ def _files(module: RTLModule) -> dict[str, str]:
         "report.json": json.dumps(report.to_json(), indent=1),
         "report.txt": report.table(),
         "report.html": report.html(),
-        "source_map.json": json.dumps(design.debug, indent=1),
+        "source_map.json": json.dumps(source_map(design), indent=1),
         "run.sh": run_script(design.top),
         MARK: json.dumps({"top": design.top, "target": report.target}),
     }

@@ -10,6 +10,7 @@ from allo.dialects.cache import publish
 from allo.dialects.diagnostics import SimulationError
 
 from .ports import Port, top_ports
+from .source_map import source_map
 
 KINDS = {".vcd": "vcd", ".fst": "fst"}
 
@@ -57,8 +58,8 @@ def write_companions(path: Path, design: HardwareDesign) -> None:
     """Write ``<wave>.gtkw`` and, where the design knows it, ``<wave>.map.json``."""
     try:
         publish(path.with_suffix(".gtkw"), layout_text(path, design))
-        if design.debug:
-            publish(path.with_suffix(".map.json"), json.dumps(design.debug, indent=1))
+        if known := source_map(design):
+            publish(path.with_suffix(".map.json"), json.dumps(known, indent=1))
     except OSError as error:
         raise _unwritable(path, error.strerror or str(error)) from error
 

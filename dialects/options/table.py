@@ -35,6 +35,8 @@ DF_CUSTOMIZE = "df.customize"
 RTL_CALL = "a call of an RTLModule"
 CHANNEL = "MemoryChannel"
 STREAM = "StreamModel"
+IP_MODULE = "IPModule"
+BINDING = "Memory"
 MEMORY = "external_memory"
 
 _VIVADO_MODES = ("csim", "csyn", "cosim", "impl", "custom", "debug")
@@ -103,6 +105,8 @@ _region = _rows(DF_CUSTOMIZE)
 _call = _rows(RTL_CALL)
 _channel = _rows(CHANNEL)
 _memory = _rows(MEMORY)
+_ip = _rows(IP_MODULE)
+_binding = _rows(BINDING)
 
 TABLE: tuple[Option, ...] = (
     _build(
@@ -234,6 +238,15 @@ TABLE: tuple[Option, ...] = (
     Option("channels", Items(_ONE_CHANNEL), (), "Where its words come from or go to.", (STREAM,)),
     _memory("kind", Text("a kind of memory such as 'hbm2'"), "hbm2", "It names a row of figures."),
     _memory("clock_mhz", _MEGAHERTZ, 200.0, "It is the clock of the design."),
+    # --- what kernels name ------------------------------------------------------------------
+    _ip("top", Text("the name of a C++ function"), "", "It returns nothing."),
+    _ip("impl", PathName("a file of C++"), "", "It defines the function."),
+    _ip("include_paths", Items(PathName()), None, "Folders of headers it needs.", none=True),
+    _ip("link_hls", Flag(), True, "Accepted; the open headers of the vendors serve."),
+    _binding("resource", Text("the name of a resource"), "AUTO", "Such as BRAM, URAM, LUTRAM."),
+    _binding("storage_type", Text("a storage type"), None, "Such as RAM_2P, ROM_1P.", none=True),
+    _binding("latency", Integer(0, 1000), None, "Cycles of an access.", none=True),
+    _binding("depth", Integer(1), None, "Words.", none=True),
     # --- customize ----------------------------------------------------------------------
     _fn("verbose", Flag(), False, "Print the core IR once built."),
     _fn("enable_tensor", Flag(), False, "Accepted; arrays are memrefs."),

@@ -22,12 +22,14 @@ from allo.dialects.options import options_of
 from allo.dialects.options.describe import markdown
 from allo.dialects.options.kinds import Refused
 from allo.dialects.options.table import (
+    BINDING,
     BUILD,
     CHANNEL,
     CPU,
     CUSTOMIZE,
     DF_BUILD,
     DF_CUSTOMIZE,
+    IP_MODULE,
     MEMORY,
     RTL_CALL,
     STREAM,
@@ -114,6 +116,8 @@ def attempts(schedule, hardware) -> dict[str, Callable[[str, Any], Any]]:
         DF_BUILD: lambda name, value: df.build(copy, target="simulator", **{name: value}),
         RTL_CALL: lambda name, value: hardware(np.zeros(4, np.int32), **{name: value}),
         CHANNEL: outside(MemoryChannel),
+        BINDING: lambda name, value: allo.Memory(**{name: value}),
+        IP_MODULE: lambda name, value: allo.IPModule(**{"top": "f", "impl": "f.cpp", name: value}),
         STREAM: outside(StreamModel),
         MEMORY: lambda name, value: external_memory(
             **{"kind": "hbm2", "clock_mhz": 200, name: value}
@@ -275,6 +279,8 @@ def test_defaults_of_the_table_are_those_of_the_code() -> None:
         (CUSTOMIZE, allo.customize),
         (DF_CUSTOMIZE, df.customize),
         (DF_BUILD, df.build),
+        (BINDING, allo.Memory),
+        (IP_MODULE, allo.IPModule),
         (CHANNEL, MemoryChannel),
         (STREAM, StreamModel),
     ]

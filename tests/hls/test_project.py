@@ -198,7 +198,7 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
             {"mode": "csim", "configs": {"colour": 1}},
             ValueError,
             "configs has no key 'colour' for target vitis_hls.\n"
-            "help: known keys: device, fallback, frequency, hbm_mapping, mappings, mode, "
+            "help: known keys: check_bounds, device, fallback, frequency, hbm_mapping, mappings, mode, "
             "num_output_args, progress, timeout.",
         ),
         (

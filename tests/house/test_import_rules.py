@@ -139,6 +139,10 @@ def _is_public(asked: str) -> bool:
     return parts[0] == "allo" and (len(parts) == 1 or parts[1] not in hidden)
 
 
+def _is_command_line(module: str) -> bool:
+    return within(module, "allo.cli") or module == "allo.__main__"
+
+
 def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
     """The import rules a module's text breaks, one line each."""
     floor = floor_of(module)
@@ -149,7 +153,7 @@ def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
                 if asked.split(".")[0] in HOMES:
                     found.append(f"line {item.line}: {asked} is imported past `allo`")
                 continue
-            if within(asked, "allo.cli") and not within(module, "allo.cli"):
+            if within(asked, "allo.cli") and not _is_command_line(module):
                 found.append(f"line {item.line}: nothing imports the command line ({asked})")
             elif floor and not is_allowed(asked, module, *floor):
                 found.append(f"line {item.line}: {floor[0]} may not import {asked}")

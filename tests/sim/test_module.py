@@ -88,7 +88,7 @@ def test_the_text_and_the_name():
 
 def test_a_waveform_with_its_companions(tmp_path):
     module = vector_module()
-    module.design.debug = {"states": {"run": "gemm.py:3"}}
+    module.design.debug = {"vadd": {"done": "gemm.py:3", "gone": "gemm.py:4"}, "x": {"y": "z"}}
     a = np.arange(24, dtype=np.uint32).reshape(3, 8)
     c = np.zeros_like(a)
     module(a, a, c, wave=tmp_path / "x.vcd")
@@ -99,7 +99,8 @@ def test_a_waveform_with_its_companions(tmp_path):
     assert ends[-1] >= 13 * 10_000
     layout = (tmp_path / "x.gtkw").read_text()
     assert "TOP.vadd.C_1_wdata[31:0]" in layout and "TOP.vadd.done" in layout
-    assert json.loads((tmp_path / "x.map.json").read_text()) == module.design.debug
+    known = json.loads((tmp_path / "x.map.json").read_text())
+    assert known == {"vadd": {"done": "gemm.py:3"}}
 
 
 @pytest.mark.parametrize(

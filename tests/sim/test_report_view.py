@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -37,8 +38,9 @@ def words(text):
 def test_the_table_holds_every_figure(report):
     text = words(report.table())
     assert "200 MHz 174,123 174,123 871 µs 16 24.1% 5,150 16" in text
-    assert "k*j.outer gemm.py:6 720 4 12 2,888 II=4: `acc` <- [fadd], latency 4" in text
-    assert "S_i_j_0.i gemm.py:4 60 – 2,900 174,000" in text
+    assert "k*j.outer gemm.py:6 720 4 12 2,888 60 173,280 II=4: `acc` <- [fadd], latency 4" in text
+    assert "S_i_j_0.i gemm.py:4 60 – 2,900 174,000 1 174,000" in text
+    assert "cycles: of one entry of the loop; total: cycles times entries, in one run" in text
     assert "A gemm.py:3 8 1,024 32 2 block RAM" in text
     assert "operators: fadd_f32 × 8, fmul_f32 × 8 instances: row × 1" in text
     assert "note: a print was dropped" in text
@@ -51,6 +53,17 @@ def test_cycles_that_are_not_known(report):
     text = words(report.table())
     assert "200 MHz ? 16 5,150 16" in text
     assert "S_i_j_0.i gemm.py:4 ? –" in text
+    assert "720 4 12 2,888 ? ? II=4" in text
+
+
+def test_the_share_of_an_inner_loop_is_of_all_its_entries(report):
+    """One entry of it is 2 % of the time, its 60 entries nearly all."""
+    assert re.findall(r"<code>([^<]*)</code>.*?width:(\d+)%", report.html()) == [
+        ("S_i_j_0.i", "100"),
+        ("k*j.outer", "100"),
+    ]
+    report.functions[0].loops[0].trips = 30
+    assert "width:50%" in report.html()
 
 
 class Page(HTMLParser):

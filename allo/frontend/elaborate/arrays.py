@@ -168,8 +168,11 @@ def plus(a: Subscript, b: Subscript) -> Subscript:
     """The sum of two subscripts."""
     if isinstance(a, Affine) and isinstance(b, Affine):
         return a + b
-    left, right = as_expr(a), as_expr(b)
-    return Binary(ops.INDEX, left.place, "+", left, right)
+    for zero, other in ((a, b), (b, a)):
+        if isinstance(zero, Affine) and not zero.terms and not zero.const:
+            return other
+    place = b.place if isinstance(a, Affine) else a.place  # type: ignore[union-attr]
+    return Binary(ops.INDEX, place, "+", as_expr(a, place), as_expr(b, place))
 
 
 def scaled(value: Subscript, factor: int) -> Subscript:
@@ -181,14 +184,9 @@ def scaled(value: Subscript, factor: int) -> Subscript:
     return Binary(ops.INDEX, value.place, "*", value, Const(ops.INDEX, value.place, factor))
 
 
-_NOWHERE = SourcePlace("<index>", 1)
-
-
-def as_expr(value: Subscript, place: SourcePlace | None = None) -> Expr:
+def as_expr(value: Subscript, place: SourcePlace) -> Expr:
     """A subscript as an expression of type index."""
-    if isinstance(value, Affine):
-        return IndexValue(ops.INDEX, place or _NOWHERE, value)
-    return value
+    return IndexValue(ops.INDEX, place, value) if isinstance(value, Affine) else value
 
 
 # --- building -----------------------------------------------------------------------------
