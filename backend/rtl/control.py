@@ -106,7 +106,10 @@ class Control:
         from .emit import Tokens
 
         first = next((n.place for n in body.nodes if n.place is not None), None)
-        what = f"loop {leaf.band} ({leaf.place})" if leaf else f"code at {first}"
+        what = f"code at {first}"
+        if leaf is not None:
+            name = "while loop" if leaf.condition is not None else f"loop {leaf.band}"
+            what = f"{name} ({leaf.place})"
         self._e.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
         if issue.startswith("%") and not issue[1:].isdigit():
             self._e.debug[issue[1:]] = f"step 0 of {what}"
@@ -126,6 +129,7 @@ class Control:
 
     def _while(self, region: While, go: str) -> str:
         again = self._text.named("again")
+        self._e.debug[again[1:]] = f"step 0 of while loop ({region.place})"
         start = self._text.any_of(go, again)
         decide = self._pulse("decide", self._sequence(region.test, start))
         condition = self._e.stable_value(region.condition)

@@ -25,6 +25,8 @@ from .storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
 from .traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
 
 CHUNK_SECONDS = 0.2
+# Cycles in which an error looks at what runs.
+WATCHED = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,13 +312,23 @@ class DrivenModel:
             f"{self._design.top} never ends: by cycle {self._context['cycle']} it repeats the same "
             f"{period} cycles and changes nothing.",
             help="its loop waits for a condition that nothing in it changes.",
-            notes=tuple(running(self._evaluated.peek(), self._design.debug)),
+            notes=tuple(self._ran_last()),
         )
+
+    def _ran_last(self) -> list[str]:
+        """What runs in the next few cycles, as lines."""
+        found: dict[str, None] = {}
+        for _ in range(WATCHED):
+            found |= dict.fromkeys(running(self._evaluated.peek(), self._design.debug))
+            if self._step(1):
+                break
+        return list(found)
 
     def _hung(self, options: RunOptions, registers: Mapping[str, int]) -> SimulationError:
         """The error for a run given up; ``registers`` are those of its last cycle."""
         notes: list[str | tuple[str, SourcePlace]] = []
         notes += standing(registers, self._design.debug)
+        notes += self._ran_last()
         waiting = self._standing().notes()
         notes += [(text, place) if place else text for text, place in waiting]
         notes += self._streams_passed()

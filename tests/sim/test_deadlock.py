@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -141,10 +143,10 @@ def test_the_message_in_full():
     got = message(df.customize(stuck).build(target="verilog", simulator="jit"), 8)
     lines = [line for line in got.splitlines() if not line.startswith("   ")]
     assert [line.replace(here, "k.py") for line in lines] == [
-        "k.py:18:5: stuck deadlocks: 2 processes wait and none of the 2 that have not finished can go on.",
-        "note: k.py:25:19: fork_0 waits to put into FIFO p (1 of 1 filled); its reader join_0 waits to "
+        "k.py:20:5: stuck deadlocks: 2 processes wait and none of the 2 that have not finished can go on.",
+        "note: k.py:27:19: fork_0 waits to put into FIFO p (1 of 1 filled); its reader join_0 waits to "
         "get from FIFO q.",
-        "note: k.py:33:24: join_0 waits to get from FIFO q (0 of 1 filled); its writer fork_0 waits to "
+        "note: k.py:35:24: join_0 waits to get from FIFO q (0 of 1 filled); its writer fork_0 waits to "
         "put into FIFO p.",
         "help: make p deeper, or take from it earlier.",
     ]
@@ -265,6 +267,13 @@ def test_a_loop_that_changes_nothing_is_found_out(engine: str):
     assert first.endswith(" cycles and changes nothing.")
     assert int(first.split("by cycle ")[1].split()[0]) < 10_000
     assert rest[-1] == "help: its loop waits for a condition that nothing in it changes."
+    if engine == "jit":
+        line = next(
+            n
+            for n, t in enumerate(Path(__file__).read_text().splitlines(), 1)
+            if "while x[0] > 0" in t
+        )
+        assert rest[0] == f"note: it runs while loop ({__file__}:{line}:11)."
 
 
 @pytest.mark.parametrize("engine", ENGINES)

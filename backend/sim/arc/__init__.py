@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.waiting import PROBING
+from allo.backend.rtl.waiting import PROBED, PROBING
 from allo.dialects.diagnostics import SimulationError
 
 from ..driver import DriverEmitter
@@ -69,8 +69,13 @@ class ArcEngine:
             options.outside,
             driver,
             native,
-            _Instance(model, native).evaluated(options.randomize),
+            _Instance(model, native, _probes(design)).evaluated(options.randomize),
         )
+
+
+def _probes(design: HardwareDesign) -> frozenset[str]:
+    """Registers that only the text for this engine has."""
+    return frozenset({PROBED, *(w.signal for m in design.waits.values() for w in m.waits)})
 
 
 def _reset_function(name: str, resets: list[tuple[int, int, int]]) -> str:
@@ -88,6 +93,7 @@ class _Instance:
 
     model: ArcModel
     native: NativeModule
+    probes: frozenset[str]
 
     def evaluated(self, seed: int | None) -> Evaluated:
         memory = np.zeros(self.model.size + ALIGNMENT, dtype=np.uint8)
@@ -102,7 +108,11 @@ class _Instance:
             eval=0,
             handle=0,
             close=lambda: None,
-            peek=lambda: self.model.registers_of(state),
+            peek=lambda: {
+                name: value
+                for name, value in self.model.registers_of(state).items()
+                if name.rsplit("/", 1)[-1] not in self.probes
+            },
             state=_without_memories(state, self.model.memories),
             whole=[state],
             probe=lambda on: self._probe(state, on=on),
