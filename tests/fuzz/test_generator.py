@@ -18,7 +18,7 @@ def test_a_seed_is_a_program(seed: int) -> None:
 
 def test_every_kind_and_feature_is_common() -> None:
     found: Counter[str] = Counter()
-    for seed in range(500):
+    for seed in range(1200):
         found.update(make_program(seed).features)
     assert set(FEATURES) <= set(found)
     wanted = {

@@ -22,8 +22,10 @@ _SPECIAL = (0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 0.5, 3.0e38, 1e
 
 def inputs(program: Program, run: int) -> list[Any]:
     """The arguments of one call; the same for the same program and run."""
-    rng = random.Random(f"{program.seed}/{run}")
-    return [_argument(argument, rng) for argument in program.arguments]
+    return [
+        _argument(argument, random.Random(f"{program.seed}/{run}/{argument.name}"))
+        for argument in program.arguments
+    ]
 
 
 def _argument(argument: Argument, rng: random.Random) -> Any:
