@@ -7,7 +7,7 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from allo.errors import AlloError, VerificationError
+from allo.errors import AlloError, ToolFailedError, VerificationError
 
 OK, REJECT, WRONG, ERROR = "ok", "reject", "wrong", "error"
 CRASH, TIMEOUT = "crash", "timeout"
@@ -55,9 +55,14 @@ class Verdict:
         return asdict(self)
 
 
+_INTERNAL = re.compile(r"MLIRError|does not parse|cannot simulate|Verification failed|assembly")
+
+
 def is_named(error: BaseException) -> bool:
     """Whether an exception is a refusal with a name: of ours, and no fault of the compiler itself."""
-    return isinstance(error, AlloError) and not isinstance(error, VerificationError)
+    if not isinstance(error, AlloError) or isinstance(error, (VerificationError, ToolFailedError)):
+        return False
+    return not _INTERNAL.search(error.message)
 
 
 _QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"|<[^>]*>|\[[^\]]*\]|\([^)]*\)")
