@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +24,8 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
     if not sites.loops and not sites.buffers:
         return None
     for _ in range(8):
-        made = rng.choices([m for _, m in _PRIMITIVES], [n for n, _ in _PRIMITIVES])[0](sites, rng)
+        aimed = _aimed(sites, program, rng) if rng.random() < 0.4 else None
+        made = aimed or rng.choices([m for _, m in _PRIMITIVES], [n for n, _ in _PRIMITIVES])[0](sites, rng)
         if made is None:
             continue
         if made.primitive in ("reorder", "compute_at") and "float reduction" in program.features:
@@ -92,6 +94,65 @@ class _Sites:
             return None
         func, name, rank = rng.choice(self.buffers)
         return {"buffer": [func, name]}, rank
+
+
+def _aimed(sites: _Sites, program: Program, rng: random.Random) -> Step | None:
+    """A primitive where the program is made for it, so that many of them apply."""
+    options: list[Step] = []
+    for func in sites.functions:
+        bands = [(b, names) for f, b, names in sites.bands if f == func]
+        names = {n for f, n, _ in sites.buffers if f == func}
+        for kind, make in _AIMS:
+            if kind in program.features:
+                options += make(func, bands, names)
+    return rng.choice(options) if options else None
+
+
+Bands = list[tuple[str, list[str]]]
+
+
+def _aim_at_windows(func: str, bands: Bands, names: set[str]) -> list[Step]:
+    return [
+        Step("reuse_at", ({"buffer": [func, "A"]}, {"loop": [func, band, loop]}))
+        for band, loops in bands
+        if "A" in names
+        for loop in loops
+        if loop[0] in "yx"
+    ]
+
+
+def _aim_at_products(func: str, bands: Bands, names: set[str]) -> list[Step]:
+    made = []
+    for band, loops in bands:
+        if any(loop.startswith("k") for loop in loops):
+            for target in names & {"C", "D"}:
+                for loop in loops[:2]:
+                    step = Step("buffer_at", ({"buffer": [func, target]}, {"loop": [func, band, loop]}))
+                    made.append(step)
+            order = [{"loop": [func, band, n]} for n in loops]
+            made.append(Step("reorder", (*reversed(order),)))
+            made.append(Step("reorder", (*order[-1:], *order[1:-1])))
+    return [s for s in made if s.primitive != "reorder" or len(s.args) > 1]
+
+
+def _aim_at_chains(func: str, bands: Bands, names: set[str]) -> list[Step]:
+    made = []
+    for (first, outer), (second, inner) in itertools.pairwise(bands):
+        for depth in range(min(len(outer), len(inner))):
+            loops = {"loop": [func, first, outer[depth]]}, {"loop": [func, second, inner[depth]]}
+            made.append(Step("compute_at", loops))
+    for name, (band, _) in zip(("B", "C"), bands[1:], strict=False):
+        if name in names:
+            made.append(Step("to", ({"buffer": [func, name]}, band), (("depth", 4),)))
+            made.append(Step("to", ({"buffer": [func, name]}, band)))
+    return made
+
+
+_AIMS = (
+    ("windows", _aim_at_windows),
+    ("products", _aim_at_products),
+    ("chains", _aim_at_chains),
+)
 
 
 def _split(sites: _Sites, rng: random.Random) -> Step | None:

@@ -49,6 +49,7 @@ class Tally:
     agreed: Counter[str] = field(default_factory=Counter)
     oracle: int = 0
     rejects: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     primitives: Counter[str] = field(default_factory=Counter)
@@ -68,7 +69,9 @@ class Tally:
         if not batch or verdict.failed:
             self.status[verdict.status] += 1
         if verdict.status == REJECT and not batch:
-            self.rejects[f"{verdict.target}: {verdict.reason}"] += 1
+            reason = f"{verdict.target}: {verdict.reason}"
+            self.rejects[reason] += 1
+            self.examples.setdefault(reason, verdict.seed)
         if verdict.failed:
             self.classes[verdict.signature] += 1
             if self.classes[verdict.signature] <= KEPT_PER_CLASS:
@@ -82,6 +85,7 @@ class Tally:
             "oracle": self.oracle,
             "seconds": round(self.seconds, 1),
             "phases": {name: round(spent, 1) for name, spent in self.phases.most_common()},
+            "examples": self.examples,
             "failures": self.failures,
         }
         return made

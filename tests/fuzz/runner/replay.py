@@ -18,6 +18,7 @@ from .verdict import Verdict
 
 ALL = ["cpu", "jit"]
 SHRINK_MINUTES = 6.0
+REPLAY_LIMIT_S = 300.0
 
 
 def load_program(what: str, only: str | None = None, skip: tuple[str, ...] = ()) -> Program:
@@ -46,7 +47,7 @@ def found_program(file: Path) -> Program:
 def run_one(program: Program, targets: list[str], *, fault: str = "") -> Verdict:
     """The verdict on one program, in a process of its own."""
     job = {"program": json.loads(program.to_json()), "targets": targets}
-    with Pool(1, fault=fault) as pool:
+    with Pool(1, fault=fault, limit_s=REPLAY_LIMIT_S) as pool:
         return next(v for _, v in pool.run([job]))
 
 
