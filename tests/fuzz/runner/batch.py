@@ -21,6 +21,7 @@ import numpy as np
 from .csim_batch import attach_csim
 from .evaluate import Failed, Prepared, _ended, prepare, run_module
 from .evaluate import build as build_module
+from .jobs import program_of
 from .space import namespace
 from .verdict import OK, Verdict
 from .verilator_batch import attach_verilator
@@ -56,8 +57,6 @@ def _prepare(
     seed: int, job: dict[str, Any], tell: Tell, stack: contextlib.ExitStack
 ) -> tuple[Prepared, Any] | None:
     """A program with its reference and its module, not yet compiled; None where it ends here."""
-    from .worker import program_of
-
     tell("begin", str(seed))
     program = program_of({**job, "seed": seed})
     verdict = Verdict(seed, OK, features=list(program.features))

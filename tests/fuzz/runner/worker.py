@@ -2,6 +2,7 @@
 
 It may crash or hang: :mod:`.pool` sees which program it was at. Run as
 ``python -m tests.fuzz.runner.worker``; a line ``{"seed": 7, …}`` or ``{"program": {…}, …}`` is a job.
+The compiler is imported after a fault of ``$ALLO_FUZZ_FAULT`` has been planted in it.
 """
 
 from __future__ import annotations
@@ -11,10 +12,6 @@ import json
 import os
 import signal
 import sys
-from typing import Any
-
-from ..generator import Program, make_program
-from .verdict import ERROR, Verdict, reason_of
 
 
 def main() -> None:
@@ -26,10 +23,16 @@ def main() -> None:
     def tell(kind: str, text: str) -> None:
         os.write(channel, f"{kind} {text}\n".encode())
 
-    _prepare(os.environ.get("ALLO_FUZZ_FAULT", ""))
+    if fault := os.environ.get("ALLO_FUZZ_FAULT"):
+        from ..planted import plant
+
+        plant(fault)
     from .batch import run_batch
     from .evaluate import evaluate
+    from .jobs import program_of
+    from .quiet import prepare_process
 
+    prepare_process()
     tell("ready", "")
     for number, line in enumerate(sys.stdin):
         job = json.loads(line)
@@ -48,27 +51,6 @@ def main() -> None:
         tell("done", json.dumps(verdict.as_dict(), default=str))
         if number % 20 == 19:
             gc.collect()
-
-
-def program_of(job: dict[str, Any]) -> Program:
-    if "program" in job:
-        return Program.from_json(json.dumps(job["program"]))
-    return make_program(job["seed"], job.get("only"), job.get("skip", ()))
-
-
-def failed_to_make(seed: int, error: Exception) -> Verdict:
-    """The verdict on a seed whose program could not even be written."""
-    return Verdict(seed, ERROR, "generator", reason_of(error), str(error))
-
-
-def _prepare(fault: str) -> None:
-    from .quiet import prepare_process
-
-    prepare_process()
-    if fault:
-        from ..planted import plant
-
-        plant(fault)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,125 @@
+"""``scripts/fuzz --planted``: after how many programs each planted fault is seen."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from ..runner.clock import now
+from ..runner.pool import Job, Pool
+from . import Fault
+from .faults import FAULTS
+
+OUT = Path(__file__).resolve().parents[3] / "out" / "fuzz"
+SEED = 1_000_000
+"""The first program; the same for every fault and every run."""
+PROGRAMS = 900
+"""A fault that none of so many programs sees counts as missed."""
+BATCH = 25
+LIMIT_S = 20.0
+
+
+@dataclass(slots=True)
+class Seen:
+    """What came of a fault: ``first`` is the number of the program that saw it, None for none."""
+
+    name: str
+    area: str
+    rule: str
+    first: int | None
+    programs: int
+    how: str
+    seconds: float
+
+
+def run_planted(options: argparse.Namespace, console: Console) -> int:
+    """Run all faults, or the one of ``--fault``; 1 where one is missed."""
+    faults = [f for f in FAULTS if options.fault in (None, f.name)]
+    if not faults:
+        console.print(f"There is no fault {options.fault!r}.", markup=False)
+        return 2
+    most = options.programs or PROGRAMS
+    seen = []
+    sound = Baseline(options.workers)
+    for fault in faults:
+        result = see(fault, most, options.workers, sound)
+        seen.append(result)
+        console.print(_line(result), markup=False)
+    _report(seen, console)
+    file = Path(options.json) if options.json else OUT / "planted.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps({"seed": SEED, "faults": [asdict(s) for s in seen]}, indent=1) + "\n")
+    console.print(f"figures: {file}", style="dim", markup=False)
+    return 1 if any(s.first is None for s in seen) else 0
+
+
+class Baseline:
+    """Whether a program fails without any fault: such a program shows nothing."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._known: dict[tuple[int, str | None, tuple[str, ...]], bool] = {}
+
+    def fails(self, seed: int, fault: Fault) -> bool:
+        key = (seed, fault.only, fault.targets)
+        if key not in self._known:
+            with Pool(1, limit_s=LIMIT_S) as pool:
+                verdicts = [v for _, v in pool.run(_jobs(fault, [seed]))]
+            self._known[key] = any(v.failed for v in verdicts)
+        return self._known[key]
+
+
+def see(fault: Fault, most: int, workers: int, sound: Baseline) -> Seen:
+    """Run programs with a fault until one fails that does not fail without it."""
+    start = now()
+    count = 0
+    with Pool(workers, fault=fault.name, limit_s=LIMIT_S) as pool:
+        for _, verdict in pool.run(_jobs(fault, range(SEED, SEED + most))):
+            count += 1
+            if not verdict.failed or verdict.seed < SEED or sound.fails(verdict.seed, fault):
+                continue
+            return Seen(
+                fault.name,
+                fault.area,
+                fault.rule,
+                verdict.seed - SEED + 1,
+                count,
+                f"{verdict.status} on {verdict.target or 'a target'}",
+                round(now() - start, 1),
+            )
+    return Seen(fault.name, fault.area, fault.rule, None, count, "", round(now() - start, 1))
+
+
+def _jobs(fault: Fault, seeds: range | list[int]) -> Iterator[Job]:
+    common: dict[str, Any] = {"only": fault.only}
+    if fault.targets[0] in ("csim", "verilator"):
+        for at in range(0, len(seeds), BATCH):
+            yield {"batch": fault.targets[0], "seeds": list(seeds[at : at + BATCH]), **common}
+        return
+    for seed in seeds:
+        yield {"seed": seed, "targets": list(fault.targets), **common}
+
+
+def _line(seen: Seen) -> str:
+    found = f"program {seen.first}, {seen.how}" if seen.first else "NOT SEEN"
+    return f"{seen.name}: {found} ({seen.seconds:.0f} s)"
+
+
+def _report(seen: list[Seen], console: Console) -> None:
+    table = Table("fault", "part", "rule switched off", "seen by program", title="Planted faults")
+    for s in seen:
+        table.add_row(s.name, s.area, s.rule, str(s.first or "-"))
+    console.print(table)
+    firsts = [s.first for s in seen if s.first]
+    if firsts:
+        console.print(
+            f"{len(firsts)} of {len(seen)} seen, median {statistics.median(firsts):.0f} programs"
+        )
