@@ -88,7 +88,9 @@ def _unwrap(number: int) -> Edit:
         inside = list(getattr(node, "body", []))
         if isinstance(node, (ast.For, ast.While)):
             used = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-            targets = {n.id for n in ast.walk(getattr(node, "target", node)) if isinstance(n, ast.Name)}
+            targets = {
+                n.id for n in ast.walk(getattr(node, "target", node)) if isinstance(n, ast.Name)
+            }
             counted = sum(
                 isinstance(n, ast.Name) and n.id in targets for b in inside for n in ast.walk(b)
             )

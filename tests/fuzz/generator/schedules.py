@@ -25,7 +25,9 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
         return None
     for _ in range(8):
         aimed = _aimed(sites, program, rng) if rng.random() < 0.4 else None
-        made = aimed or rng.choices([m for _, m in _PRIMITIVES], [n for n, _ in _PRIMITIVES])[0](sites, rng)
+        made = aimed or rng.choices([m for _, m in _PRIMITIVES], [n for n, _ in _PRIMITIVES])[0](
+            sites, rng
+        )
         if made is None:
             continue
         if made.primitive in ("reorder", "compute_at") and "float reduction" in program.features:
@@ -127,7 +129,9 @@ def _aim_at_products(func: str, bands: Bands, names: set[str]) -> list[Step]:
         if any(loop.startswith("k") for loop in loops):
             for target in names & {"C", "D"}:
                 for loop in loops[:2]:
-                    step = Step("buffer_at", ({"buffer": [func, target]}, {"loop": [func, band, loop]}))
+                    step = Step(
+                        "buffer_at", ({"buffer": [func, target]}, {"loop": [func, band, loop]})
+                    )
                     made.append(step)
             order = [{"loop": [func, band, n]} for n in loops]
             made.append(Step("reorder", (*reversed(order),)))

@@ -56,7 +56,9 @@ def run_planted(options: argparse.Namespace, console: Console) -> int:
     _report(seen, console)
     file = Path(options.json) if options.json else OUT / "planted.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps({"seed": SEED, "faults": [asdict(s) for s in seen]}, indent=1) + "\n")
+    file.write_text(
+        json.dumps({"seed": SEED, "faults": [asdict(s) for s in seen]}, indent=1) + "\n"
+    )
     console.print(f"figures: {file}", style="dim", markup=False)
     return 1 if any(s.first is None for s in seen) else 0
 
