@@ -224,7 +224,6 @@ class Compiler:
     def text(self, style: str = "rtl") -> str:
         """The whole design, its top last; ``style`` says how arithmetic units are written."""
         native = style == "native"
-        units = [op.unit_text(style) for op in self.units.values() if op.unit_text is not None]
         fifos = [
             fifo_module(width, depth, bypass=bypass).render(private=True, native=native)
             for width, depth, bypass in sorted(self.fifos)
@@ -235,6 +234,11 @@ class Compiler:
             render(private=name != top, native=native)
             for name, render in self._texts.items()
             if name in used
+        ]
+        units = [
+            op.unit_text(style)
+            for op in self.units.values()
+            if op.unit_text is not None and any(f"@{op.module}(" in text for text in modules)
         ]
         return "\n".join([*units, *fifos, *modules, *self.locations.definitions(), ""])
 

@@ -97,7 +97,7 @@ def alike(verdict: Verdict, first: Verdict) -> bool:
     return same and (verdict.status != ERROR or verdict.reason == first.reason)
 
 
-def test_file(program: Program, verdict: Verdict) -> str:
+def file_text(program: Program, verdict: Verdict) -> str:
     """The program as a file of ``tests/fuzz/found``."""
     about = json.loads(program.to_json())
     source = about.pop("source")
@@ -133,6 +133,6 @@ def keep(program: Program, verdict: Verdict, write: Callable[[str], None]) -> Pa
     """Write a program into ``tests/fuzz/found``, where a test replays it."""
     FOUND.mkdir(exist_ok=True)
     file = FOUND / f"seed_{program.seed}.py"
-    file.write_text(test_file(program, verdict))
+    file.write_text(file_text(program, verdict))
     write(f"kept as {file}")
     return file

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import allo
 from allo.errors import BuildError
-from allo.ir.types import int32
+from allo.ir.types import int16, int32, uint8
 
 
 def silent():
@@ -23,9 +24,9 @@ def test_a_top_without_ports_is_refused():
     with pytest.raises(BuildError) as error:
         allo.customize(silent).build(target="verilog")
     assert str(error.value) == (
-        f"{Path(__file__)}:14:5: The top function silent has neither arguments nor results, so its "
+        f"{Path(__file__)}:15:5: The top function silent has neither arguments nor results, so its "
         "hardware would do nothing that can be seen.\n"
-        "   14 | def silent():\n"
+        "   15 | def silent():\n"
         "      |     ^^^^^^\n"
         "help: pass an array in which it leaves its result."
     )
@@ -36,3 +37,22 @@ def test_a_top_of_scalars_alone_is_hardware():
     rtl = s.build(target="verilog", simulator="jit")
     for a, b in ((3, 4), (-5, 9), (2**31 - 1, -1)):
         assert rtl(a, b) == s.build()(a, b)
+
+
+def quotient(s: int16):
+    q: int16 = s / (s - 3)  # noqa: F841
+
+
+def drops_a_quotient(x: uint8[4], n: int32):
+    if n > 4:
+        quotient(x[0])
+    x[2] = x[1]
+
+
+def test_a_unit_that_nothing_uses_is_not_in_the_design():
+    """A callee whose quotient is dropped is elaborated, and its divider stands nowhere."""
+    module = allo.customize(drops_a_quotient).build(target="verilog", simulator="jit")
+    x = np.array([8, 5, 0, 0], np.uint8)
+    module(x, 7)
+    np.testing.assert_array_equal(x, [8, 5, 5, 0])
+    assert "div" not in module.verilog

@@ -158,7 +158,9 @@ class Pool:
             moment = now()
             self.spent[worker.phase] += moment - worker.since
             worker.since = moment
-            if kind == "phase":
+            if kind == "ready":
+                worker.phase = "wait"
+            elif kind == "phase":
                 worker.phase = text
             elif kind == "begin":
                 worker.phase, worker.seed = "make", int(text)
@@ -180,15 +182,15 @@ class Pool:
         status = worker.process.returncode
         worker.errors.seek(0)
         said = worker.errors.read().decode(errors="replace")
+        if worker.phase == "start" and status != 0:
+            self._end(worker)
+            raise RuntimeError(f"A worker does not start:\n{said[-4000:]}")
         if worker.jobs:
             job = worker.jobs.popleft()
             name = signal.Signals(-status).name if status < 0 else f"exit {status}"
             reason = f"{name} {_abort_message(said)}".strip()
             yield job, self._lost(worker, job, CRASH, reason, said[:4000])
             again.extend(_rest(worker, job))
-        elif status != 0 and worker.phase == "start" and worker.taken == 0:
-            self._end(worker)
-            raise RuntimeError(f"A worker does not start:\n{said[-4000:]}")
         again.extend(worker.jobs)
         self._end(worker)
 
