@@ -15,6 +15,7 @@ from .emit.module import emit_module
 from .kernel_module import KernelModule
 from .source import source_of, source_of_text
 from .typing import RULE_SETS
+from .uninitialized import warn_uninitialized
 
 
 def build_module(
@@ -71,6 +72,9 @@ def build_module(
         )
     finally:
         names.forget_callers()
+    warned: set[object] = set()
+    for made in module.functions:
+        warn_uninitialized(made, warned)
     mlir_context = context or make_context()
     return KernelModule(
         mlir_context,

@@ -252,10 +252,13 @@ class Copy:
 
 @dataclass(slots=True, eq=False)
 class Store:
+    """``partial`` where ``value`` is the old element with some of its bits replaced."""
+
     place: SourcePlace
     var: Var
     indices: tuple[Subscript, ...]
     value: Expr
+    partial: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -415,12 +415,12 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
     if isinstance(goal, Field):
         element = goal.element
         whole = packing.with_field(element.load(), goal.name, value, place)
-        ctx.emit(Store(place, element.var, element.indices, whole))
+        ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
         return
     if isinstance(goal, Bits):
         element = goal.element
         whole = ops.with_bits(element.load(), goal.low, goal.width, value, place)
-        ctx.emit(Store(place, element.var, element.indices, whole))
+        ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
         return
     ctx.emit(Store(place, goal.var, goal.indices, ops.cast(value, goal.var.dtype, place)))
 
