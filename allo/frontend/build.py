@@ -13,6 +13,7 @@ from .elaborate import functions, regions
 from .elaborate.context import FunctionContext, ModuleContext
 from .emit.module import emit_module
 from .kernel_module import KernelModule
+from .out_of_range import refuse_out_of_range
 from .source import source_of, source_of_text
 from .typing import RULE_SETS
 from .uninitialized import warn_uninitialized
@@ -74,6 +75,7 @@ def build_module(
         names.forget_callers()
     warned: set[object] = set()
     for made in module.functions:
+        refuse_out_of_range(made)
         warn_uninitialized(made, warned)
     mlir_context = context or make_context()
     return KernelModule(

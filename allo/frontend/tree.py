@@ -57,7 +57,8 @@ class Iter:
     """A loop iterator; ``affine`` when its loop is an ``affine.for``.
 
     ``span`` is its (least, greatest) value where both are constants and the loop runs at all;
-    ``reach`` is a range that it cannot leave, where one is known.
+    ``reach`` is a range that it cannot leave, where one is known; ``shown`` the user's iterator where
+    that is not the counter itself.
     """
 
     name: str
@@ -65,6 +66,22 @@ class Iter:
     place: SourcePlace
     span: tuple[int, int] | None = None
     reach: tuple[int, int] | None = None
+    shown: Affine | None = None
+
+
+def shown_iteration(values: dict[Iter, int]) -> str:
+    """Values of loop counters as those of the user's iterators: ``i = 3, j = 0``."""
+    shown = []
+    for it, counter in values.items():
+        number: int | None = counter
+        if it.shown is not None:
+            number = it.shown.const
+            for atom, coefficient in it.shown.terms:
+                known = values.get(atom) if isinstance(atom, Iter) else None
+                number = None if known is None or number is None else number + coefficient * known
+        if number is not None:
+            shown.append(f"{it.name} = {number}")
+    return ", ".join(shown)
 
 
 @dataclass(slots=True, eq=False)

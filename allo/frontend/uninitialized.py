@@ -140,9 +140,9 @@ class _Finder:
                 self._array(var, statement.place)
             case Call():
                 for argument in statement.args:
-                    var = argument.var if isinstance(argument, View) else argument
-                    if isinstance(var, Var):
-                        self._array(var, statement.place)
+                    owner = argument.var if isinstance(argument, View) else argument
+                    if isinstance(owner, Var):
+                        self._array(owner, statement.place)
 
     def _array(self, var: Var, place: SourcePlace) -> None:
         if var.kind != "local" or var.symbol or var in self._written or var in self._seen:

@@ -229,6 +229,7 @@ CASES = [
         k.py:7:18: Index out of range: i + 1 reaches 8 for a dimension of extent 8 of A.
             7 |         B[i] = A[i + 1]
               |                  ^^^^^
+        note: it takes 1 to 8, and is 8 at i = 7.
         help: shorten the loop, or guard the access with an if.""",
     ),
     (
@@ -242,6 +243,7 @@ CASES = [
         k.py:7:11: Index out of range: i - 2 * j reaches -4 for a dimension of extent 8 of A.
             7 |         A[i - 2 * j] = 0
               |           ^^^^^^^^^
+        note: it takes -4 to 3, and is -4 at i = 0, j = 2.
         help: shorten the loop, or guard the access with an if.""",
     ),
     (

@@ -156,7 +156,7 @@ def shortened(x: int32[3, K], i: index):
 
 
 def gathered(x: int32[3, K], i: index):
-    at: int32[1]
+    at: int32[1] = 0
     for k in range(K):
         value: int32 = x[i, at[0]]
         x[i + 1, k] = value

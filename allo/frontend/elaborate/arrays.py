@@ -293,7 +293,8 @@ def loop_nest(
     reduction: bool = False,
 ) -> None:
     """A perfect nest over ``shape`` that calls ``body`` with its iterators."""
-    iters = [Iter(f"{prefix}{d}", True, place) for d in range(len(shape))]
+    spans = [(0, extent - 1) if extent > 0 else None for extent in shape]
+    iters = [Iter(f"{prefix}{d}", True, place, span, span) for d, span in enumerate(spans)]
     if not iters:
         body(())
         return

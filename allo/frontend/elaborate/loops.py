@@ -298,7 +298,7 @@ def _reach(counter: Counter) -> spans.Span | None:
 def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:
     value = of_atom(it)
     if counter.reversed_from is not None:
-        value = counter.reversed_from + value.scaled(counter.stride)
+        value = it.shown = counter.reversed_from + value.scaled(counter.stride)
     ctx.bind(counter.name, IterBinding(value, it.place))
 
 

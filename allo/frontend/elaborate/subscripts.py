@@ -19,7 +19,7 @@ from .. import fixed, packing
 from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
-from ..tree import Binary, Bitcast, Const, Expr, Load, Store, Subscript, Var
+from ..tree import Binary, Bitcast, Const, Expr, Iter, Load, Store, Subscript, Var, shown_iteration
 from . import arrays, expressions, indexing, structs
 from .arrays import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
@@ -127,10 +127,18 @@ def _check_reach(
     if span is None or (span[0] >= 0 and span[1] < extent):
         return
     reached = span[1] if span[1] >= extent else span[0]
+    above = reached == span[1]
+    ends = {
+        atom: atom.span[int(above == (coefficient > 0))]
+        for atom, coefficient in position.terms
+        if isinstance(atom, Iter) and atom.span is not None
+    }
+    text = ast.unparse(node)
     raise ShapeMismatchError(
-        f"Index out of range: {ast.unparse(node)} reaches {reached} for a dimension of extent "
-        f"{extent} of {name}.",
+        f"Index out of range: {text} reaches {reached} for a dimension of extent {extent} of "
+        f"{name}.",
         ctx.place(node),
+        notes=(f"it takes {span[0]} to {span[1]}, and is {reached} at {shown_iteration(ends)}.",),
         help="shorten the loop, or guard the access with an if.",
     )
 
