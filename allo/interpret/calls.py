@@ -8,6 +8,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
+    DataflowError,
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
@@ -259,5 +260,16 @@ def _power(body: Body, left: Value, right: Value, node: ast.AST) -> Value:
 
 
 def local_function(body: Body, node: ast.FunctionDef) -> None:
-    """A function written inside a kernel."""
+    """A function written inside a kernel.
+
+    Raises:
+        DataflowError: for a ``df.kernel``, which stands in a region.
+    """
+    for mark in node.decorator_list:
+        if processes.decorator_name(mark) == "kernel":
+            raise DataflowError(
+                f"The df.kernel {node.name!r} does not stand in a df.region.",
+                body.place(mark),
+                help="put @df.region() before the function around it.",
+            )
     body.bind(node.name, Known(LocalFunction(node, body.text, body.names, body.known_names())))

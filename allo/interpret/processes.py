@@ -237,10 +237,16 @@ def stream_argument(body: Body, said: Declared, given: ast.expr, symbol: StreamS
         raise TypeMismatchError(
             f"The stream {fifo.name!r} has elements of another type.", body.place(given)
         )
-    for action in symbol.end(()).users:
+    users = symbol.end(()).users
+    if len(users) != 1:
+        what = "both puts into and gets from" if users else "neither puts into nor gets from"
+        raise DataflowError(
+            f"The function {what} its stream {symbol.name}.",
+            body.place(given),
+            help="a function puts into a stream, or gets from it.",
+        )
+    for action in users:
         _used(body, fifo, action, given)
-    if not fifo.stream.is_parameter:
-        body.uses[fifo.python] = fifo
     return fifo.python
 
 

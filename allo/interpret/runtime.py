@@ -89,6 +89,15 @@ class Runtime:
         self.count(place, len(found))
         return found
 
+    def positive_step(self, place: int, step: int) -> int:
+        """A step that is known only now: it must be positive."""
+        if step <= 0:
+            raise SimulationError(
+                f"The step of the loop is {step}, and a step that is not constant must be positive.",
+                self.places[place],
+            )
+        return step
+
     def nest(self, place: int, *extents: int) -> Iterator[tuple[int, ...]]:
         """The iterations of ``grid`` over several extents."""
         steps = 1
@@ -182,6 +191,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "count": runtime.count,
         "loop": runtime.loop,
         "nest": runtime.nest,
+        "positive_step": runtime.positive_step,
         "at": runtime.at,
         "span": runtime.span,
         "bits_start": runtime.bits_start,

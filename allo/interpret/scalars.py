@@ -76,21 +76,9 @@ def exact_to_raw(exact: Any, target: AlloType) -> Any:
     return min(max(toward_zero(exact), low), high)
 
 
-def adapt(left: Value, right: Value) -> tuple[AlloType, AlloType]:
-    """The types two operands have in the tables: a float literal beside a wider float has its."""
-
-    def seen(one: Value, other: Value) -> AlloType:
-        wider = isinstance(other.dtype, Float) and other.dtype.bits > one.dtype.bits
-        if one.literal and isinstance(one.dtype, Float) and wider and not other.literal:
-            return other.dtype
-        return one.dtype
-
-    return seen(left, right), seen(right, left)
-
-
 def binary(symbol: str, left: Value, right: Value) -> Value | None:
     """``left symbol right`` on scalars, or None where no rule joins the types."""
-    left_type, right_type = adapt(left, right)
+    left_type, right_type = left.dtype, right.dtype
     result = result_type(symbol, left_type, right_type)
     if result is None:
         return None
@@ -300,7 +288,7 @@ def condition(code: str) -> Value:
 
 def compare(symbol: str, left: Value, right: Value) -> str | None:
     """Text of a comparison; None where no rule joins the types."""
-    left_type, right_type = adapt(left, right)
+    left_type, right_type = left.dtype, right.dtype
     common = result_type("select", left_type, right_type)
     if common is None:
         return None
@@ -322,7 +310,7 @@ def select_type(left: Value, right: Value) -> AlloType | None:
     """The common type of two values, by the table of select, min and max."""
     if isinstance(left.dtype, Struct) or isinstance(right.dtype, Struct):
         return left.dtype if left.dtype.name == right.dtype.name else None
-    return result_type("select", *adapt(left, right))
+    return result_type("select", left.dtype, right.dtype)
 
 
 def extreme(name: str, left: Value, right: Value) -> Value | None:

@@ -127,6 +127,8 @@ def _for(body: Body, node: ast.For) -> None:
             "A for runs over range, allo.grid or allo.reduction.", body.place(node.iter)
         )
     bounds = [_bound(body, argument) for argument in node.iter.args]
+    if name == "range" and len(bounds) == 3 and not body.is_known(node.iter.args[2]):
+        bounds[2] = f"positive_step({body.place_code(node.iter.args[2])}, {bounds[2]})"
     place = body.place_code(node.iter)
     targets = _iterators(node)
     header = ", ".join([place, *bounds])
