@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from .diagnostics import AlloError, InternalError, SourcePlace
+from .diagnostics import AlloError, CompileTimeError, InternalError, SourcePlace
 
 _PASSED = (MemoryError, ImportError, Warning)
 
@@ -32,10 +32,14 @@ def foreseen(
     except (*_PASSED, *passed):
         raise
     except RecursionError as error:
-        raise InternalError(
-            f"{what} needs more nested calls of Python than there may be.",
+        raise CompileTimeError(
+            f"{what} goes deeper than Python's recursion.",
             place,
-            help="write deeply nested expressions as several statements.",
+            help="write what is nested so deeply as several statements.",
+        ) from error
+    except OverflowError as error:
+        raise CompileTimeError(
+            f"{what} met a number too large: {error}.", place, help="give a smaller number."
         ) from error
     except Exception as error:
         first = (str(error).splitlines() or [""])[0]

@@ -165,9 +165,11 @@ class ConstantEvaluator:
     def _attribute(self, node: ast.Attribute) -> Any:
         owner = self.evaluate(node.value)
         try:
-            return getattr(owner, node.attr)
-        except AttributeError:
-            raise self._no_attribute(owner, node) from None
+            return self._guard(node, lambda: getattr(owner, node.attr))
+        except CompileTimeError as error:
+            if isinstance(error.__cause__, AttributeError):
+                raise self._no_attribute(owner, node) from None
+            raise
 
     def _no_attribute(self, owner: Any, node: ast.Attribute) -> FrontendError:
         import difflib

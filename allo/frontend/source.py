@@ -88,6 +88,10 @@ def source_of_text(text: str) -> Source:
     except SyntaxError as error:
         place = SourcePlace(name, error.lineno or 1, error.offset or 1)
         raise FrontendError(f"The source text is not Python: {error.msg}.", place) from error
+    except (RecursionError, ValueError) as error:
+        raise FrontendError(
+            f"The source text cannot be read by Python: {error}.", SourcePlace(name, 1)
+        ) from error
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
             return Source(name, tuple(lines), node)
@@ -115,7 +119,7 @@ def _definitions(file: str, text: tuple[str, ...]) -> dict[int, list[ast.Functio
 def _definition(code: CodeType, file: str, lines: tuple[str, ...]) -> ast.FunctionDef:
     try:
         candidates = _definitions(file, lines).get(code.co_firstlineno, [])
-    except SyntaxError:
+    except (SyntaxError, RecursionError, ValueError):
         candidates = []
     for node in candidates:
         if node.name == code.co_name and _arguments(node) == _code_arguments(code):

@@ -70,6 +70,8 @@ def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndar
 
 
 def _require_numbers(array: np.ndarray, place: SourcePlace) -> None:
+    if isinstance(array, np.ma.MaskedArray):
+        raise TypeMismatchError("A masked array has no value where it is masked.", place)
     if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
         return
     for value in array.reshape(-1).tolist():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.internal import foreseen
 from allo.dialects.types import Stream, Struct, signedness_letter
 
@@ -219,6 +219,8 @@ class FunctionEmitter:
     def _affine_for(self, statement: For) -> ir.Operation:
         value = self.value
         assert isinstance(statement.step, Affine)
+        if statement.step.const >= 1 << 63:
+            raise CompileTimeError("The step of this loop does not fit index (64 bits).")
         lower, lower_map = value.affine_map(statement.lower)  # type: ignore[arg-type]
         upper, upper_map = value.affine_map(statement.upper)  # type: ignore[arg-type]
         attributes = {
