@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from allo.dialects.diagnostics import ArgumentCountError, BuildError, SourceFileError, SourcePlace
 from allo.dialects.options import read_call
+from allo.dialects.quoting import include
 from allo.dialects.types import AlloType, Int, UInt, float32, float64
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _PARAMETER = re.compile(
     r"(?P<name>\w+)\s*(?P<dims>(?:\[\s*\d+\s*\]\s*)*)$"
 )
 _ARBITRARY = re.compile(r"ap_(u?)int\s*<\s*(\d+)\s*>$")
+_FUNCTION = re.compile(r"[A-Za-z_]\w*(::[A-Za-z_]\w*)*", re.ASCII)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
 
 
@@ -54,7 +56,8 @@ class IPModule:
     Raises:
         OptionError: an argument of the wrong kind.
         SourceFileError: when the file does not exist.
-        BuildError: when the function's signature cannot be read from the text.
+        BuildError: when the function's signature cannot be read from the text, or ``top`` or the
+            file's name cannot be said in C++.
     """
 
     def __init__(
@@ -70,10 +73,16 @@ class IPModule:
         self.impl = os.path.abspath(chosen["impl"])
         self.include_paths = [os.path.abspath(p) for p in chosen["include_paths"] or ()]
         self.link_hls: bool = chosen["link_hls"]
+        if not _FUNCTION.fullmatch(self.top):
+            raise BuildError(
+                f"{self.top!r} is no name of a C++ function.",
+                help="pass the function's name as top=.",
+            )
         if not os.path.isfile(self.impl):
             raise SourceFileError(
                 f"Path does not exist: {self.impl}. Consider using an absolute path."
             )
+        include(self.impl)
         self.args, self.place = self._read_signature(_text_of(Path(self.impl)))
 
     def _read_signature(

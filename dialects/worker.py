@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
+import re
 import select
 import signal
 import subprocess
@@ -25,6 +26,8 @@ from .worker_protocol import HEADER, pack
 
 _TAIL = 12
 _PIECE = 1 << 20
+_FRAME = re.compile(r"\s*#?\d+[.:]?\s|Stack dump|PLEASE submit|\s*$")
+_WIDTH = 300
 _BOOT = (
     "import sys; sys.path[:] = {path!r}; from {server} import serve; serve({preload!r}, {bare!r})"
 )
@@ -183,8 +186,14 @@ class Worker:
         return BuildError(
             f"{self._what} {how} while it worked on the design.",
             help="this is a fault of Allo or of the library, not of your program; please report it.",
-            notes=tuple(said.strip().splitlines()[-_TAIL:]),
+            notes=tuple(_telling(said)),
         )
+
+
+def _telling(said: str) -> list[str]:
+    """What a program said before it died, less the frames of its stack."""
+    lines = [line for line in said.strip().splitlines() if not _FRAME.match(line)]
+    return [line[:_WIDTH] for line in lines[-_TAIL:]]
 
 
 def _send(process: subprocess.Popen[bytes], request: bytes) -> None:

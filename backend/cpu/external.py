@@ -17,6 +17,7 @@ from allo.dialects.cache import cached, content_key
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.process import run_tool
+from allo.dialects.quoting import include
 from allo.dialects.shared_library import load_shared
 from allo.dialects.storage import is_native
 from allo.dialects.types import parse_type
@@ -113,7 +114,7 @@ def _load(library: Any, symbol: str, count: int) -> int:
     if not path.is_file():
         raise BuildError(f"The external C++ file {path} does not exist.")
     includes = [f"-I{folder}" for folder in getattr(library, "include_paths", None) or ()]
-    text = f'#include "{path}"\n' + _SHIM.format(symbol=symbol, top=library.top, count=count)
+    text = f"#include {include(path)}\n" + _SHIM.format(symbol=symbol, top=library.top, count=count)
     compiler = find_compiler(f"external function {library.top}")
     options = ["-std=c++17", "-O2", "-fPIC", "-shared", *includes]
     key = content_key(_preprocess(compiler, text, includes, path), *options)

@@ -11,6 +11,7 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.quoting import include
 
 from . import emit_control, emit_float, emit_index, emit_integer, emit_memory, emit_stream
 from .ctype import ctype_of
@@ -427,7 +428,8 @@ def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")
     for external in externals:
-        out.line(f'#include "{external.path.name}"')
+        here = context.simulation is None
+        out.line(f"#include {include(external.name if here else external.path)}")
     if context.vendor.namespace_std:
         out.line("using namespace std;")
     out.line()

@@ -15,6 +15,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.bounds import CHECK, site_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
+from allo.dialects.quoting import c_string
 from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
 from .ctype import CType, Kind, ctype_of_declared
@@ -150,7 +151,7 @@ def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
     message = string(op, "message") or ""
     if e.context.simulation is None:
         e.out.line("#ifndef __SYNTHESIS__")
-        e.out.line(f"assert({condition} && {_quoted(message)});", place_of(op))
+        e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
         e.out.line("#endif")
         return
     site = e.context.simulation.add_site(place_of(op), message)
@@ -164,7 +165,7 @@ def _check_bounds(e: FunctionEmitter, op: ir.Operation) -> None:
         where = site_of(op)
         message = f"a subscript of {where.array} is out of range"
         e.out.line("#ifndef __SYNTHESIS__")
-        e.out.line(f"assert({condition} && {_quoted(message)});", place_of(op))
+        e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
         e.out.line("#endif")
         return
     number = e.context.simulation.add_check(site_of(op))
@@ -198,7 +199,7 @@ def _print(e: FunctionEmitter, op: ir.Operation) -> None:
         arguments.append(text)
     specifiers += [""] * len(parts)
     text = "".join(p + s for p, s in zip(parts[:-1], specifiers, strict=False)) + parts[-1]
-    call = ", ".join([_quoted(text + "\n"), *arguments[: len(parts) - 1]])
+    call = ", ".join([c_string(text + "\n"), *arguments[: len(parts) - 1]])
     e.out.line("#ifndef __SYNTHESIS__")
     e.out.line(f"printf({call});", place_of(op))
     e.out.line("#endif")
@@ -219,11 +220,6 @@ def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType | None) -> tu
     if value.ctype.signed:
         return "%lld", f"(long long){e.text(value)}"
     return "%llu", f"(unsigned long long){e.text(value)}"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 HANDLERS: dict[str, Handler] = {

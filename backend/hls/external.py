@@ -6,6 +6,7 @@ An external function is a private declaration in the module and, beside it, an o
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
+from allo.dialects.quoting import include, portable_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +25,13 @@ class External:
     Attributes:
         top: the function called.
         path: the file, absolute.
+        name: of its copy in a project, which every tool takes unquoted.
         include_paths: folders its includes are looked for in, its own first.
     """
 
     top: str
     path: Path
+    name: str
     include_paths: tuple[Path, ...]
 
     @property
@@ -41,17 +45,29 @@ def read_externals(libraries: Iterable[Any]) -> tuple[External, ...]:
     """The files behind ``ext_libs``.
 
     Raises:
-        BuildError: a file does not exist.
+        BuildError: a file does not exist, or C++ cannot include a file of its name.
     """
-    found = []
+    found: list[External] = []
+    names: dict[str, Path] = {}
     for library in libraries:
         path = Path(library.impl).expanduser().absolute()
         if not path.is_file():
             raise BuildError(f"The external C++ file {path} does not exist.")
+        include(path)
         given = getattr(library, "include_paths", None) or ()
         folders = (path.parent, *(Path(folder).expanduser().absolute() for folder in given))
-        found.append(External(library.top, path, folders))
+        found.append(External(library.top, path, _name(path, names), folders))
     return tuple(found)
+
+
+def _name(path: Path, names: dict[str, Path]) -> str:
+    """A name for the copy of a file that no other file has."""
+    stem, suffix = os.path.splitext(portable_name(path.name))
+    name, count = f"{stem}{suffix}", 0
+    while names.setdefault(name, path) != path:
+        count += 1
+        name = f"{stem}_{count}{suffix}"
+    return name
 
 
 def functions_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import jinja2
 
 from allo.dialects.project_folder import write_folder
+from allo.dialects.quoting import tcl_word
 
 from .devices import DEVICES, Device, find_device
 from .errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
@@ -121,19 +122,21 @@ def write_project(module: HLSModule, folder: Path) -> None:
         raise UnsupportedDeviceError(
             f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
         )
-    files = {**_project_files(module, device), **_source_files(module.externals)}
+    files = _project_files(module, device)
+    files |= _source_files(module.externals, files)
     write_folder(folder, files, merge=True)
 
 
-def _source_files(externals: Sequence[External]) -> dict[str, str]:
+def _source_files(externals: Sequence[External], taken: Container[str]) -> dict[str, str]:
     files = {}
-    for source in (external.path for external in externals):
-        if source.name == "kernel.cpp":
+    for source in externals:
+        if source.name in taken:
             raise ReservedNameError(
-                f"The external file {source} cannot be named kernel.cpp: the project has its own.",
+                f"The external file {source.path} cannot be named {source.name}: the project has "
+                "its own.",
                 help="rename the file.",
             )
-        files[source.name] = source.read_text()
+        files[source.name] = source.path.read_text()
     return files
 
 
@@ -143,11 +146,11 @@ def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
         "top": module.code.top.name,
         "platform": module.platform,
         "tool": module.platform,
-        "device": options.device,
+        "device": device.name,
         "part": device.part,
         "frequency": f"{options.frequency:g}",
         "period": f"{options.period_ns:.2f}",
-        "sources": [e.path.name for e in module.externals],
+        "sources": list(dict.fromkeys(e.name for e in module.externals)),
         "testbench": "tb.cpp",
         "data": [f"input{k}.data" for k, p in enumerate(host_ports(module)) if p.read],
         "ports": host_ports(module),
@@ -212,6 +215,7 @@ class _Renderer:
             lstrip_blocks=True,
             keep_trailing_newline=True,
         )
+        self._environment.filters["tcl"] = tcl_word
 
     def __call__(self, name: str, **more: object) -> str:
         return self._environment.get_template(f"{name}.j2").render(self._context, **more)

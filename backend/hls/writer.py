@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.quoting import one_line
 
 
 class Writer:
@@ -19,7 +20,8 @@ class Writer:
 
     def line(self, text: str = "", place: SourcePlace | None = None) -> None:
         """Append a line, with ``// file.py:line`` behind it when its source is known."""
-        comment = f"\t// {os.path.basename(place.file)}:{place.line}" if place else ""
+        file = one_line(os.path.basename(place.file)) if place else ""
+        comment = f"\t// {file}:{place.line}" if place else ""
         self._lines.append(f"{'  ' * self._level}{text}{comment}" if text else "")
 
     def outdented(self, text: str) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.integers import as_signed
+from allo.dialects.quoting import mlir_string, one_line
 
 from .waiting import PROBED, PROBING
+
+LONGEST = 80
+"""Characters of an identifier. A port has a suffix, and Verilator gives names beyond 127 others."""
+_ENCODED = 5
+"""Characters that Verilator adds where two underscores stand."""
 
 KEYWORDS = frozenset(
     """alias always and assert assign assume automatic before begin bind bit break buf byte case
@@ -27,8 +34,11 @@ KEYWORDS = frozenset(
 
 
 def identifier(name: str) -> str:
-    """A Verilog identifier for a user's name."""
+    """A Verilog identifier for a user's name, of a length that tools take with a suffix behind it."""
     clean = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
+    if len(clean) + _ENCODED * clean.count("__") > LONGEST:
+        digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
+        clean = f"{re.sub('_+', '_', clean)[: LONGEST - 9]}_{digest}"
     if clean[0].isdigit():
         clean = f"v{clean}"
     return f"{clean}_" if clean in KEYWORDS else clean
@@ -51,8 +61,8 @@ class Locations:
         """The alias lines that end a module's text."""
         lines = []
         for place, number in self._aliases.items():
-            file = place.file.replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'#p{number} = loc("{file}":{place.line}:{place.col})')
+            file = mlir_string(one_line(place.file))
+            lines.append(f"#p{number} = loc({file}:{place.line}:{place.col})")
         return lines
 
 

@@ -270,7 +270,8 @@ class RTLModule:
     def _take_scalars(self, call: Call, result: SimResult) -> None:
         for name, cells in zip(self.design.results, call.outputs, strict=True):
             if name in result.scalars:
-                raw = result.scalars[name].to_bytes(64, "little")[: cells.nbytes]
+                mask = (1 << 8 * cells.nbytes) - 1
+                raw = (result.scalars[name] & mask).to_bytes(cells.nbytes, "little")
                 cells.reshape(-1).view(np.uint8)[:] = np.frombuffer(raw, np.uint8)
 
 
