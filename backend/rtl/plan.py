@@ -26,7 +26,7 @@ from .graph import (
 from .linear import subtract
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .prune import EFFECTS
-from .stream_order import is_direct, obstacle
+from .stream_order import direct_of, obstacle
 from .timing_model import TimingModel
 
 MAX_II = 4096
@@ -154,8 +154,9 @@ def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
 
 def _waits_inside(body: Body) -> str:
     """Why iterations would have to wait once they are issued, "" where they do not."""
+    direct = direct_of(body)
     for node in body.nodes:
-        if node.kind == "get" and node.predicate is not None and not is_direct(body, node):
+        if node.kind == "get" and node.predicate is not None and node.number not in direct:
             return _reading_depends_on_data(node)
     found = obstacle(body)
     if found is None:

@@ -31,28 +31,32 @@ def operations_of(body: Body) -> dict[int, list[Node]]:
     return found
 
 
-def is_direct(body: Body, node: Node) -> bool:
-    """Whether an operation of overlapping iterations needs no buffer.
+def direct_of(body: Body) -> set[int]:
+    """Numbers of the operations that need no buffer in overlapping iterations.
 
-    It is the only one of its stream, in the issuing cycle, and nothing that the program puts before it
-    comes later.
+    Such a one is the only one of its stream, in the issuing cycle, and nothing that the program puts
+    before it comes later.
     """
-    if node.time or node.stream is None or len(operations_of(body)[node.stream.number]) > 1:
-        return False
-    for other in body.nodes:
-        if other is node:
-            return True
-        if node.kind == "put" and other.kind == "put" and other.time:
-            return False
-    return True
+    alone = {nodes[0].number for nodes in operations_of(body).values() if len(nodes) == 1}
+    found: set[int] = set()
+    late_put = False
+    for node in body.nodes:
+        if node.stream is None:
+            continue
+        if node.number in alone and not node.time and not (node.kind == "put" and late_put):
+            found.add(node.number)
+        late_put = late_put or (node.kind == "put" and node.time > 0)
+    return found
 
 
-def buffer_words(body: Body, nodes: list[Node]) -> int:
-    """Words an elastic buffer needs so that iterations can be issued without a gap."""
-    if not body.overlaps or is_direct(body, nodes[0]):
-        return 0
-    latest = max(node.time for node in nodes)
-    return len(nodes) * (latest // body.ii + 2)
+def buffer_words(body: Body) -> dict[int, int]:
+    """Words that each stream's elastic buffer needs so that iterations can be issued without a gap."""
+    direct = direct_of(body)
+    return {
+        number: len(nodes) * (max(node.time for node in nodes) // body.ii + 2)
+        for number, nodes in operations_of(body).items()
+        if body.overlaps and nodes[0].number not in direct
+    }
 
 
 def front_of(body: Body) -> list[Node]:
@@ -60,26 +64,20 @@ def front_of(body: Body) -> list[Node]:
 
     A stream with an elastic buffer is there with the last of its gets.
     """
-    operations = operations_of(body)
-    return [
-        node
-        for node in body.nodes
-        if node.stream is not None
-        and (
-            is_direct(body, node)
-            or (node.kind == "get" and operations[node.stream.number][-1] is node)
-        )
-    ]
+    direct = direct_of(body)
+    last = {nodes[-1].number for nodes in operations_of(body).values() if nodes[-1].kind == "get"}
+    return [node for node in body.nodes if node.number in direct or node.number in last]
 
 
 def obstacle(body: Body) -> tuple[Node, Node] | None:
     """A get of a scheduled body that cannot be waited for in front, and the put that comes before it."""
     put: Node | None = None
     first_gets: set[int] = set()
+    directs = direct_of(body)
     for node in body.nodes:
         if node.stream is None:
             continue
-        direct, number = is_direct(body, node), node.stream.number
+        direct, number = node.number in directs, node.stream.number
         if node.kind == "put":
             if not direct:
                 put = put or node

@@ -18,7 +18,7 @@ from .fifo import fifo_name
 from .graph import Body, Leaf, Node, Stream
 from .linear import bits_unsigned
 from .prune import bodies_of, regions_of
-from .stream_order import buffer_words, front_of, is_direct, operations_of
+from .stream_order import buffer_words, direct_of, front_of, operations_of
 from .text import identifier
 from .waiting import Wait
 
@@ -97,8 +97,8 @@ class StreamPorts:
         words: dict[int, int] = defaultdict(int)
         for region in regions_of(self._e.function.root):
             if isinstance(region, Leaf):
-                for number, nodes in operations_of(region.body).items():
-                    words[number] = max(words[number], buffer_words(region.body, nodes))
+                for number, needed in buffer_words(region.body).items():
+                    words[number] = max(words[number], needed)
         for stream in self._e.function.streams:
             prefix = identifier(stream.name)
             while prefix in taken:
@@ -232,11 +232,11 @@ class StreamPorts:
         text, body, before = self._text, leaf.body, ""
         loop = leaf.levels[-1].name
         issue, flags = text.fresh(), []
-        chain = front_of(body)
+        chain, direct, operations = front_of(body), direct_of(body), operations_of(body)
         for position, node in enumerate(chain):
             channel = self._channel(node)
-            if not is_direct(body, node):
-                count = len(operations_of(body)[channel.stream.number])
+            if node.number not in direct:
+                count = len(operations[channel.stream.number])
                 channel.claims.append((want, count, more))
                 done = self._buffered_gate(channel, count)
                 waits = [text.invert(done)]
@@ -253,8 +253,8 @@ class StreamPorts:
             self._probe(node, channel, want, *([before] if before else []), *waits, loop=loop)
             before = text.all_of(before, done) if before else done
         places = []
-        for number, nodes in operations_of(body).items():
-            if nodes[0].kind == "put" and not is_direct(body, nodes[0]):
+        for number, nodes in operations.items():
+            if nodes[0].kind == "put" and nodes[0].number not in direct:
                 place = self._buffered_gate(self._channels[number], len(nodes))
                 full = [text.invert(place), *([before] if before else [])]
                 self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
@@ -307,11 +307,11 @@ class StreamPorts:
     def pipelined(self, body: Body) -> None:
         """The stream operations of a body whose iterations overlap, but those that passed in front."""
         text = self._text
-        in_front = front_of(body)[:-1]
+        in_front, directs = {node.number for node in front_of(body)[:-1]}, direct_of(body)
         for number, nodes in operations_of(body).items():
             channel = self._channels[number]
-            direct = is_direct(body, nodes[0])
-            if direct and nodes[0] in in_front:
+            direct = nodes[0].number in directs
+            if direct and nodes[0].number in in_front:
                 continue
             if not direct:
                 issue = self._advancing(self._e.valid(body, 0))

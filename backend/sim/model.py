@@ -85,7 +85,7 @@ class DrivenModel:
         self._open = True
         self._stale = True
         self._failure: BoundsError | None = None
-        self._patience = patience_of(outside)
+        self._patience = patience_of(design, outside)
         stalls = any(stream.stall for stream in outside.streams.values())
         self._steady = not outside.channels and not stalls
 

@@ -15,6 +15,8 @@ from enum import Enum
 
 import numpy as np
 
+from allo.backend.rtl.design import HardwareDesign
+
 from .traffic import TICKS, Outside
 
 FIRST_SLICE = 4096
@@ -40,13 +42,14 @@ class Progress(Enum):
     REPEATS = "repeats"
 
 
-def patience_of(outside: Outside) -> int:
+def patience_of(design: HardwareDesign, outside: Outside) -> int:
     """Cycles for which a design may have to wait for its outside without any change.
 
     A line is there after the channel's latency and the lines booked before it: for each port as many
     as it prefetches. Every line may meet a stall.
     """
-    ports = len(outside.memory) * 4 + len(outside.streams)
+    ports = sum(len(a.ports) for a in design.arrays if a.name in outside.memory)
+    ports += len(outside.streams)
     waits = [
         c.latency
         + (ports * c.prefetch + 1)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, int32
 
@@ -211,3 +212,21 @@ def test_waiting_in_front_costs_no_cycle():
     module(a, b)
     np.testing.assert_array_equal(b, 2 * a)
     assert module.cycles is not None and module.cycles <= 72
+
+
+def pairs(x: Stream[int32, 4], y: Stream[int32, 4]):
+    for t in range(2):
+        word: int32 = x.get() + x.get()
+        y.put(word)
+
+
+@pytest.mark.parametrize("engine", ["jit", "verilator"])
+def test_a_word_taken_ahead_from_outside_is_dropped(engine: str):
+    s = allo.customize(pairs)
+    s.pipeline("t")
+    module = s.build(target="verilog", simulator=engine)
+    for call in range(3):
+        x, y = np.arange(6, dtype=np.int32) + 10 * call, np.zeros(2, np.int32)
+        module(x, y)
+        assert y.tolist() == [x[0] + x[1], x[2] + x[3]]
+        assert module.traffic.streams["x"].words > 4
