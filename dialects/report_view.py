@@ -39,7 +39,7 @@ def summary_rows(report: DesignReport) -> list[tuple[str, str]]:
     if report.measured_cycles is not None:
         rows.append(("measured cycles", count_text(report.measured_cycles)))
     cycles = report.measured_cycles or report.cycles
-    if cycles:
+    if cycles and report.clock_mhz > 0:
         rows.append(("time", _time_text(cycles / (report.clock_mhz * 1e6))))
     if report.float_units:
         rows.append(("float units", count_text(report.float_units)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -137,10 +138,12 @@ def _text(element: ElementTree.Element | None, path: str) -> str:
 
 
 def _number(text: str | None) -> float | None:
+    """A figure: a finite number that is not negative, or None."""
     try:
-        return float(text or "")
+        value = float(text or "")
     except ValueError:
         return None
+    return value if math.isfinite(value) and value >= 0 else None
 
 
 def _integer(text: str | None) -> int | None:

@@ -16,7 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from allo.dialects.boundary import Call
-from allo.dialects.diagnostics import ArgumentCountError, ToolFailedError, ToolMissingError
+from allo.dialects.diagnostics import (
+    ArgumentCountError,
+    BuildError,
+    ToolFailedError,
+    ToolMissingError,
+)
 from allo.dialects.process import run_tool
 from allo.dialects.report import DesignReport
 from allo.target import BuildRequest, find_target
@@ -255,7 +260,17 @@ def _write_inputs(module: HLSModule, call: Call, folder: Path) -> None:
         if position < sum(p.param.role == "in" for p in module.args):
             param = module.args[position].param
             raw = _to_memory(cells, param.ctype.bits, param.ctype.signed)
-            (folder / f"input{position}.data").write_bytes(raw)
+            _write(folder / f"input{position}.data", raw)
+
+
+def _write(path: Path, raw: bytes) -> None:
+    try:
+        path.write_bytes(raw)
+    except OSError as error:
+        raise BuildError(
+            f"{path} cannot be written: {error.strerror or error}.",
+            help="give another project=…, or free the folder.",
+        ) from error
 
 
 def _to_memory(cells: np.ndarray, bits: int, signed: bool) -> bytes:
@@ -277,7 +292,14 @@ def _read_outputs(module: HLSModule, call: Call, folder: Path, names: Sequence[s
         path = folder / name
         if not path.is_file():
             raise ToolFailedError(f"The run left no {name} in {folder}.")
-        _from_memory(path.read_bytes(), target, module.args[position].param.ctype.bits, path)
+        _from_memory(_read(path), target, module.args[position].param.ctype.bits, path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ToolFailedError(f"{path} cannot be read: {error.strerror or error}.") from error
 
 
 def _from_memory(raw: bytes, target: np.ndarray, bits: int, path: Path) -> None:
