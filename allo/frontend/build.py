@@ -71,6 +71,9 @@ def build_module(
             is_region=regions.is_region(fn),
             prepare=prepare,
         )
+    except FrontendError as error:
+        # The message shows the user's line; a traceback through the compiler would hide it.
+        raise error.with_traceback(None) from error.__cause__
     finally:
         names.forget_callers()
     warned: set[object] = set()

@@ -636,3 +636,14 @@ def test_a_written_constant_array_is_refused(tmp_path):
         """
     text = failing(body, TypeMismatchError, tmp_path=tmp_path)
     assert text.splitlines()[0] == "k.py:8:5: W cannot be stored into."
+
+
+def test_the_traceback_of_a_mistake_ends_at_the_user_s_line():
+    def kernel(x: int32) -> int32:
+        return x + yy
+
+    with pytest.raises(UnknownNameError, match="The name 'yy' is not defined") as caught:
+        build_module(kernel)
+    files = [entry.path.name for entry in caught.traceback]
+    assert files[0] == "test_errors.py"
+    assert not {"expressions.py", "statements.py", "functions.py"} & set(map(str, files))
