@@ -106,7 +106,7 @@ def _joined(ctx: FunctionContext, op: str, bits: list[Bit], place: SourcePlace) 
     total, count = _plain_run(ctx, op, bits, place)
     if count == len(bits):
         return total
-    result = arrays.new_local(ctx, op, ops.BOOL, (), place)
+    result = arrays.new_local(ctx, "holds", ops.BOOL, (), place)
     ctx.emit(Store(place, result, (), Const(ops.BOOL, place, int(op == "or"))))
     _go_on(ctx, op, bits, count, total, result, place)
     return Load(ops.BOOL, place, result, ())

@@ -82,7 +82,7 @@ def span_of(value: Subscript) -> Span | None:
         return affine_span(value)
     match value:
         case Const(value=int() as number):
-            return number, number
+            return _kept((number, number), value.dtype)
         case IndexValue():
             return _kept(affine_span(value.affine), value.dtype)
         case Compare():
