@@ -40,6 +40,7 @@ class Body:
         lines: the translated text.
         results: the declared results.
         is_generator: the function waits for streams, so it is a Python generator.
+        assigned: the names that some statement stores to.
         pid: the coordinates of a kernel's instance.
         process: the name of a kernel's instance.
         is_region: the function is a region.
@@ -61,6 +62,7 @@ class Body:
         self.depth = 1
         self.loops = 0
         self.uses: dict[str, OneFifo] = {}
+        self.assigned: set[str] = set()
         self.is_region = False
         self.process = ""
 

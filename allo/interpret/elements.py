@@ -14,12 +14,13 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Float, Stream, Struct, index
+from allo.dialects.types import AlloType, Stream, Struct, index
 
 from .affine import difference
 from .arrays import row_major
 from .body import Body
 from .casts import width, wrap_code
+from .indices import index_code, index_value, round_subscript
 from .known import Known
 from .meaning import known_value, read_symbol
 from .rules import UINT1, int_type, is_fixed, is_integer
@@ -173,12 +174,12 @@ def subscript(body: Body, item: ast.expr, extent: Extent, label: str) -> str:
     Raises:
         ShapeMismatchError: when it is out of range already now.
     """
-    value = body.scalar(item)
-    if value.exact is not None and not isinstance(value.dtype, Float):
+    value = round_subscript(body, item) or index_value(body, item, "A subscript")
+    if value.exact is not None:
         return _known_subscript(body, value, item, extent, label)
-    if not is_integer(value.dtype):
-        raise TypeMismatchError(f"A subscript is an integer, not {value.dtype}.", body.place(item))
     code = coerce(value, index)
+    if value.span and isinstance(extent, int) and value.span[0] >= 0 and value.span[1] < extent:
+        return code
     place = body.place_code(item)
     name = code
     test = code
@@ -228,7 +229,7 @@ def _slice(body: Body, item: ast.Slice, extent: Extent, label: str) -> tuple[str
     length = -(-span // step)
     place = body.place_code(item)
     start = body.temporary()
-    first = f"({start} := {coerce(body.scalar(lower), index)})"
+    first = f"({start} := {index_code(body, lower, 'A bound')})"
     last = (length - 1) * step
     return f"span({place}, {first}, {start} + {last}, {extent}, {label!r})", length, step
 
@@ -309,7 +310,7 @@ def bit_range(
         return str(low), span, int_type(span, False)
     if span <= 0 or span > limit:
         raise ShapeMismatchError(f"Index out of range: {span} bits of {dtype}.", body.place(item))
-    code = coerce(body.scalar(lower), index)
+    code = index_code(body, lower, "A bit")
     start = body.temporary()
     place = body.place_code(item)
     checked = f"at({place}, ({start} := {code}), {limit - span + 1}, 'the bits')"
@@ -317,7 +318,7 @@ def bit_range(
 
 
 def _bit(body: Body, item: ast.expr, dtype: AlloType, limit: int) -> str:
-    value = body.scalar(item)
+    value = index_value(body, item, "A bit")
     if value.exact is not None:
         position = exact_to_raw(value.exact, index)
         if not 0 <= position < limit:
@@ -325,18 +326,14 @@ def _bit(body: Body, item: ast.expr, dtype: AlloType, limit: int) -> str:
                 f"Index out of range: bit {position} of {dtype}.", body.place(item)
             )
         return str(position)
-    if not is_integer(value.dtype):
-        raise TypeMismatchError(
-            f"A bit is chosen by an integer, not {value.dtype}.", body.place(item)
-        )
     return f"at({body.place_code(item)}, {coerce(value, index)}, {limit}, 'the bits')"
 
 
 def _open_range(body: Body, lower: ast.expr, upper: ast.expr, limit: int) -> tuple[str, str]:
     """Bits whose number is known when the program runs."""
     first, last = body.temporary(), body.temporary()
-    low = coerce(body.scalar(lower), index)
-    high = coerce(body.scalar(upper), index)
+    low = index_code(body, lower, "A bit")
+    high = index_code(body, upper, "A bit")
     place = body.place_code(lower)
     return f"bits_start({place}, ({first} := {low}), ({last} := {high}), {limit})", (
         f"max({last} - {first}, 0)"

@@ -62,6 +62,18 @@ def read_parameters(body: Body, node: ast.FunctionDef) -> list[Parameter]:
         UnsupportedSyntaxError: for starred parameters and those without annotation.
     """
     given = node.args
+    body.assigned = {
+        part.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+    body.assigned |= {
+        part.value.id
+        for part in ast.walk(node)
+        if isinstance(part, ast.Subscript)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.value, ast.Name)
+    }
     if given.vararg or given.kwarg or given.kwonlyargs:
         raise UnsupportedSyntaxError("A kernel takes named parameters only.", body.place(node))
     found = []
@@ -101,6 +113,7 @@ def bind_parameter(body: Body, parameter: Parameter, position: int) -> None:
         f"{parameter.name}_{body.program.fresh()}",
         said.dtype,
         parameter=position,
+        assigned=parameter.name in body.assigned,
     )
     if said.shape is not None:
         name = symbol.python

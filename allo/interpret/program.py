@@ -95,6 +95,9 @@ class Program:
     def expression(self, body: Body, node: ast.expr) -> Value:
         return expressions.expression(body, node)
 
+    def operate(self, body: Body, symbol: str, left: Value, right: Value, node: ast.AST) -> Value:
+        return expressions.operate(body, symbol, left, right, node)
+
     def top(self, function: Callable[..., Any] | str, template: Sequence[Any] | None) -> Instance:
         """The instance of the kernel itself."""
         node, text = read_function(function)

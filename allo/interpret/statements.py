@@ -13,10 +13,11 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import Fixed, Float, Struct, UFixed, index
+from allo.dialects.types import index
 
 from . import assignment, calls
 from .body import Body
+from .indices import index_value
 from .known import Declared, Known
 from .meaning import cast
 from .scalars import coerce, truth
@@ -126,7 +127,8 @@ def _for(body: Body, node: ast.For) -> None:
         raise UnsupportedSyntaxError(
             "A for runs over range, allo.grid or allo.reduction.", body.place(node.iter)
         )
-    bounds = [_bound(body, argument) for argument in node.iter.args]
+    values = [index_value(body, argument, "A bound") for argument in node.iter.args]
+    bounds = [coerce(value, index) for value in values]
     if name == "range" and len(bounds) == 3 and not body.is_known(node.iter.args[2]):
         bounds[2] = f"positive_step({body.place_code(node.iter.args[2])}, {bounds[2]})"
     place = body.place_code(node.iter)
@@ -147,27 +149,28 @@ def _for(body: Body, node: ast.For) -> None:
     line = len(body.lines)
     body.emit("")
     with body.indented():
-        names = [_iterator(body, target) for target in targets]
+        spans = _spans(name, values)
+        names = [_iterator(body, *pair) for pair in zip(targets, spans, strict=True)]
         body.loops += 1
         block(body, node.body)
         body.loops -= 1
     body.lines[line] = "    " * body.depth + f"for {', '.join(names)} in {source}:"
 
 
-def _bound(body: Body, node: ast.expr) -> str:
-    value = body.scalar(node)
-    if isinstance(value.dtype, (Float, Fixed, UFixed, Struct)):
-        raise TypeMismatchError(
-            f"The bound of a loop is an integer, not {value.dtype}.", body.place(node)
-        )
-    return coerce(value, index)
-
-
 def _iterators(node: ast.For) -> list[ast.expr]:
     return list(node.target.elts) if isinstance(node.target, ast.Tuple) else [node.target]
 
 
-def _iterator(body: Body, node: ast.expr) -> str:
+def _spans(name: str, values: list[Value]) -> list[tuple[int, int] | None]:
+    """The least and the greatest value of each iterator, where the bounds are constant."""
+    if any(value.exact is None for value in values):
+        return [None] * (1 if name == "range" else len(values))
+    numbers = [int(value.exact) for value in values]
+    runs = [range(*numbers)] if name == "range" else [range(n) for n in numbers]
+    return [(min(run[0], run[-1]), max(run[0], run[-1])) if run else None for run in runs]
+
+
+def _iterator(body: Body, node: ast.expr, span: tuple[int, int] | None) -> str:
     if not isinstance(node, ast.Name):
         raise UnsupportedSyntaxError("An iterator is a name.", body.place(node))
     if node.id == "_":
@@ -177,7 +180,7 @@ def _iterator(body: Body, node: ast.expr) -> str:
             f"The name {node.id!r} is in use: please choose a different name for the loop iterator.",
             body.place(node),
         )
-    return body.declare(node.id, index, fixed=True).python
+    return body.declare(node.id, index, fixed=True, span=span).python
 
 
 def _while(body: Body, node: ast.While) -> None:

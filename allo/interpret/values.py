@@ -29,9 +29,9 @@ class Symbol:
         whole: a local array: one flat list without offset.
         fixed: an iterator or another name that nothing may assign.
         written: something stores to it.
-        constant: the elements of a constant array.
         parameter: position among the parameters of the function, or None.
-        outer: the symbol of the region that this parameter of a kernel stands for.
+        assigned: a parameter that some statement of the function assigns.
+        span: the least and the greatest value of an iterator, where they are constant.
     """
 
     name: str
@@ -43,6 +43,8 @@ class Symbol:
     fixed: bool = False
     written: bool = False
     parameter: int | None = None
+    assigned: bool = False
+    span: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -61,6 +63,7 @@ class Value:
         root: the variable that an array is, or is part of.
         parts: the several results of a call; (None,) where there is none.
         is_transposed: a view with its axes in another order.
+        span: the least and the greatest value of an index, where they are known.
     """
 
     dtype: AlloType
@@ -73,6 +76,7 @@ class Value:
     root: Symbol | None = None
     parts: tuple[Any, ...] = field(default=())
     is_transposed: bool = False
+    span: tuple[int, int] | None = None
 
     @property
     def is_array(self) -> bool:

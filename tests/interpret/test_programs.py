@@ -303,3 +303,42 @@ def test_arguments_that_do_not_fit() -> None:
         run(np.zeros(3, np.uint8))
     with pytest.raises(allo.errors.ArgumentCountError, match="got 0 but expected 1"):
         run()
+
+
+def test_an_index_stays_one_in_subscripts_and_bounds() -> None:
+    """Typed by the table, i + 2**40 - 2**40 would be cut to the 34 bits of Index + Int(32)."""
+
+    def kernel(A: int32[4], j: index) -> int32:
+        total: int32 = 0
+        for i in range(j * 4 - 8, j * 4 - 4):
+            total = total * 10 + A[i * 3 - i * 2 - j * 4 + 8]
+        return total
+
+    A = np.array([1, 2, 3, 4], np.int32)
+    run = allo.interpret(kernel)
+    assert run(A, 0) == run(A, 2**50) == 1234
+
+
+def test_an_affine_subscript_goes_round() -> None:
+    def kernel(A: int32[5], n: int32, out: int32[4]):
+        for i in range(5):
+            out[0] = out[0] * 10 + A[(i - 1) % 5]
+            out[1] = out[1] * 10 + A[(n - 2 * i) % 5]
+        step = 0 - n
+        out[2] = (n - 8) % 5
+        out[3] = A[(step + n) % 5]
+
+    A, out = np.arange(5, dtype=np.int32), np.zeros(4, np.int32)
+    allo.interpret(kernel)(A, 1, out)
+    assert out.tolist() == [40123, 14203, -2, 0]
+
+
+def test_a_computed_subscript_does_not_go_round() -> None:
+    def kernel(A: int32[5], n: int32) -> int32:
+        step = 0 - n
+        return A[step % 5]
+
+    run = allo.interpret(kernel)
+    assert run(np.arange(5, dtype=np.int32), -7) == 2
+    with pytest.raises(allo.errors.BoundsError, match="The subscript -2 of A is out of range"):
+        run(np.arange(5, dtype=np.int32), 7)
