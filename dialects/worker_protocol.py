@@ -6,6 +6,7 @@ a tuple of the result, or an exception.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import pickle
@@ -45,6 +46,7 @@ def serve(preload: Sequence[str], bare: Sequence[str]) -> None:
     while (request := _read(requests)) is not None:
         answers.write(pack(_answer(*request)))
         answers.flush()
+        gc.collect()  # whoever asked is at work again; designs are large, and cycles hold them
 
 
 def _read(requests: IO[bytes]) -> Any:
