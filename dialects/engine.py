@@ -9,11 +9,33 @@ from __future__ import annotations
 
 import ctypes
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 from ._mlir import ExecutionEngine, c_interface, ir
 from .aside import run_aside
 from .diagnostics import BuildError
+
+_GCC_HELPERS = (
+    "__divti3",
+    "__udivti3",
+    "__modti3",
+    "__umodti3",
+    "__multi3",
+    "__floattisf",
+    "__floattidf",
+    "__floatuntisf",
+    "__floatuntidf",
+    "__fixsfti",
+    "__fixdfti",
+    "__fixunssfti",
+    "__fixunsdfti",
+    "__extendhfsf2",
+    "__truncsfhf2",
+    "__truncdfhf2",
+    "__truncsfbf2",
+    "__truncdfbf2",
+)
 
 _CAPSULE = "torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
 
@@ -53,6 +75,8 @@ class Engine:
             raise BuildError("LLVM cannot make machine code of the module.")
         self.binding: ExecutionEngine = binding
         self._pointer = _pointer_of(binding._CAPIPtr)
+        for name, address in _libgcc().items():
+            self.register(name, address)
 
     def register(self, name: str, address: int) -> None:
         """Tell where a function lies that the code calls; before the first lookup."""
@@ -68,6 +92,21 @@ class Engine:
             return find(self._pointer, _Text(text, len(text))) if binding else 0
 
         return run_aside(work) or 0
+
+
+@functools.cache
+def _libgcc() -> Mapping[str, int]:
+    """Addresses of the helpers of libgcc that machine code may call, as far as present."""
+    try:
+        library = ctypes.CDLL("libgcc_s.so.1")
+    except OSError:
+        return {}
+    found = {}
+    for name in _GCC_HELPERS:
+        symbol = getattr(library, name, None)
+        if symbol is not None:
+            found[name] = ctypes.cast(symbol, ctypes.c_void_p).value or 0
+    return found
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable
 
 from allo.dialects._mlir import ir, make_context
+from allo.dialects.diagnostics import BuildError
 from allo.dialects.engine import Engine
 
 _PACKED = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -18,8 +19,18 @@ class NativeModule:
         self._engine = Engine(ir.Module.parse(text, make_context()), opt_level)
 
     def function(self, name: str) -> NativeFunction:
-        """The function ``name``; it lives as long as this module."""
-        return NativeFunction(_PACKED(self._engine.lookup(name)), self._engine)
+        """The function ``name``; it lives as long as this module.
+
+        Raises:
+            BuildError: the code calls a function that is not there.
+        """
+        address = self._engine.lookup(name)
+        if not address:
+            raise BuildError(
+                "The simulation model could not be linked: a function it calls is missing.",
+                help="the missing symbols are on standard error; libgcc_s.so.1 must be installed.",
+            )
+        return NativeFunction(_PACKED(address), self._engine)
 
 
 class NativeFunction:

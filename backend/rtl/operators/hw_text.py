@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from allo.dialects.integers import as_signed
+
 from .netlist import Netlist, Node
 from .pipeline import Pipeline
 from .timing import live_nodes
 
 _SIMPLE = {"add", "sub", "mul", "and", "or", "xor", "shl", "shru", "shrs"}
+RING_BITS = 4096
+"""Bits of registers in a row above which a simulator's text has a memory instead."""
 _COMPARE = {"eq", "ne", "ult", "slt"}
 
 
@@ -28,6 +32,10 @@ def _operation(net: Netlist, node: Node, args: Sequence[str]) -> str:
             return f"comb.concat {', '.join(args)} : {', '.join(kinds)}"
         case "extract":
             return f"comb.extract {args[0]} from {node.value} : ({kinds[0]}) -> i{node.width}"
+        case "keep":
+            return f"comb.or {args[0]} : {kinds[0]}"
+        case "divu" | "remu":
+            return f"arith.{node.op}i {args[0]}, {args[1]} : {kinds[0]}"
         case "replicate":
             return f"comb.replicate {args[0]} : ({kinds[0]}) -> i{node.width}"
     raise ValueError(f"no text for netlist operation {node.op!r}")
@@ -66,10 +74,12 @@ def module_text(net: Netlist, name: str, plan: Pipeline) -> str:
         node = net.nodes[index]
         if node.op == "const":
             stage = plan.stages[index]
-        if (index, stage) not in names:
-            before = at(index, stage - 1)
-            names[index, stage] = f"%v{index}_{stage}"
-            lines.append(f"{names[index, stage]} = {register(before, node.width)}")
+        last = stage
+        while (index, last) not in names:
+            last -= 1
+        for following in range(last + 1, stage + 1):
+            name = names[index, following] = f"%v{index}_{following}"
+            lines.append(f"{name} = {register(names[index, following - 1], node.width)}")
         return names[index, stage]
 
     for index in live_nodes(net):
@@ -107,3 +117,27 @@ def delay_lines(value: str, width: int, latency: int) -> list[str]:
         lines.append(f"%d{step} = {register(value, width)}")
         value = f"%d{step}"
     return [*lines, f"hw.output {value} : i{width}"]
+
+
+def delay_by_memory(value: str, width: int, latency: int) -> list[str]:
+    """:func:`delay_lines` for the in-process simulator: where they are long and wide, a ring in a memory.
+
+    A counter that wraps says where the value goes; what was put there ``latency`` steps before is the
+    output.
+    """
+    if width * latency <= RING_BITS:
+        return delay_lines(value, width, latency)
+    bits = (latency - 1).bit_length()
+    kind = f"<{1 << bits} x {width}>"
+    return [
+        f"%one = hw.constant {as_signed(1, bits)} : i{bits}",
+        f"%back = hw.constant {as_signed(-latency % (1 << bits), bits)} : i{bits}",
+        f"%at = {register('%next', bits)}",
+        f"%next = comb.add %at, %one : i{bits}",
+        f"%from = comb.add %at, %back : i{bits}",
+        f"%ring = seq.firmem 0, 1, undefined, undefined : {kind}",
+        "%always = hw.constant true",
+        f"%old = seq.firmem.read_port %ring[%from], clock %clk enable %always : {kind}",
+        f"seq.firmem.write_port %ring[%at] = {value}, clock %clk enable %ce : {kind}",
+        f"hw.output %old : i{width}",
+    ]

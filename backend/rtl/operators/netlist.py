@@ -25,7 +25,7 @@ class Node:
     value: int = 0
 
 
-WIRING = frozenset({"const", "input", "concat", "extract", "replicate"})
+WIRING = frozenset({"const", "input", "concat", "extract", "replicate", "keep"})
 
 
 class Signal:
@@ -131,6 +131,13 @@ class Signal:
         if count == 1:
             return self
         return self.net.make("replicate", (self,), self.width * count)
+
+    def kept(self) -> Signal:
+        """This signal as one value, which a register between stages holds whole.
+
+        Without it, what is taken from a concatenation is taken from its parts.
+        """
+        return self.net.make("keep", (self,), self.width)
 
     def any(self) -> Signal:
         """One bit: some bit is set."""
@@ -267,6 +274,12 @@ def compute(node: Node, operands: Sequence[tuple[int, int]]) -> int:
             result = values[0] | values[1]
         case "xor":
             result = values[0] ^ values[1]
+        case "divu":
+            result = values[0] // values[1]
+        case "remu":
+            result = values[0] % values[1]
+        case "keep":
+            result = values[0]
         case "eq":
             result = values[0] == values[1]
         case "ne":

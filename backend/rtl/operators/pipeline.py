@@ -89,18 +89,30 @@ class _Stager:
         if limit == now:
             return False
         node = self.net.nodes[index]
-        touched = [i for i in node.args if i not in self.constant]
-        best, best_bits = now, self._bits((index, *touched))
+        last = max(self.stage[user] for user in users)
+        # Width of each operand, and the last stage in which another node uses it.
+        operands = [
+            (
+                self.net.nodes[i].width,
+                max((self.stage[u] for u in self.users[i] if u != index), default=self.stage[i]),
+            )
+            for i in set(node.args) - self.constant
+        ]
+
+        def bits(stage: int) -> int:
+            """Register bits that depend on the node's stage."""
+            own = (last - stage) * node.width
+            return own + sum(width * max(other, stage) for width, other in operands)
+
+        best, best_bits = now, bits(now)
         for stage in range(now + 1, limit + 1):
+            if bits(stage) >= best_bits:
+                continue
             self.stage[index] = stage
-            bits = self._bits((index, *touched))
-            if bits < best_bits and self._fits(index):
-                best, best_bits = stage, bits
+            if self._fits(index):
+                best, best_bits = stage, bits(stage)
         self.stage[index] = best
         return best != now
-
-    def _bits(self, indices: tuple[int, ...]) -> int:
-        return sum(self._registers(i) * self.net.nodes[i].width for i in set(indices))
 
     def _registers(self, index: int) -> int:
         last = max((self.stage[user] for user in self.users[index]), default=self.stage[index])
