@@ -123,6 +123,10 @@ class Layout:
     Replicate: ClassVar[_Replicate] = _Replicate()
 
     def __init__(self, partitions: Sequence[Any]) -> None:
+        if not isinstance(partitions, Sequence) or isinstance(partitions, str):
+            raise OptionError(
+                f"A layout is a list of Shard(axis) and Replicate, not {partitions!r}."
+            )
         for part in partitions:
             if not isinstance(part, (Shard, _Replicate)):
                 raise OptionError(f"A layout is made of Shard(axis) and Replicate, not {part!r}.")

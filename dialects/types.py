@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .diagnostics import DTypeError, DTypeWarning
+from .shown import shown
 
 MAX_BITS = 512
 MAX_WIDTH = (1 << 24) - 1
@@ -208,6 +209,15 @@ class Struct(AlloType):
     def __init__(self, fields: Mapping[str, AlloType]) -> None:
         if not fields:
             raise DTypeError("A Struct needs at least one field.")
+        wrong = not isinstance(fields, Mapping) or any(
+            not isinstance(name, str) or not isinstance(kind, AlloType)
+            for name, kind in fields.items()
+        )
+        if wrong:
+            raise DTypeError(
+                f"The fields of a Struct are a dict from names to types, not {shown(fields)}.",
+                help='write Struct({"x": int32, "y": float32}).',
+            )
         self.fields = dict(fields)
         body = ", ".join(f"{key}: {value.name}" for key, value in self.fields.items())
         super().__init__(sum(t.bits for t in self.fields.values()), 0, f"struct<{body}>")
@@ -235,6 +245,8 @@ class Stream(AlloType):
     """
 
     def __init__(self, dtype: AlloType, shape: tuple[int, ...] = (), depth: int = 2) -> None:
+        if not isinstance(dtype, AlloType):
+            raise DTypeError(f"A Stream carries a type, not {shown(dtype)}.")
         self.dtype = dtype
         self.shape = tuple(shape)
         self.depth = depth
@@ -254,6 +266,8 @@ class ConstExpr:
     """``ConstExpr[int32]``: a scalar whose value is computed while compiling."""
 
     def __class_getitem__(cls, base: AlloType) -> AlloType:
+        if not isinstance(base, AlloType):
+            raise DTypeError(f"ConstExpr takes a type, not {shown(base)}.", help="ConstExpr[int32]")
         return _marked(base, constexpr=True)
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
+from allo.dialects.diagnostics import DataflowError
+from allo.dialects.shown import shown
 from allo.dsl import get_pid
 from allo.template import meta_elif, meta_else, meta_for, meta_if
 
@@ -15,6 +18,7 @@ def region() -> Callable[[_F], _F]:
     """Mark a function as a dataflow region: ``@df.region()``."""
 
     def mark(function: _F) -> _F:
+        _require_function(function, "df.region()")
         function.__allo_region__ = True  # type: ignore[attr-defined]
         return function
 
@@ -32,10 +36,19 @@ def kernel(
     """
 
     def mark(function: _F) -> _F:
+        _require_function(function, "df.kernel(…)")
         function.__allo_kernel__ = (mapping, args)  # type: ignore[attr-defined]
         return function
 
     return mark
+
+
+def _require_function(given: Any, decorator: str) -> None:
+    if not isinstance(given, FunctionType):
+        raise DataflowError(
+            f"@{decorator} stands before a function, not {shown(given)}.",
+            help="write it above a def.",
+        )
 
 
 def gather(pipes: Any) -> NoReturn:

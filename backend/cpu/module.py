@@ -6,10 +6,11 @@ import threading
 from contextlib import nullcontext
 from typing import Any
 
-from allo.dialects._mlir import ir, make_context
+from allo.dialects._mlir import ir
 from allo.dialects.boundary import Parameter, Signature, read_signature
 from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, refuse_keywords
+from allo.dialects.parse import parse_module, text_of
 from allo.dialects.types import Stream
 
 from .calling import EntryLayout
@@ -21,19 +22,6 @@ from .interrupt import Guarded
 from .jit import Jit
 from .lower import prepare, to_llvm
 from .runtime import load_runtime
-
-
-def parse_module(text: str) -> ir.Module:
-    """Core IR text as a module in a context of its own.
-
-    Raises:
-        BuildError: when the text does not parse.
-    """
-    context = make_context()
-    try:
-        return ir.Module.parse(text, context)
-    except ir.MLIRError as error:
-        raise BuildError(f"The core IR does not parse: {error}.") from None
 
 
 class LLVMModule:
@@ -74,7 +62,7 @@ class LLVMModule:
         chosen = read_call("llvm", given, "LLVMModule")
         self.top_func_name = top_func_name
         self.ext_libs = tuple(ext_libs or ())
-        source = mod if isinstance(mod, str) else _text_of(mod)
+        source = text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
         _refuse_streams(self.signature)
@@ -86,7 +74,7 @@ class LLVMModule:
             fast_math=chosen["fast_math"],
             checked=chosen["check_bounds"],
         )
-        self._intermediate = _text_of(module)
+        self._intermediate = text_of(module)
         to_llvm(module, top_func_name)
         self.module = module
         self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
@@ -174,7 +162,3 @@ def _refuse_streams(signature: Signature) -> None:
 
 def _type_of(parameter: Parameter) -> tuple[str, tuple[int | None, ...]]:
     return parameter.dtype.name, parameter.shape or ()
-
-
-def _text_of(module: ir.Module) -> str:
-    return module.operation.get_asm(enable_debug_info=True)

@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from allo.dialects._mlir import ir, make_context
+from allo.dialects._mlir import ir
 from allo.dialects.boundary import Signature, read_signature
 from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
 from allo.dialects.options import refuse_keywords
+from allo.dialects.parse import parse_module, text_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
@@ -65,7 +66,7 @@ class HLSModule:
         wrap_io: bool = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        text = mod if isinstance(mod, str) else mod.operation.get_asm(enable_debug_info=True)
+        text = text_of(mod)
         self.request = BuildRequest(
             text,
             top_func_name,
@@ -89,7 +90,7 @@ class HLSModule:
         self.scratch: Path | None = None
         self._building = threading.Lock()
         self._kernel: CsimKernel | None = None
-        self.module = ir.Module.parse(text, make_context())
+        self.module = parse_module(text)
         with self.module.context, ir.Location.unknown():
             self._prepare(self.request)
         if self.options.project is not None:

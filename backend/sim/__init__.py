@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.boundary import read_signature
+from allo.dialects.boundary import Signature, read_signature
+from allo.dialects.diagnostics import OptionError
+from allo.dialects.near import did_you_mean
 from allo.target import BuildRequest
 
 from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
@@ -53,8 +56,20 @@ def build(request: BuildRequest) -> RTLModule:
     options["target"] = request.target
     with make_context() as context:
         signature = read_signature(ir.Module.parse(request.module_text, context), request.top)
+    _check_external(request.settings["external"], signature)
     design = compile_design(request.module_text, request.top, **options)
     module = RTLModule(design, signature, SimulationOptions(**simulation))
     if request.project is not None:
         module.write_project(request.project)
     return module
+
+
+def _check_external(names: Sequence[str], signature: Signature) -> None:
+    """What ``external=`` names must be arguments: another name would do nothing, in silence."""
+    known = [parameter.name for parameter in signature.arguments if parameter.shape is not None]
+    for name in names:
+        if name not in known:
+            raise OptionError(
+                f"external= names {name!r}, which is no array argument of {signature.top}.",
+                help=f"{did_you_mean(name, known)}its arrays: {', '.join(known) or 'none'}.",
+            )

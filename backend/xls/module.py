@@ -14,10 +14,11 @@ from allo.backend.hls.external import read_externals
 from allo.backend.hls.ports import count_outputs, read_ports
 from allo.backend.hls.simulation import Simulation
 from allo.backend.hls.vendors import XLS
-from allo.dialects._mlir import ir, make_context
+from allo.dialects._mlir import ir
 from allo.dialects.boundary import read_signature
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.options import refuse_keywords
+from allo.dialects.parse import parse_module, text_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
 from allo.dialects.project_folder import write_folder
 from allo.target import BuildRequest
@@ -57,8 +58,8 @@ class XLSCCModule:
         self.mode = mode
         self.use_memory = use_memory
         self.project = request.project
-        source = mlir if isinstance(mlir, str) else mlir.operation.get_asm(enable_debug_info=True)
-        self.module = ir.Module.parse(source, make_context())
+        source = text_of(mlir)
+        self.module = parse_module(source)
         with self.module.context, ir.Location.unknown():
             self._prepare(ext_libs)
         if self.project is not None:

@@ -259,6 +259,7 @@ TABLE: tuple[Option, ...] = (
         "The template arguments, in order.",
         none=True,
     ),
+    _fn("context", Instance("an MLIR context", ("Context",)), None, "It is reused.", none=True),
     _fn(
         "typing_rule_set",
         Choice(("default", "cpp-style")),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo.errors import AlloError, InternalError
 from allo.ir.types import Fixed, Int, Stream, Struct, UInt, float32, index, int32
 
@@ -232,3 +233,45 @@ def test_a_number_that_fits_no_index_is_shown_with_its_line() -> None:
     assert caught.value.place is not None
     assert caught.value.place.line == 2
     assert STATEMENTS[0] in str(caught.value)
+
+
+HANDED: dict[str, Any] = {
+    "region": lambda: df.region()(5),
+    "kernel": lambda: df.kernel(mapping=[1], args=[])(None),
+    "not a region": lambda: df.customize(None),
+    "df.build": lambda: df.build(5),
+    "text of no IR": lambda: allo.LLVMModule("garbage", "f"),
+    "HLS of no IR": lambda: allo.HLSModule("garbage", "f"),
+    "no module": lambda: allo.LLVMModule(5, "f"),
+    "no function": lambda: allo.LLVMModule("module {}", "f"),
+    "layout": lambda: allo.Layout(5),
+    "layout of numbers": lambda: allo.Layout([5]),
+    "memory": lambda: allo.Memory(5),
+    "memory's latency": lambda: allo.Memory(latency="x"),
+    "external": lambda: allo.IPModule(5, 6),
+    "width": lambda: Int("x"),
+    "fraction": lambda: Fixed(4, -1),
+    "stream": lambda: Stream[5, 2],
+    "struct": lambda: Struct({"a": 5}),
+    "no struct": lambda: Struct(5),
+    "constant": lambda: allo.ir.types.ConstExpr[5],
+    "context": lambda: allo.customize("def f(A: int32): pass", context=5),
+}
+
+
+@pytest.mark.parametrize("make", HANDED.values(), ids=HANDED)
+def test_what_is_handed_to_the_language(make) -> None:
+    with pytest.raises(AlloError) as caught:
+        make()
+    assert not isinstance(caught.value, InternalError)
+    assert caught.value.message
+
+
+def test_an_external_array_that_is_not_there() -> None:
+    s = allo.customize("def f(Apple: int32[2]): Apple[0] = 1", global_vars=NAMES)
+    with pytest.raises(AlloError) as caught:
+        s.build(target="verilog", simulator="jit", external=["Aple"])
+    assert str(caught.value) == (
+        "external= names 'Aple', which is no array argument of f.\n"
+        "help: did you mean 'Apple'? its arrays: Apple."
+    )
