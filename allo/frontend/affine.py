@@ -21,6 +21,11 @@ class FloorDiv:
     value: Affine
     divisor: int
 
+    @property
+    def reach(self) -> tuple[int, int]:
+        low, high = self.value.bounds()
+        return low // self.divisor, high // self.divisor
+
 
 @dataclass(frozen=True, slots=True)
 class Mod:
@@ -28,6 +33,11 @@ class Mod:
 
     value: Affine
     divisor: int
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        low, high = self.value.bounds()
+        return (low, high) if low >= 0 and high < self.divisor else (0, self.divisor - 1)
 
 
 Atom = Union["Iter", "Symbol", FloorDiv, Mod]
@@ -79,6 +89,14 @@ class Affine:
         if divisor == 1:
             return Affine()
         return Affine(0, ((Mod(self, divisor), 1),))
+
+    def bounds(self) -> tuple[int, int]:
+        """A range that holds every value, as a whole number without a width."""
+        low = high = self.const
+        for atom, coefficient in self.terms:
+            ends = sorted(coefficient * end for end in atom.reach)
+            low, high = low + ends[0], high + ends[1]
+        return low, high
 
     def span(self) -> tuple[int, int] | None:
         """(least, greatest) value, both reached, where iterators run over constants; else None."""

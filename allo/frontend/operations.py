@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-
 from allo.dialects.diagnostics import DTypeError, SourcePlace, TypeMismatchError
-from allo.dialects.integers import truncating_division
 from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float32
 
-from . import fixed
+from . import constants, fixed
 from .affine import Affine
-from .integers import is_integer, is_signed, smallest_int, wrap
+from .integers import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    Range,
+    is_exact_index,
+    is_integer,
+    is_signed,
+    range_of,
+    smallest_int,
+    within,
+    wrap,
+)
+from .spans import span_of
 from .tree import Binary, Cast, Compare, Const, Expr, IndexValue, Math, Select
 from .typing import RuleSet
 
@@ -63,7 +71,7 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace | None = None) -> Expr
     if fixed.is_fixed(value.dtype) or fixed.is_fixed(dtype):
         return fixed.cast(value, dtype, where)
     if isinstance(value, Const):
-        return _cast_constant(value, dtype)
+        return constants.cast(value, dtype)
     if isinstance(value, Cast) and _cast_keeps(value, dtype):
         return cast(value.value, dtype, place)
     return Cast(dtype, where, value)
@@ -77,17 +85,6 @@ def _cast_keeps(inner: Cast, dtype: AlloType) -> bool:
     if isinstance(dtype, Index) or isinstance(inner.dtype, Index):
         return False
     return isinstance(source, Index) and dtype.bits <= inner.dtype.bits and dtype.bits > 1
-
-
-def _cast_constant(value: Const, dtype: AlloType) -> Const:
-    number = value.value
-    if isinstance(dtype, Float):
-        return Const(dtype, value.place, float(number), literal=value.literal)
-    if is_integer(dtype):
-        if isinstance(number, float) and not math.isfinite(number):
-            raise TypeMismatchError(f"{number} has no value as {dtype}.", value.place)
-        return Const(dtype, value.place, wrap(int(number), dtype), literal=value.literal)
-    raise TypeMismatchError(f"A number cannot become {dtype} here.", value.place)
 
 
 def truth(value: Expr) -> Expr:
@@ -171,10 +168,34 @@ def _divide(
 ) -> Expr:
     """Integer division in a type that holds both operands, so that neither loses bits first."""
     common = rules.result("%", lhs.dtype, rhs.dtype) or dtype
+    lhs, rhs = _as_index(lhs), _as_index(rhs)
+    if Index in (type(lhs.dtype), type(rhs.dtype)):
+        common = _holding_index(lhs.dtype, rhs.dtype)
+        return cast(Binary(common, place, op, cast(lhs, common), cast(rhs, common)), dtype, place)
     fits = isinstance(rhs, Const) and wrap(int(rhs.value), dtype) == rhs.value
     if fits and is_signed(lhs.dtype) == is_signed(dtype) and lhs.dtype.bits <= dtype.bits:
         common = dtype
     return cast(Binary(common, place, op, cast(lhs, common), cast(rhs, common)), dtype, place)
+
+
+def _as_index(value: Expr) -> Expr:
+    """The index behind an affine value, whose range is known better than its type says."""
+    affine = None if isinstance(value, Const) else affine_value(value)
+    return value if affine is None else IndexValue(INDEX, value.place, affine)
+
+
+def _holding_index(left: AlloType, right: AlloType) -> AlloType:
+    """The type in which an index meets an integer, so that both keep their values: index, or wider."""
+    if is_exact_index(left) and is_exact_index(right):
+        return INDEX
+    wide = right if isinstance(left, Index) else left
+    return Int(wide.bits + isinstance(wide, UInt))
+
+
+def value_range(value: Expr) -> Range:
+    """A range that holds every value of an integer expression."""
+    found = span_of(value)
+    return range_of(value.dtype) if found is None else found
 
 
 def _affine(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Expr | None:
@@ -190,6 +211,8 @@ def _affine(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) 
         total = left.scaled(right.const) if right.is_constant else right.scaled(left.const)
     else:
         total = left + right if op == "+" else left - right
+    if not within(total.bounds(), INDEX_RANGE):
+        return None
     return cast(IndexValue(INDEX, place, total), dtype, place)
 
 
@@ -198,53 +221,19 @@ def affine_value(value: Expr) -> Affine | None:
     if isinstance(value, Const) and isinstance(value.value, int) and is_integer(value.dtype):
         return Affine(value.value)
     if isinstance(value, IndexValue):
-        return value.affine
+        return value.affine if within(value.affine.bounds(), INDEX_RANGE) else None
     if isinstance(value, Cast) and isinstance(value.value, IndexValue):
-        wide = isinstance(value.dtype, Int) and value.dtype.bits > 32
-        return value.value.affine if wide else None
+        fits = is_integer(value.dtype) and within(
+            value.value.affine.bounds(), range_of(value.dtype)
+        )
+        return affine_value(value.value) if fits else None
     return None
 
 
 def _fold(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -> Const | None:
-    if not (isinstance(lhs, Const) and isinstance(rhs, Const)):
-        return None
-    compute = _EXACT.get(op)
-    if compute is None or (op in ("/", "//", "%") and rhs.value == 0):
-        return None
-    both_literal = lhs.literal and rhs.literal
-    if isinstance(dtype, Float):
-        if not both_literal:
-            return None
-        try:
-            return Const(dtype, place, float(compute(lhs.value, rhs.value)), literal=True)
-        except (OverflowError, ValueError, TypeError):
-            return None
-    if isinstance(lhs.value, float) or isinstance(rhs.value, float):
-        return None
-    exact = _INTEGER.get(op, compute)(lhs.value, rhs.value)
-    if wrap(exact, dtype) != exact and both_literal:
-        return Const(smallest_int(exact), place, exact, literal=True)
-    return Const(dtype, place, wrap(exact, dtype), literal=both_literal)
-
-
-_EXACT: dict[str, Callable] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "//": lambda a, b: a // b,
-    "%": math.fmod,
-    "**": lambda a, b: float(a) ** float(b),
-    "&": lambda a, b: a & b,
-    "|": lambda a, b: a | b,
-    "^": lambda a, b: a ^ b,
-    "min": min,
-    "max": max,
-}
-_INTEGER: dict[str, Callable] = {
-    "/": truncating_division,
-    "%": lambda a, b: a - b * truncating_division(a, b),
-}
+    if isinstance(lhs, Const) and isinstance(rhs, Const):
+        return constants.fold(op, lhs, rhs, dtype, place)
+    return None
 
 
 def shift(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
@@ -257,23 +246,22 @@ def shift(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> 
     if fixed.is_fixed(dtype):
         return fixed.of_raw(shift(rules, op, fixed.raw(lhs), rhs, place), dtype, place)
     if isinstance(lhs, Const) and isinstance(rhs, Const) and rhs.value >= 0:
-        return _fold_shift(op, lhs, int(rhs.value), dtype, place)
-    width = dtype.bits
+        return constants.fold_shift(op, lhs, rhs, dtype, place)
+    width = _width(dtype)
     if isinstance(rhs, Const) and not 0 <= rhs.value < width:
         return _shifted_out(op, lhs, dtype, place)
     shifted = Binary(dtype, place, op, cast(lhs, dtype), _shift_amount(rhs, dtype))
-    if isinstance(rhs, Const) or isinstance(dtype, Index) or rhs.dtype.bits <= width:
+    least, most = value_range(rhs)
+    if _width(rhs.dtype) <= width or (least >= 0 and most < 1 << width):
         return shifted
-    raw = UInt(rhs.dtype.bits)
+    raw = UInt(_width(rhs.dtype))
     inside = Compare(BOOL, place, "<", cast(rhs, raw), Const(raw, place, width))
     return Select(dtype, place, inside, shifted, _shifted_out(op, lhs, dtype, place))
 
 
-def _fold_shift(op: str, lhs: Const, amount: int, dtype: AlloType, place: SourcePlace) -> Const:
-    exact = int(lhs.value) << amount if op == "<<" else int(lhs.value) >> amount
-    if wrap(exact, dtype) != exact and lhs.literal:
-        return Const(smallest_int(exact), place, exact, literal=True)
-    return Const(dtype, place, wrap(exact, dtype), literal=lhs.literal)
+def _width(dtype: AlloType) -> int:
+    """The bits that values of a type have."""
+    return INDEX_BITS if isinstance(dtype, Index) else dtype.bits
 
 
 def _shift_amount(rhs: Expr, dtype: AlloType) -> Expr:
@@ -282,9 +270,9 @@ def _shift_amount(rhs: Expr, dtype: AlloType) -> Expr:
 
 
 def _shifted_out(op: str, lhs: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
-    if op == "<<" or not isinstance(dtype, Int):
+    if op == "<<" or not is_signed(dtype):
         return Const(dtype, place, 0)
-    return Binary(dtype, place, ">>", cast(lhs, dtype), Const(dtype, place, dtype.bits - 1))
+    return Binary(dtype, place, ">>", cast(lhs, dtype), Const(dtype, place, _width(dtype) - 1))
 
 
 def compare(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -> Expr:
@@ -294,19 +282,12 @@ def compare(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -
         return fixed.compare(op, lhs, rhs, dtype, BOOL, place)
     lhs, rhs = (cast(v, dtype) if fixed.is_fixed(v.dtype) else v for v in (lhs, rhs))
     if isinstance(lhs, Const) and isinstance(rhs, Const):
-        value = _COMPARE[op](lhs.value, rhs.value)
-        return Const(BOOL, place, int(value))
+        return Const(BOOL, place, int(constants.compare(op, lhs, rhs, dtype)))
+    if is_integer(dtype):
+        lhs, rhs = _as_index(lhs), _as_index(rhs)
+        if Index in (type(lhs.dtype), type(rhs.dtype)):
+            dtype = _holding_index(lhs.dtype, rhs.dtype)
     return Compare(BOOL, place, op, cast(lhs, dtype), cast(rhs, dtype))
-
-
-_COMPARE: dict[str, Callable] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
 
 
 def select(rules: RuleSet, condition: Expr, then: Expr, other: Expr, place: SourcePlace) -> Expr:
@@ -345,7 +326,8 @@ def unary(rules: RuleSet, op: str, value: Expr, place: SourcePlace) -> Expr:
             return Const(value.dtype, place, number, literal=True)
         return literal(number, place)
     affine = affine_value(value)
-    if op == "-" and affine is not None and not isinstance(value, Const):
+    negative = op == "-" and affine is not None and not isinstance(value, Const)
+    if negative and affine and within((-affine).bounds(), range_of(value.dtype)):
         return cast(IndexValue(INDEX, place, -affine), value.dtype, place)
     if fixed.is_fixed(value.dtype):
         return fixed.negated(value, place) if op == "-" else value

@@ -13,6 +13,7 @@ from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType
 
 from .affine import Affine
+from .integers import INDEX_RANGE, range_of
 
 Shape = tuple[int | None, ...]
 
@@ -57,15 +58,16 @@ class Iter:
     """A loop iterator; ``affine`` when its loop is an ``affine.for``.
 
     ``span`` is its (least, greatest) value where both are constants and the loop runs at all;
-    ``reach`` is a range that it cannot leave, where one is known; ``shown`` the user's iterator where
-    that is not the counter itself.
+    ``reach`` is a range that holds all its values, ``shown`` the user's iterator where that is not the
+    counter itself. Where a loop counts down from a value computed when it runs, that value is one of
+    these too, not of an affine loop.
     """
 
     name: str
     affine: bool
     place: SourcePlace
     span: tuple[int, int] | None = None
-    reach: tuple[int, int] | None = None
+    reach: tuple[int, int] = INDEX_RANGE
     shown: Affine | None = None
 
 
@@ -86,9 +88,16 @@ def shown_iteration(values: dict[Iter, int]) -> str:
 
 @dataclass(slots=True, eq=False)
 class Symbol:
-    """A scalar integer argument as an index, constant throughout the function."""
+    """A scalar integer argument as an index, constant throughout the function.
+
+    Its type holds nothing that is not an index.
+    """
 
     arg: ScalarArg
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        return range_of(self.arg.dtype)
 
 
 @dataclass(slots=True, eq=False)
@@ -347,10 +356,11 @@ class Call:
 
 @dataclass(slots=True, eq=False)
 class Compute:
-    """Evaluate an expression here, once, for several readers."""
+    """Evaluate an expression here, once, for several readers; ``index`` stands for it in subscripts."""
 
     place: SourcePlace
     value: Expr
+    index: Iter | None = None
 
 
 @dataclass(slots=True, eq=False)

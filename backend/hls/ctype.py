@@ -67,7 +67,30 @@ class CType:
         return self if self.kind is not Kind.INT else CType(self.kind, self.bits, signed)
 
 
-INDEX = CType(Kind.INDEX, 32, True)
+INDEX = CType(Kind.INDEX, 64, True)
+"""An index: 64 bits, whatever its value."""
+SMALL_INDEX = CType(Kind.INDEX, 32, True)
+"""An index whose value is known to fit in ``int``."""
+Bounds = tuple[int | None, int | None]
+
+
+def fits_int(bounds: Bounds) -> bool:
+    """Whether every value of an inclusive range, None where unknown, is an ``int``."""
+    low, high = bounds
+    return low is not None and high is not None and low >= -(1 << 31) and high < 1 << 31
+
+
+def fits_index(bounds: Bounds) -> bool:
+    """Whether every value of an inclusive range is known to be an index of 64 bits."""
+    low, high = bounds
+    return low is not None and high is not None and low >= -(1 << 63) and high < 1 << 63
+
+
+def index_ctype(bounds: Bounds) -> CType:
+    """The C++ type of an index of this range."""
+    return SMALL_INDEX if fits_int(bounds) else INDEX
+
+
 BOOL = CType(Kind.INT, 1, False)
 
 

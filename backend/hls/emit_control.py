@@ -6,11 +6,12 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.locations import place_of
 
-from .ctype import INDEX, CType, ctype_of
+from . import literals
+from .ctype import Bounds, CType, ctype_of, index_ctype
 from .emit_memory import assign, copy_array
 from .emitter import FunctionEmitter, Handler, has, integer, string, value_of
 from .fifo import declare_fifo, fifo_depth
-from .index_text import IndexText, index_of
+from .index_text import IndexText, alike, index_of
 from .pragmas import array_pragmas, loop_heads, loop_pragmas
 from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
@@ -20,9 +21,10 @@ _FEW_ITERATIONS = 1 << 16
 
 def _nested(name: str, terms: list[IndexText]) -> str:
     """``min(a, min(b, c))``."""
-    if len(terms) == 1:
-        return terms[0].text
-    return f"{name}({terms[0].text}, {_nested(name, terms[1:])})"
+    text = terms[-1].text
+    for term in reversed(terms[:-1]):
+        text = f"{name}({term.text}, {text})"
+    return text
 
 
 def _affine_for(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -37,21 +39,22 @@ def _affine_for(e: FunctionEmitter, op: ir.Operation) -> None:
     highs = [t.high for t in upper if t.high is not None]
     low = max(lows) if lows else None
     high = min(highs) - 1 if highs else None
-    iterations = (_nested("max", lower), _nested("min", upper), str(step))
-    _loop(e, op, iterations, (low, high))
+    iterations = (_nested("max", alike(lower)), _nested("min", alike(upper)), literals.index(step))
+    _loop(e, op, iterations, (low, high), step)
 
 
 def _scf_for(e: FunctionEmitter, op: ir.Operation) -> None:
     lower, upper, step = (index_of(e.scalar(v)) for v in list(op.operands)[:3])
     high = None if upper.high is None else upper.high - 1
-    _loop(e, op, (lower.text, upper.text, step.text), (lower.low, high))
+    _loop(e, op, (lower.text, upper.text, step.text), (lower.low, high), step.high)
 
 
 def _loop(
     e: FunctionEmitter,
     op: ir.Operation,
     iterations: tuple[str, str, str],
-    bounds: tuple[int | None, int | None],
+    bounds: Bounds,
+    stride: int | None,
 ) -> None:
     if op.results:
         raise e.unsupported(op, "the loop carries values")
@@ -61,14 +64,18 @@ def _loop(
     label = e.names.of(f"l_{band}_{iv}" if band else f"l_{iv}")
     increment = f"{iv}++" if step == "1" else f"{iv} += {step}"
     labelled = "" if e.vendor.pragmas == "intel" else f"{label}: "  # attributes stand at the loop
-    head = f"{labelled}for (int {iv} = {lower}; {iv} < {upper}; {increment})"
+    # The iterator goes one step past its last value.
+    low, high = bounds
+    end = None if high is None or stride is None else high + stride
+    ctype = index_ctype((low, end))
+    head = f"{labelled}for ({e.spell(ctype)} {iv} = {lower}; {iv} < {upper}; {increment})"
     body = op.regions[0].blocks[0]
     for line in loop_heads(e.vendor, op):
         e.out.line(line)
     with e.out.block(head, place_of(op)):
         for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
-        e.values[body.arguments[0]] = Scalar(iv, INDEX, None, 32, *bounds)
+        e.values[body.arguments[0]] = Scalar(iv, ctype, None, ctype.bits, *bounds)
         if not _is_short(body, *bounds):
             _poll(e)
         e.block(body)

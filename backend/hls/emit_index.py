@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from .ctype import INDEX
+from .ctype import index_ctype
 from .emitter import FunctionEmitter, Handler
-from .index_text import IndexText
+from .index_text import IndexText, alike
 
 
 def _texts(e: FunctionEmitter, op: ir.Operation) -> list[IndexText]:
@@ -16,12 +16,12 @@ def _texts(e: FunctionEmitter, op: ir.Operation) -> list[IndexText]:
 
 def _apply(e: FunctionEmitter, op: ir.Operation) -> None:
     (term,) = _texts(e, op)
-    e.define(op, term.text, INDEX, bounds=(term.low, term.high))
+    e.define(op, term.text, index_ctype(term.bounds), bounds=term.bounds)
 
 
 def _extremum(name: str) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
-        terms = _texts(e, op)
+        terms = alike(_texts(e, op))
         pick = min if name == "min" else max
         known = all(t.low is not None and t.high is not None for t in terms)
         low = pick(t.low for t in terms) if known else None  # type: ignore[type-var]
@@ -29,7 +29,7 @@ def _extremum(name: str) -> Handler:
         text = terms[-1].text
         for term in reversed(terms[:-1]):
             text = f"{name}({term.text}, {text})"
-        e.define(op, text, INDEX, bounds=(low, high))
+        e.define(op, text, index_ctype((low, high)), bounds=(low, high))
 
     return emit
 

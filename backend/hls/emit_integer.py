@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
+from . import emit_index_ops as index
 from . import literals
-from .ctype import BOOL, CType, Kind
+from .ctype import BOOL, CType, Kind, index_ctype
 from .emitter import FunctionEmitter, Handler, integer
 from .values import Scalar
 
@@ -66,12 +67,12 @@ def _sum_handler(symbol: str, bit_symbol: str, growth) -> Handler:
         if ctype.is_bool:
             e.define(op, f"{e.text(a, ctype)} {bit_symbol} {e.text(b, ctype)}", ctype)
             return
+        if ctype.kind is Kind.INDEX:
+            index.arithmetic(e, op, symbol, a, b)
+            return
         need = growth(_need_as(a, ctype), _need_as(b, ctype))
         left, right = _both(e, a, b, ctype)
         expression = f"{left} {symbol} {right}"
-        if ctype.kind is Kind.INDEX:
-            e.define(op, expression, ctype, bounds=_range(symbol, a, b))
-            return
         width = _operation_width(ctype)
         modular = not ctype.signed and ctype.bits >= 32
         if ctype.is_native and need > width and not modular:
@@ -83,29 +84,13 @@ def _sum_handler(symbol: str, bit_symbol: str, growth) -> Handler:
     return emit
 
 
-def _range(symbol: str, a: Scalar, b: Scalar) -> tuple[int | None, int | None]:
-    al, ah = _ends(a)
-    bl, bh = _ends(b)
-    if None in (al, ah, bl, bh):
-        return None, None
-    if symbol == "+":
-        return al + bl, ah + bh  # type: ignore[operator]
-    if symbol == "-":
-        return al - bh, ah - bl  # type: ignore[operator]
-    corners = [x * y for x in (al, ah) for y in (bl, bh)]  # type: ignore[operator]
-    return min(corners), max(corners)
-
-
-def _ends(value: Scalar) -> tuple[int | None, int | None]:
-    if value.const is not None:
-        return int(value.const), int(value.const)
-    return value.low, value.high
-
-
 def _bitwise_handler(symbol: str) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
         a, b = e.scalars(op)
         ctype = _result(e, op, a, b)
+        if ctype.kind is Kind.INDEX:
+            index.bitwise(e, op, symbol, a, b)
+            return
         left, right = _both(e, a, b, ctype)
         need = max(need_of(a), need_of(b)) if ctype.signed else 0
         e.define(op, f"{left} {symbol} {right}", ctype, need=need)
@@ -116,6 +101,9 @@ def _bitwise_handler(symbol: str) -> Handler:
 def _shift_left(e: FunctionEmitter, op: ir.Operation) -> None:
     a, amount = e.scalars(op)
     ctype = _result(e, op, a)
+    if ctype.kind is Kind.INDEX:
+        index.shift_left(e, op, a, amount)
+        return
     unsigned = ctype.with_sign(False)
     own, wide = e.spell(ctype), e.spell(unsigned)
     if ctype.is_bool:
@@ -142,6 +130,9 @@ def _shift_right(signed: bool) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
         a, amount = e.scalars(op)
         ctype = e.result_ctype(op, signed)
+        if ctype.kind is Kind.INDEX:
+            index.shift_right(e, op, a, amount, signed=signed)
+            return
         if ctype.is_bool:
             text = e.text(a) if signed else f"{e.text(a)} && !{e.text(amount)}"
             e.define(op, text, ctype)
@@ -169,7 +160,7 @@ def _division(helper: str, symbol: str, signed: bool, *, twin: bool) -> Handler:
         a, b = e.scalars(op)
         ctype = e.result_ctype(op, signed)
         if ctype.kind is Kind.INDEX:
-            _index_division(e, op, helper, symbol, a, b)
+            index.division(e, op, helper, symbol, a, b)
             return
         if ctype.is_bool:
             _bool_division(e, op, helper, a, b)
@@ -185,23 +176,6 @@ def _division(helper: str, symbol: str, signed: bool, *, twin: bool) -> Handler:
         e.define(op, f"{call}<{types}>({e.text(a, ctype)}, {e.text(b, ctype)})", ctype)
 
     return emit
-
-
-def _index_division(
-    e: FunctionEmitter, op: ir.Operation, helper: str, symbol: str, a: Scalar, b: Scalar
-) -> None:
-    ctype = e.result_ctype(op)
-    low, high = _ends(a)
-    plain = low is not None and low >= 0 and b.const is not None and int(b.const) > 0
-    if helper.startswith(("fdiv", "cdiv")) and not (plain and helper == "fdivs"):
-        call = e.context.helpers.use("floordiv" if helper[0] == "f" else "ceildiv")
-        e.define(op, f"{call}({e.text(a)}, {e.text(b)})", ctype)
-        return
-    bounds: tuple[int | None, int | None] = (None, None)
-    if plain and high is not None and low is not None:
-        divisor = int(b.const)  # type: ignore[arg-type]
-        bounds = (0, min(high, divisor - 1)) if symbol == "%" else (low // divisor, high // divisor)
-    e.define(op, f"{e.text(a)} {symbol or '/'} {e.text(b)}", ctype, bounds=bounds)
 
 
 def _bool_division(e: FunctionEmitter, op: ir.Operation, helper: str, a: Scalar, b: Scalar) -> None:
@@ -225,19 +199,11 @@ def _compare(e: FunctionEmitter, op: ir.Operation) -> None:
         e.define(op, _compare_bools(e, symbol, signed, predicate, a, b), BOOL)
         return
     if kind.kind is Kind.INDEX:
-        left, right = e.text(a), e.text(b)
-        if predicate >= 6 and not (_non_negative(a) and _non_negative(b)):
-            left, right = f"(unsigned){left}", f"(unsigned){right}"
-        e.define(op, f"{left} {symbol} {right}", BOOL)
+        index.comparison(e, op, symbol, a, b, unsigned=predicate >= 6)
         return
     ctype = kind.with_sign(signed)
     left, right = _both(e, a, b, ctype)
     e.define(op, f"{left} {symbol} {right}", BOOL)
-
-
-def _non_negative(value: Scalar) -> bool:
-    low, _ = _ends(value)
-    return low is not None and low >= 0
 
 
 def _compare_bools(
@@ -285,20 +251,10 @@ def _index_cast(signed: bool) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
         (a,) = e.scalars(op)
         ctype = e.result_ctype(op, signed)
-        if ctype.kind is not Kind.INDEX:
-            if ctype.is_bool:
-                e.define(op, f"{e.text(a)} & 1", ctype)
-                return
-            low, high = _ends(a)
-            need = 0 if low is None or high is None else need_of(a)
-            non_negative = _non_negative(a)
-            source = e.text(a) if signed or non_negative else f"(uint32_t){e.text(a)}"
-            e.define(op, source, ctype, need=need)
-            return
-        if a.ctype.is_bool:
-            e.define(op, f"{e.text(a)} ? {-1 if signed else 1} : 0", ctype)
-            return
-        e.define(op, e.plain(a, a.ctype.with_sign(signed)), ctype)
+        if ctype.kind is Kind.INDEX:
+            index.from_integer(e, op, a, signed=signed)
+        else:
+            index.to_integer(e, op, a, ctype, signed=signed)
 
     return emit
 
@@ -312,15 +268,19 @@ def _extremum(name: str, signed: bool) -> Handler:
             e.define(op, f"{e.text(a)} {'|' if either else '&'} {e.text(b)}", ctype)
             return
         need = max(need_of(a), need_of(b)) if signed else 0
+        if index.is_index(a) and signed:
+            bounds = _extremum_range(name, a, b)
+            e.define(op, index.extremum_text(e, name, a, b), index_ctype(bounds), bounds=bounds)
+            return
         text = f"{name}({e.typed(a, ctype)}, {e.typed(b, ctype)})"
-        e.define(op, text, ctype, need=need, bounds=_extremum_range(name, a, b))
+        e.define(op, text, ctype, need=need)
 
     return emit
 
 
 def _extremum_range(name: str, a: Scalar, b: Scalar) -> tuple[int | None, int | None]:
-    al, ah = _ends(a)
-    bl, bh = _ends(b)
+    al, ah = index.ends(a)
+    bl, bh = index.ends(b)
     if a.ctype.kind is not Kind.INDEX or None in (al, ah, bl, bh):
         return None, None
     pick = min if name == "min" else max
@@ -345,14 +305,17 @@ def _select(e: FunctionEmitter, op: ir.Operation) -> None:
         e.define(op, text, a.ctype)
         return
     ctype = e.result_ctype(op, joint_sign(a, b))
+    bounds = _extremum_hull(a, b)
+    if ctype.kind is Kind.INDEX:
+        ctype = index_ctype(bounds)
     text = f"{e.text(condition)} ? {e.typed(a, ctype)} : {e.typed(b, ctype)}"
     need = max(need_of(a), need_of(b)) if ctype.signed else 0
-    e.define(op, text, ctype, need=need, bounds=_extremum_hull(a, b))
+    e.define(op, text, ctype, need=need, bounds=bounds)
 
 
 def _extremum_hull(a: Scalar, b: Scalar) -> tuple[int | None, int | None]:
-    al, ah = _ends(a)
-    bl, bh = _ends(b)
+    al, ah = index.ends(a)
+    bl, bh = index.ends(b)
     if a.ctype.kind is not Kind.INDEX or None in (al, ah, bl, bh):
         return None, None
     return min(al, bl), max(ah, bh)  # type: ignore[type-var]

@@ -172,7 +172,7 @@ def _alias(e: FunctionEmitter, op: ir.Operation) -> None:
 
 def _affine_subscripts(e: FunctionEmitter, op: ir.Operation, operands: list[ir.Value]) -> list[str]:
     affine_map = op.attributes["map"].value  # type: ignore[attr-defined]
-    return [t.text for t in e.affine.results(affine_map, e.index_operands(operands))]
+    return [t.text for t in e.affine.subscripts(affine_map, e.index_operands(operands))]
 
 
 def _plain_subscripts(e: FunctionEmitter, operands: list[ir.Value]) -> list[str]:

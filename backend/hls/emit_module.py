@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.arguments import settle_index_arguments
 from allo.dialects.affine.loops import walk
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.locations import place_of
@@ -96,6 +97,7 @@ def emit_module(
             help=f"its functions: {', '.join(functions) or 'none'}.",
         )
     flat = _flat_functions(functions, top, vendor) if options.flat_top else set()
+    settle_index_arguments(module)
     signatures = {name: read_signature(op, flat=name in flat) for name, op in functions.items()}
     for name, cpp_name in functions_of(externals, functions).items():
         signatures[name] = replace(signatures[name], name=cpp_name)
@@ -283,7 +285,8 @@ def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) 
         e.values[argument] = StreamRef(name, param.ctype)
         return f"{stream_type(e, param.ctype, ())}& {name}"
     if param.shape is None:
-        e.values[argument] = value_of(e, name, param.ctype)
+        value = value_of(e, name, param.ctype)
+        e.values[argument] = replace(value, low=param.bounds[0], high=param.bounds[1])
         return f"{e.spell(param.ctype)} {name}"
     flat = e.signature.flat or param.is_dynamic
     buffer = Buffer(name, param.shape, param.ctype, flat=flat, boxed=True)

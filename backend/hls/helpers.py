@@ -104,6 +104,33 @@ static inline int allo_floordiv(int a, int b) {
 }
 """,
     ),
+    "floordiv64": (
+        (),
+        """
+static inline int64_t allo_floordiv64(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+}
+""",
+    ),
+    "ceildiv64": (
+        (),
+        """
+static inline int64_t allo_ceildiv64(int64_t a, int64_t b) {
+  int64_t q = a / b;
+  return (a % b != 0 && (a < 0) == (b < 0)) ? q + 1 : q;
+}
+""",
+    ),
+    "mod64": (
+        (),
+        """
+static inline int64_t allo_mod64(int64_t a, int64_t b) {
+  int64_t r = a % b;
+  return r < 0 ? r + b : r;
+}
+""",
+    ),
     "ceildiv": (
         (),
         """

@@ -40,6 +40,13 @@ def integer(value: int, ctype: CType, vendor: Vendor) -> str:
     return f'{vendor.spell(ctype)}("{value:x}", 16)'
 
 
+def index(value: int) -> str:
+    """An index literal, of 64 bits where ``int`` does not hold it."""
+    if -(1 << 31) <= value < 1 << 31:
+        return str(value)
+    return "(-9223372036854775807LL - 1)" if value == -(1 << 63) else f"{value}LL"
+
+
 def _from_words(value: int, ctype: CType, vendor: Vendor) -> str:
     """A literal beyond 64 bits, put together from words of 32 bits."""
     kind = vendor.spell_wide(ctype.bits, ctype.signed)
@@ -77,7 +84,7 @@ def fixed_point(value: int, ctype: CType) -> str:
 def scalar(value: int | float, ctype: CType, vendor: Vendor) -> str:
     """A literal of any scalar type."""
     if ctype.kind is Kind.INDEX:
-        return str(value)
+        return index(int(value))
     if ctype.is_fixed:
         return fixed_point(int(value), ctype)
     if ctype.is_integer:

@@ -21,6 +21,7 @@ FLAGS = (
     "-fPIC",
     "-w",
     "-ffp-contract=off",
+    "-fwrapv",
     "-pthread",
     "-DALLO_EXACT_MATH",
 )

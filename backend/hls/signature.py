@@ -6,14 +6,15 @@ array, a pointer for a scalar.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.arguments import index_ranges
 from allo.dialects.diagnostics import DTypeError, UnsupportedOpError
 from allo.dialects.locations import place_of
 from allo.dialects.types import AlloType, Index, Stream, parse_type
 
-from .ctype import INDEX, CType, ctype_of, ctype_of_declared
+from .ctype import Bounds, CType, ctype_of, ctype_of_declared, index_ctype
 from .writer import identifier
 
 
@@ -27,6 +28,7 @@ class Param:
         shape: extents of an array; None for a scalar.
         declared: the declared type (fixed point and struct included).
         memref: the MLIR type of an array, layout included; None for scalars and streams.
+        bounds: inclusive range of an index argument, None where unknown.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Param:
     shape: tuple[int, ...] | None
     declared: AlloType
     memref: ir.MemRefType | None = None
+    bounds: Bounds = (None, None)
 
     @property
     def is_array(self) -> bool:
@@ -86,6 +89,10 @@ def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
         _param(op, name, "in", kind, declared, letter)
         for name, kind, declared, letter in zip(names, inputs, arg_types, letters[0], strict=True)
     ]
+    for position, bounds in index_ranges(op).items():
+        if params[position].declared == Index():
+            small = index_ctype(bounds)
+            params[position] = replace(params[position], ctype=small, bounds=bounds)
     params += [
         _param(op, "", "result", kind, declared, letter)
         for kind, declared, letter in zip(results, res_types, letters[1], strict=True)
@@ -133,4 +140,4 @@ def _letters(op: ir.Operation, name: str, count: int) -> str:
     return text if len(text) == count else "s" * count
 
 
-__all__ = ["INDEX", "Param", "Signature", "read_signature"]
+__all__ = ["Param", "Signature", "read_signature"]

@@ -66,7 +66,7 @@ class Vendor:
     def spell(self, ctype: CType) -> str:
         """The C++ name of a scalar type."""
         if ctype.kind is Kind.INDEX:
-            return "int"
+            return "int" if ctype.bits == 32 else "int64_t"
         if ctype.kind is Kind.BFLOAT:
             return "allo_bfloat16"
         if ctype.kind is Kind.FLOAT:

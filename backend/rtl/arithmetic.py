@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from .builder import INDEX_BITS, INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
+from .builder import Bound, Builder, Deferred
 from .fold import fold
 from .graph import Node
-from .linear import Lin, add, constant, scale, subtract
+from .index_arithmetic import INDEX_OPS
+from .linear import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    NARROW_BITS,
+    Lin,
+    Range,
+    add,
+    bits_signed,
+    constant,
+    index_width,
+    scale,
+    within,
+)
 from .operators.spec import Operator
 from .read import Expr, Map, Op, element_width
 
@@ -34,6 +46,18 @@ _WIRES = {
 _DIVISIONS = frozenset(
     f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
 )
+_BY_CONSTANTS = frozenset(
+    {
+        *_DIVISIONS,
+        "arith.ceildivsi",
+        "arith.ceildivui",
+        "arith.shli",
+        "arith.shrsi",
+        "arith.shrui",
+    }
+)
+_NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
+_UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
 _CONSTANT_MATTERS = _DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 _PURE_DIALECTS = ("arith.", "math.")
 
@@ -80,7 +104,7 @@ class Arithmetic:
         """A bound index value as a linear expression."""
         bound = self.resolve(bound)
         if isinstance(bound, Node):
-            return self._b.as_symbol(bound, INDEX_LOW, INDEX_HIGH)
+            return self.as_index(bound, INDEX_RANGE)
         assert isinstance(bound, Lin)
         return bound
 
@@ -104,12 +128,13 @@ class Arithmetic:
         if op.name in _WIRES or op.name.startswith("affine.") or op.name == "arith.constant":
             return True
         if "index" in (*op.operand_types, *op.result_types):
-            if op.name in _DIVISIONS:
-                return _is_constant(operands[1])
+            if op.name in _BY_CONSTANTS:
+                return _is_constant(operands[1]) and op.name not in _UNSIGNED
             if op.name == "arith.muli":
                 return any(_is_constant(o) for o in operands)
-            return op.name not in ("arith.uitofp", "arith.sitofp")
-        return self._find(op).latency == 0
+            return op.name not in _NOT_DEFERRED
+        types = tuple(_data_type(t) for t in op.operand_types)
+        return self._find(op, types, _data_type(op.result_types[0])).latency == 0
 
     # --- operations --------------------------------------------------------
 
@@ -130,7 +155,7 @@ class Arithmetic:
         nodes = [self.node(o, w) for o, w in zip(operands, widths, strict=True)]
         result = self._data_op(op, nodes)
         if op.result_types[0] == "index":
-            return self._b.as_symbol(result, INDEX_LOW, INDEX_HIGH)
+            return self.as_index(result, INDEX_RANGE)
         return result
 
     def _constant(self, op: Op) -> Node | Lin:
@@ -150,15 +175,20 @@ class Arithmetic:
             return nodes[0]
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
+        types = tuple(_data_type(t) for t in op.operand_types)
+        return self.compute(op, nodes, types, _data_type(op.result_types[0]))
+
+    def compute(self, op: Op, nodes: list[Node], types: tuple[str, ...], result: str) -> Node:
+        """The value of an operation of the library on nodes of these types."""
         value = fold(op.name, nodes, op.attrs.get("predicate"))
         if value is not None:
-            return self._b.const(value, width)
-        operator = self._find(op, nodes)
+            return self._b.const(value, element_width(result))
+        operator = self._find(op, types, result, nodes)
         return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
 
-    def _find(self, op: Op, nodes: list[Node] | None = None) -> Operator:
-        operand_types = tuple("i32" if t == "index" else str(t) for t in op.operand_types)
-        result = "i32" if op.result_types[0] == "index" else str(op.result_types[0])
+    def _find(
+        self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None
+    ) -> Operator:
         attributes: dict[str, Any] = {}
         if "predicate" in op.attrs:
             attributes["predicate"] = op.attrs["predicate"]
@@ -169,12 +199,12 @@ class Arithmetic:
             if any(extended):
                 attributes["extended"] = extended
         try:
-            return self._library.find(op.name, operand_types, result, attributes)
+            return self._library.find(op.name, types, result, attributes)
         except UnsupportedOpError as error:
             raise UnsupportedOpError(error.message, op.place, help=error.help) from error
 
     def _index_op(self, op: Op, operands: list[Bound]) -> Node | Lin | None:
-        handler = _INDEX_OPS.get(op.name)
+        handler = INDEX_OPS.get(op.name)
         if handler is None:
             return None
         return handler(self, op, operands)
@@ -206,10 +236,10 @@ class Arithmetic:
         if kind == "*":
             return self.multiply(left, right)
         if kind == "mod":
-            return self._b.modulo(left, right.const)
+            return self._b.modulo(self.wrapped(left), right.const)
         if kind == "floordiv":
-            return self._b.floor_divide(left, right.const)
-        return scale(self._b.floor_divide(scale(left, -1), right.const), -1)
+            return self._b.floor_divide(self.wrapped(left), right.const)
+        return scale(self._b.floor_divide(scale(self.wrapped(left), -1), right.const), -1)
 
     def multiply(self, a: Lin, b: Lin) -> Lin:
         """A product; hardware where neither side is constant."""
@@ -217,13 +247,25 @@ class Arithmetic:
             return scale(b, a.const)
         if b.is_const:
             return scale(a, b.const)
-        nodes = self._b.lin_node(a, INDEX_BITS), self._b.lin_node(b, INDEX_BITS)
-        operator = self._library.find("arith.muli", ("i32", "i32"), "i32", {})
         low, high = _product_range(a, b)
+        width = index_width(min(low, *a.bounds(), *b.bounds()), max(high, *a.bounds(), *b.bounds()))
+        nodes = self._factor(a, width), self._factor(b, width)
+        extended = tuple(_extension(node) for node in nodes) if width > NARROW_BITS else ()
+        attributes: dict[str, Any] = {"extended": extended} if any(extended) else {}
+        kind = f"i{width}"
+        operator = self._library.find("arith.muli", (kind, kind), kind, attributes)
         return self._b.as_symbol(self._b.op(operator, nodes), low, high)
+
+    def _factor(self, value: Lin, width: int) -> Node:
+        """A factor of a product; beyond 32 bits extended from what it needs, so that this is seen."""
+        own = bits_signed(*value.bounds())
+        if width <= NARROW_BITS or own >= width:
+            return self._b.lin_node(value, width)
+        return self._b.wire("sext", self._b.lin_node(value, own), width)
 
     def extreme(self, values: list[Lin], smallest: bool) -> Lin:
         """Minimum or maximum of index values."""
+        values = [self.wrapped(value) for value in values]
         result = values[0]
         for value in values[1:]:
             a, b = result.bounds(), value.bounds()
@@ -238,9 +280,52 @@ class Arithmetic:
             pick = (result, value) if smallest else (value, result)
             low = min(a[0], b[0]) if smallest else max(a[0], b[0])
             high = min(a[1], b[1]) if smallest else max(a[1], b[1])
-            nodes = [self._b.lin_node(p, INDEX_BITS) for p in pick]
-            result = self._b.as_symbol(self._b.select(less, *nodes), low, high)
+            result = self.choose(less, *pick, (low, high))
         return result
+
+    def choose(self, condition: Node, a: Lin, b: Lin, limits: Range | None = None) -> Lin:
+        """One index value or another; ``limits`` are what is known of the result."""
+        if condition.kind == "const":
+            return a if condition.data else b
+        a, b = self.wrapped(a), self.wrapped(b)
+        bounds = (*a.bounds(), *b.bounds())
+        width = index_width(min(bounds), max(bounds))
+        node = self._b.select(condition, self._b.lin_node(a, width), self._b.lin_node(b, width))
+        return self._b.as_symbol(node, *(limits or (min(bounds), max(bounds))))
+
+    # --- what operations on index values need ----------------------------------------
+
+    def less(self, a: Lin, b: Lin) -> Node:
+        """Whether one index value is below another."""
+        return self._b.compare(2, a, b)
+
+    def compare(self, predicate: int, a: Lin, b: Lin) -> Node:
+        """A comparison of index values by MLIR's predicate number."""
+        return self._b.compare(predicate, a, b)
+
+    def wrapped(self, value: Lin) -> Lin:
+        """An index value modulo its 64 bits."""
+        return self._b.wrapped(value)
+
+    def as_index(self, node: Node, limits: Range) -> Lin:
+        """A node as an index value of a range."""
+        return self._b.as_symbol(node, *limits)
+
+    def cut(self, node: Node, width: int) -> Node:
+        """The low bits of a node."""
+        return self._b.wire("slice", node, width)
+
+    def lin_of_width(self, value: Lin, width: int) -> Node:
+        """An index value as a node."""
+        return self._b.lin_node(value, width)
+
+    def floor_divide(self, value: Lin, divisor: int) -> Lin:
+        """An index value by a positive constant, rounded down."""
+        return self._b.floor_divide(value, divisor)
+
+    def modulo(self, value: Lin, divisor: int) -> Lin:
+        """The remainder of an index value by a positive constant, never negative."""
+        return self._b.modulo(value, divisor)
 
 
 def _extension(node: Node) -> tuple[str, int] | None:
@@ -254,100 +339,18 @@ def _is_zero(node: Node) -> bool:
     return node.kind == "const" and node.data == 0
 
 
-def _product_range(a: Lin, b: Lin) -> tuple[int, int]:
+def _product_range(a: Lin, b: Lin) -> Range:
     corners = [x * y for x in a.bounds() for y in b.bounds()]
-    return max(min(corners), INDEX_LOW), min(max(corners), INDEX_HIGH)
+    found = min(corners), max(corners)
+    return found if within(found, INDEX_RANGE) else INDEX_RANGE
 
 
-# --- operations on index values -------------------------------------------------
-
-
-def _index_cast(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
-    signed = op.name == "arith.index_cast"
-    source, target = str(op.operand_types[0]), str(op.result_types[0])
-    if source != "index":
-        width = element_width(source)
-        node = self.node(operands[0], width)
-        if width > INDEX_BITS:
-            node, width = self._b.wire("slice", node, INDEX_BITS), INDEX_BITS
-        if signed or width == INDEX_BITS:
-            low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
-        else:
-            low, high = 0, (1 << width) - 1
-        return self._b.as_symbol(node, low, high)
-    width = element_width(target)
-    return self._b.lin_node(self.lin(operands[0]), width)
-
-
-def _binary(fn: Callable[[Lin, Lin], Lin]) -> Callable[[Arithmetic, Op, list[Bound]], Lin]:
-    def run(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
-        return fn(self.lin(operands[0]), self.lin(operands[1]))
-
-    return run
+def _data_type(kind: Any) -> str:
+    """The type of an operand as data."""
+    return f"i{INDEX_BITS}" if kind == "index" else str(kind)
 
 
 def _is_constant(bound: Bound) -> bool:
     if isinstance(bound, Deferred):
         return bound.op.name == "arith.constant"
     return isinstance(bound, Lin) and bound.is_const
-
-
-def _multiply(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
-    return self.multiply(self.lin(operands[0]), self.lin(operands[1]))
-
-
-def _compare(self: Arithmetic, op: Op, operands: list[Bound]) -> Node:
-    return self._b.compare(op.attrs["predicate"], self.lin(operands[0]), self.lin(operands[1]))
-
-
-def _extreme(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
-    return self.extreme([self.lin(o) for o in operands], op.name.startswith("arith.min"))
-
-
-def _floor(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin | None:
-    a, b = self.lin(operands[0]), self.lin(operands[1])
-    truncating = op.name in ("arith.divsi", "arith.remsi")
-    if not b.is_const or b.const <= 0 or (a.bounds()[0] < 0 and truncating):
-        return None
-    if op.name in ("arith.divui", "arith.remui") and a.bounds()[0] < 0:
-        return None
-    if "rem" in op.name:
-        return self._b.modulo(a, b.const)
-    return self._b.floor_divide(a, b.const)
-
-
-def _shift_left(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin | None:
-    amount = self.lin(operands[1])
-    return scale(self.lin(operands[0]), 1 << amount.const) if amount.is_const else None
-
-
-def _select(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin | None:
-    if op.result_types[0] != "index":
-        return None
-    condition = self.node(operands[0], 1)
-    a, b = self.lin(operands[1]), self.lin(operands[2])
-    if condition.kind == "const":
-        return a if condition.data else b
-    nodes = self._b.lin_node(a, INDEX_BITS), self._b.lin_node(b, INDEX_BITS)
-    low = min(a.bounds()[0], b.bounds()[0])
-    high = max(a.bounds()[1], b.bounds()[1])
-    return self._b.as_symbol(self._b.select(condition, *nodes), low, high)
-
-
-_INDEX_OPS: dict[str, Callable[[Arithmetic, Op, list[Bound]], Node | Lin | None]] = {
-    "arith.index_cast": _index_cast,
-    "arith.index_castui": _index_cast,
-    "arith.addi": _binary(add),
-    "arith.subi": _binary(subtract),
-    "arith.muli": _multiply,
-    "arith.cmpi": _compare,
-    "arith.minsi": _extreme,
-    "arith.maxsi": _extreme,
-    "arith.divsi": _floor,
-    "arith.divui": _floor,
-    "arith.floordivsi": _floor,
-    "arith.remsi": _floor,
-    "arith.remui": _floor,
-    "arith.shli": _shift_left,
-    "arith.select": _select,
-}

@@ -16,13 +16,24 @@ from allo.dialects.diagnostics import SourcePlace
 
 from . import glue
 from .graph import Array, Body, Function, Node, Stream
-from .linear import Lin, add, bits_signed, bits_unsigned, remainder, scale, subtract, symbol
+from .linear import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    Lin,
+    add,
+    bits_signed,
+    bits_unsigned,
+    remainder,
+    scale,
+    subtract,
+    symbol,
+    within,
+)
 from .linear import floor_divide as linear_floor_divide
 from .operators.spec import Operator
 from .read import Op
 
-INDEX_BITS = 32
-INDEX_LOW, INDEX_HIGH = -(1 << 31), (1 << 31) - 1
+INDEX_LOW, INDEX_HIGH = INDEX_RANGE
 
 
 @dataclass(slots=True, eq=False)
@@ -177,6 +188,12 @@ class Builder:
             node.low, node.high = low, high
         return symbol(node)
 
+    def wrapped(self, lin: Lin) -> Lin:
+        """An index value modulo its 64 bits, where a linear expression may go past them."""
+        if within(lin.bounds(), INDEX_RANGE):
+            return lin
+        return self.as_symbol(self.lin_node(lin, INDEX_BITS), *INDEX_RANGE)
+
     def floor_divide(self, lin: Lin, divisor: int) -> Lin:
         """``lin floordiv divisor``, by hardware where it is not linear."""
         found = linear_floor_divide(lin, divisor)
@@ -220,6 +237,7 @@ class Builder:
 
     def compare(self, predicate: int, a: Lin, b: Lin) -> Node:
         """A comparison of two index values, decided now where the ranges allow."""
+        a, b = self.wrapped(a), self.wrapped(b)
         unsigned = predicate >= 6
         difference = subtract(a, b)
         decided = _decide(predicate - 4 if unsigned else predicate, difference)

@@ -292,30 +292,32 @@ class Control:
         text, emitter = self._text, self._e
         assert level.lower is not None and level.upper is not None
         lower, upper = emitter.stable_value(level.lower), emitter.stable_value(level.upper)
+        width = level.lower.width
         held = text.named(f"{level.name}_held")
         current = text.named(level.name)
-        emitter.alias(current, text.mux(go, lower, held, 32), 32)
+        emitter.alias(current, text.mux(go, lower, held, width), width)
         emitter.debug[held[1:]] = f"loop {level.name} ({level.place})"
         wide = text.binary(
             "add",
-            text.extend(current, 32, 33, signed=True),
-            text.const(level.step, 33),
-            33,
+            text.extend(current, width, width + 1, signed=True),
+            text.const(level.step, width + 1),
+            width + 1,
             level.place,
         )
-        end = text.compare("sge", wide, text.extend(upper, 32, 33, signed=True), 33)
-        following = text.mux(end, lower, text.slice(wide, 0, 32, 33), 32)
+        limit = text.extend(upper, width, width + 1, signed=True)
+        end = text.compare("sge", wide, limit, width + 1)
+        following = text.mux(end, lower, text.slice(wide, 0, width, width + 1), width)
         self._register(
             held,
-            text.mux(carry, following, current, 32),
-            32,
+            text.mux(carry, following, current, width),
+            width,
             enable=text.any_of(carry, go),
             place=level.place,
         )
         emitter.stable[level.iv.number] = current
         if level.counts:
             emitter.stable[level.iv.number] = self._iteration(level, go, carry, end)
-        return end, text.compare("slt", lower, upper, 32)
+        return end, text.compare("slt", lower, upper, width)
 
     def _iteration(self, level: Level, go: str, carry: str, end: str) -> str:
         """The number of the iteration, beside the iterator."""

@@ -20,7 +20,7 @@ from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 from .arithmetic import is_pure
 from .builder import INDEX_HIGH, INDEX_LOW
 from .graph import Array, Call, Choice, If, Leaf, Level, Loop, Node, Seq, Stream, While
-from .linear import Lin, add, bits_unsigned, constant, scale, subtract
+from .linear import Lin, add, bits_unsigned, constant, index_width, scale, subtract
 from .loops import (
     LoopShape,
     Nested,
@@ -30,7 +30,7 @@ from .loops import (
     is_small,
     shape_of,
 )
-from .read import FunctionRecord, MemType, Op, element_width
+from .read import FunctionRecord, MemType, Op, argument_width, element_width
 from .straight_line import STRAIGHT_HANDLERS, StraightLine
 
 MAX_UNROLLED = 65536
@@ -287,17 +287,19 @@ class Elaborator(StraightLine):
             return Level(name, iv, trips, step, place=op.place)
         # From a constant start the counter tells the bank: start + step * n.
         counts = step > 1 and shape.lower.is_const
-        iv = self._counted(name, shape, step) if counts else self._ranging(name, shape)
+        iv = self._counted(name, shape, step) if counts else self._ranging(name, shape, step)
         with self._static():
-            lower = self.builder.lin_node(shape.lower, 32)
-            upper = self.builder.lin_node(shape.upper, 32)
+            width = _bound_width(shape, step)
+            lower = self.builder.lin_node(shape.lower, width)
+            upper = self.builder.lin_node(shape.upper, width)
         return Level(name, iv, None, step, lower, upper, place=op.place, counts=counts)
 
-    def _ranging(self, name: str, shape: LoopShape) -> Node:
+    def _ranging(self, name: str, shape: LoopShape, step: int) -> Node:
         """A counter that takes the iterator's own values."""
         low = max(shape.lower.bounds()[0], INDEX_LOW)
         high = min(shape.upper.bounds()[1], INDEX_HIGH)
-        iv = self.builder.free_node("iv", 32, name, low=low, high=max(low + 1, high - 1))
+        width = _bound_width(shape, step)
+        iv = self.builder.free_node("iv", width, name, low=low, high=max(low + 1, high - 1))
         iv.floors = tuple(shape.lowers)
         iv.ceilings = tuple(add(upper, constant(-1)) for upper in shape.uppers)
         return iv
@@ -360,14 +362,14 @@ class Elaborator(StraightLine):
         arrays: list[Array] = []
         streams: list[Stream] = []
         with self._static():
-            for value, kind in zip(op.operands, op.operand_types, strict=True):
+            for position, value in enumerate(op.operands):
                 bound = self.env[value]
                 if isinstance(bound, Array):
                     arrays.append(bound)
                 elif isinstance(bound, Stream):
                     streams.append(bound)
                 else:
-                    scalars.append(self.arithmetic.node(bound, element_width(str(kind))))
+                    scalars.append(self.arithmetic.node(bound, argument_width(callee, position)))
         results = self._call_results(op, callee, arrays)
         self._add(Call(callee.name, scalars, arrays, results, streams, place=op.place))
 
@@ -420,6 +422,12 @@ def _alloc_record(op: Op, value: int, kind: MemType, attrs: dict[str, Any]) -> O
 def _return_operands(record: FunctionRecord) -> list[int]:
     final = next((op for op in record.ops if op.name == "func.return"), None)
     return final.operands if final else []
+
+
+def _bound_width(shape: LoopShape, step: int) -> int:
+    """Bits for the bounds and the iterator of a loop whose bounds are known only when it runs."""
+    bounds = [*shape.lower.bounds(), *shape.upper.bounds(), step]
+    return index_width(min(bounds), max(bounds))
 
 
 def _band(op: Op) -> str:

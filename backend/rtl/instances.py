@@ -20,7 +20,7 @@ class Instance:
 
     Attributes:
         constants: scalar arguments known at compile time, by position.
-        arrays, streams, scalars: the arguments; a scalar is a constant, or a value and its width.
+        arrays, streams, scalars: the arguments; a scalar is a constant, or a value, its width and sign.
         label: its name in the region's module.
         enable: bits that are high when nothing makes it wait.
         wires: the value on each of its ports that something is joined to, by the port's name.
@@ -65,8 +65,8 @@ def emit_instance(text: ModuleText, instance: Instance, watch: BoundsWatch, *, f
 def _scalar(text: ModuleText, value: Any, width: int) -> str:
     if isinstance(value, int):
         return text.const(value, width)
-    name, own = value
-    return text.extend(name, own, width, signed=True) if own < width else name
+    name, own, signed = value
+    return text.extend(name, own, width, signed=signed)
 
 
 def _join_array(

@@ -49,6 +49,26 @@ class Lin:
         return low, high
 
 
+Range = tuple[int, int]
+INDEX_BITS = 64
+INDEX_RANGE: Range = (-(1 << 63), (1 << 63) - 1)
+NARROW_BITS = 32
+"""The width of run-time index values known to fit in it; wider ones have as many bits as they need."""
+NARROW_RANGE: Range = (-(1 << 31), (1 << 31) - 1)
+
+
+def within(values: Range, limits: Range) -> bool:
+    """Whether every value of a range is in another."""
+    return limits[0] <= values[0] and values[1] <= limits[1]
+
+
+def index_width(low: int, high: int) -> int:
+    """Bits for run-time index values of a range, their sign included; at most those of an index."""
+    if within((low, high), NARROW_RANGE):
+        return NARROW_BITS
+    return min(INDEX_BITS, bits_signed(low, high))
+
+
 def constant(value: int) -> Lin:
     return Lin(value)
 
@@ -95,6 +115,9 @@ def remainder(a: Lin, divisor: int) -> Lin | None:
 def _divide(a: Lin, divisor: int) -> tuple[Lin, Lin] | None:
     if divisor == 1:
         return a, Lin(0)
+    lowest, highest = a.bounds()
+    if lowest // divisor == highest // divisor:
+        return Lin(lowest // divisor), Lin(a.const - lowest // divisor * divisor, a.terms)
     whole: list[tuple[Node, int]] = []
     rest: list[tuple[Node, int]] = []
     for node, factor in a.terms:

@@ -13,6 +13,7 @@ from typing import Any
 
 from allo.dialects import _mlir
 from allo.dialects._mlir import ir
+from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_arguments
 from allo.dialects.affine.loops import walk
 from allo.dialects.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
@@ -24,6 +25,8 @@ from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
+
+from .linear import index_width
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,11 @@ class FunctionRecord:
     ops: list[Op]
     place: SourcePlace | None
 
+    @property
+    def index_ranges(self) -> dict[int, tuple[int, int]]:
+        """What its calls give its index arguments, by position; absent: any index."""
+        return ranges_of(self.attrs.get(ATTRIBUTE, []))
+
 
 @dataclass(slots=True)
 class GlobalRecord:
@@ -111,6 +119,7 @@ def read_program(text: str, *, checked: bool = False) -> Program:
         merge_repeated_arguments(module)
         constant_steps(module)
         expand_math(module)
+        settle_index_arguments(module)
         return _Reader().read(module)
 
 
@@ -340,7 +349,15 @@ def _literal_bits(token: str, element: str, width: int) -> int:
 
 
 def element_width(kind: str) -> int:
-    """Bits of a scalar type in hardware: ``index`` has 32."""
+    """Bits of a scalar type in hardware: ``index`` has 64, where nothing is known of its values."""
     if kind == "index":
-        return 32
+        return 64
     return int(kind.removeprefix("bf").lstrip("fisu"))
+
+
+def argument_width(record: FunctionRecord, position: int) -> int:
+    """Bits of a scalar argument; of an index, those that what it is called with needs."""
+    kind = record.arg_types[position]
+    if kind == "index" and position in record.index_ranges:
+        return index_width(*record.index_ranges[position])
+    return element_width(str(kind))

@@ -15,7 +15,7 @@ from .bind import Binding, Interface
 from .bounds import BoundsWatch
 from .graph import Array, Function, Stream
 from .instances import Instance, all_done, emit_instance
-from .read import FunctionRecord, MemType, Op, element_width
+from .read import FunctionRecord, MemType, Op, argument_width, element_width
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
 from .storage import array_for_local, array_for_parameter
@@ -119,7 +119,7 @@ class RegionCompiler:
         names = record.attrs["arg_names"]
         function.argument_names = list(names)
         rows = zip(record.args, names, record.attrs["arg_types"], record.arg_types, strict=True)
-        for number, name, declared, kind in rows:
+        for position, (number, name, declared, kind) in enumerate(rows):
             if isinstance(kind, MemType):
                 array = array_for_parameter(name, kind, declared, len(function.parameters))
                 array.place = record.place
@@ -133,11 +133,11 @@ class RegionCompiler:
                 self._streams.append(stream)
                 self._env[number] = stream
             else:
-                width = element_width(kind)
+                width = argument_width(record, position)
                 port = identifier(name)
                 interface.scalars_in.append((port, width))
                 function.scalar_types.append(declared or kind)
-                self._env[number] = (f"%{port}", width)
+                self._env[number] = (f"%{port}", width, True)
 
     def _own(self, array: Array) -> Array:
         array.number = len(self._function.arrays)
@@ -157,7 +157,13 @@ class RegionCompiler:
                 value = op.attrs["value"]
                 self._env[op.results[0]] = value[1] if isinstance(value, tuple) else int(value)
             case "arith.index_cast" | "arith.index_castui":
-                self._env[op.results[0]] = self._env[op.operands[0]]
+                value = self._env[op.operands[0]]
+                signed = op.name == "arith.index_cast"
+                if isinstance(value, int):
+                    mask = (1 << element_width(str(op.operand_types[0]))) - 1
+                    self._env[op.results[0]] = value if signed else value & mask
+                else:
+                    self._env[op.results[0]] = (*value[:2], signed)
             case "memref.alloc":
                 kind = op.result_types[0]
                 assert isinstance(kind, MemType)

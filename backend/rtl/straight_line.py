@@ -18,8 +18,8 @@ from .builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
 from .bulk import Bulk
 from .graph import Array, Block, Function, Node, Region, Seq, Stream
 from .initialise import first_run_arrays, first_run_regions
-from .linear import Lin
-from .read import FunctionRecord, MemType, Op, Program, element_width
+from .linear import INDEX_RANGE, Lin
+from .read import FunctionRecord, MemType, Op, Program, argument_width, element_width
 from .storage import array_for_global, array_for_local, array_for_parameter
 from .stream_ops import Streams
 
@@ -71,7 +71,8 @@ class StraightLine:
         types = attrs.get("arg_types") or [""] * len(names)
         function.argument_names = list(names)
         kinds = self.record.arg_types
-        for number, name, declared, kind in zip(self.record.args, names, types, kinds, strict=True):
+        rows = zip(self.record.args, names, types, kinds, strict=True)
+        for position, (number, name, declared, kind) in enumerate(rows):
             if isinstance(kind, MemType):
                 array = array_for_parameter(name, kind, declared, len(function.parameters))
                 array.place = self.record.place
@@ -82,7 +83,7 @@ class StraightLine:
             if declared.startswith("stream<"):
                 self.env[number] = self.streams.parameter(name, declared, self.record.place)
                 continue
-            width = element_width(kind)
+            width = argument_width(self.record, position)
             constant_value = self.constants.get(len(function.scalar_args))
             node = self.builder.free_node("arg", width, name)
             function.scalar_args.append(node)
@@ -93,9 +94,8 @@ class StraightLine:
                     Lin(constant_value) if known else self.builder.const(constant_value, width)
                 )
                 continue
-            self.env[number] = (
-                self.builder.as_symbol(node, *_index_range(declared)) if kind == "index" else node
-            )
+            limits = self.record.index_ranges.get(position, INDEX_RANGE)
+            self.env[number] = self.builder.as_symbol(node, *limits) if kind == "index" else node
 
     def _own(self, array: Array) -> Array:
         array.number = len(self.function.arrays)
@@ -333,10 +333,6 @@ class StraightLine:
 
 def _is(node: Node, value: int) -> bool:
     return node.kind == "const" and node.data == value
-
-
-def _index_range(declared: str) -> tuple[int, int]:
-    return (0, INDEX_HIGH) if declared.startswith("ui") else (INDEX_LOW, INDEX_HIGH)
 
 
 STRAIGHT_HANDLERS: dict[str, Callable[[Any, Op], None]] = {

@@ -65,7 +65,7 @@ def test_loop_bounds_and_affine_conditions():
         same_as_cpu(text, [RNG.integers(-30000, 30000, (12, 12), np.int16), n])
     code = build(text).hls_code
     assert "j = max(i - 3, 0); j < min(i + 4, 12); j += 2" in code
-    assert "l_S_i_1_i1: for (int i1 = 0; i1 < n; i1++)" in code
+    assert "l_S_i_1_i1: for (int64_t i1 = 0; i1 < n; i1++)" in code
 
 
 def test_while_and_data_dependent_loops():

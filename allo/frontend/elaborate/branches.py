@@ -10,6 +10,7 @@ from allo.dialects.diagnostics import SourcePlace
 
 from .. import operations as ops
 from ..affine import Affine, constant
+from ..integers import INDEX_RANGE, within
 from ..tree import AffineCondition, Binary, Const, If, Load, Store, Var
 from . import arrays, indexing, statements
 from .context import FunctionContext
@@ -75,22 +76,22 @@ def _joined(parts: list[list[Constraint] | None]) -> list[Constraint] | None:
 
 
 def _operand(ctx: FunctionContext, node: ast.expr) -> Affine | None:
-    value = indexing.affine_of(ctx, node)
+    value = indexing.exact_affine_of(ctx, node)
     return value if value is not None and indexing.is_affine(value) else None
 
 
 def _constraint(op: ast.cmpop, left: Affine, right: Affine) -> list[Constraint] | None:
-    if isinstance(op, ast.Eq):
-        return [(left - right, True)]
-    if isinstance(op, ast.LtE):
-        return [(right - left, False)]
-    if isinstance(op, ast.GtE):
-        return [(left - right, False)]
-    if isinstance(op, ast.Lt):
-        return [(right - left - constant(1), False)]
-    if isinstance(op, ast.Gt):
-        return [(left - right - constant(1), False)]
-    return None
+    """The constraint of a comparison; None where its difference may pass the 64 bits of an index."""
+    if isinstance(op, (ast.LtE, ast.Lt)):
+        left, right = right, left
+    difference = left - right
+    if isinstance(op, (ast.Lt, ast.Gt)):
+        difference = difference - constant(1)
+    elif not isinstance(op, (ast.Eq, ast.LtE, ast.GtE)):
+        return None
+    if not within(difference.bounds(), INDEX_RANGE):
+        return None
+    return [(difference, isinstance(op, ast.Eq))]
 
 
 # --- break, continue, early return -------------------------------------------------------------

@@ -20,7 +20,7 @@ from allo.dialects.types import (
     int32,
 )
 
-from .. import fixed
+from .. import constants, fixed
 from .. import operations as ops
 from ..tree import Var
 from .context import FunctionContext
@@ -57,15 +57,18 @@ def literal_dtype(array: np.ndarray) -> AlloType:
 
 
 def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:
-    """``array``'s values as ``dtype``: wrapped, truncated toward zero, or rounded."""
+    """``array``'s values as ``dtype``: integers wrapped, floats toward zero, or rounded."""
     _require_numbers(array, place)
     if isinstance(dtype, Float):
-        return array.astype(np.float64)
+        if array.dtype.kind not in "iuO":
+            return array.astype(np.float64)
+        flat_floats = [constants.nearest_float(v, dtype) for v in array.reshape(-1).tolist()]
+        return np.array(flat_floats, dtype=np.float64).reshape(array.shape)
     if fixed.is_fixed(dtype):
         return _raw_values(array, dtype, place)
     if not ops.is_integer(dtype):
         raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
-    flat = [ops.wrap(int(v), dtype) for v in array.reshape(-1).tolist()]
+    flat = [_integer(v, dtype) for v in array.reshape(-1).tolist()]
     return np.array(flat, dtype=object).reshape(array.shape)
 
 
@@ -79,6 +82,12 @@ def _require_numbers(array: np.ndarray, place: SourcePlace) -> None:
             raise TypeMismatchError(
                 f"{shown(value)} is no number, and the elements of an array are numbers.", place
             )
+
+
+def _integer(value: int | float, dtype: AlloType) -> int:
+    if isinstance(value, float):
+        return constants.nearest_integer(value, dtype)
+    return ops.wrap(int(value), dtype)
 
 
 def _raw_values(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from allo.dialects.diagnostics import SourcePlace
 
 from .. import operations as ops
+from .. import spans
 from ..tree import AffineCondition, Const, Expr, If, Load, Stmt, Store, Var
-from . import arrays, branches, expressions, spans
+from . import arrays, branches, expressions
 from .arrays import ArrayValue, Value, View
 from .context import FunctionContext
 

@@ -1,59 +1,122 @@
-"""Affine recognition: which expressions are affine in iterators, constants and scalar arguments."""
+"""Affine recognition: which expressions are affine in iterators, constants and scalar arguments.
+
+An expression counts as affine only where whole-number arithmetic gives what its types give: each
+argument in it is representable as an index, no operation wraps in the type the rules give it, and
+no remainder is of a negative number, whose sign the language keeps. Index arithmetic (iterators,
+index arguments and literals) stays in the 64 bits of an index.
+"""
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
-from allo.dialects.types import Int, UInt
+from allo.dialects.types import AlloType, Index, Int, UInt
 
 from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
+from ..integers import INDEX_RANGE, Range, is_exact_index, range_of, smallest_int, within, wrap
 from ..tree import Expr, ScalarArg, Subscript, Symbol
 from . import expressions
 from .context import ConstBinding, FunctionContext, IterBinding, as_int
 
+_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+}
+_NO_ADDRESS = 32
+"""Bits of a type in which a sum that wraps is past the end of every array."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    """An affine expression, the type of the expression it was, and whether their values are the same."""
+
+    value: Affine
+    dtype: AlloType
+    exact: bool = True
+    literal: bool = False
+
 
 def affine_of(ctx: FunctionContext, node: ast.expr) -> Affine | None:
-    """The affine expression a syntax tree is, or None."""
+    """The affine expression a syntax tree is as a place in an array, or None.
+
+    A sum may wrap in its type (of unsigned arguments, say) where that is past every array's end.
+    """
+    found = _affine(ctx, node)
+    if found is None:
+        return None
+    wide = found.dtype.bits >= _NO_ADDRESS and ctx.rules.name == "default"
+    return found.value if found.exact or wide else None
+
+
+def exact_affine_of(ctx: FunctionContext, node: ast.expr) -> Affine | None:
+    """The affine expression whose value a syntax tree always has, or None."""
+    found = _affine(ctx, node)
+    return found.value if found is not None and found.exact else None
+
+
+def _affine(ctx: FunctionContext, node: ast.expr) -> _Typed | None:
     if isinstance(node, ast.Constant):
-        return constant(node.value) if type(node.value) is int else None
+        return _number(node.value) if type(node.value) is int else None
     if isinstance(node, ast.Name):
         return _name(ctx, node)
     if isinstance(node, ast.BinOp):
         return _binary(ctx, node)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
-        value = affine_of(ctx, node.operand)
-        if value is None or isinstance(node.op, ast.UAdd):
-            return value
-        return -value
+        return _signed(_affine(ctx, node.operand), isinstance(node.op, ast.USub))
     if isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
-        number = as_int(ctx.try_constant(node))
-        return None if number is None else constant(number)
+        return _number(as_int(ctx.try_constant(node)))
     return None
 
 
-def _name(ctx: FunctionContext, node: ast.Name) -> Affine | None:
+def _number(value: int | None) -> _Typed | None:
+    """A literal."""
+    return None if value is None else _Typed(constant(value), smallest_int(value), literal=True)
+
+
+def _signed(operand: _Typed | None, negative: bool) -> _Typed | None:
+    if operand is None or (operand.literal and not negative):
+        return operand
+    if operand.literal:
+        return _number(-operand.value.const)
+    dtype = Int(operand.dtype.bits) if isinstance(operand.dtype, UInt) else operand.dtype
+    value = -operand.value if negative else operand.value
+    exact = operand.exact and (isinstance(dtype, Index) or within(value.bounds(), range_of(dtype)))
+    return _Typed(value, dtype, exact)
+
+
+def _name(ctx: FunctionContext, node: ast.Name) -> _Typed | None:
     found = ctx.find(node.id)
     if isinstance(found, IterBinding):
-        return found.value
+        return _Typed(found.value, ops.INDEX)
     if isinstance(found, ConstBinding):
-        number = as_int(found.value)
-        return None if number is None else constant(number)
+        return _declared(as_int(found.value), found.dtype)
     if isinstance(found, ScalarArg):
-        return symbol_of(ctx, found)
+        value = symbol_of(ctx, found)
+        return None if value is None else _Typed(value, found.dtype)
     if found is not None:
         return None
-    value = ctx.captured(node.id)
-    if value is MISSING:
+    captured = ctx.captured(node.id)
+    if captured is MISSING:
         raise ctx.unknown_name(node, node.id)
-    number = as_int(value)
-    return None if number is None else constant(number)
+    return _number(as_int(captured))
+
+
+def _declared(number: int | None, dtype: AlloType | None) -> _Typed | None:
+    """A constant, with the type it was declared with."""
+    if number is None or dtype is None:
+        return _number(number)
+    return _Typed(constant(wrap(number, dtype)), dtype) if ops.is_integer(dtype) else None
 
 
 def symbol_of(ctx: FunctionContext, arg: ScalarArg) -> Affine | None:
-    """An integer argument as a symbol; it never changes, so it may bound an affine loop."""
-    if not ops.is_integer(arg.dtype) or arg.dtype.bits > 64:
+    """An argument whose type holds only indices as a symbol; it never changes, so it may bound a loop."""
+    if not is_exact_index(arg.dtype):
         return None
     symbol = ctx.symbols.get(arg)
     if symbol is None:
@@ -61,30 +124,76 @@ def symbol_of(ctx: FunctionContext, arg: ScalarArg) -> Affine | None:
     return of_atom(symbol)
 
 
-def _binary(ctx: FunctionContext, node: ast.BinOp) -> Affine | None:
-    left = affine_of(ctx, node.left)
-    if left is None:
+def _binary(ctx: FunctionContext, node: ast.BinOp) -> _Typed | None:
+    left = _affine(ctx, node.left)
+    right = None if left is None else _affine(ctx, node.right)
+    if left is None or right is None:
         return None
-    right = affine_of(ctx, node.right)
-    if right is None:
+    if left.literal and right.literal:
+        return _number(_of_literals(node.op, left.value.const, right.value.const))
+    symbol = _SYMBOLS.get(type(node.op))
+    if symbol is None:
         return None
-    if isinstance(node.op, ast.Add):
+    dtype = _result(ctx, symbol, left, right)
+    if dtype is None:
+        return None
+    if symbol in ("//", "%"):
+        return _divided(symbol, left, right, dtype)
+    value = _sum_or_multiple(symbol, left.value, right.value)
+    if value is None:
+        return None
+    exact = left.exact and right.exact and _fits(value.bounds(), dtype)
+    return _Typed(value, dtype, exact)
+
+
+def _of_literals(op: ast.operator, a: int, b: int) -> int | None:
+    if isinstance(op, ast.Add):
+        return a + b
+    if isinstance(op, ast.Sub):
+        return a - b
+    if isinstance(op, ast.Mult):
+        return a * b
+    if isinstance(op, ast.FloorDiv) and b > 0:
+        return a // b
+    if isinstance(op, ast.Mod) and b > 0:
+        return a % b if a >= 0 else -(-a % b)
+    return int(a**b) if isinstance(op, ast.Pow) and b > 0 else None
+
+
+def _result(ctx: FunctionContext, symbol: str, left: _Typed, right: _Typed) -> AlloType | None:
+    """The type of an operation; index arithmetic with literals stays index."""
+    if all(isinstance(side.dtype, Index) or side.literal for side in (left, right)):
+        return ops.INDEX
+    return ctx.rules.result(symbol, left.dtype, right.dtype)
+
+
+def _fits(values: Range, dtype: AlloType) -> bool:
+    """Whether no value is lost; index arithmetic is modulo its 64 bits by definition."""
+    if isinstance(dtype, Index):
+        return True
+    return within(values, range_of(dtype)) and within(values, INDEX_RANGE)
+
+
+def _sum_or_multiple(symbol: str, left: Affine, right: Affine) -> Affine | None:
+    if symbol == "+":
         return left + right
-    if isinstance(node.op, ast.Sub):
+    if symbol == "-":
         return left - right
-    if isinstance(node.op, ast.Mult):
-        if right.is_constant:
-            return left.scaled(right.const)
-        return right.scaled(left.const) if left.is_constant else None
-    if not right.is_constant or right.const <= 0:
+    if right.is_constant:
+        return left.scaled(right.const)
+    return right.scaled(left.const) if left.is_constant else None
+
+
+def _divided(symbol: str, left: _Typed, right: _Typed, dtype: AlloType) -> _Typed | None:
+    """Quotient or remainder by a positive constant, of a value known exactly."""
+    divisor = right.value.const
+    if not right.value.is_constant or divisor <= 0 or not left.exact:
         return None
-    if isinstance(node.op, ast.FloorDiv):
-        return left.floordiv(right.const)
-    if isinstance(node.op, ast.Mod):
-        return left.mod(right.const)
-    if isinstance(node.op, ast.Pow) and left.is_constant:
-        return constant(left.const**right.const)
-    return None
+    negative = left.value.bounds()[0] < 0
+    if symbol == "%" and negative:
+        return None
+    value = left.value.floordiv(divisor) if symbol == "//" else left.value.mod(divisor)
+    return _Typed(value, dtype) if _fits(value.bounds(), dtype) else None
 
 
 def is_affine(value: Subscript) -> bool:
@@ -95,12 +204,29 @@ def is_affine(value: Subscript) -> bool:
 
 
 def subscript(ctx: FunctionContext, node: ast.expr) -> Subscript:
-    """An index: affine where it can be, else an expression of type index."""
+    """A place in an array: affine where it can be, else an expression of type index."""
     found = affine_of(ctx, node)
-    if found is not None:
-        return found
+    return found if found is not None else _computed(ctx, node)
+
+
+def position(ctx: FunctionContext, node: ast.expr) -> Subscript:
+    """The whole subscript of a dimension; as a remainder it counts from the end where negative."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        left, right = exact_affine_of(ctx, node.left), exact_affine_of(ctx, node.right)
+        if left is not None and right is not None and right.is_constant and right.const > 0:
+            return left.mod(right.const)
+    return subscript(ctx, node)
+
+
+def bound(ctx: FunctionContext, node: ast.expr) -> Subscript:
+    """A bound or step of a loop: affine where that is exact, else an expression of type index."""
+    found = exact_affine_of(ctx, node)
+    return found if found is not None else _computed(ctx, node)
+
+
+def _computed(ctx: FunctionContext, node: ast.expr) -> Subscript:
     value = expressions.scalar(ctx, node)
-    if not isinstance(value.dtype, (Int, UInt)) and not ops.is_integer(value.dtype):
+    if not ops.is_integer(value.dtype):
         raise expressions.type_error(
             ctx, node, f"An index must be an integer, not {value.dtype}.", "convert it with int(x)."
         )

@@ -10,8 +10,10 @@ from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownName
 
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
-from ..tree import Const, Expr, For, If, Iter, Subscript, Var, While
-from . import branches, guards, indexing, spans, statements
+from ..integers import INDEX_RANGE, Range, within
+from ..spans import span_of
+from ..tree import Compute, Const, Expr, For, If, Iter, Subscript, Var, While
+from . import branches, guards, indexing, statements
 from .context import FunctionContext, IterBinding
 
 _ITERATIONS = ("range", "grid", "reduction")
@@ -89,7 +91,7 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
     nodes = call.args
     lower = _bound(ctx, nodes[0], "max") if len(nodes) > 1 else (constant(0),)
     upper = _bound(ctx, nodes[1 if len(nodes) > 1 else 0], "min")
-    step = indexing.subscript(ctx, nodes[2]) if len(nodes) == 3 else constant(1)
+    step = indexing.bound(ctx, nodes[2]) if len(nodes) == 3 else constant(1)
     if not (isinstance(step, Affine) and step.is_constant):
         return Counter(names[0], lower, upper, step)
     if step.const == 0:
@@ -103,16 +105,19 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
 
 def _downward(ctx: FunctionContext, call: ast.Call, name: str, step: int) -> Counter:
     """``range(start, stop, -s)``: count up, and let the iterator be ``start - s * counter``."""
-    start = indexing.affine_of(ctx, call.args[0])
-    stop = indexing.affine_of(ctx, call.args[1])
-    if start is None or stop is None:
-        raise ctx.unsupported(
-            call,
-            "A negative step needs bounds that are affine in loop iterators.",
-            "count up and subtract: for k in range(n): i = start - k.",
-        )
+    start, stop = (_end(ctx, node) for node in call.args[:2])
     trips = (start - stop + constant(-step - 1)).floordiv(-step)
     return Counter(name, (constant(0),), (trips,), constant(1), start, step)
+
+
+def _end(ctx: FunctionContext, node: ast.expr) -> Affine:
+    """A bound of a loop that counts down: affine, or a value computed before the loop."""
+    value = indexing.bound(ctx, node)
+    if isinstance(value, Affine):
+        return value
+    held = Iter("end", False, ctx.place(node), None, _limits(value))
+    ctx.emit(Compute(ctx.place(node), value, held))
+    return of_atom(held)
 
 
 def _bound(ctx: FunctionContext, node: ast.expr, joiner: str) -> tuple[Subscript, ...]:
@@ -125,11 +130,12 @@ def _bound(ctx: FunctionContext, node: ast.expr, joiner: str) -> tuple[Subscript
     )
     if is_joined:
         assert isinstance(node, ast.Call)
-        parts = [p for p in (indexing.affine_of(ctx, a) for a in node.args) if p is not None]
+        found = [indexing.exact_affine_of(ctx, a) for a in node.args]
+        parts = [p for p in found if p is not None]
         affine = len(parts) == len(node.args) and all(indexing.is_affine(p) for p in parts)
         if affine and not all(part.is_constant for part in parts):
             return tuple(parts)
-    return (indexing.subscript(ctx, node),)
+    return (indexing.bound(ctx, node),)
 
 
 def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counter]:
@@ -265,7 +271,7 @@ def _loop(
     )
 
 
-def _span(counter: Counter) -> spans.Span | None:
+def _span(counter: Counter) -> Range | None:
     """The counter's least and greatest value, where constants bound it and it runs at all."""
     values = _values(counter)
     return (values[0], values[-1]) if values else None
@@ -286,13 +292,16 @@ def _values(counter: Counter) -> range | None:
     return range(lower, upper, counter.step.const)  # type: ignore[union-attr]
 
 
-def _reach(counter: Counter) -> spans.Span | None:
-    """A range that the counter cannot leave, from the bounds of which one is known."""
-    lows = [span[0] for span in map(spans.span_of, counter.lower) if span is not None]
-    highs = [span[1] - 1 for span in map(spans.span_of, counter.upper) if span is not None]
-    if not lows or not highs:
-        return None
-    return max(lows), max(max(lows), min(highs))
+def _reach(counter: Counter) -> Range:
+    """A range that holds every value of the counter while its loop runs."""
+    low = max(_limits(p)[0] for p in counter.lower)
+    high = min(_limits(p)[1] for p in counter.upper) - 1
+    return low, max(low, high)
+
+
+def _limits(value: Subscript) -> Range:
+    found = span_of(value) or INDEX_RANGE
+    return found if within(found, INDEX_RANGE) else INDEX_RANGE
 
 
 def _bind_iterator(ctx: FunctionContext, counter: Counter, it: Iter) -> None:

@@ -111,7 +111,7 @@ def _choose(ctx: FunctionContext, item: ast.expr | None, owner: View, axis: int)
         return constant(0), 1, extent
     if isinstance(item, ast.Slice):
         return _slice(ctx, item, extent, owner.var.name)
-    position = indexing.subscript(ctx, item)
+    position = indexing.position(ctx, item)
     if isinstance(position, Affine) and position.is_constant and extent >= 0:
         return constant(_in_range(ctx, item, position.const, extent, owner.var.name))
     if isinstance(position, Affine) and extent >= 0 and not (ctx.guards or ctx.dead):

@@ -349,7 +349,9 @@ class FunctionEmitter:
         return value.value_op("memref.subview", result, [source, *operands], view.place, attributes)
 
     def _compute(self, statement: Compute) -> None:
-        self.value.values[statement] = self.value.emit(statement.value)
+        value = self.value.values[statement] = self.value.emit(statement.value)
+        if statement.index is not None:
+            self.value.values[statement.index] = value
 
     def _return(self, statement: Return) -> None:
         value = self.value

@@ -12,6 +12,7 @@ from allo.dialects.types import AlloType, Float, Index, Int, UInt
 
 from .. import operations as ops
 from ..affine import Affine, FloorDiv, Mod
+from ..integers import range_of, within
 from ..tree import (
     ArgValue,
     Binary,
@@ -224,7 +225,12 @@ class ValueEmitter:
         return self.values[expr.get]
 
     def _cast(self, expr: Cast) -> ir.Value:
-        return self.cast(self.emit(expr.value), expr.value.dtype, expr.dtype, expr.place)
+        value, source = self.emit(expr.value), expr.value.dtype
+        if isinstance(source, Index) and isinstance(expr.dtype, Float):
+            # A narrower integer of the same value makes a smaller conversion.
+            source = _I32 if within(ops.value_range(expr.value), range_of(_I32)) else _I64
+            value = self.cast(value, expr.value.dtype, source, expr.place)
+        return self.cast(value, source, expr.dtype, expr.place)
 
     def cast(
         self, value: ir.Value, source: AlloType, target: AlloType, place: SourcePlace
@@ -346,7 +352,7 @@ def comparison(op: str, dtype: AlloType) -> tuple[str, int]:
     return "arith.cmpi", order[op]
 
 
-_I32 = Int(32)
+_I32, _I64 = Int(32), Int(64)
 
 
 def cast_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
@@ -357,11 +363,11 @@ def cast_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]
         return _float_to_float(source, target)
     if isinstance(source, Float):
         if isinstance(target, Index):
-            return [("arith.fptosi", _I32), ("arith.index_cast", target)]
+            return [("arith.fptosi", _I64), ("arith.index_cast", target)]
         return [("arith.fptoui" if isinstance(target, UInt) else "arith.fptosi", target)]
     if isinstance(target, Float):
         if isinstance(source, Index):
-            return [("arith.index_cast", _I32), ("arith.sitofp", target)]
+            return [("arith.index_cast", _I64), ("arith.sitofp", target)]
         signed = isinstance(source, Int) and source.bits > 1
         return [("arith.sitofp" if signed else "arith.uitofp", target)]
     return _integer_steps(source, target)

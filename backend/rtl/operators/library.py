@@ -109,7 +109,7 @@ class OperatorLibrary:
 
         Args:
             op: MLIR operation name, ``"arith.addi"``.
-            operand_types: MLIR types as text, ``("i32", "i32")``; ``index`` is 32 bits.
+            operand_types: MLIR types as text, ``("i32", "i32")``; ``index`` is 64 bits.
             result_type: the same for the result.
             attributes: ``{"predicate": "slt"}`` (or its number) for comparisons; optionally
                 ``{"constants": (None, 8)}``, the values of constant operands, which makes

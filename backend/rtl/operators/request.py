@@ -103,9 +103,9 @@ class Drawing:
 
 
 def bit_width(kind: str) -> int:
-    """Bits of a scalar MLIR type; ``index`` is 32 bits in hardware."""
+    """Bits of a scalar MLIR type; ``index`` alone is 64 bits in hardware."""
     if kind == "index":
-        return 32
+        return 64
     if match := _INTEGER.fullmatch(kind):
         return int(match[1])
     from allo.backend.rtl.float.formats import FORMATS

@@ -26,7 +26,7 @@ class Resources:
 class Operator:
     """One way to compute an operation.
 
-    Values are bit vectors: floats are their bits (``i32``), ``index`` is 32 bits.
+    Values are bit vectors: floats are their bits (``i32``), ``index`` is 64 bits.
 
     Attributes:
         name: kind of operator for reports: ``"fadd_f32"``, ``"add_i33"``.

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allo.dialects.types import AlloType, Index, Int, UInt
+from allo.dialects.types import AlloType
 
-from ..affine import Affine, FloorDiv, Mod
-from ..tree import (
+from .affine import Affine
+from .integers import is_integer, range_of
+from .tree import (
     Binary,
     Bitcast,
     Cast,
@@ -20,12 +21,10 @@ from ..tree import (
     Const,
     Expr,
     IndexValue,
-    Iter,
     Load,
     Math,
     Select,
     Subscript,
-    Symbol,
     Var,
 )
 
@@ -79,12 +78,12 @@ def children(expr: Expr) -> Iterator[Expr]:
 def span_of(value: Subscript) -> Span | None:
     """(least, greatest) value that an index or integer expression cannot leave, or None."""
     if isinstance(value, Affine):
-        return affine_span(value)
+        return value.bounds()
     match value:
         case Const(value=int() as number):
             return _kept((number, number), value.dtype)
         case IndexValue():
-            return _kept(affine_span(value.affine), value.dtype)
+            return _kept(value.affine.bounds(), value.dtype)
         case Compare():
             return 0, 1
         case Cast():
@@ -93,52 +92,16 @@ def span_of(value: Subscript) -> Span | None:
             return _union(span_of(value.then), span_of(value.other))
         case Binary():
             return _kept(_binary(value), value.dtype)
-    return type_span(value.dtype)
+    return _type_span(value.dtype)
 
 
-def type_span(dtype: AlloType) -> Span | None:
-    """The values of an integer type; an index may be anything."""
-    if isinstance(dtype, Index):
-        return None
-    if isinstance(dtype, UInt) or (isinstance(dtype, Int) and dtype.bits == 1):
-        return 0, (1 << dtype.bits) - 1
-    if isinstance(dtype, Int):
-        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
-    return None
-
-
-def affine_span(value: Affine) -> Span | None:
-    """What an affine expression cannot leave."""
-    low = high = value.const
-    for atom, coefficient in value.terms:
-        reach = _atom_span(atom)
-        if reach is None:
-            return None
-        ends = sorted((coefficient * reach[0], coefficient * reach[1]))
-        low, high = low + ends[0], high + ends[1]
-    return low, high
-
-
-def _atom_span(atom: object) -> Span | None:
-    match atom:
-        case Iter():
-            return atom.reach
-        case Symbol():
-            return type_span(atom.arg.dtype)
-        case Mod():
-            inner = affine_span(atom.value)
-            if inner is not None and inner[0] >= 0 and inner[1] < atom.divisor:
-                return inner
-            return 0, atom.divisor - 1
-        case FloorDiv():
-            inner = affine_span(atom.value)
-            return None if inner is None else (inner[0] // atom.divisor, inner[1] // atom.divisor)
-    return None
+def _type_span(dtype: AlloType) -> Span | None:
+    return range_of(dtype) if is_integer(dtype) else None
 
 
 def _kept(span: Span | None, dtype: AlloType) -> Span | None:
     """A range after conversion to a type: what may wrap may be anything there."""
-    whole = type_span(dtype)
+    whole = _type_span(dtype)
     if whole is None or (span is not None and span[0] >= whole[0] and span[1] <= whole[1]):
         return span
     return whole
