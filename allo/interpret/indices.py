@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from allo.dialects.diagnostics import TypeMismatchError
 from allo.dialects.types import AlloType, Index, Int, UInt, index
@@ -86,13 +87,20 @@ def _span(symbol: str, left: Span | None, right: Span | None) -> Span | None:
 
 
 def round_subscript(body: Body, node: ast.expr) -> Value | None:
-    """A whole subscript ``e % d``, ``e`` affine and ``d`` a positive constant: one of 0 … d - 1, as
-    in Python. None for any other."""
+    """A whole subscript ``e % d``, ``d`` a positive constant: one of 0 … d - 1, as in Python.
+
+    None for any other.
+    """
     if not isinstance(node, ast.BinOp) or not isinstance(node.op, ast.Mod):
         return None
     divisor = _positive(body, node.right)
-    if divisor is None or affine_type(body, node.left) is None or body.is_known(node.left):
+    if divisor is None:
         return None
+    if body.is_known(node.left) or affine_type(body, node.left) is None:
+        rest = index_value(body, node, "A subscript")
+        if rest.exact is not None:
+            return replace(rest, exact=rest.exact % divisor)
+        return Value(index, f"({coerce(rest, index)} % {divisor})", span=(0, divisor - 1))
     code = index_code(body, node.left, "A subscript")
     return Value(index, f"({code} % {divisor})", span=(0, divisor - 1))
 

@@ -17,7 +17,7 @@ from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
 from ..integers import INDEX_RANGE, Range, is_exact_index, range_of, smallest_int, within, wrap
-from ..tree import Expr, ScalarArg, Subscript, Symbol
+from ..tree import Binary, Compare, Const, Expr, ScalarArg, Select, Subscript, Symbol
 from . import expressions
 from .context import ConstBinding, FunctionContext, IterBinding, as_int
 
@@ -210,12 +210,25 @@ def subscript(ctx: FunctionContext, node: ast.expr) -> Subscript:
 
 
 def position(ctx: FunctionContext, node: ast.expr) -> Subscript:
-    """The whole subscript of a dimension; as a remainder it counts from the end where negative."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        left, right = exact_affine_of(ctx, node.left), exact_affine_of(ctx, node.right)
-        if left is not None and right is not None and right.is_constant and right.const > 0:
-            return left.mod(right.const)
-    return subscript(ctx, node)
+    """The whole subscript of a dimension; as a remainder by a constant it goes round where negative."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod)):
+        return subscript(ctx, node)
+    divisor = exact_affine_of(ctx, node.right)
+    if divisor is None or not divisor.is_constant or divisor.const <= 0:
+        return subscript(ctx, node)
+    left = exact_affine_of(ctx, node.left)
+    return _gone_round(ctx, node, divisor.const) if left is None else left.mod(divisor.const)
+
+
+def _gone_round(ctx: FunctionContext, node: ast.BinOp, divisor: int) -> Subscript:
+    """A remainder that has the sign of its dividend, as one of 0 … divisor − 1."""
+    rest = subscript(ctx, node)
+    if isinstance(rest, Affine) or ops.value_range(rest)[0] >= 0:
+        return rest
+    place = ctx.place(node)
+    negative = Compare(ops.BOOL, place, "<", rest, Const(ops.INDEX, place, 0))
+    raised = Binary(ops.INDEX, place, "+", rest, Const(ops.INDEX, place, divisor))
+    return Select(ops.INDEX, place, negative, raised, rest)
 
 
 def bound(ctx: FunctionContext, node: ast.expr) -> Subscript:
