@@ -13,7 +13,7 @@ from allo.dialects.affine.points import first_point, span_over
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 
 from .affine import Affine, FloorDiv, Mod
-from .elaborate.spans import children, is_inside
+from .spans import children, is_inside
 from .tree import (
     AffineCondition,
     Call,

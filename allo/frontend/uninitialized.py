@@ -14,7 +14,7 @@ from typing import TypeGuard
 from allo.dialects.diagnostics import SourcePlace, UninitializedWarning
 
 from .affine import Affine
-from .elaborate.spans import children
+from .spans import children
 from .tree import (
     AffineCondition,
     Call,

@@ -333,12 +333,17 @@ def test_an_affine_subscript_goes_round() -> None:
     assert out.tolist() == [40123, 14203, -2, 0]
 
 
-def test_a_computed_subscript_does_not_go_round() -> None:
+def test_a_computed_subscript_goes_round_as_a_whole() -> None:
     def kernel(A: int32[5], n: int32) -> int32:
         step = 0 - n
         return A[step % 5]
 
-    run = allo.interpret(kernel)
-    assert run(np.arange(5, dtype=np.int32), -7) == 2
-    with pytest.raises(allo.errors.BoundsError, match="The subscript -2 of A is out of range"):
-        run(np.arange(5, dtype=np.int32), 7)
+    def part(A: int32[5], n: int32) -> int32:
+        step = 0 - n
+        return A[step % 5 + 1]
+
+    A = np.arange(5, dtype=np.int32)
+    assert allo.interpret(kernel)(A, -7) == allo.customize(kernel).build()(A, -7) == 2
+    assert allo.interpret(kernel)(A, 7) == allo.customize(kernel).build()(A, 7) == 3
+    with pytest.raises(allo.errors.BoundsError, match="The subscript -1 of A is out of range"):
+        allo.interpret(part)(A, 7)

@@ -15,6 +15,7 @@ from allo.dialects.types import AlloType
 
 from .. import operations as ops
 from ..affine import Affine, constant, of_atom
+from ..integers import INDEX_RANGE
 from ..tree import (
     Binary,
     Const,
@@ -294,7 +295,9 @@ def loop_nest(
 ) -> None:
     """A perfect nest over ``shape`` that calls ``body`` with its iterators."""
     spans = [(0, extent - 1) if extent > 0 else None for extent in shape]
-    iters = [Iter(f"{prefix}{d}", True, place, span, span) for d, span in enumerate(spans)]
+    iters = [
+        Iter(f"{prefix}{d}", True, place, span, span or INDEX_RANGE) for d, span in enumerate(spans)
+    ]
     if not iters:
         body(())
         return
