@@ -370,7 +370,7 @@ def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     total = 0
     for name, field in reversed(dtype.fields.items()):
         part = replace(parameter, name=f"{parameter.name}[{name!r}]", dtype=field)
-        cells = _bind_scalar(top, part, value[name])
+        cells = _bind(top, part, value[name])
         raw = int.from_bytes(cells.tobytes(), "little") & ((1 << field.bits) - 1)
         total = total << field.bits | raw
     return encode(np.array(total, object), UInt(dtype.bits))
