@@ -79,7 +79,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "message", "note"), REFUSED, ids=lambda c: str(c)[:24])
+@pytest.mark.parametrize(
+    ("kernel", "message", "note"), REFUSED, ids=lambda c: str(getattr(c, "__name__", c))[:24]
+)
 def test_a_subscript_that_surely_leaves_its_array_is_refused(kernel, message, note):
     with pytest.raises(ShapeMismatchError) as caught:
         allo.customize(kernel)
@@ -169,7 +171,9 @@ WARNED = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "what", "line"), WARNED, ids=lambda c: str(c)[:24])
+@pytest.mark.parametrize(
+    ("kernel", "what", "line"), WARNED, ids=lambda c: str(getattr(c, "__name__", c))[:24]
+)
 def test_a_read_of_what_nothing_has_stored_warns(kernel, what, line):
     with pytest.warns(UninitializedWarning) as caught:
         allo.customize(kernel)

@@ -218,7 +218,7 @@ def test_definitions(text: str) -> None:
 
 @pytest.mark.parametrize(
     "given", [None, 5, "x", b"x", object(), max, int, allo, print, np.sin, type, [], lambda: 1],
-    ids=str,
+    ids=lambda value: type(value).__name__,
 )  # fmt: skip
 def test_what_is_no_function(given: Any) -> None:
     with pytest.raises(AlloError) as caught:

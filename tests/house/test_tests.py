@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -145,3 +148,17 @@ def test_a_blind_test_is_listed(pytester: pytest.Pytester) -> None:
     found.stdout.fnmatch_lines(
         ["2 tests had a changed result, 1 passed:", "BLIND *::test_does_not_look"]
     )
+
+
+ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
+
+
+def test_no_test_is_named_after_an_address() -> None:
+    """Two workers then collect different tests, and neither runs any."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n", "0", "-p"]
+    found = subprocess.run(
+        [*command, "no:cacheprovider", str(TESTS)], capture_output=True, text=True, check=True
+    )
+    names = [line for line in found.stdout.splitlines() if "::" in line]
+    assert len(names) > 1000
+    assert [name for name in names if ADDRESS.search(name)] == []
