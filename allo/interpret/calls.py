@@ -14,7 +14,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Index, float16, float32, float64
 
-from . import elementary, processes, tensor_calls, tensors
+from . import elementary, external, processes, tensor_calls, tensors
 from .body import Body
 from .casts import width, wrap_code
 from .known import Known, LocalFunction, as_type, is_kernel
@@ -44,6 +44,8 @@ def call(body: Body, node: ast.Call) -> Value:
     builtin = _BUILTINS.get(function) if _hashable(function) else None
     if builtin is not None:
         return builtin(body, node)
+    if external.is_external(function):
+        return external.call(body, function, node)
     if is_kernel(function):
         return body.program.call(body, function, template, node)
     if callable(function):

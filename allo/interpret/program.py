@@ -64,8 +64,8 @@ class Program:
             self.runtime.places.append(place)
         return number
 
-    def constant(self, values: list[Any]) -> str:
-        """The name of a list that nothing writes to."""
+    def constant(self, values: Any) -> str:
+        """The name of a list, or another object, that nothing writes to."""
         name = f"constant_{self.fresh()}"
         self.space[name] = values
         return name

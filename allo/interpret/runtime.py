@@ -18,7 +18,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, parse_type
 
-from . import arrays, bits, casts, elementary, fifo, formats, integers, tensor_ops
+from . import arrays, bits, casts, elementary, external, fifo, formats, integers, tensor_ops
 from .formats import INF, NAN
 
 type_of: Callable[[str], AlloType] = functools.cache(parse_type)
@@ -198,6 +198,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "Fifo": fifo.Fifo,
         "stacked": fifo.stacked,
         "run_processes": functools.partial(fifo.run_processes, runtime.places),
+        "call_external": external.call_external,
         "write_text": write_text,
         "type_of": type_of,
         "unpack_struct": casts.unpack_struct,

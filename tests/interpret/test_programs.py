@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -347,3 +349,21 @@ def test_a_computed_subscript_goes_round_as_a_whole() -> None:
     assert allo.interpret(kernel)(A, 7) == allo.customize(kernel).build()(A, 7) == 3
     with pytest.raises(allo.errors.BoundsError, match="The subscript -1 of A is out of range"):
         allo.interpret(part)(A, 7)
+
+
+def test_a_cpp_function_is_run(tmp_path: Path) -> None:
+    path = tmp_path / "vadd.cpp"
+    path.write_text(
+        "void vadd(const int a[4], int *c, int n) { for (int i = 0; i < 4; i++) c[i] += a[i] * n; }"
+    )
+    vadd = allo.IPModule(top="vadd", impl=str(path), link_hls=False)
+
+    def kernel(A: int32[2, 4]) -> int32[4]:
+        C: int32[4] = 1
+        vadd(A[1], C, 3)
+        vadd(A[0], A[1], 1)
+        return C
+
+    A = np.arange(8, dtype=np.int32).reshape(2, 4)
+    assert allo.interpret(kernel)(A).tolist() == [13, 16, 19, 22]
+    assert A.tolist() == [[0, 1, 2, 3], [4, 6, 8, 10]]
