@@ -233,7 +233,23 @@ class Elaborator(StraightLine):
             elif shape.trips is not None:
                 self.ops(op.regions[0])
             else:
-                raise self._not_unrollable(op)
+                self._conditional(value, shape.uppers, op.regions[0])
+
+    def _conditional(self, value: Lin, uppers: list[Lin], ops: list[Op]) -> None:
+        """:meth:`_guarded` for a copy that holds regions of its own, as in the last tile of a split."""
+        self._close()
+        condition: Node | None = None
+        with self._static():
+            for upper in uppers:
+                condition = self.builder.both(condition, self.builder.compare(2, value, upper))
+        if condition is None or condition.kind == "const":
+            if condition is None or condition.data:
+                self.ops(ops)
+            return
+        region = If(condition, Seq(), Seq())
+        with self._inside(region.then):
+            self.ops(ops)
+        self._add(region)
 
     def _not_unrollable(self, op: Op) -> AlloError:
         return UnsupportedOpError(
