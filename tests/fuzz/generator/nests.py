@@ -7,7 +7,7 @@ from collections.abc import Callable
 from .expressions import atom, element_type, expression
 from .program import Program
 from .subscripts import element
-from .types import Ty, result
+from .types import Ty, random_float, result
 from .writer import Array, LoopVar, Scalar, Style, Writer, annotation, argument_of
 
 
@@ -163,6 +163,8 @@ def _sum(w: Writer) -> tuple[list[Array], list[Scalar]]:
     m, n, k = (w.rng.randint(2, 6) for _ in range(3))
     a, b = _type(w), _type(w)
     c = a if w.chance(0.4) else _type(w)
+    if w.chance(0.3):
+        a = b = c = random_float(w.rng)
     arrays = [Array("A", a, (m, k)), Array("B", b, (k, n)), Array("D", c, (m, n))]
     w.use("products")
     if w.chance(0.4):

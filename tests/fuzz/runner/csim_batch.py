@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import dataclasses
 import re
 from pathlib import Path
@@ -15,10 +14,9 @@ from allo.backend.hls.module import HLSModule
 from allo.backend.hls.prelude import PRELUDES, XILINX
 from allo.dialects._mlir import ir
 
-from .native import Renamed
+from .native import Numbered, with_numbered_entries
 
 _INCLUDE = re.compile(r"^\s*#include .*$", re.MULTILINE)
-_ENTRIES = ("allo_entry", "allo_records")
 
 
 def attach_csim(modules: list[HLSModule], folder: Path) -> None:
@@ -28,8 +26,7 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     for number, module in enumerate(modules):
         code, vendor = _emitted(module)
         text = _INCLUDE.sub("", f"{code.kernel}\n{csim.wrapper_text(code, vendor)}")
-        for name in _ENTRIES:
-            text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
+        text = with_numbered_entries(text, number)
         texts.append(f"namespace fuzz_{number} {{\n{text}\n}}\n")
         simulations.append(code.simulation)
         for operation in expanded_functions(code.kernel, vendor.math):
@@ -39,11 +36,10 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     source.write_text("\n".join(texts))
     arguments = ["-shared", "-o", str(library), str(source), *map(str, sorted(objects))]
     PRELUDES["xilinx"].compile(arguments, folder, "Compiling a batch of kernels for csim")
-    loaded = ctypes.CDLL(str(library))
     load = csim._load_private
     try:
         for number, module in enumerate(modules):
-            own = Renamed(loaded, number, _ENTRIES)
+            own = Numbered(library, number)
             csim._load_private = lambda _, own=own: own  # type: ignore[assignment, misc]
             kernel = csim.CsimKernel(module.signature, library, simulations[number])
             module._kernel = kernel

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import ctypes
+import re
+from pathlib import Path
 from typing import Any
 
+_ENTRY = re.compile(r'extern "C" [^()]*?(\w+)\(')
 
-class Renamed:
-    """The functions of one program: ``allo_entry`` is ``allo_entry_<number>``."""
 
-    def __init__(self, library: ctypes.CDLL, number: int, names: tuple[str, ...]) -> None:
-        for name in names:
-            setattr(self, name, getattr(library, f"{name}_{number}"))
-        self._keep: Any = library
+def with_numbered_entries(text: str, number: int) -> str:
+    """C++ whose functions with C linkage have a number behind their names."""
+    for name in set(_ENTRY.findall(text)):
+        text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
+    return text
+
+
+class Numbered:
+    """The functions of one program: ``allo_entry`` is ``allo_entry_<number>``.
+
+    It holds a reference to the library of its own, which may be closed.
+    """
+
+    def __init__(self, path: Path, number: int) -> None:
+        self._library = ctypes.CDLL(str(path))
+        self._handle = self._library._handle
+        self._number = number
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._library, f"{name}_{self._number}")
+        setattr(self, name, found)
+        return found

@@ -15,9 +15,8 @@ from allo.backend.sim.verilator.runtime import prepare_runtime
 from allo.backend.sim.verilator.tools import find_compiler, find_verilator, run
 from allo.backend.sim.verilator.wrapper import PREFIX
 
-from .native import Renamed
+from .native import Numbered, with_numbered_entries
 
-_ENTRIES = ("allo_new", "allo_delete", "allo_eval", "allo_ports")
 _STRUCT = re.compile(r"\bAlloModel\b")
 LIMIT_S = 300.0
 
@@ -34,26 +33,26 @@ def attach_verilator(modules: list[RTLModule], folder: Path) -> None:
     source = folder / "models.cpp"
     source.write_text("\n".join(_unity(unit) for unit in units))
     command = [str(compiler), *runtime.compile_flags, "-w", "-O0", str(source), "-shared"]
+    command += [f"-I{folder / f'm{number}' / 'out'}" for number in range(len(units))]
     command += [*runtime.link_flags, "-pthread", "-Wl,-Bsymbolic", "-o", str(library)]
     run(command, LIMIT_S)
-    loaded = ctypes.CDLL(str(library))
     kept = engine._Library, engine.compile_model
     try:
         engine.compile_model = lambda *_: library  # type: ignore[assignment]
         for number, module in enumerate(modules):
-            engine._Library = _own_library(loaded, number, kept[0])  # type: ignore[misc]
+            engine._Library = _own_library(library, number, kept[0])  # type: ignore[misc]
             module.build_model("verilator")
     finally:
         engine._Library, engine.compile_model = kept  # type: ignore[misc]
 
 
-def _own_library(loaded: ctypes.CDLL, number: int, base: Any) -> type:
+def _own_library(library: Path, number: int, base: Any) -> type:
     class Own(base):
         """The library as the model of one design sees it."""
 
         def __init__(self, path: Path, wave: str) -> None:
             del path
-            self._library = Renamed(loaded, number, _ENTRIES)
+            self._library = Numbered(library, number)
             self._library.allo_new.restype = ctypes.c_void_p  # type: ignore[attr-defined]
             self._wave = wave
 
@@ -82,8 +81,6 @@ def _verilated(number: int, request: ModelRequest, folder: Path) -> list[Path]:
     command += ["--top-module", request.top, "--Mdir", "out", "control.vlt", "design.sv"]
     run(command, LIMIT_S, cwd=place, env={"VERILATOR_ROOT": str(verilator.root)})
     text = _STRUCT.sub(f"AlloModel{number}", request.wrapper.replace(PREFIX, prefix))
-    for name in _ENTRIES:
-        text = re.sub(rf"\b{name}\b", f"{name}_{number}", text)
     wrapper = place / "wrapper.cpp"
-    wrapper.write_text(text)
+    wrapper.write_text(with_numbered_entries(text, number))
     return [*sorted((place / "out").glob("*.cpp")), wrapper]

@@ -1,0 +1,63 @@
+"""Programs of a fixed seed and of a fresh one; every program that once failed."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from .generator.make import make_program
+from .runner.campaign import Settings, Tally, run_campaign
+from .runner.replay import found_program, run_one
+from .runner.verdict import REJECT
+
+FIXED, PROGRAMS, FRESH_PROGRAMS = 2_000_000, 300, 100
+MOST_REJECTS = 0.1
+FOUND = sorted((Path(__file__).parent / "found").glob("*.py"))
+
+
+def failures(tally: Tally) -> str:
+    """What failed, with the command that shows each again."""
+    return "\n".join(
+        f"scripts/fuzz --replay {about['seed']}: {about['status']} {about['target']} {about['detail']}"
+        for about in tally.failures
+    )
+
+
+def test_programs_of_a_fixed_seed() -> None:
+    tally = run_campaign(Settings(seed=FIXED, programs=PROGRAMS, csim=0.1, verilator=0.05))
+    assert not tally.failures, failures(tally)
+    assert tally.programs == PROGRAMS
+    assert tally.status[REJECT] <= MOST_REJECTS * PROGRAMS, tally.rejects
+    assert tally.oracle >= 0.9 * PROGRAMS
+    assert tally.agreed["csim"] >= 20 and tally.agreed["verilator"] >= 10
+    assert min(tally.agreed["cpu"], tally.agreed["jit"]) >= (1 - MOST_REJECTS) * PROGRAMS
+
+
+def test_programs_of_a_fresh_seed() -> None:
+    seed = random.SystemRandom().randrange(1 << 40)
+    tally = run_campaign(Settings(seed=seed, programs=FRESH_PROGRAMS))
+    assert not tally.failures, failures(tally)
+    assert tally.programs == FRESH_PROGRAMS, f"seed {seed}"
+
+
+@pytest.mark.parametrize("file", FOUND, ids=lambda f: f.stem)
+def test_a_program_that_once_failed(file: Path) -> None:
+    program = found_program(file)
+    verdict = run_one(program, ["cpu", "jit"])
+    assert not verdict.failed, f"{verdict.signature}\n{verdict.detail}"
+    assert verdict.status == "ok", verdict.detail
+
+
+def test_a_program_survives_being_kept(tmp_path: Path) -> None:
+    from .runner.evaluate import scheduled
+    from .runner.verdict import Verdict
+    from .shrink import file_text
+
+    program = make_program(FIXED + 3)
+    verdict = Verdict(program.seed, "wrong", "cpu", "values differ", 'A\\B """ ends', steps=[])
+    kept = scheduled(program, verdict)
+    file = tmp_path / "kept.py"
+    file.write_text(file_text(kept, verdict))
+    assert found_program(file).to_json() == kept.to_json()
