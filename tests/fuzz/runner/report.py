@@ -1,0 +1,115 @@
+"""``scripts/fuzz --report``: the figures of all campaigns as the tables of docs/reliability.md."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+ROOT = Path(__file__).resolve().parents[3]
+FOLDERS = (ROOT / "tests" / "fuzz" / "campaigns", ROOT / "out" / "fuzz")
+DOCUMENT = ROOT / "docs" / "reliability.md"
+BEGIN, END = "<!-- figures: scripts/fuzz --report -->", "<!-- end of figures -->"
+PUBLISHED = (
+    ("Bambu", "13.7 % (0.25 % after fixes)"),
+    ("LegUp", "2.5 %"),
+    ("Vivado HLS", "1.2 %"),
+    ("Intel i++", "0.4 %"),
+)
+"""Failing programs of 6,700: Herklotz et al., FCCM'21."""
+_FAILED = ("wrong", "error", "crash", "timeout")
+
+
+def write_report(console: Console) -> None:
+    """Merge the figures into the document.
+
+    Figures of ``tests/fuzz/campaigns`` count; where there are none, those of ``out/fuzz``.
+    """
+    campaigns, planted = _figures()
+    text = tables(campaigns, planted)
+    page = DOCUMENT.read_text()
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    DOCUMENT.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    console.print(f"{len(campaigns)} campaigns written into {DOCUMENT}", markup=False)
+
+
+def _figures() -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    for folder in FOLDERS:
+        campaigns = [json.loads(f.read_text()) for f in sorted(folder.glob("campaign*.json"))]
+        planted = folder / "planted.json"
+        found = json.loads(planted.read_text()) if planted.exists() else None
+        if campaigns or found:
+            return campaigns, found
+    return [], None
+
+
+def tables(campaigns: list[dict[str, Any]], planted: dict[str, Any] | None) -> str:
+    """The tables: programs and what became of them, beside the published; planted faults."""
+    total = merged(campaigns)
+    programs = total["programs"]
+    failed = sum(total["status"][name] for name in _FAILED)
+    lines = [
+        "| | programs | failing |",
+        "|---|---:|---:|",
+        *(f"| {name} (published) | 6,700 | {share} |" for name, share in PUBLISHED),
+        f"| **Allo** | {programs:,} | {_share(failed, programs)} |",
+        "",
+        "| | |",
+        "|---|---:|",
+        f"| compared with the oracle | {total['oracle']:,} |",
+        *(f"| equal on {name} | {count:,} |" for name, count in sorted(total["agreed"].items())),
+        *(f"| {name} | {total['status'][name]:,} |" for name in (*_FAILED, "reject")),
+    ]
+    rejects = total["rejects"].most_common(12)
+    if rejects:
+        lines += ["", "| rejects | |", "|---|---:|"]
+        lines += [f"| {_plain(reason)} | {count:,} |" for reason, count in rejects]
+    if planted:
+        lines += ["", *_planted_table(planted)]
+    return "\n".join(lines)
+
+
+def merged(campaigns: list[dict[str, Any]]) -> dict[str, Any]:
+    """The counts of several campaigns as those of one."""
+    total: dict[str, Any] = {"programs": 0, "oracle": 0}
+    for name in ("status", "agreed", "rejects"):
+        counter: Counter[str] = Counter()
+        for campaign in campaigns:
+            counter.update(campaign[name])
+        total[name] = counter
+    for campaign in campaigns:
+        total["programs"] += campaign["programs"]
+        total["oracle"] += campaign["oracle"]
+    return total
+
+
+def _share(failed: int, programs: int) -> str:
+    if not programs:
+        return "–"
+    return f"{failed:,}" if not failed else f"{failed:,} ({100 * failed / programs:.3f} %)"
+
+
+def _plain(text: str) -> str:
+    return text.replace("|", "/").replace("\n", " ")
+
+
+def _planted_table(planted: dict[str, Any]) -> list[str]:
+    faults = planted["faults"]
+    firsts = sorted(f["first"] for f in faults if f["first"])
+    middle = firsts[len(firsts) // 2] if firsts else 0
+    head = (
+        f"{len(firsts)} of {len(faults)} planted faults are seen; half of them by program {middle}."
+    )
+    lines = [
+        head,
+        "",
+        "| fault | part | rule switched off | seen by program |",
+        "|---|---|---|---:|",
+    ]
+    for f in faults:
+        lines.append(f"| {f['name']} | {f['area']} | {_plain(f['rule'])} | {f['first'] or '–'} |")
+    return lines

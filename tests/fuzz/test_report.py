@@ -1,0 +1,35 @@
+"""The tables of docs/reliability.md."""
+
+from __future__ import annotations
+
+from .runner.report import BEGIN, DOCUMENT, END, tables
+from .test_planted import FAULTS
+
+CAMPAIGN = {
+    "programs": 1500,
+    "oracle": 1400,
+    "status": {"ok": 1490, "reject": 8, "wrong": 1, "crash": 1},
+    "agreed": {"cpu": 1490, "jit": 1480},
+    "rejects": {"customize: A | B": 8},
+}
+
+
+def test_campaigns_add_up_beside_the_published_figures() -> None:
+    text = tables([CAMPAIGN, CAMPAIGN], None)
+    assert "| **Allo** | 3,000 | 4 (0.133 %) |" in text
+    assert "| Bambu (published) | 6,700 | 13.7 % (0.25 % after fixes) |" in text
+    assert "| equal on jit | 2,960 |" in text
+    assert "| customize: A / B | 16 |" in text
+
+
+def test_planted_faults_are_listed() -> None:
+    seen = [{"name": f.name, "area": f.area, "rule": f.rule, "first": 7} for f in FAULTS[:3]]
+    seen.append({"name": "x", "area": "y", "rule": "z", "first": None})
+    text = tables([CAMPAIGN], {"faults": seen})
+    assert "3 of 4 planted faults are seen; half of them by program 7." in text
+    assert "| x | y | z | – |" in text
+
+
+def test_the_document_has_a_place_for_them() -> None:
+    page = DOCUMENT.read_text()
+    assert page.index(BEGIN) < page.index(END)
