@@ -36,7 +36,7 @@ def _finish(
     w: Writer, seed: int, name: str, arrays: list[Array], scalars: list[Scalar], body: list[str]
 ) -> Program:
     params: list[Array | Scalar] = [*arrays, *scalars]
-    w.functions.append("\n".join([_head(name, params), *body]))
+    w.functions.append("\n".join([_head(name, params), *(body or ["    pass"])]))
     arguments = [argument_of(p) for p in params]
     return Program(seed, w.module(), name, arguments, runs=2)
 

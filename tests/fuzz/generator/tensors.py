@@ -26,7 +26,7 @@ def tensor_kernel(w: Writer, seed: int) -> Program:
         _observe(w, n, m)
         body = list(lines)
     shown = ", ".join(f"{a.name}: {annotation(a.ty, a.shape)}" for a in arrays)
-    w.functions.append("\n".join([f"def kernel({shown}):", *body]))
+    w.functions.append("\n".join([f"def kernel({shown}):", *(body or ["    pass"])]))
     return Program(seed, w.module(), "kernel", [argument_of(a) for a in arrays], runs=2)
 
 
