@@ -190,8 +190,9 @@ def _divide(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) 
     if op == "/":
         shifts = dtype.fracs - left.fracs + right.fracs, 0
     width = max(left.bits + shifts[0], right.bits + shifts[1])
-    if isinstance(dtype, Fixed):
-        both_signed = isinstance(left, (Int, Fixed)) and isinstance(right, (Int, Fixed))
+    signs = [isinstance(side, (Int, Fixed)) for side in (left, right)]
+    if isinstance(dtype, Fixed) or any(signs):
+        both_signed = all(signs)
         wide: AlloType = Int(width if both_signed and width == dtype.bits else width + 1)
     else:
         wide = UInt(max(width, dtype.bits))  # so that a divisor of zero gives all bits one

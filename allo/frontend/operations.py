@@ -144,6 +144,8 @@ def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) ->
     """``lhs op rhs`` for ``+ - * / // % ** & | ^``, in the rule's type."""
     dtype = result_type(rules, op, lhs, rhs, place)
     if fixed.is_fixed(dtype):
+        if op in ("/", "//"):
+            lhs, rhs = _whole(lhs), _whole(rhs)
         return fixed.binary(op, lhs, rhs, dtype, place)
     folded = _fold(op, lhs, rhs, dtype, place)
     if folded is not None:
@@ -182,6 +184,13 @@ def _as_index(value: Expr) -> Expr:
     """The index behind an affine value, whose range is known better than its type says."""
     affine = None if isinstance(value, Const) else affine_value(value)
     return value if affine is None else IndexValue(INDEX, value.place, affine)
+
+
+def _whole(value: Expr) -> Expr:
+    """An index beside fixed point, where only the tables count it as 32 unsigned bits, with all its own."""
+    if not isinstance(value.dtype, Index) or within(value_range(value), range_of(UInt(32))):
+        return value
+    return cast(value, Int(INDEX_BITS))
 
 
 def _holding_index(left: AlloType, right: AlloType) -> AlloType:
@@ -279,6 +288,8 @@ def compare(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) -
     """A comparison of the operands' true values, one bit."""
     dtype = result_type(rules, op, lhs, rhs, place)
     if fixed.is_fixed(dtype):
+        lhs, rhs = _whole(lhs), _whole(rhs)
+        dtype = result_type(rules, op, lhs, rhs, place)
         return fixed.compare(op, lhs, rhs, dtype, BOOL, place)
     lhs, rhs = (cast(v, dtype) if fixed.is_fixed(v.dtype) else v for v in (lhs, rhs))
     if isinstance(lhs, Const) and isinstance(rhs, Const):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from .reference import INDEX, evaluate
-from .support import ENGINES, build, kernel
+from .support import ENGINES, TARGETS, build, kernel
 
 STARTS = (3, 2**31 - 2, 3_000_000_000, 2**32 - 1, 2**33 - 1, 2**40 + 5, -(2**31) - 2, -(2**35), -3)
 EXPRESSIONS = [
@@ -199,3 +200,29 @@ def test_index_to_float_and_back(target: str) -> None:
         build(kernel(lines), target)(held, found, x, n)
         assert held.tolist() == [float(n), float(n + 1)]
         assert found[0] == want
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_index_beside_fixed_point_keeps_its_value(target: str) -> None:
+    """Comparison and division see all 64 bits, the sign among them (found by scripts/fuzz)."""
+    lines = [
+        "def top(A: int32[3, 4], B: Fixed(40, 4)[2, 4], f: UFixed(8, 6), g: Fixed(60, 2), n: index):",
+        "    k: int32 = 0",
+        "    for i in range(n, n + 4):",
+        "        A[0, k] = f >= i",
+        "        A[1, k] = i < g",
+        "        A[2, k] = min(i, i) == f",
+        "        B[0, k] = i / g",
+        "        B[1, k] = i // f",
+        "        k += 1",
+    ]
+    f, g = 1.5, float(2**41)
+    for start in (-2, 2**41 - 2, -(2**41)):
+        found, quotients = np.zeros((3, 4), np.int32), np.zeros((2, 4))
+        build(kernel(lines), target)(found, quotients, f, g, start)
+        values = range(start, start + 4)
+        assert found[0].tolist() == [int(f >= i) for i in values]
+        assert found[1].tolist() == [int(i < g) for i in values]
+        assert found[2].tolist() == [int(i == f) for i in values]
+        if abs(start) < 100:
+            assert quotients[1].tolist() == [math.floor(i / f) % 2**14 for i in values]
