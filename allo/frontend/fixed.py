@@ -12,9 +12,20 @@ import math
 from fractions import Fraction
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt, float32, float64
+from allo.dialects.types import (
+    AlloType,
+    Fixed,
+    Float,
+    Index,
+    Int,
+    UFixed,
+    UInt,
+    float32,
+    float64,
+)
 
-from .integers import is_integer, wrap
+from .integers import INDEX_BITS, is_integer, range_of, within, wrap
+from .spans import span_of
 from .tree import Binary, Cast, Compare, Const, Expr
 
 _SINGLE_BITS = 100
@@ -209,8 +220,18 @@ def compare(
 ) -> Expr:
     """A comparison of two numbers in a fixed-point type that holds both."""
     kind = raw_type(common)
+    if not (_fits_its_count(lhs) and _fits_its_count(rhs)):
+        kind = Int(max(common.bits + 1, INDEX_BITS + common.fracs))
     left = _aligned(lhs, kind, common.fracs, place)
     return Compare(bit, place, op, left, _aligned(rhs, kind, common.fracs, place))
+
+
+def _fits_its_count(value: Expr) -> bool:
+    """Whether a value fits the bits that its type counts in the tables: an index counts 32."""
+    if not isinstance(value.dtype, Index):
+        return True
+    span = span_of(value)
+    return span is not None and within(span, range_of(UInt(value.dtype.bits)))
 
 
 def negated(value: Expr, place: SourcePlace) -> Expr:

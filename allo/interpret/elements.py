@@ -23,7 +23,7 @@ from .casts import width, wrap_code
 from .indices import index_code, index_value, round_subscript
 from .known import Known
 from .meaning import known_value, read_symbol
-from .rules import UINT1, int_type, is_fixed, is_integer
+from .rules import UINT1, int_type, is_integer
 from .scalars import coerce, exact_to_raw
 from .values import Extent, Symbol, Value
 
@@ -284,8 +284,12 @@ def bit_range(
 ) -> tuple[str, Extent, AlloType]:
     """Text of the lowest bit, the number of bits, and the type of the selected bits. Where the
     number is text, it stands behind that of the lowest bit."""
-    if not is_integer(dtype) and not is_fixed(dtype):
-        raise TypeMismatchError(f"{dtype} has no bits to select.", body.place(node))
+    if not is_integer(dtype):
+        raise TypeMismatchError(
+            f"{dtype} has no bits to select.",
+            body.place(node),
+            help="x.bitcast() is the integer behind a number.",
+        )
     limit = width(dtype)
     if not isinstance(item, ast.Slice):
         return _bit(body, item, dtype, limit), 1, UINT1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import allo
-from allo.ir.types import Int, float32, float64, int32
+from allo.ir.types import Fixed, Int, float32, float64, index, int32, int64
 
 TARGETS: dict[str, dict[str, Any]] = {
     "cpu": {},
@@ -62,3 +62,23 @@ def test_the_smaller_of_two_single_bits(target: str, tmp_path: Path) -> None:
             [0, 1, 1, 1],
             [0, 1, 0, 0],
         )
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_fixed_point_beside_an_index_of_any_size(target: str, tmp_path: Path) -> None:
+    """An index counts 32 bits in the tables; its value has 64."""
+
+    def kernel(x: Fixed(8, 3)[6], at: int64[6], less: int32[6], same: int32[6]):
+        for i in range(6):
+            j: index = at[i]
+            less[i] = x[i] < j
+            same[i] = j == x[i]
+            less[i] += 10 * (x[i] > i)
+
+    x = np.array([0.125, 0.0, -2.0, -2.5, 7.0, 5.5])
+    at = np.array([2**33, 2**33, -2, -2, 2**62, -(2**63)])
+    wanted = [[11, 1, 0, 1, 11, 10], [0, 0, 1, 0, 0, 0]]
+    for run in (allo.interpret(kernel), built(kernel, target, tmp_path)):
+        less, same = (np.full(6, 9, np.int32) for _ in range(2))
+        run(x, at, less, same)
+        assert [less.tolist(), same.tolist()] == wanted
