@@ -6,11 +6,15 @@ import ast
 import inspect
 import linecache
 import textwrap
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace, UnsupportedSyntaxError
+
+_GIVEN = "<interpreted "
+_MOST_TEXTS = 64
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ def read_function(fn: Callable[..., Any] | str) -> tuple[ast.FunctionDef, Source
         UnsupportedSyntaxError: when there is no text, or no function in it.
     """
     if isinstance(fn, str):
-        return _parse(fn, "<kernel>", 0, textwrap.dedent(fn))
+        dedented = textwrap.dedent(fn)
+        return _parse(fn, _remember(dedented), 0, dedented)
     try:
         lines, first = inspect.getsourcelines(inspect.unwrap(fn))
     except (OSError, TypeError) as error:
@@ -67,16 +72,24 @@ def read_function(fn: Callable[..., Any] | str) -> tuple[ast.FunctionDef, Source
     return _parse(text, file, first - 1, textwrap.dedent(text))
 
 
+def _remember(text: str) -> str:
+    """A file name for a text, under which messages find its lines: the last few are kept."""
+    name = f"{_GIVEN}{zlib.crc32(text.encode()):08x}>"
+    kept = [key for key in linecache.cache if key.startswith(_GIVEN)]
+    for old in kept[: max(len(kept) - _MOST_TEXTS, 0)]:
+        linecache.cache.pop(old, None)
+    linecache.cache[name] = (len(text), None, text.splitlines(True), name)
+    return name
+
+
 def _parse(text: str, file: str, line: int, dedented: str) -> tuple[ast.FunctionDef, SourceText]:
-    if file == "<kernel>":
-        linecache.cache[file] = (len(dedented), None, dedented.splitlines(True), file)
     try:
         tree = ast.parse(dedented)
     except SyntaxError as error:
         place = SourcePlace(file, line + (error.lineno or 1), error.offset or 1)
         raise UnsupportedSyntaxError(f"The text is not Python: {error.msg}.", place) from error
     first, short = text.splitlines()[:1], dedented.splitlines()[:1]
-    cut = len(first[0]) - len(short[0]) if first and short and file != "<kernel>" else 0
+    cut = len(first[0]) - len(short[0]) if first and short and not file.startswith(_GIVEN) else 0
     encoded = tuple(part.encode("utf8") for part in dedented.splitlines())
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
