@@ -15,7 +15,7 @@ from allo.dialects.locations import place_of
 from allo.dialects.types import AlloType, Index, Stream, parse_type
 
 from .ctype import Bounds, CType, ctype_of, ctype_of_declared, index_ctype
-from .writer import identifier
+from .writer import function_identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
         _param(op, "", "result", kind, declared, letter)
         for kind, declared, letter in zip(results, res_types, letters[1], strict=True)
     ]
-    return Signature(symbol, identifier(symbol), tuple(params), op, flat)
+    return Signature(symbol, function_identifier(symbol), tuple(params), op, flat)
 
 
 def _param(

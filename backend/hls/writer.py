@@ -67,6 +67,22 @@ _TAKEN = frozenset(
     """.split()
 )
 RESERVED = _KEYWORDS | _TAKEN
+# Types and objects of the standard library, which the text opens by `using namespace std`, and of
+# the C library: a function of such a name cannot be called by it. Variables may have these names.
+_STANDARD = frozenset(
+    """
+    allocator array atomic basic_string bit_and bit_not bit_or bit_xor cerr cin clog codecvt collate
+    common_type complex conditional cout ctype daylight decay deque divides enable_if equal_to errc
+    error_category error_code exception extent false_type filebuf fpos fstream function greater
+    greater_equal gslice hash ifstream ignore initializer_list ios iostream istream iterator lconv
+    less less_equal list literals locale logical_and logical_not logical_or map memory_order messages
+    minus modulus multimap multiplies multiset negate new_handler not_equal_to nothrow ofstream
+    ostream pair placeholders plus pointer_traits queue rank ratio retval set shared_ptr signgam
+    size_t slice stack streambuf streamoff streampos streamsize string stringbuf stringstream
+    timezone tm true_type tuple tuple_element tuple_size tzname uint ulong unique_ptr ushort
+    valarray valtype vector weak_ptr wstring
+    """.split()
+)
 
 
 class Names:
@@ -106,3 +122,9 @@ def identifier(text: str) -> str:
         name = f"_{name}"
     name = re.sub(r"^_+(?=\w)", "", name) if name.startswith("__") else name
     return f"{name}_" if name in RESERVED else name
+
+
+def function_identifier(text: str) -> str:
+    """``text`` as the identifier of a function that the text can call."""
+    name = identifier(text)
+    return f"{name}_" if name in _STANDARD else name
