@@ -148,3 +148,39 @@ def test_division_by_a_constant_keeps_its_plain_form():
     q = np.zeros(8, np.int32)
     module(a, q)
     np.testing.assert_array_equal(q, [quotient(int(v), 3) for v in a])
+
+
+WIDE_LOCALS = """
+func.func @f(%a: memref<200xi130>) attributes {{arg_names = ["a"], arg_types = ["{name}"],
+    itypes = "s", otypes = "", res_types = []}} {{
+  %first = memref.alloc() {{name = "first"}} : memref<200x{kind}>
+  %second = memref.alloc() {{name = "second"}} : memref<200x{kind}>
+  affine.for %i = 0 to 200 {{
+    %v = affine.load %a[%i] : memref<200x{kind}>
+    affine.store %v, %second[%i] : memref<200x{kind}>
+  }}
+  affine.for %i = 0 to 200 {{
+    %v = affine.load %a[199 - %i] : memref<200x{kind}>
+    affine.store %v, %first[%i] : memref<200x{kind}>
+  }}
+  affine.for %i = 0 to 200 {{
+    %v = affine.load %first[%i] : memref<200x{kind}>
+    %w = affine.load %second[%i] : memref<200x{kind}>
+    %s = arith.addi %v, %w : {kind}
+    affine.store %s, %a[%i] : memref<200x{kind}>
+  }}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("bits", (70, 128, 129, 130, 250, 260))
+def test_wide_arrays_on_the_heap_have_room_for_their_cells(bits: int):
+    """LLVM folded their size before it knew how far apart the elements lie."""
+    text = WIDE_LOCALS.replace("i130", "{kind}").format(name=f"i{bits}", kind=f"i{bits}")
+    module = LLVMModule(text, "f", opt_level=0)
+    values = [(k * 0x9E3779B97F4A7C15F39CC0605CEDC835) % (1 << bits - 2) for k in range(200)]
+    a = np.array(values, object)
+    module(a)
+    assert a.tolist() == [values[k] + values[199 - k] for k in range(200)]
+    cell = -(-bits // 128) * 16
+    assert str(module.module).count(f"!llvm.array<{cell} x i8>") == 2
