@@ -137,6 +137,8 @@ def literal(w: Writer) -> Expr:
 
 _BINARY = ("+", "+", "+", "-", "-", "*", "*", "//", "/", "%", "<<", ">>", "&", "|", "^")
 
+_DIVISORS = ("2", "4", "8", "16", "64", "3", "5", "7", "10", "12", "(-1)", "(-2)", "(-4)", "(-3)")
+
 
 def _binary(w: Writer, depth: int) -> Expr:
     a, b = expression(w, depth - 1), expression(w, w.rng.randrange(max(1, depth)))
@@ -147,8 +149,11 @@ def _binary(w: Writer, depth: int) -> Expr:
         op = "+"
     if (a.ty.is_float or b.ty.is_float) and op in ("//", "%"):
         op = "*"  # refused: no floor division of floats, no remainder in hardware
-    if op in ("/", "//", "%") and not (a.ty.is_float or b.ty.is_float) and _is_slow(w, a.ty, b.ty):
-        op = "-"
+    if op in ("/", "//", "%") and not (a.ty.is_float or b.ty.is_float):
+        if a.ty.is_integer and w.chance(0.5):
+            b = Expr(w.pick(_DIVISORS), INT32, True)
+        elif _is_slow(w, a.ty, b.ty):
+            op = "-"
     ty = result(op, a.ty, b.ty)
     if ty is None or ty.bits > MAX_BITS or ty.frac > 120:
         op = "-"

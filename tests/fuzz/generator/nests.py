@@ -194,7 +194,7 @@ def _sum(w: Writer) -> tuple[list[Array], list[Scalar]]:
 def _window(w: Writer) -> tuple[list[Array], list[Scalar]]:
     """A two-dimensional stencil, plain or guarded at the border."""
     h, v, r = w.rng.randint(4, 7), w.rng.randint(4, 7), w.pick((2, 3))
-    a = _type(w)
+    a = random_float(w.rng) if w.chance(0.2) else _type(w)
     out = a if w.chance(0.5) else _type(w)
     w.use("windows")
     arrays = [Array("A", a, (h, v)), Array("B", out, (h, v))]

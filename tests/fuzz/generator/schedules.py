@@ -114,13 +114,17 @@ Bands = list[tuple[str, list[str]]]
 
 
 def _aim_at_windows(func: str, bands: Bands, names: set[str]) -> list[Step]:
-    return [
-        Step("reuse_at", ({"buffer": [func, "A"]}, {"loop": [func, band, loop]}))
-        for band, loops in bands
-        if "A" in names
-        for loop in loops
-        if loop[0] in "yx"
-    ]
+    made = []
+    for band, loops in bands:
+        if {"r", "c"} <= set(loops):
+            made.append(Step("reorder", tuple({"loop": [func, band, n]} for n in ("c", "r"))))
+        if "A" in names:
+            for loop in loops:
+                if loop[0] in "yx":
+                    made.append(
+                        Step("reuse_at", ({"buffer": [func, "A"]}, {"loop": [func, band, loop]}))
+                    )
+    return made
 
 
 def _aim_at_products(func: str, bands: Bands, names: set[str]) -> list[Step]:

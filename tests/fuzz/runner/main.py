@@ -138,7 +138,10 @@ def _parser() -> argparse.ArgumentParser:
         "--shrink", metavar="FILE|SEED", help="make a failing program smaller and keep it as a test"
     )
     add("--planted", action="store_true", help="switch off rules of the compiler, one at a time")
-    add("--fault", help="with --planted or --replay: this fault alone")
+    add(
+        "--fault",
+        help="with --planted: these faults alone, comma-separated; with --replay: this one",
+    )
     add("--report", action="store_true", help="write the table of docs/reliability.md")
     return parser
 
