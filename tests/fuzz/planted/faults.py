@@ -316,9 +316,9 @@ _ARITHMETIC = [
     Fault(
         "hardware_sign",
         "rtl arithmetic",
-        "allo.backend.rtl.operators.casts",
-        "return a.sext(width) if request.op in _SIGNED else a.zext(width)",
-        "return a.zext(width)",
+        "allo.backend.rtl.emit",
+        'return self.text.extend(operand, source, node.width, signed=how == "sext")',
+        "return self.text.extend(operand, source, node.width, signed=False)",
         "a signed integer keeps its value in wider hardware",
         _RTL,
     ),
