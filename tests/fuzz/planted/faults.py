@@ -120,6 +120,7 @@ _SCHEDULE = [
         "if False:",
         "a float sum keeps its order unless allo.reduction allows another",
         _CPU,
+        "windows",
     ),
     Fault(
         "split_remainder",
