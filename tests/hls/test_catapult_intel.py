@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -177,8 +178,15 @@ def test_intel_text():
 
 
 def test_intel_gives_text_only(tmp_path):
-    for request in ({"mode": "csim"}, {"project": str(tmp_path / "p")}):
-        with pytest.raises(AssertionError, match="Target ihls gives text only"):
+    project = str(tmp_path / "p")
+    for request, message in (
+        ({"mode": "csim"}, "Target ihls has no modes, and was given mode 'csim'."),
+        (
+            {"project": project},
+            f"Target ihls writes no project, and was given project {project!r}.",
+        ),
+    ):
+        with pytest.raises(AssertionError, match=re.escape(message)):
             build(GEMM, "ihls", "gemm", **request)
     assert files(tmp_path) == []
 
