@@ -146,7 +146,7 @@ def test_casts_keep_sign_or_fill_zeros() -> None:
     cases = {
         ("arith.extsi", "i4", "i9"): 0b111111010,
         ("arith.extui", "i4", "i9"): 0b000001010,
-        ("arith.index_cast", "i4", "index"): 0xFFFFFFFA,
+        ("arith.index_cast", "i4", "index"): 0xFFFFFFFFFFFFFFFA,
         ("arith.index_castui", "i4", "index"): 0xA,
         ("arith.trunci", "i4", "i3"): 0b010,
     }
