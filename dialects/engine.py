@@ -37,6 +37,10 @@ _GCC_HELPERS = (
     "__truncdfbf2",
 )
 
+_LAYOUT = "e-i64:64-i128:128"
+"""What matters of the machine's data layout, where integers lie. LLVM learns the whole of it
+only behind the translation, which folds addresses and sizes: of an i65 by 12 bytes, where 16 lie."""
+
 _CAPSULE = "torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
 
 
@@ -63,6 +67,10 @@ class Engine:
     """
 
     def __init__(self, module: ir.Module, opt_level: int) -> None:
+        with module.context:
+            layout = ir.StringAttr.get(_LAYOUT)
+            if "llvm.data_layout" not in module.operation.attributes:
+                module.operation.attributes["llvm.data_layout"] = layout
         create = _functions().mlirExecutionEngineCreate
         pointer = _pointer_of(module._CAPIPtr)
 

@@ -9,8 +9,6 @@ from allo.dialects.locations import place_of
 from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
-from allo.dialects.storage import cell_bytes
-from allo.dialects.types import UInt
 
 from .float_state import guard_float_state
 from .instances import merge_instances
@@ -112,34 +110,7 @@ def to_llvm(module: ir.Module, top: str) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
-    _state_sizes(module)
     guard_float_state(module, ENTRY, top)
-
-
-def _state_sizes(module: ir.Module) -> None:
-    """Have the size of heap arrays of wide integers counted in the bytes of their cells.
-
-    It is the address of an element past a null pointer, which LLVM folds before it knows the
-    machine's data layout: an i130 then takes 24 bytes there, and 32 where it is stored.
-    """
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "llvm.getelementptr" and _is_null(op.operands[0]):
-            element = ir.TypeAttr(op.attributes["elem_type"]).value
-            if isinstance(element, ir.IntegerType) and element.width > 64:
-                cell = cell_bytes(UInt(element.width))
-                op.attributes["elem_type"] = ir.TypeAttr.get(
-                    ir.Type.parse(f"!llvm.array<{cell} x i8>")
-                )
-        return ir.WalkResult.ADVANCE
-
-    with module.context:
-        module.operation.walk(visit)
-
-
-def _is_null(value: ir.Value) -> bool:
-    owner = value.owner
-    return isinstance(owner, ir.Operation | ir.OpView) and owner.operation.name == "llvm.mlir.zero"
 
 
 _KNOWN = frozenset(
