@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -24,3 +26,16 @@ def prepare_process() -> None:
 
     native.NativeModule.__init__ = quick  # type: ignore[method-assign]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@contextmanager
+def without_verilog() -> Iterator[None]:
+    """Builds in this block write no Verilog."""
+    from allo.backend.rtl import compile as rtl
+
+    kept = rtl.export_verilog
+    rtl.export_verilog = lambda *_: ""  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        rtl.export_verilog = kept  # type: ignore[assignment]
