@@ -16,8 +16,11 @@ from allo.dialects.types import AlloType
 from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..integers import INDEX_RANGE
+from ..spans import children
 from ..tree import (
     Binary,
+    Compute,
+    Computed,
     Const,
     Copy,
     Declare,
@@ -66,6 +69,10 @@ class ArrayValue:
         """Every variable it reads, as it reads it."""
         raise NotImplementedError
 
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Put ``settled(e)`` in the place of every scalar that all elements share."""
+        raise NotImplementedError
+
 
 @dataclass(slots=True, eq=False)
 class View(ArrayValue):
@@ -105,6 +112,15 @@ class View(ArrayValue):
     def leaves(self) -> Iterator[View]:
         yield self
 
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        def at(position: Subscript) -> Subscript:
+            return position if isinstance(position, Affine) else settled(position)
+
+        self.selectors = tuple(
+            At(at(s.position)) if isinstance(s, At) else Along(at(s.offset), s.step, s.axis)
+            for s in self.selectors
+        )
+
 
 @dataclass(slots=True, eq=False)
 class Elementwise(ArrayValue):
@@ -122,6 +138,10 @@ class Elementwise(ArrayValue):
     def leaves(self) -> Iterator[View]:
         for operand in self.operands:
             yield from operand.leaves()
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        for operand in self.operands:
+            operand.settle(settled)
 
 
 @dataclass(slots=True, eq=False)
@@ -141,6 +161,10 @@ class Generated(ArrayValue):
         for source in self.sources:
             yield from source.leaves()
 
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        for source in self.sources:
+            source.settle(settled)
+
 
 @dataclass(slots=True, eq=False)
 class Named(ArrayValue):
@@ -157,6 +181,9 @@ class Named(ArrayValue):
 
     def leaves(self) -> Iterator[View]:
         yield from self.source.leaves()
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        self.source.settle(settled)
 
 
 Value = Expr | ArrayValue
@@ -268,6 +295,9 @@ class Scalar(ArrayValue):
     def leaves(self) -> Iterator[View]:
         return iter(())
 
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        self.value = settled(self.value)
+
 
 def cast_array(value: ArrayValue, dtype: AlloType, place: SourcePlace) -> ArrayValue:
     """Every element cast to ``dtype``."""
@@ -351,8 +381,19 @@ def fresh_copy(ctx: FunctionContext, value: ArrayValue, name: str, dtype: AlloTy
 
 
 def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) -> None:
-    """``target[...] = value`` with a cast and NumPy's broadcasting; aliasing is respected."""
+    """``target[...] = value`` with a cast and NumPy's broadcasting; aliasing is respected.
+
+    What all elements share, and reads the target, is evaluated before the first one is stored:
+    subscripts on both sides, and scalars beside arrays.
+    """
+
+    def settled(shared: Expr) -> Expr:
+        return compute_once(ctx, shared) if _reads(shared, target.var) else shared
+
+    target = View(target.var, target.selectors, target.shape, target.place)
+    target.settle(settled)
     if isinstance(value, ArrayValue):
+        value.settle(settled)
         _store_array(ctx, target, value, place)
         return
     element = ops.cast(value, target.dtype, place)
@@ -369,10 +410,14 @@ def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) 
     )
 
 
+def _reads(value: Expr, var: Var) -> bool:
+    """Whether an expression loads from a variable."""
+    here = isinstance(value, Load) and value.var is var
+    return here or any(_reads(part, var) for part in children(value))
+
+
 def compute_once(ctx: FunctionContext, value: Expr) -> Expr:
     """Evaluate ``value`` here and now."""
-    from ..tree import Compute, Computed
-
     statement = Compute(value.place, value)
     ctx.emit(statement)
     return Computed(value.dtype, value.place, statement)
