@@ -54,6 +54,8 @@ def _own_library(library: Path, number: int, base: Any) -> type:
             del path
             self._library = Numbered(library, number)
             self._library.allo_new.restype = ctypes.c_void_p  # type: ignore[attr-defined]
+            self._library.allo_state.restype = ctypes.c_void_p  # type: ignore[attr-defined]
+            self._library.allo_signal.restype = ctypes.c_uint64  # type: ignore[attr-defined]
             self._wave = wave
 
     return Own
