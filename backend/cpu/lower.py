@@ -10,6 +10,7 @@ from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
 
+from .bf16_bits import hold_bf16_as_bits
 from .float_state import guard_float_state
 from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
@@ -110,6 +111,7 @@ def to_llvm(module: ir.Module, top: str) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
+    hold_bf16_as_bits(module)
     guard_float_state(module, ENTRY, top)
 
 
