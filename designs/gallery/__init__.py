@@ -1,0 +1,1 @@
+"""A gallery of small designs, one file each: kernel, schedule, NumPy or plain Python reference, inputs."""

@@ -1,0 +1,64 @@
+"""The designs of the gallery, in the order of its pages.
+
+A design's module has ``schedule()``, ``inputs(rng)`` and ``reference(*arrays)``, which works in place
+and returns what the kernel returns. Where the reference computes in floating point, the module's
+``TOLERANCE`` says how far an element may lie from it. Its docstring is the text of its page: a title
+with what it does, then paragraphs, of which those that begin with ``Hardware:``, ``Interval:``,
+``Source:`` and ``Used in:`` have a place of their own.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from types import ModuleType
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One design.
+
+    Attributes:
+        family: the folder of its module.
+        name: the name of its module and of its page.
+        kernels: its functions that become hardware.
+        wave: registers to draw beside the ports, by their names in the Verilog of the top.
+        wave_from: the first cycle that is drawn; the cycle of start is 0.
+    """
+
+    family: str
+    name: str
+    kernels: tuple[str, ...]
+    wave: tuple[str, ...] = ()
+    wave_from: int = 0
+
+    @property
+    def path(self) -> str:
+        """The file of the module in the repository."""
+        return f"designs/gallery/{self.family}/{self.name}.py"
+
+    def load(self) -> ModuleType:
+        """The module."""
+        return importlib.import_module(f"{__package__}.{self.family}.{self.name}")
+
+
+ENTRIES = (
+    Entry("signal", "fir", ("fir",), ("z_0", "z_1")),
+    Entry("signal", "biquad", ("biquad",), ("s1", "s2")),
+    Entry("signal", "cordic", ("cordic",)),
+    Entry("numeric", "histogram", ("histogram",), wave_from=256),
+    Entry("numeric", "prefix_sum", ("prefix_sum",), ("carry",)),
+)
+
+
+def find(name: str) -> Entry:
+    """The design of one name.
+
+    Raises:
+        KeyError: when there is none.
+    """
+    for entry in ENTRIES:
+        if entry.name == name:
+            return entry
+    names = ", ".join(entry.name for entry in ENTRIES)
+    raise KeyError(f"The gallery has no design {name!r}; there are {names}.")

@@ -1,0 +1,1 @@
+"""Sums, counts, quotients and matrices."""

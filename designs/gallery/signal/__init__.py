@@ -1,0 +1,1 @@
+"""Filters, transforms and angles."""
