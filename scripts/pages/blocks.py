@@ -1,0 +1,106 @@
+"""Python code blocks of the documents: every one parses, and those marked ``<!-- run -->`` run.
+
+The mark stands alone on the line before the block. The marked blocks of a page are one program, run
+from top to bottom in a process of its own, so that a later block uses the names of an earlier one:
+``blocks.py PAGE.md ...`` checks pages and lists what is wrong.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "<!-- run -->"
+LIMIT_S = 120
+
+
+@dataclass(frozen=True)
+class Block:
+    """A Python block of a page: its text without indentation, its first line, whether it is run."""
+
+    text: str
+    line: int
+    runs: bool
+
+
+def blocks_of(text: str) -> list[Block]:
+    """The Python blocks of a page, those in lists included."""
+    found: list[Block] = []
+    before, opened, start, fence = "", "", 0, False
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        bare = line.strip()
+        if fence and bare == "```":
+            if opened == "```python":
+                body = textwrap.dedent("\n".join(lines))
+                found.append(Block(body, start, before == MARK))
+            fence = False
+        elif fence:
+            lines.append(line)
+        elif bare.startswith("```"):
+            fence, opened, lines, start = True, bare, [], number + 1
+            continue
+        if not fence and bare:
+            before = bare
+    return found
+
+
+def faults_of_syntax(page: Path, blocks: list[Block]) -> list[str]:
+    """``page:line: message`` of every block that is not Python."""
+    faults = []
+    for block in blocks:
+        try:
+            ast.parse(block.text)
+        except SyntaxError as error:
+            faults.append(f"{page.name}:{block.line + (error.lineno or 1) - 1}: {error.msg}")
+    return faults
+
+
+def program_of(blocks: list[Block]) -> str:
+    """The marked blocks as one program in which every line keeps the number it has on the page."""
+    lines: list[str] = []
+    for block in blocks:
+        if block.runs:
+            lines += [""] * (block.line - 1 - len(lines)) + block.text.splitlines()
+    return "\n".join(lines) + "\n"
+
+
+def fault_of_run(page: Path, blocks: list[Block]) -> str | None:
+    """The last lines of what the page's program said when it failed, or None."""
+    if not any(block.runs for block in blocks):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / f"{page.stem}.md.py"
+        program.write_text(program_of(blocks))
+        done = subprocess.run(
+            [sys.executable, str(program)],
+            cwd=folder,
+            env={**os.environ, "MPLBACKEND": "Agg"},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+    return None if done.returncode == 0 else f"{page.name}: {done.stderr[-3000:]}"
+
+
+def main(pages: list[str]) -> int:
+    faults = []
+    for page in map(Path, pages):
+        blocks = blocks_of(page.read_text())
+        faults += faults_of_syntax(page, blocks)
+        fault = fault_of_run(page, blocks)
+        faults += [fault] if fault else []
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
