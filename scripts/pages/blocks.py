@@ -32,23 +32,27 @@ class Block:
 def blocks_of(text: str) -> list[Block]:
     """The Python blocks of a page, those in lists included."""
     found: list[Block] = []
-    before, opened, start, fence = "", "", 0, False
     lines: list[str] = []
+    before, opened, start = "", "", 0
     for number, line in enumerate(text.splitlines(), start=1):
         bare = line.strip()
-        if fence and bare == "```":
+        if opened and bare == _backticks(opened):
             if opened == "```python":
-                body = textwrap.dedent("\n".join(lines))
-                found.append(Block(body, start, before == MARK))
-            fence = False
-        elif fence:
+                found.append(Block(textwrap.dedent("\n".join(lines)), start, before == MARK))
+            before, opened = bare, ""
+        elif opened:
             lines.append(line)
-        elif bare.startswith("```"):
-            fence, opened, lines, start = True, bare, [], number + 1
-            continue
-        if not fence and bare:
+        elif _backticks(bare):
+            opened, lines, start = bare, [], number + 1
+        elif bare:
             before = bare
     return found
+
+
+def _backticks(line: str) -> str:
+    """The backticks a line begins a block with: three or more, and none later in the line."""
+    fence = line[: len(line) - len(line.lstrip("`"))]
+    return fence if len(fence) >= 3 and "`" not in line[len(fence) :] else ""
 
 
 def faults_of_syntax(page: Path, blocks: list[Block]) -> list[str]:

@@ -23,9 +23,37 @@ from mkdocs.structure.files import File, Files
 from scripts.pages import commands, percent, public, run_tutorial
 
 ROOT = Path(__file__).resolve().parents[2]
-TUTORIALS = ROOT / "docs" / "tutorials"
+DOCS = ROOT / "docs"
+TUTORIALS = DOCS / "tutorials"
 CHANGELOG = ROOT / "CHANGELOG.md"
 LIMIT_S = 300
+
+
+def on_config(config: Any) -> Any:
+    """In the navigation, give a folder's index page the folder's other pages, in the order of names."""
+    config.nav = [_with_folder(entry) for entry in config.nav if _is_there(entry)]
+    return config
+
+
+def _folder_of(entry: dict[str, Any]) -> Path | None:
+    (target,) = entry.values()
+    if isinstance(target, str) and target.endswith("/index.md"):
+        return DOCS / Path(target).parent
+    return None
+
+
+def _is_there(entry: dict[str, Any]) -> bool:
+    folder = _folder_of(entry)
+    return folder is None or folder.is_dir()
+
+
+def _with_folder(entry: dict[str, Any]) -> dict[str, Any]:
+    folder = _folder_of(entry)
+    if folder is None:
+        return entry
+    (title,) = entry
+    pages = {path.stem for path in [*folder.glob("*.md"), *folder.glob("[0-9]*.py")]} - {"index"}
+    return {title: [f"{folder.name}/{stem}.md" for stem in ["index", *sorted(pages)]]}
 
 
 def on_files(files: Files, config: Any) -> Files:

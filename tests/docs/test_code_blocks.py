@@ -51,6 +51,13 @@ not_run = total / 0
 ```sh
 not python
 ```
+
+````markdown
+<!-- run -->
+```python
+not python either
+```
+````
 """
 
 
