@@ -53,7 +53,7 @@ __version__ = "0.1.0"
 
 _LAZY = {
     "IPModule": "allo.external:IPModule",
-    "Partition": "allo.dialects.partition:Partition",
+    "Partition": "allo.dialects.core.partition:Partition",
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
     "verify": "allo.equivalence:verify",
@@ -82,7 +82,7 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _SUBMODULES:
         return importlib.import_module(f"allo.{name}")
-    unknown_attribute = importlib.import_module("allo.dialects.near").unknown_attribute
+    unknown_attribute = importlib.import_module("allo.dialects.text.near").unknown_attribute
     raise unknown_attribute("allo", name, [*_LAZY, *_SUBMODULES, *globals()])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from allo.dialects.options import checked
 
 if TYPE_CHECKING:
-    from allo.dialects.partition import Partition
+    from allo.dialects.core.partition import Partition
     from allo.schedule.schedule import Schedule
 
 __all__ = ["Partition", "Schedule", "customize"]
@@ -63,7 +63,7 @@ def customize(
 
 def __getattr__(name: str) -> Any:
     if name == "Partition":
-        from allo.dialects.partition import Partition
+        from allo.dialects.core.partition import Partition
 
         return Partition
     if name == "Schedule":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from allo.dialects.diagnostics import ArgumentCountError, BuildError, SourceFileError, SourcePlace
 from allo.dialects.options import read_call
-from allo.dialects.quoting import include
+from allo.dialects.text.quoting import include
 from allo.dialects.types import AlloType, Int, UInt, float32, float64
 
 if TYPE_CHECKING:

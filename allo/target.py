@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from allo.dialects.diagnostics import UnsupportedTargetError
-from allo.dialects.near import did_you_mean
 from allo.dialects.options import check_step, read_call, read_options
+from allo.dialects.text.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,5 @@
 """Small helpers users import: the NumPy dtype of wide integers."""
 
-from allo.dialects.storage import get_np_struct_type
+from allo.dialects.boundary.storage import get_np_struct_type
 
 __all__ = ["get_np_struct_type"]

@@ -13,7 +13,7 @@ _NAMES = ("Displayer", "parse_xml", "report_stats")
 
 def __getattr__(name: str) -> Any:
     if name in _NAMES:
-        return getattr(importlib.import_module("allo.backend.hls.report"), name)
+        return getattr(importlib.import_module("allo.backend.hls.vendors.report"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

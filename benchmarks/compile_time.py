@@ -10,7 +10,7 @@ import sys
 import time
 
 import allo
-from allo.designs.polybench import gemm
+from allo.designs.polybench.blas import gemm
 from allo.ir.types import float32
 from benchmarks.engine import row_engine
 from benchmarks.harness import Row, finish, seconds

@@ -15,10 +15,10 @@ import numpy as np
 import allo
 from allo.backend.sim import find_engine
 from allo.designs.llm.build import Design, memories_and_session, schedule
-from allo.designs.llm.corpus import encode
-from allo.designs.llm.reference import QuantizedGPT
-from allo.designs.llm.train import DATA
-from allo.designs.llm.weights import load_weights
+from allo.designs.llm.network.corpus import encode
+from allo.designs.llm.network.reference import QuantizedGPT
+from allo.designs.llm.network.train import DATA
+from allo.designs.llm.network.weights import load_weights
 from allo.ir.types import int32
 from benchmarks.harness import Row, finish
 

@@ -15,8 +15,8 @@ import numpy as np
 from allo.backend.sim import MemoryChannel
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.cycles import predict_step
-from allo.designs.llm.train import DATA
-from allo.designs.llm.weights import load_weights
+from allo.designs.llm.network.train import DATA
+from allo.designs.llm.network.weights import load_weights
 from benchmarks.harness import Row, finish
 
 POSITION = 24

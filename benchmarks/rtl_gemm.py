@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from allo.dialects.report import DesignReport, LoopReport
+from allo.dialects.reports.figures import DesignReport, LoopReport
 from benchmarks.engine import inputs, operations, row_engine
 from benchmarks.harness import Row, finish
 

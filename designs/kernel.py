@@ -26,18 +26,18 @@ class Kernel(Protocol):
         """The kernel in NumPy: works in place, and returns what the kernel returns."""
 
 
-def load_kernel(suite: str, package: str, names: tuple[str, ...], name: str) -> Kernel:
+def load_kernel(suite: str, package: str, modules: Mapping[str, str], name: str) -> Kernel:
     """The module of one kernel of a suite.
 
     Args:
         suite: the suite's name, for the message.
         package: the package its modules lie in.
-        names: the kernels there are.
+        modules: the kernels there are, and where in the package each one's module lies.
         name: the one asked for.
 
     Raises:
         KeyError: when there is no such kernel.
     """
-    if name not in names:
-        raise KeyError(f"{suite} has no kernel {name!r}; there are {', '.join(names)}.")
-    return cast(Kernel, importlib.import_module(f"{package}.{name}"))
+    if name not in modules:
+        raise KeyError(f"{suite} has no kernel {name!r}; there are {', '.join(modules)}.")
+    return cast(Kernel, importlib.import_module(f"{package}.{modules[name]}"))

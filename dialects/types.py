@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .diagnostics import DTypeError, DTypeWarning
-from .shown import shown
+from .text.shown import shown
 
 MAX_BITS = 512
 MAX_WIDTH = (1 << 24) - 1

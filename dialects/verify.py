@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from ._mlir import ir
 from .affine.loops import walk
+from .core.locations import place_of
 from .diagnostics import SourcePlace, VerificationError
-from .locations import place_of
 
 STAGES = ("scheduled", "lowered")
 

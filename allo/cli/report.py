@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from allo.dialects.diagnostics import AlloError
-from allo.dialects.report import DesignReport
+from allo.dialects.reports.figures import DesignReport
 
 
 def load_report(path: Path) -> DesignReport:

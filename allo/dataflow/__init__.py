@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from allo.dialects.near import unknown_attribute
+from allo.dialects.text.near import unknown_attribute
 
 from .build import build, customize
 from .language import gather, get_pid, kernel, region, scatter

@@ -7,7 +7,7 @@ from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
 from allo.dialects.diagnostics import DataflowError
-from allo.dialects.shown import shown
+from allo.dialects.text.shown import shown
 from allo.dsl import get_pid
 from allo.template import meta_elif, meta_else, meta_for, meta_if
 

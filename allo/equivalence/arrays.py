@@ -7,7 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import bound_map
-from allo.dialects.locations import place_of
+from allo.dialects.core.locations import place_of
 
 from .literals import initial_values
 from .machine import FunctionCode, Handler, Machine, Step, no_step, undecidable

@@ -6,7 +6,7 @@ import math
 import struct
 
 from allo.dialects._mlir import ir
-from allo.dialects.integers import as_signed
+from allo.dialects.core.integers import as_signed
 
 from . import integers
 from .machine import FunctionCode, Handler, Step, undecidable

@@ -7,7 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import bound_map, condition_of
-from allo.dialects.locations import place_of
+from allo.dialects.core.locations import place_of
 
 from .arrays import copy_into
 from .machine import Block, Fifo, FunctionCode, Handler, Step, no_step, undecidable

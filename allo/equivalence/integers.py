@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from allo.dialects.integers import as_signed, is_unsigned, relation, truncating_division
+from allo.dialects.core.integers import as_signed, is_unsigned, relation, truncating_division
 
 from .terms import INDEX_BITS
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from math import prod
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SignatureMismatchError, SourcePlace, UndecidableError
-from allo.dialects.locations import place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from allo.dialects._mlir import ir
-from allo.dialects.dense import dense_values
+from allo.dialects.core.dense import dense_values
 
 from .integers import normal
 from .terms import Terms, Value, width_of

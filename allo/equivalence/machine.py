@@ -9,8 +9,8 @@ from math import prod
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SourcePlace, StepLimitError, UndecidableError
-from allo.dialects.locations import place_of
 
 from .memory import Memory, Storage, View
 from .processes import Processes

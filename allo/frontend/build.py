@@ -9,14 +9,15 @@ from allo.dialects._mlir import make_context
 from allo.dialects.diagnostics import FrontendError
 
 from .capture import Names, caller_frames, unwrap
-from .elaborate import functions, regions
+from .checks.out_of_range import refuse_out_of_range
+from .checks.uninitialized import warn_uninitialized
 from .elaborate.context import FunctionContext, ModuleContext
+from .elaborate.functions import instances as functions
+from .elaborate.functions import regions
 from .emit.module import emit_module
 from .kernel_module import KernelModule
-from .out_of_range import refuse_out_of_range
+from .rules.typing import RULE_SETS
 from .source import source_of, source_of_text
-from .typing import RULE_SETS
-from .uninitialized import warn_uninitialized
 
 
 def build_module(

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType
 
 from .affine import Affine
-from .integers import INDEX_RANGE, range_of
+from .rules.integers import INDEX_RANGE, range_of
 
 Shape = tuple[int | None, ...]
 

@@ -17,14 +17,14 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType
 
+from .expressions.values import Symbol, Value
 from .known import Declared, Known, declared, free_names
 from .names import ABSENT, Names
 from .source import SourceText
-from .values import Symbol, Value
 
 if TYPE_CHECKING:
     from .program import Program
-    from .streams import OneFifo
+    from .statements.streams import OneFifo
 
 Entry = Any
 """What a name may stand for: ``Symbol``, ``Known`` or ``StreamSymbol``."""

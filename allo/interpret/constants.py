@@ -10,11 +10,11 @@ import numpy as np
 from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError
 from allo.dialects.types import AlloType
 
-from .arrays import size_of
 from .body import Body
+from .expressions.scalars import exact_to_raw
+from .expressions.values import exact_of
 from .known import Declared, is_number, plain_number
-from .scalars import exact_to_raw
-from .values import exact_of
+from .running.arrays import size_of
 
 
 def static(body: Body, said: Declared, node: ast.AST) -> tuple[int, ...] | None:

@@ -8,13 +8,13 @@ from typing import Any
 from allo.dialects.diagnostics import TypeMismatchError
 from allo.dialects.types import AlloType
 
-from .arrays import Array
 from .body import Body
-from .boundary import raw_elements, to_number, to_numpy
-from .casts import type_name
-from .meaning import cast
+from .expressions.meaning import cast
+from .expressions.values import Value
 from .rules import UINT1
-from .values import Value
+from .running.arrays import Array
+from .running.boundary import raw_elements, to_number, to_numpy
+from .running.casts import type_name
 
 
 def is_external(function: Any) -> bool:

@@ -9,10 +9,10 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError, UnsupportedSyntaxError
 from allo.dialects.types import Stream
 
-from . import processes
 from .body import Body
+from .expressions.values import Symbol
 from .known import Declared
-from .values import Symbol
+from .statements import processes
 
 
 @dataclass

@@ -14,16 +14,18 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Index, Int, Stream, UInt
 
-from . import elements, processes, regions, statements, tensors
 from .body import Body
+from .expressions import elements, tensors
+from .expressions.meaning import cast
+from .expressions.structs import scalar_as
+from .expressions.values import Value
 from .instance import Instance, Parameter, bind_parameter, read_parameters, read_results
 from .known import Known, LocalFunction, as_type
-from .meaning import cast
 from .names import Names
 from .rules import UINT1
 from .source import SourceText, read_function
-from .structs import scalar_as
-from .values import Value
+from .statements import bodies as statements
+from .statements import processes, regions
 
 if TYPE_CHECKING:
     from .program import Program

@@ -7,12 +7,12 @@ from typing import Any
 
 from allo.dialects.diagnostics import UndefinedReadError
 
-from .arrays import Array
-from .boundary import Binding, results
 from .known import Declared
 from .names import running_frames
 from .program import Program
-from .runtime import Runtime
+from .running.arrays import Array
+from .running.boundary import Binding, results
+from .running.runtime import Runtime
 
 
 class Interpreted:

@@ -11,15 +11,16 @@ import numpy as np
 
 from allo.dialects.diagnostics import SourcePlace, UnsupportedSyntaxError
 
-from . import expressions, instances
+from . import instances
 from .body import Body
 from .constants import converted
+from .expressions import scalar_expressions as expressions
+from .expressions.values import Value
 from .instance import Instance
 from .known import element_type
 from .names import Names
-from .runtime import Runtime, namespace
+from .running.runtime import Runtime, namespace
 from .source import read_function
-from .values import Value
 
 
 class Program:

@@ -9,8 +9,8 @@ from allo.customize import customize
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import body_of, inner_point, make_loop, walk
 from allo.dialects.affine.maps import identity_map
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
-from allo.dialects.locations import place_of
 
 
 def unify(func1: Callable[..., Any], func2: Callable[..., Any], loop_num: int) -> ir.Module:

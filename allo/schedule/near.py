@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from allo.dialects.near import did_you_mean
+from allo.dialects.text.near import did_you_mean
 
 _NONE = (
     (r"(.*) has the loops", r"\1 has no `for` loops."),

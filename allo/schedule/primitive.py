@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Concatenate
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import AlloError, ScheduleError, SourcePlace
 from allo.dialects.internal import foreseen
-from allo.dialects.near import did_you_mean
+from allo.dialects.text.near import did_you_mean
 
 if TYPE_CHECKING:
     from .schedule import Schedule

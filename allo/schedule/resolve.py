@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
-from allo.dialects.locations import place_of
 
 from .bands import Band, bands_of
 from .handles import Axis, LoopWrapper, MockBuffer

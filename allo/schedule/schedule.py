@@ -8,26 +8,26 @@ from typing import Any, Protocol
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
-from allo.dialects.shown import shown
+from allo.dialects.text.shown import shown
 from allo.target import BuildRequest, find_target, is_own
 
-from . import annotate
 from .bands import bands_of
-from .buffer_at import buffer_at
-from .compose import compose
-from .compute_at import compute_at
-from .equivalent import get_equivalent_variables
-from .fuse import fuse
 from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
-from .partition import partition
-from .reorder import reorder
-from .reshape import reshape
+from .primitives.arrays.buffer_at import buffer_at
+from .primitives.arrays.partition import partition
+from .primitives.arrays.reshape import reshape
+from .primitives.arrays.reuse_at import reuse_at
+from .primitives.arrays.to import to
+from .primitives.functions.compose import compose
+from .primitives.functions.equivalent import get_equivalent_variables
+from .primitives.loops import annotate
+from .primitives.loops.compute_at import compute_at
+from .primitives.loops.fuse import fuse
+from .primitives.loops.reorder import reorder
+from .primitives.loops.split import split
+from .primitives.loops.unfold import unfold
 from .resolve import buffers_of, find_function, function_name, functions_of
-from .reuse_at import reuse_at
-from .split import split
-from .to import to
-from .unfold import unfold
 
 
 class Kernel(Protocol):

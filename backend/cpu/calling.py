@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from allo.dialects.boundary import Parameter, Signature
+from allo.dialects.boundary.arguments import Parameter, Signature
 
 _HEAD = 3
 """Words of a descriptor before the extents: two addresses and the offset."""

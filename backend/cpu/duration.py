@@ -5,7 +5,7 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, spec_of
 
-from .prepare import functions_of
+from .lowering.prepare import functions_of
 
 MANY = 1_000_000
 """Operations of core IR: a few milliseconds at most."""

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.cache import cached, content_key
+from allo.dialects.boundary.storage import is_native
+from allo.dialects.caches.files import cached, content_key
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
-from allo.dialects.locations import place_of
-from allo.dialects.process import run_tool
-from allo.dialects.quoting import include
-from allo.dialects.shared_library import load_shared
-from allo.dialects.storage import is_native
+from allo.dialects.processes.shared_library import load_shared
+from allo.dialects.processes.tools import run_tool
+from allo.dialects.text.quoting import include
 from allo.dialects.types import parse_type
 
-from .compiler import SECONDS, compile_shared, find_compiler
+from .native.compiler import SECONDS, compile_shared, find_compiler
 
 _PREFIX = "__allo_external_"
 _LIBRARY = "lib.so"

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.engine import Engine
+from allo.dialects.processes.engine import Engine
 
-from .lower import ENTRY
+from .lowering.llvm import ENTRY
 
 
 class Jit:

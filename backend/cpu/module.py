@@ -7,21 +7,21 @@ from contextlib import nullcontext
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.boundary import Parameter, Signature, read_signature
+from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
+from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, refuse_keywords
-from allo.dialects.parse import parse_module, text_of
 from allo.dialects.types import Stream
 
 from .calling import EntryLayout
-from .deadlock import deadlock_error
 from .duration import is_quick
-from .events import handle_event
 from .external import link_externals
-from .interrupt import Guarded
 from .jit import Jit
-from .lower import prepare, to_llvm
-from .runtime import load_runtime
+from .lowering.llvm import prepare, to_llvm
+from .native.deadlock import deadlock_error
+from .native.events import handle_event
+from .native.interrupt import Guarded
+from .native.runtime import load_runtime
 
 
 class LLVMModule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .availability import is_available
+from .vendors.availability import is_available
 
 if TYPE_CHECKING:
     from allo.target import BuildRequest

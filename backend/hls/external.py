@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.locations import place_of
-from allo.dialects.quoting import include, portable_name
+from allo.dialects.text.quoting import include, portable_name
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,26 +12,26 @@ from pathlib import Path
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.boundary import Signature, read_signature
+from allo.dialects.boundary.arguments import Signature, read_signature
+from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import ArgumentCountError, UnsupportedTargetError
 from allo.dialects.options import refuse_keywords
-from allo.dialects.parse import parse_module, text_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.stream_regions import make_regions
-from allo.dialects.report import DesignReport
+from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
 
-from .csim import CsimKernel, compile_csim
-from .emit_module import EmitOptions, HlsCode, emit_module
+from .csim.build import CsimKernel, compile_csim
+from .emit.module import EmitOptions, HlsCode, emit_module
 from .external import read_externals
-from .options import HlsOptions, read_options
-from .ports import count_outputs, read_ports
-from .project import write_project
-from .steps import run_cosim, run_csyn, run_emulation, run_implementation, run_script
-from .vendors import VENDORS, Vendor
+from .vendors.options import HlsOptions, read_options
+from .vendors.ports import count_outputs, read_ports
+from .vendors.project import write_project
+from .vendors.steps import run_cosim, run_csyn, run_emulation, run_implementation, run_script
+from .vendors.tables import VENDORS, Vendor
 
 
 class HLSModule:

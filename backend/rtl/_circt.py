@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from allo.dialects.bare import bare_package
+from allo.dialects.processes.bare import bare_package
 
 # pycde itself enters a context for good, in the thread that imports it: when that thread ends, the
 # process is aborted. Nothing of ours uses that context.

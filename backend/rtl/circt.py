@@ -10,15 +10,15 @@ import atexit
 import functools
 from typing import Any
 
-from allo.dialects.worker import Worker
+from allo.dialects.processes.worker import Worker
 
 
 @functools.cache
 def _worker() -> Worker:
     worker = Worker(
         "CIRCT",
-        preload=("allo.backend.rtl._circt", "allo.backend.sim.arc.lower"),
-        bare=("allo.backend.sim", "allo.backend.sim.arc"),
+        preload=("allo.backend.rtl._circt", "allo.backend.sim.engines.arc.lower"),
+        bare=("allo.backend.sim", "allo.backend.sim.engines.arc"),
     )
     atexit.register(worker.close)
     return worker

@@ -8,13 +8,10 @@ from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
-from allo.dialects.report import FunctionReport
+from allo.dialects.reports.figures import FunctionReport
 from allo.target import BuildRequest
 
-from .bind import Binding, Interface, bind
-from .bounds import BoundsPort
 from .circt import export_verilog, start_circt
-from .cycles import region_cycles
 from .design import (
     ArrayInterface,
     BankPort,
@@ -23,22 +20,25 @@ from .design import (
     SharedUnit,
     StreamInterface,
 )
-from .elaborate import Elaborator
-from .emit import Emitter
-from .fifo import fifo_module
-from .fingerprint import Fingerprints, stream_places
-from .graph import Array, Call, Function, Node
-from .linear import bits_unsigned
+from .emit.bounds import BoundsPort
+from .emit.fifo import fifo_module
+from .emit.function import Emitter
+from .emit.ram import port_prefix
+from .emit.region import RegionCompiler
+from .emit.text import Locations, ModuleText, identifier
+from .graph.linear import bits_unsigned
+from .graph.nodes import Array, Call, Function, Node
+from .graph.prune import bodies_of, prune, regions_of
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
-from .plan import plan
-from .prune import bodies_of, prune, regions_of
-from .ram import port_prefix
-from .read import FunctionRecord, MemType, Op, Program, read_program
-from .region import RegionCompiler
+from .plan.bind import Binding, Interface, bind
+from .plan.bodies import plan
+from .plan.cycles import region_cycles
+from .plan.timing_model import TimingModel
+from .read.elaborate import Elaborator
+from .read.fingerprint import Fingerprints, stream_places
+from .read.records import FunctionRecord, MemType, Op, Program, read_program
 from .report import design_report, float_operations, function_report
-from .text import Locations, ModuleText, identifier
-from .timing_model import TimingModel
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -324,7 +324,7 @@ def compile_design(
         target: target name for the report.
         external: array arguments in external memory. The ports of a region's have a ``ready`` input
             by which the memory makes one kernel wait; those of any other top have none.
-        check_bounds: watch the subscripts that may be out of range; see :mod:`.bounds`.
+        check_bounds: watch the subscripts that may be out of range; see :mod:`.emit.bounds`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.

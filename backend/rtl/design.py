@@ -28,10 +28,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from allo.dialects.partition import ArrayLayout
-from allo.dialects.report import DesignReport
+from allo.dialects.core.partition import ArrayLayout
+from allo.dialects.reports.figures import DesignReport
 
-from .bounds import BoundsPort
+from .emit.bounds import BoundsPort
 from .waiting import ModuleWaits
 
 

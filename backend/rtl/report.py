@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from allo.dialects.report import (
+from allo.dialects.reports.figures import (
     DesignReport,
     FunctionReport,
     LoopReport,
@@ -15,11 +15,11 @@ from allo.dialects.report import (
     place_text,
 )
 
-from .bind import Binding, Interface
-from .cycles import iterations, leaf_cycles, leaf_trips, region_cycles
-from .graph import Block, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
-from .linear import Lin
-from .prune import regions_of
+from .graph.linear import Lin
+from .graph.nodes import Block, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .graph.prune import regions_of
+from .plan.bind import Binding, Interface
+from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 
 if TYPE_CHECKING:
     from .compile import CompiledModule

@@ -291,7 +291,7 @@ using allo::Run;
 
 extern "C" {
 
-// Called by Python (backend/cpu/runtime.py).
+// Called by Python (backend/cpu/native/runtime.py).
 
 std::int64_t allo_runtime_abi() { return 1; }
 
@@ -315,7 +315,7 @@ std::int64_t allo_run_processes(const Run *run, allo::ProcessRecord *out, std::i
 
 void allo_run_free(Run *run) { delete run; }
 
-// Called by generated code (backend/cpu/streams.py).
+// Called by generated code (backend/cpu/lowering/streams.py).
 
 void allo_region_begin() { allo::active->begin_region(); }
 

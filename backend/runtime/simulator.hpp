@@ -13,7 +13,7 @@ namespace allo {
 struct Process;
 struct Region;
 
-// Generated code reads and writes the first seven fields directly; backend/cpu/streams.py knows their order.
+// Generated code reads and writes the first seven fields directly; backend/cpu/lowering/streams.py knows their order.
 struct Fifo {
   char *data;
   std::int64_t count;       // elements held

@@ -7,14 +7,14 @@ from dataclasses import fields
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.boundary import Signature, read_signature
+from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.diagnostics import OptionError
-from allo.dialects.near import did_you_mean
+from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest
 
-from .engine import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
+from .boundary.traffic import MemoryChannel, StreamModel, Traffic, external_memory
+from .engines.interface import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
 from .module import RTLModule, SimulationOptions
-from .traffic import MemoryChannel, StreamModel, Traffic, external_memory
 
 __all__ = [
     "BuildOptions",

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
-from allo.dialects.boundary import Call, Parameter, Signature
+from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.table import RTL_CALL
-from allo.dialects.report import DesignReport
+from allo.dialects.reports.figures import DesignReport
 
-from .engine import BuildOptions, RunOptions, SimModel, SimResult, find_engine
-from .storage import fill_results
-from .stream_words import from_words, to_words, with_stream_arrays
-from .traffic import Placement, StreamModel, Traffic, make_outside
-from .wave import check_writable, wave_kind, write_companions
+from .boundary.storage import fill_results
+from .boundary.stream_words import from_words, to_words, with_stream_arrays
+from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
+from .boundary.wave import check_writable, wave_kind, write_companions
+from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
 
 _CALL = "A call of an RTLModule"
 DEFAULT_MAX_CYCLES = 100_000_000
@@ -213,7 +213,7 @@ class RTLModule:
 
     def write_project(self, folder: str | Path) -> Path:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
-        from .project import write_project
+        from .boundary.project import write_project
 
         chosen = read_call("build", {"project": folder}, "write_project")["project"]
         return write_project(self, Path(chosen))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
+from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import BuildError, SourcePlace
-from allo.dialects.locations import place_of
 
 
 class XLSValidationError(BuildError, RuntimeError):

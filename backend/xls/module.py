@@ -8,19 +8,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from allo.backend.hls.csim import CsimKernel, compile_csim
-from allo.backend.hls.emit_module import EmitOptions, emit_module
+from allo.backend.hls.csim.build import CsimKernel, compile_csim
+from allo.backend.hls.csim.simulation import Simulation
+from allo.backend.hls.emit.module import EmitOptions, emit_module
 from allo.backend.hls.external import read_externals
-from allo.backend.hls.ports import count_outputs, read_ports
-from allo.backend.hls.simulation import Simulation
-from allo.backend.hls.vendors import XLS
+from allo.backend.hls.vendors.ports import count_outputs, read_ports
+from allo.backend.hls.vendors.tables import XLS
 from allo.dialects._mlir import ir
-from allo.dialects.boundary import read_signature
+from allo.dialects.boundary.arguments import read_signature
+from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.options import refuse_keywords
-from allo.dialects.parse import parse_module, text_of
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
-from allo.dialects.project_folder import write_folder
+from allo.dialects.reports.project_folder import write_folder
 from allo.target import BuildRequest
 
 from . import text

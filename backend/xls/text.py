@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from allo.backend.hls.ports import Port
-from allo.backend.hls.vendors import XLS
+from allo.backend.hls.vendors.ports import Port
+from allo.backend.hls.vendors.tables import XLS
 
 from .check import XLSValidationError
 

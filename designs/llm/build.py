@@ -13,8 +13,8 @@ from .attention import attend
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
 from .kernels_schedule import schedule_attend, schedule_norm
+from .network.weights import QuantizedWeights
 from .norm import norm
-from .weights import QuantizedWeights
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import numpy as np
 
 from .host import Session
 from .layout import jobs_of
-from .reference import QuantizedGPT
-from .weights import QuantizedWeights
+from .network.reference import QuantizedGPT
+from .network.weights import QuantizedWeights
 
 
 @dataclass(frozen=True, slots=True)

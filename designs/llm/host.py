@@ -12,7 +12,7 @@ from allo.errors import AlloError
 
 from .config import GPTConfig
 from .layout import layer_factors, norm_tables, output_scales, weight_words
-from .weights import QuantizedWeights
+from .network.weights import QuantizedWeights
 
 
 class SequenceTooLongError(AlloError):

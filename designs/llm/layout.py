@@ -14,7 +14,7 @@ import numpy as np
 from allo.errors import AlloError
 
 from .config import GPTConfig
-from .weights import QuantizedWeights
+from .network.weights import QuantizedWeights
 
 
 class ParallelismError(AlloError):

@@ -9,27 +9,28 @@ from __future__ import annotations
 
 from allo.designs.kernel import Kernel, load_kernel
 
-NAMES = (
-    "aes",
-    "backprop",
-    "bfs_bulk",
-    "bfs_queue",
-    "fft_strided",
-    "fft_transpose",
-    "gemm_blocked",
-    "gemm_ncubed",
-    "kmp",
-    "md_grid",
-    "md_knn",
-    "merge_sort",
-    "nw",
-    "radix_sort",
-    "spmv_crs",
-    "spmv_ellpack",
-    "stencil2d",
-    "stencil3d",
-    "viterbi",
-)
+_MODULES = {
+    "aes": "aes",
+    "backprop": "backprop",
+    "bfs_bulk": "bfs.bfs_bulk",
+    "bfs_queue": "bfs.bfs_queue",
+    "fft_strided": "fft.fft_strided",
+    "fft_transpose": "fft.fft_transpose",
+    "gemm_blocked": "gemm.gemm_blocked",
+    "gemm_ncubed": "gemm.gemm_ncubed",
+    "kmp": "kmp",
+    "md_grid": "md.md_grid",
+    "md_knn": "md.md_knn",
+    "merge_sort": "sort.merge_sort",
+    "nw": "nw",
+    "radix_sort": "sort.radix_sort",
+    "spmv_crs": "spmv.spmv_crs",
+    "spmv_ellpack": "spmv.spmv_ellpack",
+    "stencil2d": "stencil.stencil2d",
+    "stencil3d": "stencil.stencil3d",
+    "viterbi": "viterbi",
+}
+NAMES = tuple(_MODULES)
 
 
 def load(name: str) -> Kernel:
@@ -38,4 +39,4 @@ def load(name: str) -> Kernel:
     Raises:
         KeyError: when there is no such kernel.
     """
-    return load_kernel("MachSuite", __package__, NAMES, name)
+    return load_kernel("MachSuite", __package__, _MODULES, name)

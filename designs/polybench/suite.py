@@ -9,7 +9,8 @@ import numpy as np
 
 from allo.customize import Schedule
 
-from . import gemm, gemm_i8, two_mm
+from .blas import gemm, gemm_i8
+from .products import two_mm
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from math import gcd, prod
 import islpy as isl
 
 from .._mlir import ir
-from ..effects import EffectAnalysis, Memory
+from ..core.effects import EffectAnalysis, Memory
 from .enumerate import enumerated_distance
 from .loops import (
     LoopSpec,

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 import islpy as isl
 
 from .._mlir import ir
-from ..effects import Effect, EffectAnalysis, Memory
+from ..core.effects import Effect, EffectAnalysis, Memory
 from .loops import induction_variable, is_affine_loop, spec_of, string_attribute
 from .maps import BoundMap, bound_map, condition_of
 from .ranges import Unknown, expression_text

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ..diagnostics import InvalidModeError, OptionError
-from ..near import did_you_mean
+from ..text.near import did_you_mean
 from .table import BUILD, MODE_WITH_PROJECT, MODES, PROJECTS, TABLE, options_of
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..shown import shown
+from ..text.shown import shown
 from .option import Option
 from .table import CPU, HLS, RTL, SIMULATED, TABLE, XLS
 

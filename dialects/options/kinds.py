@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Protocol
 
-from ..near import did_you_mean
-from ..shown import shown
+from ..text.near import did_you_mean
+from ..text.shown import shown
 
 _NAME_BYTES = 255
 _PATH_BYTES = 4095

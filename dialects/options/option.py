@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..diagnostics import BuildError, OptionError
-from ..shown import shown
+from ..text.shown import shown
 from .kinds import Kind, Refused
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._mlir import ir
-from ..effects import EffectAnalysis, FunctionEffects
+from ..core.effects import EffectAnalysis, FunctionEffects
 
 
 def analyze_arg_load_store(module: ir.Module | ir.Operation) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ Assumes core IR. Before a load, a store or a slice ``x[i, j]`` that may be out o
     "allo.check_bounds"(%inside, %i, %j) {array = "x", shape = array<i64: 4, 8>}
 
 which a target turns into what ends the run with :class:`~allo.dialects.diagnostics.BoundsError`
-(:mod:`allo.dialects.bounds`). The extents of an array of any length are further operands, −1 in
+(:mod:`allo.dialects.core.bounds`). The extents of an array of any length are further operands, −1 in
 ``shape``.
 """
 
@@ -18,8 +18,8 @@ from .._mlir import ir
 from ..affine.intervals import expression_interval, interval_of
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
-from ..bounds import CHECK
-from ..effects import VIEWS
+from ..core.bounds import CHECK
+from ..core.effects import VIEWS
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1, "memref.load": 0, "memref.store": 1}
 _SLT, _SGE = 2, 5

@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 from .._mlir import arith, ir
 from ..affine.loops import walk
-from ..integers import as_signed
+from ..core.integers import as_signed
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
 _INDEX_BITS = 64

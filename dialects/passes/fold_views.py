@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from .._mlir import ir
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map, simplify
-from ..rewrite import replace_operation
+from ..core.rewrite import replace_operation
 from .specialise import argument_rows, homes, sign, specialise_calls, symbol
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._mlir import ir
-from ..rewrite import replace_operation
+from ..core.rewrite import replace_operation
 from .specialise import argument_rows, homes, sign, specialise_calls, symbol
 
 

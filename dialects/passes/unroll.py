@@ -28,8 +28,8 @@ from ..affine.loops import (
 )
 from ..affine.maps import BoundMap, Condition, condition_of, constant_map, replace_index, simplify
 from ..affine.ranges import value_range
+from ..core.locations import place_of
 from ..diagnostics import SourcePlace
-from ..locations import place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from itertools import groupby
 
 from .._mlir import ir
 from ..affine.loops import string_attribute
+from ..core.locations import place_of
 from ..diagnostics import IllegalTransformError, SourcePlace
-from ..locations import place_of
 from .processes import Process, Section, section_of
 from .space import StreamSpace, stream_space
 from .trace import Access, Trace

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from .._mlir import ir
 from ..affine.loops import is_loop, string_attribute, walk
+from ..core.locations import place_of
 from ..diagnostics import SourcePlace
-from ..locations import place_of
 
 UNFOLDED = "unfolded"
 _PURE = (

@@ -13,8 +13,8 @@ from ..affine.loops import (
     walk,
 )
 from ..affine.maps import BoundMap, bound_map, simplify
+from ..core.locations import place_of
 from ..diagnostics import IllegalTransformError
-from ..locations import place_of
 from ..passes.unroll import fold_conditions, unroll_completely
 from .network import StreamArray, functions_of
 from .signature import argument_texts, call, declared_type, set_arguments

@@ -8,9 +8,9 @@ from itertools import combinations
 
 from .._mlir import ir
 from ..affine.loops import walk
-from ..alias import AliasClasses
+from ..core.alias import AliasClasses
+from ..core.locations import place_of
 from ..diagnostics import IllegalTransformError
-from ..locations import place_of
 from .network import MOST_STEPS, Element, Network, too_many
 from .processes import Process
 from .trace import Access, Trace

@@ -29,13 +29,13 @@ from rich.table import Table
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
 from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.corpus import decode, encode
 from allo.designs.llm.cycles import predict_step
 from allo.designs.llm.host import Session
-from allo.designs.llm.quantize import quantized_perplexity
-from allo.designs.llm.reference import QuantizedGPT
-from allo.designs.llm.train import DATA, held_out_tokens, perplexity
-from allo.designs.llm.weights import QuantizedWeights, load_weights
+from allo.designs.llm.network.corpus import decode, encode
+from allo.designs.llm.network.quantize import quantized_perplexity
+from allo.designs.llm.network.reference import QuantizedGPT
+from allo.designs.llm.network.train import DATA, held_out_tokens, perplexity
+from allo.designs.llm.network.weights import QuantizedWeights, load_weights
 from allo.errors import AlloError
 
 HELD_OUT_SAMPLE = 6_000

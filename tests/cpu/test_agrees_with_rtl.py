@@ -7,7 +7,7 @@ import pytest
 
 from allo.backend.cpu import LLVMModule
 from allo.backend.sim import build as build_rtl
-from allo.dialects.storage import natural_dtype
+from allo.dialects.boundary.storage import natural_dtype
 from allo.dialects.types import parse_type
 from allo.target import BuildRequest
 

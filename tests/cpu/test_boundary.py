@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule
+from allo.dialects.boundary.storage import get_np_struct_type
 from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning
-from allo.dialects.storage import get_np_struct_type
 
 from .kernels import attributes, elementwise, mlir
 

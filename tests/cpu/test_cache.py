@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from allo.dialects import cache_place
-from allo.dialects.cache import MANIFEST, cached, cached_text, content_key, publish
-from allo.dialects.cache_place import base_folder, spare_folder
+from allo.dialects.caches import place as cache_place
+from allo.dialects.caches.files import MANIFEST, cached, cached_text, content_key, publish
+from allo.dialects.caches.place import base_folder, spare_folder
 from allo.errors import CacheError, CacheWarning, ToolFailedError
 
 NO_ROOM = "g++: fatal error: error writing to /x: No space left on device"

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule, build, build_simulator
-from allo.backend.cpu.runtime import load_runtime
+from allo.backend.cpu.native.runtime import load_runtime
+from allo.dialects.boundary.storage import decode, encode
 from allo.dialects.diagnostics import BuildError, SimulationError, UnsupportedOpError
-from allo.dialects.storage import decode, encode
 from allo.dialects.types import parse_type
 from allo.target import BuildRequest
 

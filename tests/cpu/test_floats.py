@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule
-from allo.backend.cpu.compiler import compile_shared, find_compiler
-from allo.dialects.storage import decode, empty_cells, natural_dtype
+from allo.backend.cpu.native.compiler import compile_shared, find_compiler
+from allo.dialects.boundary.storage import decode, empty_cells, natural_dtype
 from allo.dialects.types import parse_type
 
 from .kernels import elementwise, mlir

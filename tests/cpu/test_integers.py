@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule
-from allo.dialects.storage import decode, encode
+from allo.dialects.boundary.storage import decode, encode
 from allo.dialects.types import parse_type
 
 from .kernels import elementwise

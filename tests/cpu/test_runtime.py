@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allo.backend.cpu import runtime
+from allo.backend.cpu.native import runtime
 from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
 
 ROOT = Path(__file__).parents[2]

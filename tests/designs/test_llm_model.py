@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allo.designs.llm import model, model_gpu
-from allo.designs.llm.model_data import (
+from allo.designs.llm.analysis import gpu as model_gpu
+from allo.designs.llm.analysis import model
+from allo.designs.llm.analysis.data import (
     Format,
     Fpga,
     Gpu,
@@ -26,7 +27,7 @@ from allo.designs.llm.model_data import (
     parse_format,
     transformer,
 )
-from allo.designs.llm.model_equations import (
+from allo.designs.llm.analysis.equations import (
     OPERATORS,
     Parallelism,
     balanced,
@@ -50,7 +51,7 @@ from allo.designs.llm.model_equations import (
     prefill_work,
     sram_demand,
 )
-from allo.designs.llm.model_search import evaluate, macs_to_match, plan_decode, plan_prefill
+from allo.designs.llm.analysis.search import evaluate, macs_to_match, plan_decode, plan_prefill
 
 W4A8 = Format(4, 8)
 TOLERANCE = 1e-3

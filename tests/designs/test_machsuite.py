@@ -9,9 +9,11 @@ import pytest
 
 import allo
 from allo.customize import Schedule
-from allo.designs.machsuite import aes, gemm_blocked, stencil2d
+from allo.designs.machsuite import aes
+from allo.designs.machsuite.gemm import gemm_blocked
 from allo.designs.machsuite.kernels import NAMES, load
-from allo.dialects.report import LoopReport
+from allo.designs.machsuite.stencil import stencil2d
+from allo.dialects.reports.figures import LoopReport
 from tests.designs.suites import check_cpu, check_csim, check_rtl
 
 # NumPy's transforms and matrix products add in an order of their own; its exponentials round their own way.

@@ -9,7 +9,9 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from allo.designs.polybench import gemm, gemm_i8, product, two_mm
+from allo.designs.polybench import product
+from allo.designs.polybench.blas import gemm, gemm_i8
+from allo.designs.polybench.products import two_mm
 from allo.designs.polybench.suite import DESIGNS, Design
 from allo.errors import PartitionError, ScheduleError, UnknownHandleError
 

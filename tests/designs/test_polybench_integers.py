@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-
 import numpy as np
 import pytest
 
+from allo.designs.polybench.kernels import load
 from allo.ir.types import int32
 
 NAMES = (
@@ -26,7 +25,7 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_integers_are_the_same_on_cpu_hls_and_rtl(name: str) -> None:
-    kernel = importlib.import_module(f"allo.designs.polybench.{name}")
+    kernel = load(name)
     size = kernel.SIZES["tiny"]
     schedule = kernel.schedule(size, int32)
     rng = np.random.default_rng(3)

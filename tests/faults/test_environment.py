@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 import allo
-import allo.backend.hls.prelude as prelude
-from allo.backend.cpu import compiler as cpu_compiler
-from allo.backend.cpu.runtime import load_runtime
-from allo.backend.sim.verilator.tools import compiler_version
-from allo.dialects import cache_place
-from allo.dialects.process import run_tool
+import allo.backend.hls.csim.prelude as prelude
+from allo.backend.cpu.native import compiler as cpu_compiler
+from allo.backend.cpu.native.runtime import load_runtime
+from allo.backend.sim.engines.verilator.tools import compiler_version
+from allo.dialects.caches import place as cache_place
+from allo.dialects.processes.tools import run_tool
 from allo.errors import BuildError, CacheWarning, SimulationError, ToolFailedError
 from allo.ir.types import int32
 
@@ -193,7 +193,7 @@ def test_without_a_cache_simulators_run(environment, tmp_path: Path) -> None:
 
 def test_an_unset_home_is_looked_up(tmp_path: Path) -> None:
     environment = {"HOME": None, "XDG_CACHE_HOME": None, "ALLO_CACHE_DIR": None}
-    program = "from allo.dialects.cache_place import base_folder; print(base_folder())"
+    program = "from allo.dialects.caches.place import base_folder; print(base_folder())"
     changed = {**os.environ, **environment}
     done = subprocess.run(
         [sys.executable, "-c", program],
@@ -299,7 +299,7 @@ def test_a_library_in_a_folder_that_runs_no_programs(fresh_cache, monkeypatch) -
     """As with noexec: the copy beside the original serves; without one the error is named."""
     import ctypes
 
-    from allo.backend.hls import csim
+    from allo.backend.hls.csim import build as csim
 
     original = ctypes.CDLL
 

@@ -14,7 +14,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.hls.options import HlsOptions
+from allo.backend.hls.vendors.options import HlsOptions
 from allo.backend.rtl.compile import compile_design
 from allo.backend.sim import MemoryChannel, SimulationOptions, StreamModel, external_memory
 from allo.cli import main

@@ -12,7 +12,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.sim.source_map import source_map
+from allo.backend.sim.boundary.source_map import source_map
 from allo.errors import (
     AlloError,
     HandleTypeError,

@@ -6,8 +6,8 @@ import random
 import re
 from pathlib import Path
 
-from allo.backend.hls.csynth import parse_csynth
-from allo.dialects.report import DesignReport
+from allo.backend.hls.vendors.csynth import parse_csynth
+from allo.dialects.reports.figures import DesignReport
 from allo.errors import ToolFailedError
 
 REPORT = next((Path(__file__).parents[1] / "hls").rglob("*csynth*.xml"))

@@ -8,7 +8,7 @@ import numpy as np
 
 import allo
 from allo.dialects.types import AlloType, Fixed, Int, UInt
-from allo.frontend.typing import DEFAULT
+from allo.frontend.rules.typing import DEFAULT
 
 N = 24
 ORDER = ("==", "!=", "<", "<=", ">", ">=")

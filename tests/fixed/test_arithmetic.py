@@ -6,7 +6,7 @@ import pytest
 import allo
 from allo.dialects.diagnostics import DTypeWarning, TypeMismatchError
 from allo.dialects.types import Fixed, Int, UFixed, UInt
-from allo.frontend.typing import DEFAULT
+from allo.frontend.rules.typing import DEFAULT
 
 from . import model
 from .targets import build

@@ -5,8 +5,8 @@ import pytest
 
 import allo
 import allo.dataflow as df
+from allo.dialects.boundary.storage import natural_dtype
 from allo.dialects.diagnostics import BoundaryError, FrontendError
-from allo.dialects.storage import natural_dtype
 from allo.ir.types import Fixed, Int, Stream, Struct, UFixed, UInt, float16, float32, float64
 
 from .targets import build

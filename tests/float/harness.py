@@ -15,7 +15,7 @@ from allo.backend.rtl.float.native import with_square_roots
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 from allo.backend.rtl.operators.hw_text import port_list
 from allo.backend.rtl.operators.netlist import evaluate
-from allo.backend.sim.arc.recipe import ARC_PASSES
+from allo.backend.sim.engines.arc.recipe import ARC_PASSES
 from allo.dialects._mlir import ExecutionEngine, ir, run_passes
 
 _MODULE = ("lower-seq-compreg-ce",)

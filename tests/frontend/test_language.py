@@ -5,7 +5,7 @@ import pytest
 
 import allo
 from allo.dialects._mlir import ir
-from allo.dialects.locations import place_of
+from allo.dialects.core.locations import place_of
 from allo.errors import TypeMismatchError
 from allo.ir.types import (
     ConstExpr,

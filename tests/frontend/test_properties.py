@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import allo
-from allo.dialects.integers import truncating_division
+from allo.dialects.core.integers import truncating_division
 from allo.dialects.types import Int, UInt
-from allo.frontend.operations import wrap
-from allo.frontend.typing import DEFAULT
+from allo.frontend.rules.operations import wrap
+from allo.frontend.rules.typing import DEFAULT
 
 VECTORS = 12
 COMPARISONS = {

@@ -6,7 +6,7 @@ import pathlib
 import pytest
 
 from allo.dialects.types import Fixed, Float, Index, Int, UFixed, UInt, bfloat16, parse_type
-from allo.frontend.typing import CPP_STYLE, DEFAULT
+from allo.frontend.rules.typing import CPP_STYLE, DEFAULT
 
 A, B, C, D, E = Int(8), UInt(16), Index(), Fixed(12, 4), UFixed(10, 3)
 OPERANDS = (A, B, C, D, E)

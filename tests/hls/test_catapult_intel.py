@@ -148,7 +148,7 @@ def test_catapult_csyn_without_the_tool():
 
 def test_catapult_without_headers(monkeypatch):
     monkeypatch.delenv("MGC_HOME", raising=False)
-    monkeypatch.setattr("allo.backend.hls.headers._installed", lambda part="": [])
+    monkeypatch.setattr("allo.backend.hls.csim.headers._installed", lambda part="": [])
     with pytest.raises(ToolMissingError) as caught:
         build(GEMM, "catapult", "gemm")(*np.zeros((2, 4, 4), np.float32))
     assert caught.value.message == "The C++ headers ac_int.h and ac_fixed.h were not found."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allo.dialects.storage import natural_dtype
+from allo.dialects.boundary.storage import natural_dtype
 from allo.dialects.types import parse_type
 
 from .harness import build, function, module, same_as_cpu
@@ -319,7 +319,7 @@ def test_a_changed_expansion_is_compiled_again(monkeypatch):
     build(text)(x)
     assert x[0] == 1
     changed = "void allo_math_exp(float x, float *r) { *r = 7; }"
-    monkeypatch.setattr("allo.backend.hls.exact_math.exact_math_text", lambda op: changed)
+    monkeypatch.setattr("allo.backend.hls.csim.exact_math.exact_math_text", lambda op: changed)
     build(text)(x)
     assert x[0] == 7
 

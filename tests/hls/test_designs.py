@@ -9,7 +9,7 @@ import pytest
 
 import allo.designs.llm
 from allo.designs.llm.build import Design, memories_and_session, schedule
-from allo.designs.llm.weights import load_weights
+from allo.designs.llm.network.weights import load_weights
 from allo.designs.polybench.suite import DESIGNS
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.hls.writer import function_identifier
+from allo.backend.hls.text.writer import function_identifier
 from allo.ir.types import int32
 
 # Types and objects of the standard library, overloads of its functions, keywords and C functions.

@@ -6,7 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from allo.dialects.storage import encode, natural_dtype
+from allo.dialects.boundary.storage import encode, natural_dtype
 from allo.dialects.types import parse_type
 from allo.target import BuildRequest, find_target
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allo.backend.hls.headers import RUNTIME, SHIMS, open_headers
+from allo.backend.hls.csim.headers import RUNTIME, SHIMS, open_headers
 from allo.errors import BuildError, ToolFailedError, ToolMissingError
 
 from .harness import build, function, module

@@ -11,7 +11,7 @@ import pytest
 
 import allo
 from allo.backend.hls import is_available
-from allo.backend.hls.headers import RUNTIME, SHIMS, open_headers
+from allo.backend.hls.csim.headers import RUNTIME, SHIMS, open_headers
 from allo.errors import AlloError, BoundaryError, DeadlockError, ToolMissingError
 from allo.ir.types import float32, int8
 from allo.target import target_names

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from allo.backend.hls import is_available
-from allo.dialects.report import DesignReport
+from allo.dialects.reports.figures import DesignReport
 from allo.errors import ToolFailedError, ToolMissingError
 from allo.target import find_target, register_target
 
@@ -208,7 +208,7 @@ class FakeRtl:
 
 @pytest.fixture
 def no_tool(monkeypatch):
-    monkeypatch.setattr("allo.backend.hls.steps.find_tool", lambda backend: None)
+    monkeypatch.setattr("allo.backend.hls.vendors.steps.find_tool", lambda backend: None)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import pytest
 import allo
 from allo.cli import main
 from allo.cli.doctor import Need
-from allo.dialects.report import DesignReport, FunctionReport, LoopReport, MemoryReport
+from allo.dialects.reports.figures import DesignReport, FunctionReport, LoopReport, MemoryReport
 
 ROOT = Path(__file__).resolve().parents[2]
 KERNEL = """from allo.ir.types import int32
@@ -82,9 +82,9 @@ def test_build_of_a_missing_file_says_so(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_build_of_a_designs_file_points_to_its_module(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["build", f"{ROOT}/designs/polybench/gemm.py:schedule"]) == 1
+    assert main(["build", f"{ROOT}/designs/polybench/blas/gemm.py:schedule"]) == 1
     assert capsys.readouterr().err == (
-        f"AlloError: {ROOT}/designs/polybench/gemm.py cannot be imported: attempted relative import "
+        f"AlloError: {ROOT}/designs/polybench/blas/gemm.py cannot be imported: attempted relative import "
         "with no known parent package.\n"
         "help: a file of a package is named as a module: package.module:FUNCTION.\n"
     )
@@ -101,7 +101,7 @@ def test_build_writes_verilog_and_a_report_that_can_be_read(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, figures, page = tmp_path / "g.sv", tmp_path / "g.json", tmp_path / "g.html"
-    design = "allo.designs.polybench.gemm_i8:schedule"
+    design = "allo.designs.polybench.blas.gemm_i8:schedule"
     assert main(["build", design, "-o", str(text), "--report", str(figures)]) == 0
     assert "module gemm_i8(" in text.read_text()
     assert main(["report", str(figures)]) == 0

@@ -103,7 +103,7 @@ def test_the_wheel_imports_from_a_folder_of_its_own(wheel: Path, tmp_path: Path)
         archive.extractall(target)
     program = (
         f"import sys; sys.path[:] = [p for p in sys.path if p != {str(ROOT)!r}];"
-        "import allo, allo.ir.types, allo.dialects.partition, allo.backend.rtl.design, allo.target;"
+        "import allo, allo.ir.types, allo.dialects.core.partition, allo.backend.rtl.design, allo.target;"
         "import importlib.util as u;"
         "print(allo.__file__);"
         "print([n for n in ('backend', 'dialects', 'designs') if u.find_spec(n)])"

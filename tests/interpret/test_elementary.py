@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from allo.interpret import elementary
-from allo.interpret.elementary import apply, power
-from allo.interpret.formats import FORMATS, INF, NAN
+from allo.interpret.running import elementary
+from allo.interpret.running.elementary import apply, power
+from allo.interpret.running.formats import FORMATS, INF, NAN
 
 from .test_formats import same
 

@@ -12,8 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from allo.interpret import formats
-from allo.interpret.formats import FORMATS, INF, NAN, ROUND, decode, encode, round_fraction
+from allo.interpret.running import formats
+from allo.interpret.running.formats import FORMATS, INF, NAN, ROUND, decode, encode, round_fraction
 
 NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}
 INTEGERS = {16: np.uint16, 32: np.uint32, 64: np.uint64}

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from allo.interpret import arrays, casts, formats, integers, rules, scalars
+from allo.interpret import rules
+from allo.interpret.expressions import scalars
+from allo.interpret.running import arrays, casts, formats, integers
 from allo.ir.types import float32
 
 from . import test_formats, test_programs, test_regions, test_scalars, test_tables, test_tensors
@@ -153,7 +155,7 @@ def test_a_wrong_rule_is_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_a_fifo_that_is_too_deep_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from allo.interpret import fifo
+    from allo.interpret.running import fifo
 
     def deeper(self: Any, name: str, depth: int) -> None:
         own(self, name, depth + 1)

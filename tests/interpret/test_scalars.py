@@ -259,7 +259,7 @@ def test_literals_take_the_type_of_what_they_meet() -> None:
 
 
 def test_a_wrong_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    from allo.interpret import integers
+    from allo.interpret.running import integers
 
     monkeypatch.setattr(integers, "truncating", lambda a, b: a // b if b else -1)
     with pytest.raises(AssertionError):

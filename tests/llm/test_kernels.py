@@ -9,8 +9,8 @@ import allo
 from allo import bitexact
 from allo.designs.llm.attention import attend
 from allo.designs.llm.kernels_schedule import schedule_attend, schedule_norm
+from allo.designs.llm.network.reference import norm_quantize, round_clamp
 from allo.designs.llm.norm import norm
-from allo.designs.llm.reference import norm_quantize, round_clamp
 
 BLOCK, WIDTH, D, HEADS, HD, CTX = 3, 40, 32, 2, 16, 24
 RUNS = 4

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allo.designs.llm import corpus
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.layout import ParallelismError, jobs_of, weight_words
-from allo.designs.llm.train import DATA
-from allo.designs.llm.weights import WeightFileError, load_weights, save_weights
+from allo.designs.llm.network import corpus
+from allo.designs.llm.network.train import DATA
+from allo.designs.llm.network.weights import WeightFileError, load_weights, save_weights
 
 SHIPPED = DATA / "char_gpt_w8a8.npz"
 

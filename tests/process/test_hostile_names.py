@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.hls.writer import Writer
+from allo.backend.hls.text.writer import Writer
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.quoting import c_string, include, mlir_string, portable_name, tcl_word
+from allo.dialects.text.quoting import c_string, include, mlir_string, portable_name, tcl_word
 from allo.errors import BuildError
 from allo.ir.types import int32
 

@@ -194,7 +194,7 @@ def test_a_tool_that_hangs(options: str, tmp_path: Path) -> None:
 
 LLVM = """
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.engine import Engine
+from allo.dialects.processes.engine import Engine
 
 lines = ["%1 = llvm.add %0, %0 : i64"]
 for i in range(1, {count}):

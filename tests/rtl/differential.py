@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from allo.backend.cpu import build as build_cpu
-from allo.backend.rtl.read import MemType, element_width, read_program
+from allo.backend.rtl.read.records import MemType, element_width, read_program
 from allo.backend.sim import RTLModule
 from allo.backend.sim import build as build_rtl
 from allo.target import BuildRequest

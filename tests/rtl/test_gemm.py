@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from allo.backend.rtl import compile_design
-from allo.dialects.report import DesignReport, LoopReport
+from allo.dialects.reports.figures import DesignReport, LoopReport
 
 from .differential import compare
 from .gemm import gemm_text

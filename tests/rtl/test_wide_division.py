@@ -7,7 +7,7 @@ import pytest
 
 import allo
 from allo.backend.rtl.operators import OperatorLibrary
-from allo.dialects.integers import as_signed
+from allo.dialects.core.integers import as_signed
 from allo.ir.types import Int, UInt
 
 N = 24

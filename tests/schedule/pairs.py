@@ -12,7 +12,7 @@ import numpy as np
 
 import allo
 from allo.dialects._mlir import ir
-from allo.dialects.partition import Partition
+from allo.dialects.core.partition import Partition
 from allo.errors import ScheduleError
 from allo.ir.types import int32
 from allo.schedule import Schedule

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from allo.dialects.partition import Partition
+from allo.dialects.core.partition import Partition
 from allo.errors import PartitionError, ScheduleError, UnknownHandleError
 from allo.schedule import MockBuffer, Schedule
 from tests.schedule.support import DATA, check_golden, count, kernel, loops, refused, text

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from allo.dialects.partition import Partition
+from allo.dialects.core.partition import Partition
 from allo.dialects.passes.forward import forward_scalars
 from allo.dialects.passes.lower_bulk import lower_bulk
 from allo.dialects.passes.unroll import unroll_loops

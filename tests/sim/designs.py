@@ -10,13 +10,13 @@ from allo.backend.rtl.design import (
     ScalarPort,
     StreamInterface,
 )
-from allo.dialects.partition import (
+from allo.dialects.core.partition import (
     ArrayLayout,
     Partition,
     make_dim,
     unpartitioned,
 )
-from allo.dialects.report import DesignReport
+from allo.dialects.reports.figures import DesignReport
 
 
 def _report(top: str, cycles: int | None) -> DesignReport:

@@ -7,8 +7,8 @@ import numpy as np
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign, SharedUnit
 from allo.backend.rtl.operators.library import OperatorLibrary
-from allo.dialects.partition import ArrayLayout, Partition, make_dim, unpartitioned
-from allo.dialects.report import DesignReport
+from allo.dialects.core.partition import ArrayLayout, Partition, make_dim, unpartitioned
+from allo.dialects.reports.figures import DesignReport
 
 
 def _delayed(lines: list[str], name: str, kind: str, cycles: int) -> str:

@@ -11,9 +11,9 @@ import allo
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.float.native import with_square_roots
 from allo.backend.sim import build
-from allo.backend.sim.arc.lowered import lower_design
-from allo.backend.sim.arc.order import least_backward
-from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
+from allo.backend.sim.engines.arc.lowered import lower_design
+from allo.backend.sim.engines.arc.order import least_backward
+from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
 from allo.ir.types import float32
 from allo.target import BuildRequest
 from tests.rtl.differential import bits, random_arguments

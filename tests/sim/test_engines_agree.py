@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allo.backend.rtl.circt import export_verilog
-from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
+from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
 from allo.dialects.diagnostics import BuildError, SimulationError
 
 from . import designs

@@ -8,10 +8,10 @@ import pytest
 import allo
 import allo.dataflow as df
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.sim.engine import BuildOptions
-from allo.backend.sim.traffic import Outside
-from allo.backend.sim.verilator.compile import ModelRequest, model_request
-from allo.dialects.partition import Partition
+from allo.backend.sim.boundary.traffic import Outside
+from allo.backend.sim.engines.interface import BuildOptions
+from allo.backend.sim.engines.verilator.compile import ModelRequest, model_request
+from allo.dialects.core.partition import Partition
 from allo.ir.types import Int, Stateful, Stream, float32, int32
 
 from . import designs

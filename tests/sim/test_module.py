@@ -9,9 +9,9 @@ import pytest
 
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.sim import MemoryChannel, RTLModule, SimulationOptions
-from allo.dialects.boundary import Parameter, Signature
+from allo.dialects.boundary.arguments import Parameter, Signature
+from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import BoundaryError, BuildError, DTypeWarning, SimulationError
-from allo.dialects.partition import Partition
 from allo.dialects.types import Stream, UInt, parse_type
 from allo.target import BuildRequest
 

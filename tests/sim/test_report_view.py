@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from allo.dialects.report import DesignReport, FunctionReport, LoopReport, MemoryReport
+from allo.dialects.reports.figures import DesignReport, FunctionReport, LoopReport, MemoryReport
 
 
 @pytest.fixture

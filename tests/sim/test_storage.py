@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from allo.backend.sim.storage import arrangement, from_banks, to_banks
-from allo.dialects.partition import ArrayLayout, Partition, make_dim, unpartitioned
-from allo.dialects.storage import cell_bytes, encode
+from allo.backend.sim.boundary.storage import arrangement, from_banks, to_banks
+from allo.dialects.boundary.storage import cell_bytes, encode
+from allo.dialects.core.partition import ArrayLayout, Partition, make_dim, unpartitioned
 from allo.dialects.types import parse_type
 
 KINDS = (None, *Partition)

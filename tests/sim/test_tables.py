@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import allo
-from allo.dialects.partition import Partition
+from allo.dialects.core.partition import Partition
 from allo.ir.types import Fixed, Int, UInt, float32, int32
 
 RNG = np.random.default_rng(7)

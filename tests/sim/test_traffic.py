@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from allo.backend.sim import MemoryChannel, StreamModel, external_memory
-from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
-from allo.backend.sim.traffic import make_outside
+from allo.backend.sim.boundary.traffic import make_outside
+from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
+from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import OptionError, SimulationError
-from allo.dialects.partition import Partition
 
 from . import designs
 

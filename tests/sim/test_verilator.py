@@ -7,16 +7,16 @@ import importlib.util
 import numpy as np
 import pytest
 
-from allo.backend.sim.engine import BuildOptions, RunOptions, find_engine
-from allo.backend.sim.verilator import tools
+from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
+from allo.backend.sim.engines.verilator import tools
+from allo.dialects.boundary.storage import encode
+from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import (
     SimulationError,
     ToolFailedError,
     ToolMissingError,
     UnsupportedTargetError,
 )
-from allo.dialects.partition import Partition
-from allo.dialects.storage import encode
 from allo.dialects.types import UInt
 
 from . import designs

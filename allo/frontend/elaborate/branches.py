@@ -8,11 +8,12 @@ from functools import lru_cache
 
 from allo.dialects.diagnostics import SourcePlace
 
-from .. import operations as ops
 from ..affine import Affine, constant
-from ..integers import INDEX_RANGE, within
+from ..rules import operations as ops
+from ..rules.integers import INDEX_RANGE, within
 from ..tree import AffineCondition, Binary, Const, If, Load, Store, Var
-from . import arrays, indexing, statements
+from . import indexing, statements
+from .arrays import lazy as arrays
 from .context import FunctionContext
 
 Constraint = tuple[Affine, bool]

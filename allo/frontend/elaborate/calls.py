@@ -16,9 +16,9 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Fixed, Float, float32, int32
 
-from .. import fixed
-from .. import operations as ops
 from ..capture import MISSING
+from ..rules import fixed
+from ..rules import operations as ops
 from ..tree import (
     Binary,
     Compare,
@@ -28,9 +28,13 @@ from ..tree import (
     Math,
     Select,
 )
-from . import arrays, expressions, functions, kernel_calls, requests, streams, subscripts, tensors
-from .arrays import ArrayValue, Value
+from . import expressions, streams, subscripts
+from .arrays import lazy as arrays
+from .arrays import requests, tensors
+from .arrays.lazy import ArrayValue, Value
 from .context import FunctionContext, NestedFunction
+from .functions import instances as functions
+from .functions import kernel_calls
 
 MATH_FUNCTIONS = {
     "exp": "exp",

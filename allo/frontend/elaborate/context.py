@@ -16,16 +16,16 @@ from allo.dialects.diagnostics import (
     UnknownNameError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.near import did_you_mean
+from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import AlloType, Struct
 
 from ..affine import Affine
 from ..capture import MISSING, Names
 from ..consteval import ConstantEvaluator, NotConstantError
 from ..kernel_module import FunctionInfo
+from ..rules.typing import RuleSet
 from ..source import Source
 from ..tree import Call, Copy, Fill, Function, ScalarArg, Stmt, Store, StreamRef, Symbol, Var
-from ..typing import RuleSet
 
 
 @dataclass(slots=True, eq=False)

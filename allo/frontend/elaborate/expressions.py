@@ -18,11 +18,12 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType
 
-from .. import operations as ops
 from ..capture import MISSING
+from ..rules import operations as ops
 from ..tree import ArgValue, Compute, Computed, Const, Expr, IndexValue, Load, ScalarArg, Var
-from . import arrays, calls, globals_, guards, indexing, subscripts
-from .arrays import ArrayValue, Value
+from . import calls, globals_, guards, indexing, subscripts
+from .arrays import lazy as arrays
+from .arrays.lazy import ArrayValue, Value
 from .context import (
     ConstBinding,
     FunctionContext,
@@ -300,7 +301,7 @@ def apply_binary(
 
 
 def _matmul(ctx: FunctionContext, node: ast.BinOp) -> Value:
-    from . import reductions
+    from .arrays import reductions
 
     lhs, rhs = ordered_pair(ctx, node.left, node.right)
     return reductions.matmul_operator(ctx, [lhs, rhs], ctx.place(node))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
-from allo.dialects.shown import shown
+from allo.dialects.text.shown import shown
 from allo.dialects.types import (
     AlloType,
     Float,
@@ -20,8 +20,8 @@ from allo.dialects.types import (
     int32,
 )
 
-from .. import constants, fixed
-from .. import operations as ops
+from ..rules import constants, fixed
+from ..rules import operations as ops
 from ..tree import Var
 from .context import FunctionContext
 

@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
 
-from .. import operations as ops
-from .. import spans
+from ..checks import spans
+from ..rules import operations as ops
 from ..tree import AffineCondition, Const, Expr, If, Load, Stmt, Store, Var
-from . import arrays, branches, expressions
-from .arrays import ArrayValue, Value, View
+from . import branches, expressions
+from .arrays import lazy as arrays
+from .arrays.lazy import ArrayValue, Value, View
 from .context import FunctionContext
 
 

@@ -13,10 +13,18 @@ from dataclasses import dataclass
 
 from allo.dialects.types import AlloType, Index, Int, UInt
 
-from .. import operations as ops
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
-from ..integers import INDEX_RANGE, Range, is_exact_index, range_of, smallest_int, within, wrap
+from ..rules import operations as ops
+from ..rules.integers import (
+    INDEX_RANGE,
+    Range,
+    is_exact_index,
+    range_of,
+    smallest_int,
+    within,
+    wrap,
+)
 from ..tree import Binary, Compare, Const, Expr, ScalarArg, Select, Subscript, Symbol
 from . import expressions
 from .context import ConstBinding, FunctionContext, IterBinding, as_int

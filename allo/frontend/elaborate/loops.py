@@ -10,8 +10,8 @@ from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownName
 
 from ..affine import Affine, constant, of_atom
 from ..capture import MISSING
-from ..integers import INDEX_RANGE, Range, within
-from ..spans import span_of
+from ..checks.spans import span_of
+from ..rules.integers import INDEX_RANGE, Range, within
 from ..tree import Compute, Const, Expr, For, If, Iter, Subscript, Var, While
 from . import branches, guards, indexing, statements
 from .context import FunctionContext, IterBinding

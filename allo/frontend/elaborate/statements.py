@@ -17,29 +17,17 @@ from allo.dialects.diagnostics import (
 from allo.dialects.internal import foreseen
 from allo.dialects.types import AlloType, Float, Stream, Struct
 
-from .. import fixed
-from .. import operations as ops
 from ..capture import MISSING
 from ..consteval import NotConstantError
+from ..rules import fixed
+from ..rules import operations as ops
 from ..tree import Const, Declare, Effect, Expr, Store, Var
-from . import (
-    arrays,
-    branches,
-    calls,
-    expressions,
-    globals_,
-    kernel_calls,
-    loops,
-    meta,
-    regions,
-    returns,
-    streams,
-    structs,
-    subscripts,
-)
-from .annotations import Declared, declared
-from .arrays import ArrayValue, Value, View
+from . import branches, calls, expressions, globals_, loops, meta, streams, structs, subscripts
+from .arrays import lazy as arrays
+from .arrays.lazy import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, NestedFunction
+from .functions import kernel_calls, regions, returns
+from .functions.annotations import Declared, declared
 
 
 def statements(ctx: FunctionContext, nodes: list[ast.stmt]) -> None:

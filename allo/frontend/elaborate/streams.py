@@ -13,12 +13,13 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import Stream, Struct
 
-from .. import operations as ops
 from ..affine import constant
 from ..kernel_module import FunctionInfo, ValueInfo
+from ..rules import operations as ops
 from ..tree import Const, Declare, Expr, Get, IndexValue, Put, Store, StreamGet, StreamRef, Var
-from . import arrays, expressions, structs
-from .arrays import ArrayValue, Value, View
+from . import expressions, structs
+from .arrays import lazy as arrays
+from .arrays.lazy import ArrayValue, Value, View
 from .context import ConstBinding, FunctionContext, StreamBinding, as_int
 
 OPERATIONS = ("put", "get")

@@ -7,13 +7,14 @@ import ast
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Float, Int, Struct, UInt
 
-from .. import fixed, packing
-from .. import operations as ops
+from ..rules import fixed, packing
+from ..rules import operations as ops
 from ..tree import ArgValue, Const, Expr, Load, ScalarArg, Store, Subscript, Var
-from . import arrays, expressions, indexing, subscripts
-from .annotations import Declared
-from .arrays import Generated, Value
+from . import expressions, indexing, subscripts
+from .arrays import lazy as arrays
+from .arrays.lazy import Generated, Value
 from .context import FunctionContext, StructBinding
+from .functions.annotations import Declared
 
 
 def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:

@@ -15,13 +15,14 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import Float, Int, Struct, UInt, float16, float32, float64
 
-from .. import fixed, packing
-from .. import operations as ops
 from ..affine import Affine, constant
 from ..capture import MISSING
+from ..rules import fixed, packing
+from ..rules import operations as ops
 from ..tree import Binary, Bitcast, Const, Expr, Iter, Load, Store, Subscript, Var, shown_iteration
-from . import arrays, expressions, indexing, structs
-from .arrays import Along, ArrayValue, At, Value, View
+from . import expressions, indexing, structs
+from .arrays import lazy as arrays
+from .arrays.lazy import Along, ArrayValue, At, Value, View
 from .context import FunctionContext
 
 

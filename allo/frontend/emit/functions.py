@@ -11,8 +11,8 @@ from allo.dialects.internal import foreseen
 from allo.dialects.types import Stream, Struct, signedness_letter
 
 from ..affine import Affine
-from ..fixed import is_fixed
-from ..strides import view_strides
+from ..checks.strides import view_strides
+from ..rules.fixed import is_fixed
 from ..tree import (
     AffineCondition,
     Call,

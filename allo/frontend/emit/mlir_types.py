@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.locations import location_of
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.locations import location_of
 from allo.dialects.types import AlloType, Float, Index, Stream, UFixed, UInt
 
-from ..operations import wrap
+from ..rules.operations import wrap
 from ..tree import Var
 
 

@@ -8,9 +8,9 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import VerificationError
 from allo.dialects.types import signedness_letter
 
-from ..fixed import is_fixed
+from ..checks.strides import propagate
 from ..kernel_module import FunctionInfo
-from ..strides import propagate
+from ..rules.fixed import is_fixed
 from ..tree import Declare, For, Function, If, Stmt, Var, While
 from .functions import FunctionEmitter, signature
 from .mlir_types import TypeCache, dense_text, is_unsigned

@@ -7,12 +7,12 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace
-from allo.dialects.shown import shown
+from allo.dialects.text.shown import shown
 from allo.dialects.types import AlloType, Float, Index, Int, UInt
 
-from .. import operations as ops
 from ..affine import Affine, FloorDiv, Mod
-from ..integers import range_of, within
+from ..rules import operations as ops
+from ..rules.integers import range_of, within
 from ..tree import (
     ArgValue,
     Binary,

@@ -7,7 +7,7 @@ subnormal results), round.
 
 from __future__ import annotations
 
-from allo.backend.rtl.operators.counts import leading_zeros
+from allo.backend.rtl.operators.families.counts import leading_zeros
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from allo.backend.rtl.operators.counts import leading_zeros
-from allo.backend.rtl.operators.divide import negated_if
+from allo.backend.rtl.operators.families.counts import leading_zeros
+from allo.backend.rtl.operators.families.divide import negated_if
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat

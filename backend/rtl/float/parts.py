@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allo.backend.rtl.operators.counts import leading_zeros
+from allo.backend.rtl.operators.families.counts import leading_zeros
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.near import did_you_mean
+from allo.dialects.text.near import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

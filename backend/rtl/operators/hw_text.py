@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from allo.dialects.integers import as_signed
+from allo.dialects.core.integers import as_signed
 
 from .netlist import Netlist, Node
 from .pipeline import Pipeline

@@ -8,24 +8,24 @@ from collections.abc import Mapping
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
-from allo.dialects.near import did_you_mean
 from allo.dialects.passes.expand_math import SINGLE_ONLY
+from allo.dialects.text.near import did_you_mean
 
 from .devices import find_device
 from .request import Builder, Request
 from .spec import Operator
 
 FAMILIES: tuple[str, ...] = (
-    "allo.backend.rtl.operators.add_sub",
-    "allo.backend.rtl.operators.bitwise",
-    "allo.backend.rtl.operators.shifts",
-    "allo.backend.rtl.operators.casts",
-    "allo.backend.rtl.operators.compare",
-    "allo.backend.rtl.operators.select",
-    "allo.backend.rtl.operators.multiply",
-    "allo.backend.rtl.operators.divide",
-    "allo.backend.rtl.operators.counts",
-    "allo.backend.rtl.operators.floats",
+    "allo.backend.rtl.operators.families.add_sub",
+    "allo.backend.rtl.operators.families.bitwise",
+    "allo.backend.rtl.operators.families.shifts",
+    "allo.backend.rtl.operators.families.casts",
+    "allo.backend.rtl.operators.families.compare",
+    "allo.backend.rtl.operators.families.select",
+    "allo.backend.rtl.operators.families.multiply",
+    "allo.backend.rtl.operators.families.divide",
+    "allo.backend.rtl.operators.families.counts",
+    "allo.backend.rtl.operators.families.floats",
 )
 """Modules with a table ``OPERATORS`` from MLIR operation name to builder. A new operator is a
 new file and a line here; one outside the package calls :func:`register_operator`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from allo.dialects.integers import as_signed
+from allo.dialects.core.integers import as_signed
 
 
 @dataclass(frozen=True, slots=True)

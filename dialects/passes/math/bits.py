@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
-from allo.dialects.integers import PREDICATES, as_signed
+from allo.dialects.core.integers import PREDICATES, as_signed
 
 
 class Emitter:

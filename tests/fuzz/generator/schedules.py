@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from allo.dialects.partition import Partition
+from allo.dialects.core.partition import Partition
 from allo.schedule import Schedule
 from allo.schedule.handles import LoopBand, LoopWrapper, MockBuffer
 from allo.schedule.resolve import buffers_of, find_function, functions_of

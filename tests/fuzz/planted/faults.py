@@ -85,7 +85,7 @@ _FRONTEND = [
     Fault(
         "overlapping_slices",
         "frontend",
-        "allo.frontend.elaborate.arrays",
+        "allo.frontend.elaborate.arrays.lazy",
         "if any(v.var is target.var and v.selectors != target.selectors for v in value.leaves()):",
         "if False:",
         "the right side of a slice assignment is read before anything is written",
@@ -94,7 +94,7 @@ _FRONTEND = [
     Fault(
         "bit_store_mask",
         "frontend",
-        "allo.frontend.operations",
+        "allo.frontend.rules.operations",
         'kept = Binary(dtype, place, "&", raw, keep)',
         "kept = raw",
         "storing bits clears those that were there",
@@ -106,7 +106,7 @@ _SCHEDULE = [
     Fault(
         "order_of_dependences",
         "schedule",
-        "allo.schedule.legality",
+        "allo.schedule.analysis.legality",
         "if violation is not None:",
         "if violation is not None and not what:",
         "a primitive may not break a dependence",
@@ -115,7 +115,7 @@ _SCHEDULE = [
     Fault(
         "rounded_sums",
         "schedule",
-        "allo.schedule.legality",
+        "allo.schedule.analysis.legality",
         "if found.order is Order.ROUNDED and not _declared(statement, changed):",
         "if False:",
         "a float sum keeps its order unless allo.reduction allows another",
@@ -125,7 +125,7 @@ _SCHEDULE = [
     Fault(
         "split_remainder",
         "schedule",
-        "allo.schedule.split",
+        "allo.schedule.primitives.loops.split",
         "if extent % factor == 0:",
         "if extent:",
         "split by what does not divide leaves the last tile short",
@@ -134,7 +134,7 @@ _SCHEDULE = [
     Fault(
         "fused_index",
         "schedule",
-        "allo.schedule.fuse",
+        "allo.schedule.primitives.loops.fuse",
         "if op != chain[0]:",
         "if op not in chain:",
         "the inner index of fused loops starts again in each outer iteration",
@@ -143,7 +143,7 @@ _SCHEDULE = [
     Fault(
         "window_guard",
         "schedule",
-        "allo.schedule.reuse_at",
+        "allo.schedule.primitives.arrays.reuse_at",
         "[linear_map([(iv, 1)], -bounds[0] - fill)]",
         "[linear_map([(iv, 1)], -bounds[0] - fill + 1)]",
         "reuse_at keeps the body waiting until the window is full",
@@ -152,7 +152,7 @@ _SCHEDULE = [
     Fault(
         "window_shift",
         "schedule",
-        "allo.schedule.reuse_at",
+        "allo.schedule.primitives.arrays.reuse_at",
         "for number in range(last):",
         "for number in range(1, last):",
         "reuse_at moves every row of the window up",
@@ -161,7 +161,7 @@ _SCHEDULE = [
     Fault(
         "buffer_initial",
         "schedule",
-        "allo.schedule.buffer_at",
+        "allo.schedule.primitives.arrays.buffer_at",
         '_copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)',
         "pass",
         "a buffer of buffer_at starts with the values of the array",
@@ -170,7 +170,7 @@ _SCHEDULE = [
     Fault(
         "merged_producer",
         "schedule",
-        "allo.schedule.compute_at",
+        "allo.schedule.primitives.loops.compute_at",
         "_check_dependences(s, first, second, target_chain, what)",
         "pass",
         "compute_at computes an element before it is read",
@@ -212,7 +212,7 @@ _BOUNDARY = [
     Fault(
         "sign_at_the_boundary",
         "boundary",
-        "allo.dialects.storage",
+        "allo.dialects.boundary.storage",
         "return (wide.view(np.int64) << shift) >> shift",
         "return wide.view(np.int64)",
         "negative integers of odd widths come back negative",
@@ -221,7 +221,7 @@ _BOUNDARY = [
     Fault(
         "banks_at_the_boundary",
         "boundary",
-        "allo.dialects.partition",
+        "allo.dialects.core.partition",
         "return position % self.banks, position // self.banks",
         "return position // self.depth, position % self.depth",
         "elements of a cyclic partition lie in the banks where the hardware looks",
@@ -233,7 +233,7 @@ _SCHEDULING = [
     Fault(
         "distance_off_by_one",
         "rtl scheduling",
-        "allo.backend.rtl.dependence",
+        "allo.backend.rtl.plan.dependence",
         "return sum(d * s for d, s in zip(delta, self._strides, strict=True))",
         "return 1 + sum(d * s for d, s in zip(delta, self._strides, strict=True))",
         "iterations that depend on each other start far enough apart",
@@ -242,7 +242,7 @@ _SCHEDULING = [
     Fault(
         "write_after_read",
         "rtl scheduling",
-        "allo.backend.rtl.dependence",
+        "allo.backend.rtl.plan.dependence",
         "if first is not second and may_meet(a.index, b.index):",
         'if first is not second and first.kind == "store" and may_meet(a.index, b.index):',
         "a store waits for an earlier load of its element",
@@ -251,7 +251,7 @@ _SCHEDULING = [
     Fault(
         "store_latency",
         "rtl scheduling",
-        "allo.backend.rtl.dependence",
+        "allo.backend.rtl.plan.dependence",
         'latency = 1 if source.kind == "store" and not short else 0',
         "latency = 0",
         "a load waits until the store before it is done",
@@ -260,7 +260,7 @@ _SCHEDULING = [
     Fault(
         "memory_ports",
         "rtl scheduling",
-        "allo.backend.rtl.modulo",
+        "allo.backend.rtl.plan.modulo",
         'return [("port", access.array.number, bank) for bank in access.banks()]',
         "return []",
         "a memory has so many ports",
@@ -269,7 +269,7 @@ _SCHEDULING = [
     Fault(
         "missing_forward",
         "rtl scheduling",
-        "allo.backend.rtl.accesses",
+        "allo.backend.rtl.read.accesses",
         "known.groups = {signature: kept} if kept else {}",
         "del kept",
         "a store makes values read before it, at other subscripts, unknown",
@@ -278,7 +278,7 @@ _SCHEDULING = [
     Fault(
         "else_branch",
         "rtl scheduling",
-        "allo.backend.rtl.elaborate",
+        "allo.backend.rtl.read.elaborate",
         "with self.builder.under(opposite, inverse):",
         "with self.builder.under(condition, guard):",
         "the else branch runs where the condition does not hold",
@@ -290,7 +290,7 @@ _ARITHMETIC = [
     Fault(
         "hardware_floor",
         "rtl arithmetic",
-        "allo.backend.rtl.operators.divide",
+        "allo.backend.rtl.operators.families.divide",
         "value = value - (differ & remainder.any()).zext(width)",
         "value = value - (sign_a & remainder.any()).zext(width)",
         "// rounds down in hardware",
@@ -299,7 +299,7 @@ _ARITHMETIC = [
     Fault(
         "remainder_by_power",
         "rtl arithmetic",
-        "allo.backend.rtl.operators.divide",
+        "allo.backend.rtl.operators.families.divide",
         "return cat((negative & some).repeat(width - shift), low)",
         "return low.zext(width)",
         "a remainder by a power of two has the sign of the dividend",
@@ -308,7 +308,7 @@ _ARITHMETIC = [
     Fault(
         "hardware_comparison",
         "rtl arithmetic",
-        "allo.backend.rtl.operators.compare",
+        "allo.backend.rtl.operators.families.compare",
         "return ~less(b, a)",
         "return less(a, b)",
         "<= holds for equal numbers in hardware",
@@ -317,7 +317,7 @@ _ARITHMETIC = [
     Fault(
         "hardware_sign",
         "rtl arithmetic",
-        "allo.backend.rtl.emit",
+        "allo.backend.rtl.emit.function",
         'return self.text.extend(operand, source, node.width, signed=how == "sext")',
         "return self.text.extend(operand, source, node.width, signed=False)",
         "a signed integer keeps its value in wider hardware",
@@ -339,7 +339,7 @@ _STREAMS = [
     Fault(
         "fifo_depth",
         "rtl streams",
-        "allo.backend.rtl.fifo",
+        "allo.backend.rtl.emit.fifo",
         'full = text.compare("eq", count, text.const(depth, bits), bits)',
         'full = text.compare("eq", count, text.const(max(1, depth - 1), bits), bits)',
         "a FIFO holds as many words as it is deep",
@@ -348,7 +348,7 @@ _STREAMS = [
     Fault(
         "fifo_pointer",
         "rtl streams",
-        "allo.backend.rtl.fifo",
+        "allo.backend.rtl.emit.fifo",
         "if depth != 1 << bits:",
         "if depth < 0:",
         "a FIFO's pointers start again behind its last word",
@@ -360,7 +360,7 @@ _CPP = [
     Fault(
         "csim_division_by_zero",
         "csim",
-        "allo.backend.hls.helpers",
+        "allo.backend.hls.emit.helpers",
         "if (b == T(0)) return T(-1);",
         "if (b == T(0)) return T(0);",
         "a quotient by zero has every bit one (csim)",
@@ -369,7 +369,7 @@ _CPP = [
     Fault(
         "csim_floor",
         "csim",
-        "allo.backend.hls.helpers",
+        "allo.backend.hls.emit.helpers",
         "return (a % b != 0 && (a < T(0)) != (b < T(0))) ? T(q - 1) : q;",
         "return q;",
         "// rounds down (csim)",
@@ -378,7 +378,7 @@ _CPP = [
     Fault(
         "csim_signs",
         "csim",
-        "allo.backend.hls.emit_integer",
+        "allo.backend.hls.emit.integer",
         "signed = joint_sign(a, b) if predicate < 2 else predicate < 6",
         "signed = True",
         "unsigned integers are compared as such (csim)",
@@ -387,7 +387,7 @@ _CPP = [
     Fault(
         "csim_extension",
         "csim",
-        "allo.backend.hls.emit_integer",
+        "allo.backend.hls.emit.integer",
         "source = a.ctype.with_sign(signed)",
         "source = a.ctype.with_sign(True)",
         "an unsigned integer keeps its value in a wider type (csim)",

@@ -25,6 +25,7 @@ class Settings:
         seed: the first program's; programs take consecutive ones.
         programs, minutes: it ends after the first of these that is set and reached.
         targets: what each program runs on beside the reference.
+        jit: share of the programs that run on the in-process engine, where it is among the targets.
         csim, verilator: share of the programs that also run on these, in batches.
     """
 
@@ -32,6 +33,7 @@ class Settings:
     programs: int | None = None
     minutes: float | None = None
     targets: tuple[str, ...] = ("cpu", "jit")
+    jit: float = 1.0
     csim: float = 0.0
     verilator: float = 0.0
     only: str | None = None
@@ -112,16 +114,17 @@ def run_campaign(
 def _jobs(settings: Settings) -> Iterator[Job]:
     """Jobs of consecutive seeds, and batches of some of them for csim and Verilator."""
     waiting: dict[str, list[int]] = {"csim": [], "verilator": []}
-    due = {"csim": 0.0, "verilator": 0.0}
+    due = {"jit": 0.0, "csim": 0.0, "verilator": 0.0}
     seed = settings.seed
     common = {"only": settings.only, "skip": settings.skip, "oracle": settings.oracle}
     while settings.programs is None or seed < settings.seed + settings.programs:
-        if settings.targets:
-            yield {"seed": seed, "targets": list(settings.targets), **common}
+        targets = list(settings.targets)
+        if "jit" in targets and not _is_due(due, "jit", settings.jit):
+            targets.remove("jit")
+        if targets:
+            yield {"seed": seed, "targets": targets, **common}
         for target, share in (("csim", settings.csim), ("verilator", settings.verilator)):
-            due[target] += share
-            if due[target] >= 1.0:
-                due[target] -= 1.0
+            if _is_due(due, target, share):
                 waiting[target].append(seed)
             if len(waiting[target]) >= BATCH[target]:
                 yield {"batch": target, "seeds": waiting[target], **common}
@@ -130,6 +133,15 @@ def _jobs(settings: Settings) -> Iterator[Job]:
     for target, seeds in waiting.items():
         if seeds:
             yield {"batch": target, "seeds": seeds, **common}
+
+
+def _is_due(due: dict[str, float], target: str, share: float) -> bool:
+    """Whether the next program runs on a target that a share of them runs on."""
+    due[target] += share
+    if due[target] < 1.0:
+        return False
+    due[target] -= 1.0
+    return True
 
 
 BATCH = {"csim": 40, "verilator": 24}

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
-import allo.backend.hls.csim as csim
-from allo.backend.hls.emit_module import HlsCode, emit_module
-from allo.backend.hls.exact_math import exact_math_object, expanded_functions
+import allo.backend.hls.csim.build as csim
+from allo.backend.hls.csim.exact_math import exact_math_object, expanded_functions
+from allo.backend.hls.csim.prelude import PRELUDES, XILINX
+from allo.backend.hls.emit.module import HlsCode, emit_module
 from allo.backend.hls.module import HLSModule
-from allo.backend.hls.prelude import PRELUDES, XILINX
 from allo.dialects._mlir import ir
 
 from .native import Numbered, with_numbered_entries

@@ -73,14 +73,14 @@ def _campaign(options: argparse.Namespace, console: Console) -> int:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """A campaign's settings from the command line."""
-    targets, shares = [], {"csim": 0.0, "verilator": 0.0}
+    targets, shares = [], {"jit": 0.0, "csim": 0.0, "verilator": 0.0}
     for text in options.targets.split(","):
         name, _, share = text.partition(":")
         if name in shares:
             shares[name] = float(share or 1.0)
-        elif name in ("cpu", "jit"):
+        if name in ("cpu", "jit"):
             targets.append(name)
-        elif name != "oracle":
+        elif name not in (*shares, "oracle"):
             raise SystemExit(
                 f"There is no target {name!r}; targets: oracle, cpu, jit, csim, verilator."
             )
@@ -93,6 +93,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         programs=programs,
         minutes=options.minutes,
         targets=tuple(targets),
+        jit=shares["jit"],
         csim=shares["csim"],
         verilator=shares["verilator"],
         only=options.only,
@@ -107,6 +108,7 @@ def _described(settings: Settings) -> dict[str, object]:
         "programs",
         "minutes",
         "targets",
+        "jit",
         "csim",
         "verilator",
         "only",

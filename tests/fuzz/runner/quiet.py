@@ -10,9 +10,9 @@ from typing import Any
 
 def prepare_process() -> None:
     """Turn off what small programs do not need; only in the processes that run them."""
-    import allo.backend.sim.arc as arc
-    import allo.backend.sim.arc.lower as lower
-    import allo.backend.sim.native as native
+    import allo.backend.sim.engines.arc as arc
+    import allo.backend.sim.engines.arc.lower as lower
+    import allo.backend.sim.engines.native as native
 
     def nothing(*_: Any, **__: Any) -> None:
         return None

@@ -7,13 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
-import allo.backend.sim.verilator as engine
-from allo.backend.sim.engine import BuildOptions
+import allo.backend.sim.engines.verilator as engine
+from allo.backend.sim.engines.interface import BuildOptions
+from allo.backend.sim.engines.verilator.compile import ModelRequest, model_request
+from allo.backend.sim.engines.verilator.runtime import prepare_runtime
+from allo.backend.sim.engines.verilator.tools import find_compiler, find_verilator, run
+from allo.backend.sim.engines.verilator.wrapper import PREFIX
 from allo.backend.sim.module import RTLModule
-from allo.backend.sim.verilator.compile import ModelRequest, model_request
-from allo.backend.sim.verilator.runtime import prepare_runtime
-from allo.backend.sim.verilator.tools import find_compiler, find_verilator, run
-from allo.backend.sim.verilator.wrapper import PREFIX
 
 from .native import Numbered, with_numbered_entries
 

@@ -1,0 +1,142 @@
+"""Ranges of index values, and whether evaluating an expression can do harm.
+
+An expression does harm when it reads an array at a subscript that may be outside of it. Everything
+else that an expression tree says (arithmetic, divisions, shifts, conversions) has a result for every
+operand, so hardware may compute it early and choose afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from allo.dialects.types import AlloType
+
+from ..affine import Affine
+from ..rules.integers import is_integer, range_of
+from ..tree import (
+    Binary,
+    Bitcast,
+    Cast,
+    Compare,
+    Const,
+    Expr,
+    IndexValue,
+    Load,
+    Math,
+    Select,
+    Subscript,
+    Var,
+)
+
+Span = tuple[int, int]
+
+
+def may_fault(value: Expr) -> bool:
+    """Whether an expression may read outside an array."""
+    seen: set[Expr] = set()
+    pending = [value]
+    while pending:
+        expr = pending.pop()
+        if expr in seen:
+            continue
+        seen.add(expr)
+        if isinstance(expr, Load) and not all_inside(expr.var, expr.indices):
+            return True
+        pending.extend(children(expr))
+    return False
+
+
+def all_inside(var: Var, indices: tuple[Subscript, ...]) -> bool:
+    """Whether every subscript surely lies in its dimension."""
+    return all(
+        extent is not None and extent > 0 and is_inside(index, extent)
+        for index, extent in zip(indices, var.shape, strict=True)
+    )
+
+
+def is_inside(index: Subscript, extent: int) -> bool:
+    """Whether a subscript surely lies in 0 … extent − 1."""
+    span = span_of(index)
+    return span is not None and span[0] >= 0 and span[1] < extent
+
+
+def children(expr: Expr) -> Iterator[Expr]:
+    """The expressions that an expression computes anew from."""
+    match expr:
+        case Load():
+            yield from (i for i in expr.indices if not isinstance(i, Affine))
+        case Binary() | Compare():
+            yield from (expr.lhs, expr.rhs)
+        case Select():
+            yield from (expr.condition, expr.then, expr.other)
+        case Cast() | Bitcast():
+            yield expr.value
+        case Math():
+            yield from expr.args
+
+
+def span_of(value: Subscript) -> Span | None:
+    """(least, greatest) value that an index or integer expression cannot leave, or None."""
+    if isinstance(value, Affine):
+        return value.bounds()
+    match value:
+        case Const(value=int() as number):
+            return _kept((number, number), value.dtype)
+        case IndexValue():
+            return _kept(value.affine.bounds(), value.dtype)
+        case Compare():
+            return 0, 1
+        case Cast():
+            return _kept(span_of(value.value), value.dtype)
+        case Select():
+            return _union(span_of(value.then), span_of(value.other))
+        case Binary():
+            return _kept(_binary(value), value.dtype)
+    return _type_span(value.dtype)
+
+
+def _type_span(dtype: AlloType) -> Span | None:
+    return range_of(dtype) if is_integer(dtype) else None
+
+
+def _kept(span: Span | None, dtype: AlloType) -> Span | None:
+    """A range after conversion to a type: what may wrap may be anything there."""
+    whole = _type_span(dtype)
+    if whole is None or (span is not None and span[0] >= whole[0] and span[1] <= whole[1]):
+        return span
+    return whole
+
+
+def _union(a: Span | None, b: Span | None) -> Span | None:
+    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
+
+
+def _binary(value: Binary) -> Span | None:
+    left, right = span_of(value.lhs), span_of(value.rhs)
+    if value.op == "&":
+        ends = [s[1] for s in (left, right) if s is not None and s[0] >= 0]
+        return (0, min(ends)) if ends else None
+    if left is None or right is None:
+        return None
+    match value.op:
+        case "+":
+            return left[0] + right[0], left[1] + right[1]
+        case "-":
+            return left[0] - right[1], left[1] - right[0]
+        case "*":
+            ends = [a * b for a in left for b in right]
+            return min(ends), max(ends)
+        case "min":
+            return min(left[0], right[0]), min(left[1], right[1])
+        case "max":
+            return max(left[0], right[0]), max(left[1], right[1])
+        case "//" if right[0] > 0:
+            ends = [a // b for a in left for b in right]
+            return min(ends), max(ends)
+        case "/" if right[0] > 0 and left[0] >= 0:
+            return left[0] // right[1], left[1] // right[0]
+        case "%" if right[0] > 0 and left[0] >= 0:
+            return 0, min(left[1], right[1] - 1)
+        case ">>" if left[0] >= 0 and right[0] >= 0:
+            return left[0] >> min(right[1], 4096), left[1] >> min(right[0], 4096)
+    return None

@@ -1,0 +1,1 @@
+"""Whole arrays while elaborating: lazy values, tensors' functions, reductions."""

@@ -1,0 +1,464 @@
+"""Whole arrays as lazy values: views, element-wise expressions, and their stores as loops.
+
+An :class:`ArrayValue` says how to compute one element. Nothing is stored until a statement asks
+for it, so ``D = A + B * 2`` becomes one loop nest without temporaries.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
+from allo.dialects.types import AlloType
+from allo.frontend.affine import Affine, constant, of_atom
+from allo.frontend.checks.spans import children
+from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import INDEX_RANGE
+from allo.frontend.tree import (
+    Binary,
+    Compute,
+    Computed,
+    Const,
+    Copy,
+    Declare,
+    Expr,
+    Fill,
+    For,
+    IndexValue,
+    Iter,
+    Load,
+    Store,
+    Subscript,
+    Var,
+)
+
+from ..context import FunctionContext
+
+Indices = tuple[Subscript, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A dimension fixed at one position."""
+
+    position: Subscript
+
+
+@dataclass(frozen=True, slots=True)
+class Along:
+    """A dimension walked by axis ``axis`` of the view: ``offset + step * index``."""
+
+    offset: Subscript
+    step: int
+    axis: int
+
+
+class ArrayValue:
+    """An array-valued expression: ``shape`` and ``dtype`` known, elements on demand."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+
+    def element(self, indices: Indices) -> Expr:
+        raise NotImplementedError
+
+    def leaves(self) -> Iterator[View]:
+        """Every variable it reads, as it reads it."""
+        raise NotImplementedError
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Put ``settled(e)`` in the place of every scalar that all elements share."""
+        raise NotImplementedError
+
+
+@dataclass(slots=True, eq=False)
+class View(ArrayValue):
+    """Part of a variable: slices, fixed subscripts, permuted axes."""
+
+    var: Var
+    selectors: tuple[At | Along, ...]
+    shape: tuple[int, ...]
+    place: SourcePlace
+
+    @property
+    def dtype(self) -> AlloType:  # type: ignore[override]
+        return self.var.dtype
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is the variable itself."""
+        return len(self.shape) == len(self.var.shape) and all(
+            isinstance(s, Along)
+            and s.axis == d
+            and s.step == 1
+            and s.offset == Affine()
+            and self.shape[d] in (self.var.shape[d], -1)
+            for d, s in enumerate(self.selectors)
+        )
+
+    def subscripts(self, indices: Indices) -> Indices:
+        """Subscripts of the variable for an index of the view."""
+        return tuple(
+            s.position if isinstance(s, At) else plus(s.offset, scaled(indices[s.axis], s.step))
+            for s in self.selectors
+        )
+
+    def element(self, indices: Indices) -> Expr:
+        return Load(self.var.dtype, self.place, self.var, self.subscripts(indices))
+
+    def leaves(self) -> Iterator[View]:
+        yield self
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        def at(position: Subscript) -> Subscript:
+            return position if isinstance(position, Affine) else settled(position)
+
+        self.selectors = tuple(
+            At(at(s.position)) if isinstance(s, At) else Along(at(s.offset), s.step, s.axis)
+            for s in self.selectors
+        )
+
+
+@dataclass(slots=True, eq=False)
+class Elementwise(ArrayValue):
+    """``compute`` applied to the elements of broadcast operands."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+    operands: tuple[ArrayValue, ...]
+    compute: Callable[[list[Expr]], Expr]
+
+    def element(self, indices: Indices) -> Expr:
+        return self.compute([broadcast_element(o, indices) for o in self.operands])
+
+    def leaves(self) -> Iterator[View]:
+        for operand in self.operands:
+            yield from operand.leaves()
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        for operand in self.operands:
+            operand.settle(settled)
+
+
+@dataclass(slots=True, eq=False)
+class Generated(ArrayValue):
+    """Elements computed from their index alone (ones, tril, concatenation)."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+    sources: tuple[ArrayValue, ...]
+    compute: Callable[[Indices], Expr]
+
+    def element(self, indices: Indices) -> Expr:
+        return self.compute(indices)
+
+    def leaves(self) -> Iterator[View]:
+        for source in self.sources:
+            yield from source.leaves()
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        for source in self.sources:
+            source.settle(settled)
+
+
+@dataclass(slots=True, eq=False)
+class Named(ArrayValue):
+    """A value whose loops, when it is stored, are the band ``name``."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+    source: ArrayValue
+    name: str
+
+    def element(self, indices: Indices) -> Expr:
+        return self.source.element(indices)
+
+    def leaves(self) -> Iterator[View]:
+        yield from self.source.leaves()
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        self.source.settle(settled)
+
+
+Value = Expr | ArrayValue
+
+
+# --- subscript arithmetic ---------------------------------------------------------------
+
+
+def plus(a: Subscript, b: Subscript) -> Subscript:
+    """The sum of two subscripts."""
+    if isinstance(a, Affine) and isinstance(b, Affine):
+        return a + b
+    for zero, other in ((a, b), (b, a)):
+        if isinstance(zero, Affine) and not zero.terms and not zero.const:
+            return other
+    place = b.place if isinstance(a, Affine) else a.place  # type: ignore[union-attr]
+    return Binary(ops.INDEX, place, "+", as_expr(a, place), as_expr(b, place))
+
+
+def scaled(value: Subscript, factor: int) -> Subscript:
+    """A subscript times a constant."""
+    if factor == 1:
+        return value
+    if isinstance(value, Affine):
+        return value.scaled(factor)
+    return Binary(ops.INDEX, value.place, "*", value, Const(ops.INDEX, value.place, factor))
+
+
+def as_expr(value: Subscript, place: SourcePlace) -> Expr:
+    """A subscript as an expression of type index."""
+    return IndexValue(ops.INDEX, place, value) if isinstance(value, Affine) else value
+
+
+# --- building -----------------------------------------------------------------------------
+
+
+def whole(var: Var, place: SourcePlace) -> View:
+    """A variable as an array value."""
+    shape = tuple(extent if extent is not None else -1 for extent in var.shape)
+    selectors = tuple(Along(Affine(), 1, d) for d in range(len(shape)))
+    return View(var, selectors, shape, place)
+
+
+def transposed(view: View, axes: Sequence[int], place: SourcePlace) -> View:
+    """The view with its axes permuted: axis ``k`` of the result is axis ``axes[k]`` of ``view``."""
+    where = {old: new for new, old in enumerate(axes)}
+    selectors = tuple(
+        s if isinstance(s, At) else Along(s.offset, s.step, where[s.axis]) for s in view.selectors
+    )
+    return View(view.var, selectors, tuple(view.shape[a] for a in axes), place)
+
+
+def broadcast_shape(
+    shapes: Sequence[tuple[int, ...]], place: SourcePlace, what: str
+) -> tuple[int, ...]:
+    """The shape NumPy's rules give, or an error that shows both shapes."""
+    result: tuple[int, ...] = ()
+    for shape in shapes:
+        rank = max(len(result), len(shape))
+        a = (1,) * (rank - len(result)) + result
+        b = (1,) * (rank - len(shape)) + shape
+        for x, y in zip(a, b, strict=True):
+            if x != y and 1 not in (x, y):
+                raise ShapeMismatchError(
+                    f"{what}: shapes {show(result)} and {show(shape)} do not broadcast.", place
+                )
+        result = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
+    return result
+
+
+def show(shape: Sequence[int | None]) -> str:
+    """A shape as users write it: ``[4, 8]``, ``[...]``."""
+    return "[" + ", ".join("..." if d in (None, -1) else str(d) for d in shape) + "]"
+
+
+def broadcast_element(value: ArrayValue, indices: Indices) -> Expr:
+    """An element of ``value`` broadcast to the index's rank."""
+    own = indices[len(indices) - len(value.shape) :]
+    return value.element(
+        tuple(constant(0) if extent == 1 else i for extent, i in zip(value.shape, own, strict=True))
+    )
+
+
+def elementwise(
+    values: Sequence[Value],
+    compute: Callable[[list[Expr]], Expr],
+    place: SourcePlace,
+    what: str,
+) -> ArrayValue:
+    """``compute`` over arrays and scalars, broadcast."""
+    arrays = [v if isinstance(v, ArrayValue) else Scalar(v) for v in values]
+    shape = broadcast_shape([a.shape for a in arrays], place, what)
+    probe = compute([broadcast_element(a, (constant(0),) * len(shape)) for a in arrays])
+    return Elementwise(probe.dtype, shape, place, tuple(arrays), compute)
+
+
+class Scalar(ArrayValue):
+    """A scalar beside arrays."""
+
+    def __init__(self, value: Expr) -> None:
+        self.value = value
+        self.dtype = value.dtype
+        self.shape = ()
+        self.place = value.place
+
+    def element(self, indices: Indices) -> Expr:
+        return self.value
+
+    def leaves(self) -> Iterator[View]:
+        return iter(())
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        self.value = settled(self.value)
+
+
+def cast_array(value: ArrayValue, dtype: AlloType, place: SourcePlace) -> ArrayValue:
+    """Every element cast to ``dtype``."""
+    if value.dtype == dtype:
+        return value
+    if isinstance(value, Named):
+        source = cast_array(value.source, dtype, place)
+        return Named(dtype, value.shape, place, source, value.name)
+    ops.cast(value.element((constant(0),) * len(value.shape)), dtype, place)
+    return Elementwise(dtype, value.shape, place, (value,), lambda v: ops.cast(v[0], dtype, place))
+
+
+# --- storing -------------------------------------------------------------------------------
+
+
+def loop_nest(
+    ctx: FunctionContext,
+    shape: Sequence[int],
+    place: SourcePlace,
+    body: Callable[[Indices], None],
+    *,
+    prefix: str = "i",
+    op_name: str | None = None,
+    reduction: bool = False,
+) -> None:
+    """A perfect nest over ``shape`` that calls ``body`` with its iterators."""
+    spans = [(0, extent - 1) if extent > 0 else None for extent in shape]
+    iters = [
+        Iter(f"{prefix}{d}", True, place, span, span or INDEX_RANGE) for d, span in enumerate(spans)
+    ]
+    if not iters:
+        body(())
+        return
+    name = op_name or "_".join(["S", *(i.name for i in iters), str(ctx.nests)])
+    block = ctx.block
+    for depth, (it, extent) in enumerate(zip(iters, shape, strict=True)):
+        loop = For(
+            place,
+            it,
+            (constant(0),),
+            (constant(extent),),
+            constant(1),
+            [],
+            it.name,
+            op_name=name if depth == 0 else None,
+            reduction=reduction,
+        )
+        block.append(loop)
+        block = loop.body
+    with ctx.into(block):
+        body(tuple(of_atom(i) for i in iters))
+    ctx.nests += 1
+
+
+def new_local(
+    ctx: FunctionContext,
+    name: str,
+    dtype: AlloType,
+    shape: Sequence[int | None],
+    place: SourcePlace,
+    memory: object = None,
+) -> Var:
+    """Declare a local variable here."""
+    var = Var(name, dtype, tuple(shape), "local", place, memory)
+    ctx.emit(Declare(place, var))
+    return var
+
+
+def materialize(ctx: FunctionContext, value: ArrayValue, name: str) -> Var:
+    """``value`` as a variable: itself where it is one, else computed into a fresh local."""
+    if isinstance(value, View) and value.is_whole:
+        return value.var
+    return fresh_copy(ctx, value, name, value.dtype)
+
+
+def fresh_copy(ctx: FunctionContext, value: ArrayValue, name: str, dtype: AlloType) -> Var:
+    """``value`` computed into a fresh local."""
+    var = new_local(ctx, name, dtype, value.shape, value.place)
+    store(ctx, whole(var, value.place), value, value.place)
+    return var
+
+
+def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) -> None:
+    """``target[...] = value`` with a cast and NumPy's broadcasting; aliasing is respected.
+
+    What all elements share, and reads the target, is evaluated before the first one is stored:
+    subscripts on both sides, and scalars beside arrays.
+    """
+
+    def settled(shared: Expr) -> Expr:
+        return compute_once(ctx, shared) if _reads(shared, target.var) else shared
+
+    target = View(target.var, target.selectors, target.shape, target.place)
+    target.settle(settled)
+    if isinstance(value, ArrayValue):
+        value.settle(settled)
+        _store_array(ctx, target, value, place)
+        return
+    element = ops.cast(value, target.dtype, place)
+    if target.is_whole and -1 not in target.shape:
+        ctx.emit(Fill(place, target.var, element))
+        return
+    if not isinstance(element, Const):
+        element = compute_once(ctx, element)
+    loop_nest(
+        ctx,
+        target.shape,
+        place,
+        lambda i: ctx.emit(Store(place, target.var, target.subscripts(i), element)),
+    )
+
+
+def _reads(value: Expr, var: Var) -> bool:
+    """Whether an expression loads from a variable."""
+    here = isinstance(value, Load) and value.var is var
+    return here or any(_reads(part, var) for part in children(value))
+
+
+def compute_once(ctx: FunctionContext, value: Expr) -> Expr:
+    """Evaluate ``value`` here and now."""
+    statement = Compute(value.place, value)
+    ctx.emit(statement)
+    return Computed(value.dtype, value.place, statement)
+
+
+def _store_array(ctx: FunctionContext, target: View, value: ArrayValue, place: SourcePlace) -> None:
+    shape = broadcast_shape([target.shape, value.shape], place, "Cannot assign")
+    if shape != target.shape:
+        raise ShapeMismatchError(
+            f"Cannot assign an array of shape {show(value.shape)} to {target.var.name} "
+            f"of shape {show(target.shape)}.",
+            place,
+        )
+    if _copies_whole(target, value):
+        assert isinstance(value, View)
+        if value.var is not target.var:
+            ctx.emit(Copy(place, value.var, target.var))
+        return
+    if any(v.var is target.var and v.selectors != target.selectors for v in value.leaves()):
+        temporary = fresh_copy(ctx, value, f"{target.var.name}_new", value.dtype)
+        value = whole(temporary, place)
+    source, name = value, value.name if isinstance(value, Named) else None
+
+    def body(i: Indices) -> None:
+        element = ops.cast(broadcast_element(source, i), target.dtype, place)
+        ctx.emit(Store(place, target.var, target.subscripts(i), element))
+
+    loop_nest(ctx, target.shape, place, body, op_name=name)
+
+
+def _copies_whole(target: View, value: ArrayValue) -> bool:
+    return (
+        isinstance(value, View)
+        and value.is_whole
+        and target.is_whole
+        and value.var.shape == target.var.shape
+        and value.dtype == target.dtype
+        and None not in target.var.shape
+    )
+
+
+def total(extents: Sequence[int]) -> int:
+    """The number of elements of a shape."""
+    return functools.reduce(lambda a, b: a * b, extents, 1)

@@ -1,0 +1,300 @@
+"""Whole-array functions that reduce: products, windows, rows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
+from allo.dialects.types import AlloType, Fixed, Float, Index, Int
+from allo.frontend.affine import constant
+from allo.frontend.rules import operations as ops
+from allo.frontend.tree import Const, Expr, Load, Math, Store
+
+from .. import expressions
+from ..context import FunctionContext
+from . import lazy as arrays
+from .lazy import ArrayValue, Generated, Indices, Value, View
+from .requests import Request, new_result, require_float
+
+_EPSILON = 1e-5
+
+
+def _add(request: Request, a: Expr, b: Expr) -> Expr:
+    return ops.binary(request.ctx.rules, "+", a, b, request.place)
+
+
+def _accumulate(
+    request: Request,
+    shape: Sequence[int],
+    reduced: Sequence[int],
+    dtype: AlloType,
+    start: int | float,
+    update: Callable[[Expr, Indices, Indices], Expr],
+) -> View:
+    """``result[i] = start; for r: result[i] = update(result[i], i, r)`` as one nest."""
+    ctx, place = request.ctx, request.place
+    var = new_result(request, dtype, shape)
+    first = Const(dtype, place, start)
+    arrays.store(ctx, arrays.whole(var, place), first, place)
+
+    def outer(i: Indices) -> None:
+        def inner(r: Indices) -> None:
+            old = Load(dtype, place, var, i)
+            ctx.emit(Store(place, var, i, ops.cast(update(old, i, r), dtype, place)))
+
+        arrays.loop_nest(ctx, reduced, place, inner, prefix="r", reduction=True)
+
+    arrays.loop_nest(ctx, shape, place, outer, op_name=request.band)
+    return arrays.whole(var, place)
+
+
+def _zero(dtype: AlloType) -> int | float:
+    return 0.0 if isinstance(dtype, Float) else 0
+
+
+def matmul_operator(ctx: FunctionContext, values: Sequence[Value], place: SourcePlace) -> Value:
+    """``a @ b``."""
+    node = ast.Call(func=ast.Name("matmul"), args=[], keywords=[])
+    node.lineno, node.col_offset = place.line, place.col - 1
+    node.end_lineno, node.end_col_offset = place.end_line, (place.end_col or place.col) - 1
+    request = Request(ctx, node, "matmul", {}, None)
+    stored = []
+    for value in values:
+        if not isinstance(value, ArrayValue):
+            raise TypeMismatchError("@ needs two arrays.", place, help="for scalars write a * b.")
+        stored.append(value if isinstance(value, View) else _computed(ctx, value))
+    return _product(request, stored[0], stored[1])
+
+
+def _computed(ctx: FunctionContext, value: ArrayValue) -> View:
+    return arrays.whole(arrays.fresh_copy(ctx, value, "operand", value.dtype), value.place)
+
+
+def matmul(request: Request) -> Value:
+    return _product(request, request.stored("a"), request.stored("b"))
+
+
+def bmm(request: Request) -> Value:
+    a, b = request.stored("a"), request.stored("b")
+    if len(a.shape) != 3 or len(b.shape) != 3:
+        raise request.error(
+            f"two arrays of three dimensions are needed, not {arrays.show(a.shape)} and "
+            f"{arrays.show(b.shape)}."
+        )
+    return _product(request, a, b)
+
+
+def _product(request: Request, a: View, b: View) -> Value:
+    """The matrix product over the last two axes, the others broadcast."""
+    if len(a.shape) < 2 or len(b.shape) < 2 or a.shape[-1] != b.shape[-2]:
+        raise request.error(
+            f"shapes {arrays.show(a.shape)} and {arrays.show(b.shape)} do not fit: the last extent of "
+            "the first must be the last but one of the second."
+        )
+    batch = arrays.broadcast_shape([a.shape[:-2], b.shape[:-2]], request.place, "Cannot multiply")
+    shape = (*batch, a.shape[-2], b.shape[-1])
+    rules, place = request.ctx.rules, request.place
+
+    def update(old: Expr, i: Indices, r: Indices) -> Expr:
+        left = _batched(a, i[:-2], (i[-2], r[0]))
+        right = _batched(b, i[:-2], (r[0], i[-1]))
+        return _add(request, old, ops.binary(rules, "*", left, right, place))
+
+    return _accumulate(request, shape, a.shape[-1:], a.dtype, _zero(a.dtype), update)
+
+
+def _batched(value: View, batch: Indices, last: Indices) -> Expr:
+    own = batch[len(batch) - (len(value.shape) - 2) :] if len(value.shape) > 2 else ()
+    fixed = tuple(
+        constant(0) if extent == 1 else i for extent, i in zip(value.shape[:-2], own, strict=True)
+    )
+    return value.element((*fixed, *last))
+
+
+def linear(request: Request) -> Value:
+    x, weight = request.stored("x"), request.stored("weight")
+    if len(weight.shape) != 2 or len(x.shape) < 2 or x.shape[-1] != weight.shape[-1]:
+        raise request.error(
+            f"shapes {arrays.show(x.shape)} and {arrays.show(weight.shape)} do not fit: their last "
+            "extents must be equal."
+        )
+    product = _product(request, x, arrays.transposed(weight, (1, 0), request.place))
+    if "bias" not in request.nodes or _is_none(request.nodes["bias"]):
+        return product
+    bias = request.array("bias")
+    total = expressions.apply_binary(request.ctx, "+", product, bias, request.place)
+    assert isinstance(total, ArrayValue)
+    return arrays.cast_array(total, x.dtype, request.place)
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+# --- windows ---------------------------------------------------------------------------------------
+
+
+def conv2d(request: Request) -> Value:
+    image, weight = request.stored("inp"), request.stored("weight")
+    if len(image.shape) != 4 or len(weight.shape) != 4 or image.shape[1] != weight.shape[1]:
+        raise request.error(
+            f"NCHW and FCHW arrays with equal C are needed, not {arrays.show(image.shape)} and "
+            f"{arrays.show(weight.shape)}."
+        )
+    height, width = _window_extents(request, image.shape[2:], weight.shape[2:])
+    shape = (image.shape[0], weight.shape[0], height, width)
+    rules, place = request.ctx.rules, request.place
+
+    def update(old: Expr, i: Indices, r: Indices) -> Expr:
+        n, f, h, w = i
+        c, y, x = r
+        pixel = image.element((n, c, arrays.plus(h, y), arrays.plus(w, x)))
+        return _add(
+            request, old, ops.binary(rules, "*", pixel, weight.element((f, c, y, x)), place)
+        )
+
+    return _accumulate(request, shape, weight.shape[1:], image.dtype, _zero(image.dtype), update)
+
+
+def _window_extents(
+    request: Request, image: Sequence[int], window: Sequence[int]
+) -> tuple[int, int]:
+    extents = tuple(a - b + 1 for a, b in zip(image, window, strict=True))
+    if min(extents) < 1:
+        raise request.error(
+            f"the window {arrays.show(window)} is larger than the image {arrays.show(image)}."
+        )
+    return extents[0], extents[1]
+
+
+def pool(combine: str) -> Callable[[Request], Value]:
+    def compute(request: Request) -> Value:
+        image, window = request.stored("inp"), request.array("window")
+        if len(image.shape) != 4 or len(window.shape) != 2:
+            raise request.error(
+                f"an NCHW array and a window of two dimensions are needed, not "
+                f"{arrays.show(image.shape)} and {arrays.show(window.shape)}."
+            )
+        height, width = _window_extents(request, image.shape[2:], window.shape)
+        shape = (*image.shape[:2], height, width)
+
+        def update(old: Expr, i: Indices, r: Indices) -> Expr:
+            place = (arrays.plus(i[2], r[0]), arrays.plus(i[3], r[1]))
+            value = image.element((i[0], i[1], *place))
+            if combine == "+":
+                return _add(request, old, value)
+            return ops.min_max(request.ctx.rules, "max", [old, value], request.place)
+
+        start = _zero(image.dtype) if combine == "+" else lowest(image.dtype)
+        return _accumulate(request, shape, window.shape, image.dtype, start, update)
+
+    return compute
+
+
+def lowest(dtype: AlloType) -> int | float:
+    """The least value of a type: what a maximum starts from."""
+    if isinstance(dtype, Float):
+        return float("-inf")
+    return -(1 << (dtype.bits - 1)) if isinstance(dtype, (Int, Fixed, Index)) else 0
+
+
+# --- rows ----------------------------------------------------------------------------------------------
+
+
+def softmax(request: Request) -> Value:
+    """exp(x − max) over its sum, along the last axis."""
+    x = request.stored("x")
+    require_float(request, x)
+    ctx, place, rules = request.ctx, request.place, request.ctx.rules
+    rows, length = x.shape[:-1], x.shape[-1:]
+
+    def largest(old: Expr, i: Indices, r: Indices) -> Expr:
+        return ops.min_max(rules, "max", [old, x.element((*i, *r))], place)
+
+    top = _accumulate(request, rows, length, x.dtype, lowest(x.dtype), largest)
+    powers = new_result(request, x.dtype, x.shape)
+    difference = Generated(
+        x.dtype,
+        x.shape,
+        place,
+        (x, top),
+        lambda i: Math(
+            x.dtype,
+            place,
+            "exp",
+            (ops.binary(rules, "-", x.element(i), top.element(i[:-1]), place),),
+        ),
+    )
+    arrays.store(ctx, arrays.whole(powers, place), difference, place)
+    power = arrays.whole(powers, place)
+    total = _accumulate(
+        request,
+        rows,
+        length,
+        x.dtype,
+        0.0,
+        lambda old, i, r: _add(request, old, power.element((*i, *r))),
+    )
+    return Generated(
+        x.dtype,
+        x.shape,
+        place,
+        (power, total),
+        lambda i: ops.binary(rules, "/", power.element(i), total.element(i[:-1]), place),
+    )
+
+
+def layernorm(request: Request) -> Value:
+    """Mean and variance of the last axis, then scale and shift."""
+    x, gamma, beta = request.stored("x"), request.array("gamma"), request.array("beta")
+    require_float(request, x)
+    length = x.shape[-1:]
+    if gamma.shape != length or beta.shape != length:
+        raise request.error(
+            f"gamma and beta must have shape {arrays.show(length)}, not {arrays.show(gamma.shape)} and "
+            f"{arrays.show(beta.shape)}."
+        )
+    place, rules = request.place, request.ctx.rules
+
+    def apply(op: str, a: Expr, b: Expr) -> Expr:
+        return ops.binary(rules, op, a, b, place)
+
+    count = Const(x.dtype, place, float(length[0]))
+    total = _accumulate(
+        request,
+        x.shape[:-1],
+        length,
+        x.dtype,
+        0.0,
+        lambda old, i, r: _add(request, old, x.element((*i, *r))),
+    )
+    mean = _stored_quotient(request, total, count)
+
+    def squared(old: Expr, i: Indices, r: Indices) -> Expr:
+        centred = apply("-", x.element((*i, *r)), mean.element(i))
+        return _add(request, old, apply("*", centred, centred))
+
+    variance = _stored_quotient(
+        request, _accumulate(request, x.shape[:-1], length, x.dtype, 0.0, squared), count
+    )
+    epsilon = Const(x.dtype, place, _EPSILON)
+
+    def element(i: Indices) -> Expr:
+        centred = apply("-", x.element(i), mean.element(i[:-1]))
+        deviation = Math(x.dtype, place, "sqrt", (apply("+", variance.element(i[:-1]), epsilon),))
+        scaled = apply("/", apply("*", gamma.element(i[-1:]), centred), deviation)
+        return apply("+", scaled, beta.element(i[-1:]))
+
+    return Generated(x.dtype, x.shape, place, (x, mean, variance, gamma, beta), element)
+
+
+def _stored_quotient(request: Request, total: View, count: Const) -> View:
+    quotient = arrays.elementwise(
+        [total],
+        lambda v: ops.binary(request.ctx.rules, "/", v[0], count, request.place),
+        request.place,
+        request.function,
+    )
+    arrays.store(request.ctx, total, quotient, request.place)
+    return total

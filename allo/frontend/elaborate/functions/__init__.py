@@ -1,0 +1,1 @@
+"""Functions while elaborating: instances, annotations, regions, calls of kernels, results."""

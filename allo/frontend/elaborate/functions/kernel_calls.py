@@ -1,0 +1,278 @@
+"""Calls of kernels and external functions: arguments matched, views and results."""
+
+from __future__ import annotations
+
+import ast
+from functools import partial
+from typing import Any
+
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.types import Stream
+from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.rules import operations as ops
+from allo.frontend.tree import Argument, Call, CallResult, Return, Subscript, Var
+from allo.frontend.tree import View as TreeView
+
+from .. import expressions, streams, structs
+from ..arrays import lazy as arrays
+from ..arrays.lazy import Along, ArrayValue, At, Value, View
+from ..context import FunctionContext, StreamBinding
+from . import instances as functions
+
+
+def user_call(
+    ctx: FunctionContext, node: ast.Call, function: Any, template: ast.expr | None
+) -> list[Value]:
+    """A call of a kernel: its instance, its arguments, its results."""
+    info = functions.instance_for_call(ctx, node, function, template)
+    place = ctx.place(node)
+    nodes = _match(ctx, node, info)
+    args = _arguments(ctx, nodes, info)
+    return emit_call(ctx, info, args, place)
+
+
+def emit_call(
+    ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument, ...], place: SourcePlace
+) -> list[Value]:
+    """A call statement, and its results as values."""
+    results = tuple(
+        Var("", r.dtype, r.shape, "result", place, memory) if r.shape else None
+        for r, memory in zip(info.results, _result_memories(ctx, info), strict=True)
+    )
+    statement_ = Call(place, info.name, args, results)
+    ctx.emit(statement_)
+    if info.name not in ctx.info.calls:
+        ctx.info.calls.append(info.name)
+    _note_writes(ctx, info, args)
+    for var in results:
+        if var is not None:
+            ctx.module.result_calls[var] = statement_
+    return [
+        arrays.whole(var, place)
+        if var is not None
+        else CallResult(result.dtype, place, statement_, position)
+        for position, (var, result) in enumerate(zip(results, info.results, strict=True))
+    ]
+
+
+def _result_memories(ctx: FunctionContext, info: FunctionInfo) -> list[Any]:
+    """Where each returned array lives."""
+    callee = ctx.module.trees.get(info.name)
+    returned = callee.body[-1] if callee and isinstance(callee.body[-1], Return) else None
+    if returned is None:
+        return [r.memory for r in info.results]
+    return [v.memory if isinstance(v, Var) else None for v in returned.values]
+
+
+def _note_writes(ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument, ...]) -> None:
+    callee = ctx.module.trees.get(info.name)
+    for position, argument in enumerate(args):
+        var = argument.var if isinstance(argument, TreeView) else argument
+        if not isinstance(var, Var):
+            continue
+        parameter = callee.params[position] if callee else None
+        if callee is None or parameter in callee.written:
+            _refuse_constant(var)
+            ctx.write(var)
+
+
+def _refuse_constant(var: Var) -> None:
+    if var.kind == "const" and not var.user_declared:
+        raise TypeMismatchError(
+            f"{var.name} is a captured constant array, but the function writes into it.",
+            var.place,
+            help="copy it into a local array first.",
+        )
+
+
+def rename_result(var: Var, name: str) -> None:
+    """Give a call's array result the name it is bound to."""
+    var.name = name
+
+
+def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast.expr]:
+    """One expression a parameter: positional, keyword, default."""
+    names = [a.name for a in info.args]
+    given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        if keyword.arg not in names:
+            raise expressions.type_error(
+                ctx,
+                keyword.value,
+                f"{info.origin} has no argument {keyword.arg!r}.",
+                f"its arguments: {', '.join(names)}.",
+            )
+        given[keyword.arg] = keyword.value
+    for name, default in ctx.module.defaults.get(info.name, {}).items():
+        given.setdefault(name, default)
+    missing = [n for n in names if n not in given]
+    if missing or len(node.args) > len(names):
+        wanted = f"{len(names)} argument{'s' if len(names) != 1 else ''}"
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"{info.origin} takes {wanted} ({', '.join(names)}), "
+            f"not {len(node.args) + len(node.keywords)}.",
+        )
+    return [given[n] for n in names]
+
+
+def _arguments(
+    ctx: FunctionContext, nodes: list[ast.expr], info: FunctionInfo
+) -> tuple[Argument, ...]:
+    """The arguments of a call, evaluated in the order of the parameters."""
+    pairs = enumerate(zip(nodes, info.args, strict=True), 1)
+    return tuple(
+        expressions.in_order(
+            ctx,
+            [
+                partial(_argument, ctx, argument, parameter, info, number)
+                for number, (argument, parameter) in pairs
+            ],
+        )
+    )
+
+
+def _argument(
+    ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo, number: int
+) -> Argument:
+    if isinstance(wanted.dtype, Stream):
+        return streams.argument(ctx, node, wanted, info)
+    if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"Stream {node.id} is not used correctly: {info.origin} takes no stream for "
+            f"{wanted.name}.",
+            f"declare {wanted.name} as a Stream in {info.origin}.",
+        )
+    words = structs.whole(ctx, node, wanted.dtype)
+    if words is not None and wanted.shape:
+        raise expressions.type_error(
+            ctx,
+            node,
+            f"The local array of Structs {ast.unparse(node)} cannot be passed to {info.origin}.",
+            "it is kept as one array a field; pass those, or an argument of this function.",
+        )
+    value = expressions.expression(ctx, node) if words is None else words
+    if wanted.shape:
+        return array_argument(ctx, node, value, wanted, info, number)
+    if isinstance(value, ArrayValue):
+        if arrays.total(value.shape) != 1:
+            raise _mismatch(ctx, node, value, wanted, info, number)
+        value = value.element((arrays.constant(0),) * len(value.shape))
+    return ops.cast(value, wanted.dtype, ctx.place(node))
+
+
+def array_argument(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: Value,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> Argument:
+    """An array as an argument: a variable or a view by reference, an expression by a temporary."""
+    if not isinstance(value, ArrayValue):
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    dropped = tuple(d for d in value.shape if d != 1)
+    squeezed = dropped == tuple(d for d in wanted.shape if d != 1)
+    if not _shapes_agree(value.shape, wanted.shape) and not squeezed:
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    if isinstance(value, View) and value.dtype != wanted.dtype:
+        raise _mismatch(ctx, node, value, wanted, info, number)
+    if not isinstance(value, View) or not in_order(value):
+        if isinstance(value, View):
+            _refuse_written_copy(ctx, node, value, wanted, info, number)
+        copy = arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+        value = arrays.whole(copy, ctx.place(node))
+    if value.is_whole and _shapes_agree(value.shape, wanted.shape):
+        return value.var
+    return tree_view(value, len(wanted.shape))
+
+
+def _refuse_written_copy(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: View,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> None:
+    """A transposed view is passed as a copy: what a function wrote into it would be lost."""
+    callee = ctx.module.trees.get(info.name)
+    if callee is None or callee.params[number - 1] not in callee.written:
+        return
+    raise expressions.type_error(
+        ctx,
+        node,
+        f"{info.origin} writes into {wanted.name}, and {ast.unparse(node)} is a transposed view of "
+        f"{value.var.name}, which cannot be passed by reference.",
+        "pass a local array, and store its elements back when the function has returned.",
+    )
+
+
+def tree_view(value: View, rank: int) -> TreeView:
+    """A view as a subview; dimensions of extent 1 go when the receiver has fewer."""
+    surplus = len(value.shape) - rank
+    offsets: list[Subscript] = []
+    sizes: list[int | None] = []
+    steps: list[int] = []
+    for selector in value.selectors:
+        if isinstance(selector, At):
+            offsets.append(selector.position)
+            sizes.append(None)
+            steps.append(1)
+            continue
+        extent = value.shape[selector.axis]
+        drop = surplus > 0 and extent == 1
+        surplus -= drop
+        offsets.append(selector.offset)
+        sizes.append(None if drop else extent)
+        steps.append(selector.step)
+    return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
+
+
+def in_order(value: View) -> bool:
+    """Whether the axes of a view stand as those of its variable: a subview can say it."""
+    axes = [s.axis for s in value.selectors if isinstance(s, Along)]
+    return axes == sorted(axes)
+
+
+def _shapes_agree(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        w is None or s == -1 or s == w for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def _mismatch(
+    ctx: FunctionContext,
+    node: ast.expr,
+    value: Value,
+    wanted: ValueInfo,
+    info: FunctionInfo,
+    number: int,
+) -> Exception:
+    shape = value.shape if isinstance(value, ArrayValue) else ()
+    has = f"{value.dtype}{arrays.show(shape)}" if shape else f"the scalar {value.dtype}"
+    wants = (
+        f"{wanted.dtype}{arrays.show(wanted.shape)}" if wanted.shape else f"a scalar {wanted.dtype}"
+    )
+    same_shape = _shapes_agree(shape, wanted.shape)
+    error = TypeMismatchError if same_shape else ShapeMismatchError
+    notes = (("declared here", wanted.place),) if wanted.place else ()
+    return error(
+        f"Argument {number} of {info.origin} ({wanted.name}) is {has}, "
+        f"but {info.origin} wants {wants}.",
+        ctx.place(node),
+        help="give both sides the same element type and shape.",
+        notes=notes,
+    )
+
+
+def external_call(ctx: FunctionContext, node: ast.Call, function: Any) -> list[Value]:
+    """A call of external C++ (an IPModule), declared by its own argument list."""
+    info = functions.external_instance(ctx, node, function)
+    nodes = _match(ctx, node, info)
+    args = _arguments(ctx, nodes, info)
+    return emit_call(ctx, info, args, ctx.place(node))

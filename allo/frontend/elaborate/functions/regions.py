@@ -1,0 +1,403 @@
+"""Dataflow regions: their streams, their kernels, and one function a kernel instance."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from dataclasses import dataclass, field
+from typing import Any
+
+from allo.dialects.diagnostics import (
+    CompileTimeError,
+    DataflowError,
+    ShapeMismatchError,
+    SourcePlace,
+    TypeMismatchError,
+)
+from allo.dialects.types import Stream
+from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.tree import (
+    Argument,
+    ArgValue,
+    Call,
+    MakeStream,
+    Return,
+    ScalarArg,
+    StreamRef,
+    Var,
+)
+
+from .. import statements, structs
+from ..context import FunctionContext, StreamBinding, as_int
+from . import instances as functions
+from . import sharing
+from .annotations import Declared
+
+MAX_MAPPING = 3
+
+
+def is_region(function: Any) -> bool:
+    """Whether a captured value is a function decorated with ``df.region``."""
+    return getattr(function, "__allo_region__", False) is True
+
+
+@dataclass(slots=True)
+class Use:
+    """The first put or get of a FIFO by one kernel instance."""
+
+    instance: str
+    place: SourcePlace
+
+
+Fifo = tuple[StreamBinding, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class RegionState:
+    """What a region collects: its FIFOs in order of first use, and who uses each end."""
+
+    kernels: list[tuple[ast.FunctionDef, ast.Call]] = field(default_factory=list)
+    fifos: dict[Fifo, StreamRef] = field(default_factory=dict)
+    producers: dict[Fifo, list[Use]] = field(default_factory=dict)
+    consumers: dict[Fifo, list[Use]] = field(default_factory=dict)
+
+
+class KernelState:
+    """What one kernel instance takes from its region beside its arguments."""
+
+    def __init__(self, region: RegionState, symbol: str) -> None:
+        self.region = region
+        self.symbol = symbol
+        self.scalars: dict[ScalarArg, ScalarArg] = {}
+        self.streams: dict[Fifo, StreamRef] = {}
+
+    def captured_scalar(self, outer: ScalarArg) -> ScalarArg:
+        """A scalar argument of the region, as one of the kernel."""
+        found = self.scalars.get(outer)
+        if found is None:
+            found = self.scalars[outer] = ScalarArg(outer.name, outer.dtype, outer.place)
+        return found
+
+    def stream(self, fifo: Fifo, end: str, place: SourcePlace) -> StreamRef:
+        """A FIFO of the region, as an argument of the kernel; notes which end is used."""
+        binding, index = fifo
+        if fifo not in self.region.fifos:
+            name = fifo_name(binding, index)
+            self.region.fifos[fifo] = StreamRef(name, binding.dtype, binding.place)
+        users = self.region.producers if end == "put" else self.region.consumers
+        uses = users.setdefault(fifo, [])
+        if all(use.instance != self.symbol for use in uses):
+            uses.append(Use(self.symbol, place))
+        found = self.streams.get(fifo)
+        if found is None:
+            outer = self.region.fifos[fifo]
+            found = self.streams[fifo] = StreamRef(outer.name, outer.dtype, outer.place)
+        return found
+
+
+def fifo_name(binding: StreamBinding, index: tuple[int, ...]) -> str:
+    """``pipe``, or ``fifo_0_1`` in an array of FIFOs."""
+    return "_".join([binding.name, *(str(i) for i in index)])
+
+
+# --- regions ------------------------------------------------------------------------------------
+
+
+def region_body(ctx: FunctionContext) -> None:
+    """Elaborate a region: declarations first, then every kernel instance, then the calls."""
+    state = RegionState()
+    ctx.region = state
+    ctx.info.is_region = True
+    ctx.function.attributes.update(dataflow=True, region=True)
+    if ctx.info.results:
+        raise DataflowError(
+            f"The region {ctx.info.origin} returns a value; results go to array arguments.",
+            ctx.info.results[0].place,
+        )
+    with ctx.scope():
+        for node in ctx.source.tree.body:
+            _region_statement(ctx, node)
+        calls = _instances(ctx, state)
+    _check_ends(state)
+    header = ctx.source.header()
+    body = ctx.function.body
+    body.extend(MakeStream(ref.place, ref) for ref in state.fifos.values())
+    body.extend(calls)
+    body.append(Return(header, ()))
+
+
+_DECLARATIONS = (ast.AnnAssign, ast.FunctionDef, ast.Pass)
+
+
+def _region_statement(ctx: FunctionContext, node: ast.stmt) -> None:
+    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    if not is_docstring and not isinstance(node, _DECLARATIONS):
+        raise DataflowError(
+            f"A region holds streams and kernels only, not a {type(node).__name__} statement.",
+            ctx.place(node),
+            help="move the computation into a df.kernel.",
+        )
+    statements.statement(ctx, node)
+
+
+def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
+    """Take note of a ``df.kernel`` of a region; False for an ordinary function."""
+    call = next((d for d in node.decorator_list if _is_kernel_decorator(d)), None)
+    if call is None:
+        return False
+    if ctx.region is None:
+        raise DataflowError(
+            f"The df.kernel {node.name!r} does not stand in a df.region.",
+            ctx.place(call),
+            help="put @df.region() before the function around it.",
+        )
+    if not isinstance(call, ast.Call):
+        raise _missing_mapping(ctx, node, call)
+    ctx.region.kernels.append((node, call))
+    return True
+
+
+def _is_kernel_decorator(node: ast.expr) -> bool:
+    func = node.func if isinstance(node, ast.Call) else node
+    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return name == "kernel"
+
+
+def _missing_mapping(ctx: FunctionContext, node: ast.FunctionDef, place: ast.expr) -> DataflowError:
+    return DataflowError(
+        f"Missing kernel mapping: the df.kernel {node.name!r} is missing required 'mapping' "
+        "parameter.",
+        ctx.place(place),
+        help="write @df.kernel(mapping=[1]) for a single instance.",
+    )
+
+
+def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
+    """``pipe: Stream[T, depth]`` or ``fifo: Stream[T, depth][P0, P1]``."""
+    if ctx.region is None:
+        raise DataflowError(
+            f"The stream {name} is declared outside a df.region.",
+            ctx.place(node),
+            help="streams belong to the region; kernels use them by name.",
+        )
+    dtype = said.dtype
+    assert isinstance(dtype, Stream)
+    if node.value is not None:
+        raise DataflowError(f"The stream {name} cannot be initialised.", ctx.place(node.value))
+    if isinstance(dtype.depth, bool) or as_int(dtype.depth) is None or dtype.depth < 1:
+        raise CompileTimeError(
+            f"The depth of stream {name} must be a positive integer, not {dtype.depth!r}.",
+            said.place,
+        )
+    if any(as_int(extent) is None for extent in (*said.shape, *dtype.shape)):
+        raise CompileTimeError(
+            f"The shape of stream {name} should be compile time constants: stream array shape "
+            "should be a compile time constant.",
+            said.place,
+        )
+    structs.require_flat(Declared(dtype.dtype, (), said.place))
+    shape = tuple(int(extent) for extent in said.shape if extent is not None)
+    ctx.bind(name, StreamBinding(name, dtype, shape, ctx.place(node)))
+
+
+# --- kernels ------------------------------------------------------------------------------------
+
+
+def _instances(ctx: FunctionContext, state: RegionState) -> list[Call]:
+    calls: list[Call] = []
+    for node, decorator in state.kernels:
+        mapping = _mapping(ctx, node, decorator)
+        taken = _region_arguments(ctx, node, decorator)
+        pids = itertools.product(*(range(extent) for extent in mapping))
+        built = (_instance(ctx, state, node, decorator, pid, taken) for pid in pids)
+        instances = [i for i in built if i is not None]
+        if _shares(ctx, len(instances)):
+            sharing.share(ctx.module, instances)
+        calls += [_call(ctx, instance) for instance in instances]
+    return calls
+
+
+def _shares(ctx: FunctionContext, count: int) -> bool:
+    wanted = ctx.module.share
+    return count > sharing.SHARE_ABOVE if wanted is None else wanted
+
+
+def _call(ctx: FunctionContext, instance: sharing.Instance) -> Call:
+    info = instance.info
+    if info.name not in ctx.info.calls:
+        ctx.info.calls.append(info.name)
+    assert info.place is not None
+    return Call(info.place, info.name, (*instance.arguments, *instance.extra), ())
+
+
+def _keyword(decorator: ast.Call, name: str, position: int) -> ast.expr | None:
+    for keyword in decorator.keywords:
+        if keyword.arg == name:
+            return keyword.value
+    return decorator.args[position] if len(decorator.args) > position else None
+
+
+def _mapping(ctx: FunctionContext, node: ast.FunctionDef, decorator: ast.Call) -> tuple[int, ...]:
+    said = _keyword(decorator, "mapping", 0)
+    if said is None:
+        raise _missing_mapping(ctx, node, decorator)
+    value = ctx.constant(said, f"The mapping of {node.name}")
+    extents = [as_int(v) for v in (value if isinstance(value, (list, tuple)) else [value])]
+    fits = 1 <= len(extents) <= MAX_MAPPING
+    if not fits or any(extent is None or extent < 1 for extent in extents):
+        raise CompileTimeError(
+            f"The mapping of {node.name} must be 1 to {MAX_MAPPING} positive integers, "
+            f"not {value!r}.",
+            ctx.place(said),
+        )
+    return tuple(extent for extent in extents if extent is not None)
+
+
+Taken = list[tuple[Var, ast.expr]]
+
+
+def _region_arguments(ctx: FunctionContext, node: ast.FunctionDef, decorator: ast.Call) -> Taken:
+    """The region's arrays that ``args=`` names, one a parameter."""
+    said = _keyword(decorator, "args", 1)
+    parts: list[ast.expr] = []
+    if isinstance(said, (ast.List, ast.Tuple)):
+        parts = list(said.elts)
+    elif said is not None:
+        raise DataflowError(
+            f"args= of {node.name} must be a list of argument names of the region.",
+            ctx.place(said),
+        )
+    if len(parts) != len(node.args.args):
+        raise DataflowError(
+            f"'args' length mismatch: df.kernel {node.name!r} has {len(node.args.args)} "
+            f"parameters, but args= names {len(parts)}.",
+            ctx.place(said or decorator),
+            help="name one array of the region for each parameter.",
+        )
+    return [(_region_array(ctx, node, part), part) for part in parts]
+
+
+def _region_array(ctx: FunctionContext, node: ast.FunctionDef, part: ast.expr) -> Var:
+    if not isinstance(part, ast.Name):
+        raise DataflowError(
+            f"args= of {node.name} must name arguments of the region, not {ast.unparse(part)}.",
+            ctx.place(part),
+        )
+    found = ctx.find_own(part.id)
+    if isinstance(found, Var) and found.shape:
+        return found
+    if isinstance(found, ScalarArg):
+        raise DataflowError(
+            f"Scalar {part.id!r} cannot appear in `args=[...]` on @df.kernel {node.name!r}.",
+            ctx.place(part),
+            help=f"use {part.id} by name inside the kernel; it is passed along by itself.",
+        )
+    raise DataflowError(
+        f"{part.id!r} in args= of {node.name} is not an argument of the region {ctx.info.origin}.",
+        ctx.place(part),
+        help=f"its arguments: {', '.join(a.name for a in ctx.info.args)}.",
+    )
+
+
+def _instance(
+    ctx: FunctionContext,
+    region: RegionState,
+    node: ast.FunctionDef,
+    decorator: ast.Call,
+    pid: tuple[int, ...],
+    taken: Taken,
+) -> sharing.Instance | None:
+    """Build one instance; None when nothing is left of it."""
+    plain = ctx.info.name == ctx.info.origin
+    suffix = [] if plain else [ctx.info.name]
+    symbol = "_".join([node.name, *(str(p) for p in pid), *suffix])
+    kernel = KernelState(region, symbol)
+
+    def prepare(inner: FunctionContext) -> None:
+        inner.kernel = kernel
+        _check_arguments(inner, taken, ctx)
+
+    info = functions.build_instance(
+        ctx.module,
+        ctx.source.nested(node),
+        ctx.names,
+        ctx,
+        (),
+        None,
+        None,
+        (node, id(ctx), pid),
+        symbol=symbol,
+        pid=pid,
+        prepare=prepare,
+    )
+    function = ctx.module.trees[info.name]
+    if info.results:
+        raise DataflowError(
+            f"The df.kernel {node.name!r} returns a value; results go to arrays and streams.",
+            info.results[0].place,
+        )
+    if all(isinstance(s, Return) for s in function.body):
+        _erase(ctx, info)
+        return None
+    _add_parameters(info, function, kernel)
+    arguments: list[Argument] = [var for var, _ in taken]
+    arguments += [ArgValue(s.dtype, info.place or s.place, s) for s in kernel.scalars]
+    arguments += [region.fifos[fifo] for fifo in kernel.streams]
+    for var, parameter in zip((v for v, _ in taken), function.params, strict=False):
+        if parameter in function.written:
+            ctx.write(var)
+    return sharing.Instance(info, function, arguments)
+
+
+def _erase(ctx: FunctionContext, info: FunctionInfo) -> None:
+    ctx.module.functions.remove(ctx.module.trees.pop(info.name))
+    del ctx.module.infos[info.name]
+
+
+def _add_parameters(info: FunctionInfo, function: Any, kernel: KernelState) -> None:
+    """Arguments first, then scalars of the region, then streams in order of first use."""
+    extra: list[ScalarArg | StreamRef] = [*kernel.scalars.values(), *kernel.streams.values()]
+    function.params.extend(extra)
+    for value in extra:
+        info.args.append(ValueInfo(value.name, value.dtype, (), place=value.place))
+
+
+def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionContext) -> None:
+    for (var, part), parameter in zip(taken, inner.info.args, strict=True):
+        if parameter.dtype == var.dtype and parameter.shape == var.shape:
+            continue
+        wanted = statements.show_type(parameter.dtype, parameter.shape)
+        has = statements.show_type(var.dtype, var.shape)
+        kind = TypeMismatchError if parameter.shape == var.shape else ShapeMismatchError
+        notes = (("the parameter", parameter.place),) if parameter.place else ()
+        raise kind(
+            f"df.kernel argument {parameter.name} do not match {var.name}: "
+            f"{inner.info.origin} wants {wanted}, but {var.name} is {has}.",
+            region.place(part),
+            help="give both the same element type and shape.",
+            notes=notes,
+        )
+
+
+# --- both ends of a FIFO -------------------------------------------------------------------------
+
+
+def _check_ends(state: RegionState) -> None:
+    """One producer and one consumer instance for each FIFO."""
+    for word, users in (("producers", state.producers), ("consumers", state.consumers)):
+        for (binding, index), uses in users.items():
+            if len(uses) < 2:
+                continue
+            first, second = uses[0], uses[1]
+            verb = "puts" if word == "producers" else "gets"
+            raise DataflowError(
+                f"Stream {fifo_name(binding, index)} has {len(uses)} {word}: "
+                f"{first.instance} and {second.instance}.",
+                second.place,
+                help="a FIFO has one kernel instance at each end; use an array of streams, one "
+                "for each pair.",
+                notes=(
+                    (f"{first.instance} {verb} here", first.place),
+                    ("the stream", binding.place),
+                ),
+            )

@@ -1,0 +1,204 @@
+"""``return``: at the end of a function, or earlier, under a condition or in a loop."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any
+
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.types import AlloType
+from allo.frontend.rules import operations as ops
+from allo.frontend.tree import Const, Expr, Load, Return, Store, Var
+
+from .. import branches, calls, expressions, statements, structs, subscripts
+from ..arrays import lazy as arrays
+from ..arrays.lazy import ArrayValue, Value, View
+from ..context import FunctionContext
+
+
+@dataclass(slots=True)
+class EarlyReturn:
+    """A function that may return before its end keeps what it returns, and that it has."""
+
+    flag: Var
+    results: list[Var]
+
+
+def prepare(ctx: FunctionContext) -> None:
+    """Before the body: a flag and result variables, if some return stands under a condition."""
+    if not any(_returns_inside(node) for node in ctx.source.tree.body):
+        return
+    place = ctx.source.header()
+    results = [
+        arrays.new_local(ctx, "result", dtype, shape, place)
+        for dtype, shape in ctx.function.results
+    ]
+    flag = branches.new_flag(ctx, "returned", ctx.source.tree.body[0])
+    ctx.early = EarlyReturn(flag, results)
+    ctx.loop_exits.append({ast.Return: flag})
+
+
+def _returns_inside(node: ast.stmt) -> bool:
+    """Whether a statement holds a return under an ``if`` or in a loop."""
+    if isinstance(node, (ast.If, ast.For, ast.While)):
+        return ast.Return in branches.exits(node)
+    return isinstance(node, ast.With) and any(_returns_inside(part) for part in node.body)
+
+
+def finish(ctx: FunctionContext) -> None:
+    """Behind the body: the one return of the core IR."""
+    if ctx.early is None:
+        if ctx.returned is None:
+            _refuse_missing(ctx)
+            ctx.emit(Return(ctx.source.header(), ()))
+        return
+    if not _ends(ctx.source.tree.body):
+        _refuse_missing(ctx)
+    place = ctx.source.header()
+    values: list[Expr | Var] = [
+        var if var.shape else Load(var.dtype, place, var, ()) for var in ctx.early.results
+    ]
+    ctx.emit(Return(place, tuple(values)))
+
+
+def _ends(nodes: list[ast.stmt]) -> bool:
+    """Whether every way through a block returns."""
+    last = nodes[-1]
+    if isinstance(last, ast.Return):
+        return True
+    if isinstance(last, ast.With):
+        return _ends(last.body)
+    return (
+        isinstance(last, ast.If) and bool(last.orelse) and _ends(last.body) and _ends(last.orelse)
+    )
+
+
+def _refuse_missing(ctx: FunctionContext) -> None:
+    if not ctx.info.results:
+        return
+    raise TypeMismatchError(
+        f"Missing return statement: {ctx.info.origin} says it returns {shown_results(ctx)}.",
+        ctx.source.header(),
+        help="return the value on the last line, or drop the `->`.",
+    )
+
+
+def shown_results(ctx: FunctionContext) -> str:
+    """The declared results as users write them."""
+    return ", ".join(statements.show_type(r.dtype, r.shape) for r in ctx.info.results)
+
+
+def return_statement(ctx: FunctionContext, node: ast.Return) -> None:
+    """``return``, ``return x``, ``return x, y``."""
+    place = ctx.place(node)
+    wanted = ctx.function.results
+    values = _checked_values(ctx, node, place)
+    if ctx.early is not None:
+        _store(ctx, ctx.early, values, place)
+        return
+    ctx.returned = node
+    taken: list[Expr | Var] = []
+    for value, (dtype, shape) in zip(values, wanted, strict=True):
+        taken.append(_result(ctx, value, dtype, shape, taken, place))
+    ctx.emit(Return(place, tuple(taken)))
+
+
+def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) -> list[Any]:
+    wanted = ctx.function.results
+    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+        if wanted:
+            raise TypeMismatchError(
+                f"Mismatch in function signature: {ctx.info.origin} must return "
+                f"{shown_results(ctx)}.",
+                place,
+            )
+        return []
+    if not wanted:
+        raise TypeMismatchError(
+            "Return value should have a dtype in function signature.",
+            place,
+            help="write `-> type` behind the arguments.",
+        )
+    values = _returned_values(ctx, node.value, [dtype for dtype, _ in wanted])
+    if len(values) != len(wanted):
+        raise TypeMismatchError(
+            f"{ctx.info.origin} returns {len(values)} values, but its signature says {len(wanted)}.",
+            place,
+        )
+    for value, (dtype, shape) in zip(values, wanted, strict=True):
+        _check_shape(ctx, value, dtype, shape, place)
+    return values
+
+
+def _returned_values(ctx: FunctionContext, node: ast.expr, wanted: list[AlloType]) -> list[Any]:
+    if isinstance(node, ast.Tuple):
+        kinds = [*wanted, *[wanted[0]] * len(node.elts)]
+        return [_value(ctx, part, kind) for part, kind in zip(node.elts, kinds, strict=False)]
+    if len(wanted) > 1 and isinstance(node, ast.Call):
+        return calls.call_values(ctx, node)
+    return [_value(ctx, node, wanted[0])]
+
+
+def _value(ctx: FunctionContext, node: ast.expr, dtype: AlloType) -> Value:
+    words = structs.whole(ctx, node, dtype)
+    return expressions.expression(ctx, node) if words is None else words
+
+
+def _check_shape(
+    ctx: FunctionContext,
+    value: Any,
+    dtype: AlloType,
+    shape: tuple[int | None, ...],
+    place: SourcePlace,
+) -> None:
+    if not shape:
+        if isinstance(value, ArrayValue):
+            raise ShapeMismatchError(
+                f"{ctx.info.origin} returns a scalar, not an array of shape "
+                f"{arrays.show(value.shape)}.",
+                place,
+            )
+        return
+    if not isinstance(value, ArrayValue):
+        raise ShapeMismatchError(
+            f"{ctx.info.origin} returns an array of shape {arrays.show(shape)}, not a scalar.",
+            place,
+        )
+    if value.shape != shape:
+        raise ShapeMismatchError(
+            f"{ctx.info.origin} returns {statements.show_type(dtype, shape)}, but this array has "
+            f"shape {arrays.show(value.shape)}.",
+            place,
+        )
+
+
+def _store(ctx: FunctionContext, early: EarlyReturn, values: list[Any], place: SourcePlace) -> None:
+    held = [
+        v if isinstance(v, (ArrayValue, Const)) else arrays.compute_once(ctx, v) for v in values
+    ]
+    for value, var in zip(held, early.results, strict=True):
+        subscripts.assign(ctx, subscripts.whole_target(var, place), value, place)
+    ctx.emit(Store(place, early.flag, (), Const(ops.BOOL, place, 1)))
+
+
+def _result(
+    ctx: FunctionContext,
+    value: Any,
+    dtype: AlloType,
+    shape: tuple[int | None, ...],
+    taken: list[Expr | Var],
+    place: SourcePlace,
+) -> Expr | Var:
+    """A scalar, or an array of the function's own that nothing else returns."""
+    if not shape:
+        return ops.cast(value, dtype, place)
+    if (
+        isinstance(value, View)
+        and value.is_whole
+        and value.var.kind in ("local", "result")
+        and value.dtype == dtype
+        and value.var not in taken
+    ):
+        return value.var
+    return arrays.fresh_copy(ctx, value, "result", dtype)

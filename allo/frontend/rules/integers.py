@@ -1,0 +1,59 @@
+"""Questions about integer types, and values in two's complement."""
+
+from __future__ import annotations
+
+from allo.dialects.core.integers import as_signed
+from allo.dialects.types import AlloType, Fixed, Index, Int, UInt, int32
+
+
+def is_integer(dtype: AlloType) -> bool:
+    """Whether a type is Int, UInt or Index."""
+    return isinstance(dtype, (Int, UInt, Index))
+
+
+def is_signed(dtype: AlloType) -> bool:
+    """Whether values of an integer type may be negative; iterators may."""
+    return isinstance(dtype, (Int, Index))
+
+
+def smallest_int(value: int) -> Int:
+    """The narrowest of int32, int64, int128 … that holds ``value``."""
+    width = 32
+    while not -(1 << (width - 1)) <= value < 1 << (width - 1):
+        width *= 2
+    return int32 if width == 32 else Int(width)
+
+
+INDEX_BITS = 64
+"""Bits of an index value on every target; its ``bits`` are what the typing tables count."""
+INDEX_RANGE = (-(1 << (INDEX_BITS - 1)), (1 << (INDEX_BITS - 1)) - 1)
+
+Range = tuple[int, int]
+
+
+def range_of(dtype: AlloType) -> Range:
+    """Least and greatest value of an integer type; one bit is 0 or 1, signed or not."""
+    if isinstance(dtype, Index):
+        return INDEX_RANGE
+    if isinstance(dtype, Int) and dtype.bits > 1:
+        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+    return 0, (1 << dtype.bits) - 1
+
+
+def within(values: Range, limits: Range) -> bool:
+    """Whether every value of a range is in another."""
+    return limits[0] <= values[0] and values[1] <= limits[1]
+
+
+def is_exact_index(dtype: AlloType) -> bool:
+    """Whether every value of an integer type is an index."""
+    return is_integer(dtype) and within(range_of(dtype), INDEX_RANGE)
+
+
+def wrap(value: int, dtype: AlloType) -> int:
+    """``value`` in two's complement of the width of an integer type, or of a fixed-point type's bits."""
+    if isinstance(dtype, Index):
+        return as_signed(value, INDEX_BITS)
+    if isinstance(dtype, (Int, Fixed)):
+        return as_signed(value, dtype.bits)
+    return value & ((1 << dtype.bits) - 1)

@@ -1,0 +1,75 @@
+"""Structs as words: fields side by side, the first in the lowest bits.
+
+Arguments and results of a function hold a Struct in one integer of its width, as NumPy's values cross the
+boundary and as one port carries them. Reading a field selects its bits, storing one replaces them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import AlloType, Float, Struct, UInt
+
+from ..tree import Binary, Bitcast, Cast, Const, Expr
+from . import fixed
+from . import operations as ops
+
+
+def word(value: Expr) -> Expr:
+    """The integer behind a value of a Struct type."""
+    return Cast(UInt(value.dtype.bits), value.place, value)
+
+
+def low_bit(dtype: Struct, name: str) -> int:
+    """Where a field begins."""
+    names = list(dtype.fields)
+    return sum(dtype.fields[before].bits for before in names[: names.index(name)])
+
+
+def field(value: Expr, name: str, place: SourcePlace) -> Expr:
+    """One field of a value of a Struct type."""
+    dtype = value.dtype
+    assert isinstance(dtype, Struct)
+    low = Const(ops.INDEX, place, low_bit(dtype, name))
+    kind = dtype.fields[name]
+    return _from_bits(ops.bit_range(word(value), low, kind.bits, place), kind, place)
+
+
+def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Expr:
+    """A value of a Struct type from its fields, each already of its type."""
+    whole = UInt(dtype.bits)
+    total: Expr | None = None
+    for name in dtype.fields:
+        part = ops.cast(bits_of(values[name], place), whole)
+        low = low_bit(dtype, name)
+        if low:
+            part = Binary(whole, place, "<<", part, Const(whole, place, low))
+        total = part if total is None else Binary(whole, place, "|", total, part)
+    assert total is not None
+    return Cast(dtype, place, total)
+
+
+def with_field(value: Expr, name: str, part: Expr, place: SourcePlace) -> Expr:
+    """``value`` with one field replaced."""
+    dtype = value.dtype
+    assert isinstance(dtype, Struct)
+    kind = dtype.fields[name]
+    low = Const(ops.INDEX, place, low_bit(dtype, name))
+    bits = bits_of(ops.cast(part, kind, place), place)
+    return Cast(dtype, place, ops.with_bits(word(value), low, kind.bits, bits, place))
+
+
+def bits_of(value: Expr, place: SourcePlace) -> Expr:
+    """A scalar as the unsigned integer of its bits."""
+    if isinstance(value.dtype, Float):
+        return Bitcast(UInt(value.dtype.bits), place, value)
+    return ops.cast(fixed.raw(value), UInt(value.dtype.bits))
+
+
+def _from_bits(bits: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    if isinstance(dtype, Float):
+        return Bitcast(dtype, place, bits)
+    if fixed.is_fixed(dtype):
+        return fixed.of_raw(ops.cast(bits, fixed.raw_type(dtype)), dtype, place)
+    return ops.cast(bits, dtype)

@@ -1,0 +1,1 @@
+"""Expressions of the interpreted language, as text of Python code."""

@@ -1,0 +1,39 @@
+"""Structs written out: ``{"x": a, "y": b}`` where a Struct is expected."""
+
+from __future__ import annotations
+
+import ast
+
+from allo.dialects.diagnostics import TypeMismatchError
+from allo.dialects.types import AlloType, Struct
+
+from ..body import Body
+from .meaning import cast
+
+
+def scalar_as(body: Body, node: ast.expr, dtype: AlloType) -> str:
+    """Text of an expression cast to a type; a dict is a Struct of that type."""
+    if isinstance(node, ast.Dict):
+        return struct_value(body, node, dtype)
+    return cast(body, body.scalar(node), dtype, node)
+
+
+def struct_value(body: Body, node: ast.Dict, dtype: AlloType) -> str:
+    """Text of a Struct from ``{"x": a, "y": b}``."""
+    if not isinstance(dtype, Struct):
+        raise TypeMismatchError(f"A dict is no {dtype}.", body.place(node))
+    given: dict[str, ast.expr] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if not isinstance(key, ast.Constant) or not isinstance(key.value, str):
+            raise TypeMismatchError("A field is named by a string.", body.place(node))
+        given[key.value] = value
+    if set(given) != set(dtype.fields):
+        raise TypeMismatchError(f"The fields are {', '.join(dtype.fields)}.", body.place(node))
+    codes = {
+        name: cast(body, body.scalar(value), dtype.fields[name], value)
+        for name, value in given.items()
+    }
+    if list(codes) == list(dtype.fields):
+        return "(" + "".join(f"{code}, " for code in codes.values()) + ")"
+    kept = {name: body.keep(code) for name, code in codes.items()}
+    return "(" + "".join(f"{kept[name]}, " for name in dtype.fields) + ")"

@@ -1,0 +1,1 @@
+"""What interpreted programs use while they run: arrays, formats, FIFOs, the Python boundary."""

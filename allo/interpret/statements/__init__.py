@@ -1,0 +1,1 @@
+"""Statements of the interpreted language, and the processes of regions."""

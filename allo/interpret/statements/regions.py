@@ -1,0 +1,151 @@
+"""Regions: a function that makes FIFOs and runs one process for each instance of its kernels."""
+
+from __future__ import annotations
+
+import ast
+from itertools import product
+
+from allo.dialects.diagnostics import DataflowError, TypeMismatchError
+
+from ..body import Body
+from ..expressions import calls
+from ..expressions.values import Symbol
+from ..instance import Instance, Parameter, bind_parameter, read_parameters
+from ..known import Known, plain_number
+from . import assignment
+from . import bodies as statements
+from .processes import decorator_name
+from .streams import StreamSymbol
+
+
+def region(body: Body, node: ast.FunctionDef, python: str) -> Instance:
+    """The instance of a region.
+
+    Raises:
+        DataflowError: for anything but streams and kernels in it.
+    """
+    if node.returns is not None and not _is_none(node.returns):
+        raise DataflowError("A region returns nothing.", body.place(node.returns))
+    body.is_region = True
+    parameters = read_parameters(body, node)
+    for position, parameter in enumerate(parameters):
+        bind_parameter(body, parameter, position)
+    runs: list[str] = []
+    for part in node.body:
+        _part(body, part, parameters, runs)
+    body.emit(f"run_processes({node.name!r}, [{', '.join(runs)}])")
+    names = ", ".join(p.symbol.python for p in parameters)
+    body.program.text += [f"def {python}({names}):", *body.lines]
+    return Instance(node.name, python, parameters, [], body.place(node))
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _part(body: Body, node: ast.stmt, parameters: list[Parameter], runs: list[str]) -> None:
+    if isinstance(node, ast.AnnAssign):
+        assignment.declare(body, node)
+    elif isinstance(node, ast.FunctionDef):
+        marks = [d for d in node.decorator_list if decorator_name(d) == "kernel"]
+        if not marks:
+            calls.local_function(body, node)
+        else:
+            runs += _kernel(body, node, marks[0], parameters)
+    elif not isinstance(node, ast.Pass) and not (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    ):
+        raise DataflowError(
+            "A region holds streams and kernels only.",
+            body.place(node),
+            help="compute in a kernel.",
+        )
+
+
+def _kernel(
+    body: Body, node: ast.FunctionDef, mark: ast.expr, parameters: list[Parameter]
+) -> list[str]:
+    """The text that starts each instance of a kernel."""
+    given = {k.arg: k.value for k in mark.keywords} if isinstance(mark, ast.Call) else {}
+    positional = mark.args if isinstance(mark, ast.Call) else []
+    for name, value in zip(("mapping", "args"), positional, strict=False):
+        given[name] = value
+    if given.get("mapping") is None:
+        raise DataflowError(
+            f"Missing kernel mapping: {node.name!r}.", body.place(node), help="mapping=[1]."
+        )
+    mapping = body.evaluate(given["mapping"], "The mapping of a kernel")
+    sizes = [int(plain_number(extent)) for extent in mapping]
+    if not 1 <= len(sizes) <= 3 or min(sizes) < 1:
+        raise DataflowError("A mapping has one to three positive extents.", body.place(mark))
+    arrays = _arrays(body, node, given.get("args"), parameters)
+    return [
+        _process(body, node, pid, arrays) for pid in product(*(range(extent) for extent in sizes))
+    ]
+
+
+def _arrays(
+    body: Body, node: ast.FunctionDef, args: ast.expr | None, parameters: list[Parameter]
+) -> list[Parameter]:
+    """The parameters of the region that a kernel's stand for."""
+    names = list(args.elts) if isinstance(args, (ast.List, ast.Tuple)) else []
+    by_name = {p.name: p for p in parameters}
+    found = []
+    for name in names:
+        parameter = by_name.get(name.id) if isinstance(name, ast.Name) else None
+        if parameter is None:
+            raise DataflowError(
+                f"{ast.unparse(name)!r} is no argument of the region.", body.place(name)
+            )
+        if parameter.said.shape is None:
+            raise DataflowError(
+                f"Scalar {parameter.name!r} cannot appear in `args=[...]` on @df.kernel "
+                f"{node.name!r}.",
+                body.place(name),
+                help="use it by its name in the kernel.",
+            )
+        found.append(parameter)
+    if len(node.args.args) != len(found):
+        raise DataflowError(
+            f"'args' length mismatch: {node.name} has {len(node.args.args)} parameters, and "
+            f"{len(found)} arguments are given.",
+            body.place(node),
+        )
+    return found
+
+
+def _process(
+    body: Body, node: ast.FunctionDef, pid: tuple[int, ...], arrays: list[Parameter]
+) -> str:
+    """Translate one instance of a kernel; the text that starts it."""
+    name = "_".join([node.name, *map(str, pid)])
+    kernel = Body(body.program, body.text, body.names, name)
+    kernel.pid, kernel.process = pid, name
+    visible = {
+        key: entry
+        for scope in body.scopes
+        for key, entry in scope.items()
+        if isinstance(entry, (Known, StreamSymbol))
+        or (isinstance(entry, Symbol) and entry.shape is None)
+    }
+    kernel.scopes = [visible, {}]
+    own = read_parameters(kernel, node)
+    for position, (parameter, outer) in enumerate(zip(own, arrays, strict=True)):
+        said, given = parameter.said, outer.said
+        if said.dtype.name != given.dtype.name or said.shape != given.shape:
+            raise TypeMismatchError(
+                f"df.kernel argument {parameter.name} does not match {outer.name}.",
+                parameter.place,
+                notes=((f"{outer.name} is declared here", outer.place),),
+            )
+        bind_parameter(kernel, parameter, position)
+    statements.block(kernel, node.body)
+    for parameter, outer in zip(own, arrays, strict=True):
+        outer.symbol.written = outer.symbol.written or parameter.symbol.written
+    scalars = [e.python for e in visible.values() if isinstance(e, Symbol)]
+    shared = [*scalars, *kernel.uses]
+    python = f"{name}_{body.program.fresh()}"
+    takes = ", ".join([*(p.symbol.python for p in own), *shared])
+    body.program.text += [f"def {python}({takes}):", *kernel.lines, "    return", "    yield"]
+    gives = ", ".join([*(p.symbol.python for p in arrays), *shared])
+    return f"({name!r}, {python}({gives}))"

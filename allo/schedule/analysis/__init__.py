@@ -1,0 +1,1 @@
+"""What primitives ask and do in common: legality, buffers, windows, callees."""

@@ -1,0 +1,123 @@
+"""Functions that a composed function calls: which they are here, and copies of their own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
+
+from ..handles import LoopWrapper, MockBuffer
+from ..resolve import functions_of
+
+if TYPE_CHECKING:
+    from ..schedule import Schedule
+
+
+def match_callees(s: Schedule, inner: Schedule, target: str, label: str) -> dict[str, str]:
+    """What the functions of ``inner`` are called in ``s``, where ``target`` is its top.
+
+    Functions that recorded primitives name and that others call as well become copies first,
+    ``<name>_<label>``: the schedule is of this instance only.
+    """
+    named = _named(inner) - {inner.top_func_name}
+    names = _pair(s.module, inner, target)
+    wanted = {names[n] for n in named if n in names}
+    if not wanted:
+        return names
+    _own(s.module, target, wanted, label)
+    return _pair(s.module, inner, target)
+
+
+def renamed(name: str, names: Mapping[str, str]) -> str:
+    """What a function is called here; ``kernel_0_1`` is what ``unfold`` made of ``kernel``."""
+    if name in names:
+        return names[name]
+    base = re.sub(r"(_\d+)+$", "", name)
+    return names[base] + name[len(base) :] if base in names else name
+
+
+def _named(inner: Schedule) -> set[str]:
+    """Functions named by handles of recorded primitives."""
+    found: set[str] = set()
+
+    def visit(value: Any) -> None:
+        if isinstance(value, (LoopWrapper, MockBuffer)):
+            found.add(value.func)
+        elif isinstance(value, str):
+            found.add(value.partition(":")[0])
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                visit(item)
+
+    for _, args, kwargs in inner.primitive_sequences:
+        visit(list(args))
+        visit(list(kwargs.values()))
+    return found & set(inner.kernel.functions)
+
+
+def _pair(module: ir.Module, inner: Schedule, target: str) -> dict[str, str]:
+    """Names by the order of first calls, which is the same on both sides before any is unfolded."""
+    functions = functions_of(module)
+    names: dict[str, str] = {}
+    waiting = [(inner.top_func_name, target)]
+    while waiting:
+        theirs, mine = waiting.pop()
+        if theirs in names:
+            continue
+        names[theirs] = mine
+        info = inner.kernel.functions.get(theirs)
+        calls = _calls(functions[mine]) if mine in functions else []
+        if info is not None and len(info.calls) == len(calls):
+            waiting += zip(info.calls, calls, strict=True)
+    return names
+
+
+def _calls(function: ir.Operation) -> list[str]:
+    return list(dict.fromkeys(_callee(op) for op in walk(function) if op.name == "func.call"))
+
+
+def _callee(op: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+
+
+def _own(module: ir.Module, target: str, wanted: set[str], label: str) -> None:
+    functions = functions_of(module)
+    calls = {name: _calls(function) for name, function in functions.items()}
+    tree = _reached(calls, [target])
+    shared = {c for name in calls if name not in tree for c in calls[name]} & tree - {target}
+    shared = _reached(calls, shared) - {target}
+    if not shared & wanted:
+        return
+    copies: dict[str, str] = {}
+    for name in [n for n in functions if n in shared]:
+        copy = functions[name].clone(ir.InsertionPoint(functions[name])).operation
+        copies[name] = _free(functions_of(module), f"{name}_{label}")
+        copy.attributes["sym_name"] = ir.StringAttr.get(copies[name])
+    changed = [*(tree - shared), *copies.values()]
+    functions = functions_of(module)
+    for name in changed:
+        for op in [o for o in walk(functions[name]) if o.name == "func.call"]:
+            if _callee(op) in copies:
+                op.attributes["callee"] = ir.FlatSymbolRefAttr.get(copies[_callee(op)])
+
+
+def _reached(calls: dict[str, list[str]], names: Any) -> set[str]:
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found and name in calls:
+            found.add(name)
+            waiting += calls[name]
+    return found
+
+
+def _free(taken: Any, wanted: str) -> str:
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name

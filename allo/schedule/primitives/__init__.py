@@ -1,0 +1,1 @@
+"""The primitives, one verb a file."""

@@ -1,0 +1,233 @@
+"""``compose``: replay a callee's schedule on its instance in a larger design."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import walk
+from allo.dialects.core.locations import place_of
+from allo.dialects.diagnostics import (
+    AlloError,
+    HandleTypeError,
+    ScheduleError,
+    UnknownHandleError,
+)
+from allo.schedule.analysis.callees import match_callees, renamed
+from allo.schedule.handles import LoopWrapper, MockBuffer
+from allo.schedule.near import suggestion
+from allo.schedule.primitive import primitive
+from allo.schedule.resolve import find_function, functions_of
+
+if TYPE_CHECKING:
+    from allo.schedule.schedule import Schedule
+
+# Parameters of primitives that hold handles, by what a plain string in them names.
+_LOOP_PARAMETERS = frozenset({"axis", "axes", "from_loop", "target_loop", "factor_axis"})
+_FUNCTION_PRIMITIVES = frozenset({"dataflow", "inline"})
+
+
+@primitive
+def compose(
+    s: Schedule,
+    schs: Any,
+    id: str | None = None,
+    instantiate: Sequence[Any] | None = None,
+) -> None:
+    """Replay the schedule of a function this kernel calls on its instance here.
+
+    ::
+
+        s_inner = allo.customize(inner);  s_inner.pipeline("j")
+        s = allo.customize(outer);        s.compose(s_inner)     # inner's j is pipelined in s
+
+    Args:
+        schs: a Schedule, a library kernel (a function with an attribute ``default_schedule``,
+            which makes its Schedule from template arguments), or a list of them.
+        id: the string in the template brackets of the call, for one instance among several.
+        instantiate: template arguments for a library kernel.
+
+    Raises:
+        TypeError: something that is neither a Schedule nor a function.
+        UnknownHandleError: the kernel calls no such function.
+        ScheduleError: the types or shapes of the two sides disagree, or a recorded primitive does
+            not apply to the instance (the message names it).
+    """
+    items = schs if isinstance(schs, (list, tuple)) else [schs]
+    for item in items:
+        _compose_one(s, _as_schedule(item, instantiate), id)
+
+
+def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> Schedule:
+    from allo.schedule.schedule import Schedule
+
+    if isinstance(item, Schedule):
+        return item
+    if not callable(item):
+        raise HandleTypeError(
+            f"The first argument must be a Schedule object, got {type(item).__name__}.",
+            help="s.compose(inner) takes what allo.customize(inner_kernel) returned.",
+        )
+    make = getattr(item, "default_schedule", None)
+    if make is None:
+        name = getattr(item, "__name__", repr(item))
+        raise ScheduleError(
+            f"Cannot find schedule for kernel {name}.",
+            help=f"customise it yourself: s.compose(allo.customize({name}, …)), or give the function "
+            "an attribute default_schedule, a function from template arguments to a Schedule.",
+        )
+    return make(instantiate)
+
+
+def _compose_one(s: Schedule, inner: Schedule, id: str | None) -> None:
+    target = _target_name(s, inner, id)
+    function = find_function(s.module, target)
+    _check_signature(inner, function, target)
+    _own_state(s, inner, function, target, id)
+    names = match_callees(s, inner, target, id if id is not None else target)
+    for name, args, kwargs in inner.primitive_sequences:
+        run: Callable[..., Any] = inspect.unwrap(getattr(type(s), name))
+        new_args, new_kwargs = retarget(run, name, args, kwargs, inner.top_func_name, names)
+        try:
+            run(s, *new_args, **new_kwargs)
+        except AlloError as error:
+            error.notes = (
+                *error.notes,
+                f"while composing {name} of {inner.top_func_name} on {target}.",
+            )
+            raise
+
+
+def _target_name(s: Schedule, inner: Schedule, id: str | None) -> str:
+    functions = functions_of(s.module)
+    top = inner.top_func_name
+    wanted = top if id is None else f"{top}_{id}"
+    callees = [n for n in functions if n != s.top_func_name]
+    if wanted in callees:
+        return wanted
+    origin = _origin(inner, top)
+    named = {origin: None, top: None}
+    for candidate in [f"{n}_{id}" for n in named if id is not None] + [f"{n}_0" for n in named]:
+        if candidate in callees:
+            return candidate
+    raise UnknownHandleError(
+        f"compose: function {wanted} is not called by {s.top_func_name}.",
+        help=suggestion(wanted, callees, "its functions are"),
+    )
+
+
+def _origin(inner: Schedule, top: str) -> str:
+    info = inner.kernel.functions.get(top)
+    return top if info is None else info.origin
+
+
+def _check_signature(inner: Schedule, function: ir.Operation, target: str) -> None:
+    mine = _plain_types(inner.original_signature)
+    theirs = _plain_types(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value))
+    if mine == theirs:
+        return
+    raise ScheduleError(
+        f"compose: the schedule is of {inner.top_func_name}{_shown(mine)}, but {target} here is "
+        f"{target}{_shown(theirs)}.",
+        place_of(function),
+        help="customise the callee with the types and shapes of this call (instantiate=[…]).",
+    )
+
+
+def _plain_types(signature: ir.FunctionType) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return tuple(map(_plain, signature.inputs)), tuple(map(_plain, signature.results))
+
+
+def _plain(kind: ir.Type) -> str:
+    if not isinstance(kind, ir.MemRefType):
+        return str(kind)
+    shape = "x".join(
+        "?" if kind.is_dynamic_dim(d) else str(kind.shape[d]) for d in range(kind.rank)
+    )
+    return f"{kind.element_type}[{shape}]"
+
+
+def _shown(types: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
+    inputs, results = types
+    return f"({', '.join(inputs)}) -> ({', '.join(results)})"
+
+
+def retarget(
+    function: Callable[..., Any],
+    name: str,
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    top: str,
+    names: Mapping[str, str],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Recorded arguments of a primitive of function ``top`` with handles renamed by ``names``."""
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    labels = [p.name for p in parameters]
+    star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    out = []
+    for position, value in enumerate(args):
+        parameter = labels[position] if position < len(labels) else star
+        out.append(_moved(value, name, parameter or "", top, names))
+    return out, {k: _moved(v, name, k, top, names) for k, v in kwargs.items()}
+
+
+def _moved(
+    value: Any, primitive_name: str, parameter: str, top: str, names: Mapping[str, str]
+) -> Any:
+    if isinstance(value, LoopWrapper):
+        return LoopWrapper(renamed(value.func, names), value.band, value.loop_name)
+    if isinstance(value, MockBuffer):
+        return MockBuffer(renamed(value.func, names), value.name, value.idx)
+    if isinstance(value, (list, tuple)) and parameter in ("dst", "axes"):
+        return [_moved(v, primitive_name, parameter, top, names) for v in value]
+    if not isinstance(value, str):
+        return value
+    if primitive_name in _FUNCTION_PRIMITIVES:
+        return renamed(value, names)
+    func, colon, rest = value.partition(":")
+    if colon:
+        return f"{renamed(func, names)}:{rest}"
+    if parameter in _LOOP_PARAMETERS or parameter == "band_name":
+        return f"{names[top]}:{value}"
+    return value
+
+
+def _own_state(
+    s: Schedule, inner: Schedule, function: ir.Operation, target: str, id: str | None
+) -> None:
+    """Give a composed instance state of its own."""
+    suffix = id if id is not None else f"inst{_composed_before(s)}"
+    globals_ = {
+        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        for op in s.module.body.operations
+        if op.operation.name == "memref.global" and "constant" not in op.operation.attributes
+    }
+    for op in list(walk(function)):
+        if op.name != "memref.get_global":
+            continue
+        name = ir.FlatSymbolRefAttr(op.attributes["name"]).value
+        old = globals_.get(name)
+        if old is None:
+            continue
+        fresh = f"{name}_{suffix}"
+        if fresh not in globals_:
+            copy = old.clone(ir.InsertionPoint(old))
+            copy.operation.attributes["sym_name"] = ir.StringAttr.get(fresh)
+            globals_[fresh] = copy.operation
+        op.attributes["name"] = ir.FlatSymbolRefAttr.get(fresh)
+        if not _is_used(s.module, name):
+            old.erase()
+            del globals_[name]
+
+
+def _composed_before(s: Schedule) -> int:
+    return sum(1 for name, _, _ in s.primitive_sequences if name == "compose")
+
+
+def _is_used(module: ir.Module, name: str) -> bool:
+    return any(
+        op.name == "memref.get_global" and ir.FlatSymbolRefAttr(op.attributes["name"]).value == name
+        for op in walk(module.operation)
+    )

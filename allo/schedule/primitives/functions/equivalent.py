@@ -1,0 +1,48 @@
+"""``get_equivalent_variables``: the names of one array across calls and returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from allo.dialects.core.alias import AliasClasses
+from allo.dialects.diagnostics import UnknownHandleError
+from allo.schedule.near import suggestion
+from allo.schedule.resolve import buffers_of, find_function, functions_of, split_name
+
+if TYPE_CHECKING:
+    from allo.schedule.schedule import Schedule
+
+
+def get_equivalent_variables(s: Schedule, name: str) -> set[str]:
+    """Every ``"func:name"`` that is the same array as ``name``.
+
+    ::
+
+        def top(A): inner(A)           s.get_equivalent_variables("top:A") == {"top:A", "inner:X"}
+
+    Args:
+        name: ``"func:buffer"`` or ``"func:argument number"``; the top function where none is named.
+
+    Raises:
+        UnknownHandleError: no such function or buffer.
+    """
+    func, wanted = split_name(name, s.top_func_name)
+    function = find_function(s.module, func)
+    buffers = buffers_of(function)
+    if wanted.isdigit():
+        arguments = list(function.regions[0].blocks[0].arguments)
+        value = arguments[int(wanted)] if int(wanted) < len(arguments) else None
+    else:
+        value = buffers.get(wanted)
+    if value is None:
+        raise UnknownHandleError(
+            f"Target {wanted} not found in function {func}.",
+            help=suggestion(wanted, buffers, f"{func} has the buffers"),
+        )
+    members = AliasClasses(s.module.operation).members(value)
+    return {
+        f"{owner}:{label}"
+        for owner, body in functions_of(s.module).items()
+        for label, buffer in buffers_of(body).items()
+        if buffer in members
+    }

@@ -1,0 +1,248 @@
+"""What the dataflow parts of a module are: its FIFOs, processes, and the puts and gets they wait at.
+
+Generated code knows these by number; this module gives the numbers their names and places, and
+says which process is at which end of which FIFO.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from allo.dialects._mlir import ir
+from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.locations import place_of
+from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
+from allo.dialects.types import Stream, parse_type
+
+PUT, GET = "put", "get"
+_DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
+_EVENTS = frozenset(("allo.print", "allo.assert", CHECK))
+_OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamInfo:
+    """One ``allo.stream``: ``producers`` and ``consumers`` are numbers of calls, -1 for the region itself."""
+
+    name: str
+    dtype: Stream
+    place: SourcePlace | None
+    producers: tuple[int, ...]
+    consumers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessInfo:
+    """One call in a region: a process."""
+
+    name: str
+    place: SourcePlace | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventInfo:
+    """One ``allo.print``, ``allo.assert`` or ``allo.check_bounds``.
+
+    Attributes:
+        text: the format or the message.
+        values: declared type name and shape (None for a scalar) of each printed value.
+        site: what is checked.
+    """
+
+    kind: str
+    text: str
+    values: tuple[tuple[str, tuple[int, ...] | None], ...]
+    place: SourcePlace | None
+    site: BoundsSite | None = None
+
+
+@dataclass(slots=True)
+class Program:
+    """The dataflow of a module, numbered; ``sites`` are the places of puts and gets."""
+
+    top: str
+    place: SourcePlace | None
+    streams: list[StreamInfo] = field(default_factory=list)
+    calls: list[ProcessInfo] = field(default_factory=list)
+    sites: list[SourcePlace | None] = field(default_factory=list)
+    events: list[EventInfo] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ProgramOps:
+    """The operations behind the numbers of a :class:`Program`; they die when lowered."""
+
+    streams: list[ir.Operation] = field(default_factory=list)
+    calls: list[ir.Operation] = field(default_factory=list)
+    sites: list[ir.Operation] = field(default_factory=list)
+    events: list[ir.Operation] = field(default_factory=list)
+    regions: list[ir.Operation] = field(default_factory=list)
+
+
+def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | None:
+    """Number the dataflow of a module, or None when it has none.
+
+    Raises:
+        BuildError: a FIFO with two producers or two consumers; a kernel that returns a value.
+    """
+    functions = {
+        op.attributes["sym_name"].value: op.operation
+        for op in module.body.operations
+        if op.operation.name == "func.func"
+    }
+    ops = ProgramOps()
+    for function in functions.values():
+        _collect(function, ops)
+    if not (ops.streams or ops.calls or ops.sites or ops.events):
+        return None
+    for call in ops.calls:
+        _refuse_results(call)
+    ends = _Ends(functions)
+    numbers = {call: i for i, call in enumerate(ops.calls)}
+    program = Program(top, place_of(functions[top]) if top in functions else None)
+    program.calls = [
+        ProcessInfo(_text(call, "instance", _callee(call)), place_of(call)) for call in ops.calls
+    ]
+    program.sites = [place_of(op) for op in ops.sites]
+    program.events = [_event(op) for op in ops.events]
+    program.streams = [_stream(op, ends, numbers) for op in ops.streams]
+    return program, ops
+
+
+def is_region(function: ir.Operation) -> bool:
+    """Whether the calls of a function are processes that run together."""
+    return "region" in function.attributes
+
+
+def _collect(function: ir.Operation, ops: ProgramOps) -> None:
+    region = is_region(function)
+    has_stream = False
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal has_stream
+        if op.name == "allo.stream":
+            has_stream = True
+            ops.streams.append(op)
+        elif op.name in _DIRECTIONS:
+            ops.sites.append(op)
+        elif op.name in _EVENTS:
+            ops.events.append(op)
+        elif region and op.name == "func.call":
+            ops.calls.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    if region or has_stream:
+        ops.regions.append(function)
+
+
+def _refuse_results(call: ir.Operation) -> None:
+    if len(call.results):
+        raise UnsupportedOpError(
+            f"Kernel {_callee(call)} of a region returns a value.",
+            place_of(call),
+            help="store results into an array argument, or put them into a stream.",
+        )
+
+
+def _callee(call: ir.Operation) -> str:
+    return call.attributes["callee"].value
+
+
+def _text(op: ir.Operation, attribute: str, default: str = "") -> str:
+    return op.attributes[attribute].value if attribute in op.attributes else default
+
+
+class _Ends:
+    """Which direction a function uses a stream argument in, helpers included."""
+
+    def __init__(self, functions: dict[str, ir.Operation]) -> None:
+        self._functions = functions
+        self._known: dict[tuple[str, int], dict[str, SourcePlace | None]] = {}
+
+    def of_argument(self, name: str, position: int) -> dict[str, SourcePlace | None]:
+        key = (name, position)
+        if key not in self._known:
+            self._known[key] = {}
+            function = self._functions.get(name)
+            if function is not None and function.regions[0].blocks:
+                argument = function.regions[0].blocks[0].arguments[position]
+                self._known[key] = self._of_value(argument)
+        return self._known[key]
+
+    def _of_value(self, value: ir.Value) -> dict[str, SourcePlace | None]:
+        found: dict[str, SourcePlace | None] = {}
+        for _, directions in self.uses(value):
+            for direction, place in directions.items():
+                found.setdefault(direction, place)
+        return found
+
+    def uses(self, value: ir.Value) -> Iterator[tuple[ir.Operation, dict[str, SourcePlace | None]]]:
+        """Each operation that uses a handle, with the directions and a place of each."""
+        for use in value.uses:
+            op = use.owner.operation
+            if op.name in _DIRECTIONS and use.operand_number == 0:
+                yield op, {_DIRECTIONS[op.name]: place_of(op)}
+            elif op.name == "func.call":
+                yield op, self.of_argument(_callee(op), use.operand_number)
+
+
+def _stream(op: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]) -> StreamInfo:
+    name = _text(op, "name", "a stream")
+    dtype = _stream_type(op)
+    if dtype.depth < 1:
+        raise BuildError(f"FIFO {name} has depth {dtype.depth}; it needs at least 1.", place_of(op))
+    by_direction: dict[str, dict[int, SourcePlace | None]] = {PUT: {}, GET: {}}
+    for user, directions in ends.uses(op.results[0]):
+        number = numbers.get(user, -1)
+        for direction, place in directions.items():
+            by_direction[direction].setdefault(number, place)
+    _refuse_shared_end(name, op, "producers", "put into", by_direction[PUT])
+    _refuse_shared_end(name, op, "consumers", "got from", by_direction[GET])
+    return StreamInfo(name, dtype, place_of(op), tuple(by_direction[PUT]), tuple(by_direction[GET]))
+
+
+def _stream_type(op: ir.Operation) -> Stream:
+    element = _text(op, "dtype")
+    if "shape" in op.attributes:
+        extents = [int(extent) for extent in op.attributes["shape"]]
+        element = "x".join([*map(str, extents), element])
+    parsed = parse_type(f"stream<{element}, {op.attributes['depth'].value}>")
+    if not isinstance(parsed, Stream):
+        raise BuildError(f"{parsed} is not the type of a stream.", place_of(op))
+    return parsed
+
+
+def _refuse_shared_end(
+    name: str,
+    op: ir.Operation,
+    what: str,
+    verb: str,
+    users: dict[int, SourcePlace | None],
+) -> None:
+    if len(users) < 2:
+        return
+    notes = [(f"{verb} here", place) for place in users.values() if place]
+    raise BuildError(
+        f"FIFO {name} has {len(users)} {what}; it may have one.",
+        place_of(op),
+        help="give each pair of kernels a stream of its own: Stream[T, depth][n].",
+        notes=tuple(notes),
+    )
+
+
+def _event(op: ir.Operation) -> EventInfo:
+    if op.name == CHECK:
+        return EventInfo("bounds", "", (), place_of(op), site_of(op))
+    if op.name == "allo.assert":
+        message = _text(op, "message", "an assertion of the kernel does not hold")
+        return EventInfo("assert", message, (), place_of(op))
+    names = [entry.value for entry in op.attributes["types"]] if "types" in op.attributes else []
+    values = []
+    for position, operand in enumerate(op.operands):
+        is_array = isinstance(operand.type, ir.MemRefType)
+        element = operand.type.element_type if is_array else operand.type
+        declared = names[position] if position < len(names) else str(element)
+        values.append((declared, tuple(operand.type.shape) if is_array else None))
+    return EventInfo("print", _text(op, "format"), tuple(values), place_of(op))

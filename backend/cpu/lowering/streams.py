@@ -1,0 +1,146 @@
+"""Lower the ``allo`` dialect to calls of the native runtime.
+
+* A function that makes streams begins a runtime region and joins it before it returns; a stream
+  handle becomes the address of a ``Fifo`` (``backend/runtime/simulator.hpp``).
+* A call in a region becomes a process: its arguments are written to a frame on the new
+  fiber's stack, from which a *thunk* calls the kernel.
+* A put or get is inline code over the fields of the ``Fifo``; only when it must wait, or wake the
+  other end, does it call the runtime.
+* ``allo.print``, ``allo.assert`` and ``allo.check_bounds`` return to Python with the values in memory.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
+from allo.dialects.boundary.storage import cell_bytes
+from allo.dialects.core.bounds import CHECK
+from allo.dialects.types import parse_type
+
+from .program import Program, ProgramOps
+from .regions import lower_regions
+from .stream_helpers import Helpers
+
+EVENT_SLOT_BYTES = 64
+"""Bytes of each printed value: the widest integer."""
+
+
+def lower_streams(module: ir.Module, program: Program, ops: ProgramOps) -> None:
+    """Replace the operations of ``ops`` in place; the numbers are their positions in it."""
+    with module.context, ir.Location.unknown():
+        helpers = Helpers()
+        for number, op in enumerate(ops.sites):
+            _lower_site(op, number, helpers)
+        for number, op in enumerate(ops.events):
+            _lower_event(op, number)
+        lower_regions(program, ops, helpers)
+        helpers.add_to(module)
+
+
+def _i64() -> ir.Type:
+    return ir.IntegerType.get_signless(64)
+
+
+def _pointer() -> ir.Type:
+    return ir.Type.parse("!llvm.ptr")
+
+
+def _word(number: int) -> ir.Value:
+    return arith.ConstantOp(_i64(), ir.IntegerAttr.get(_i64(), number)).result
+
+
+def _call(name: str, operands: list[ir.Value], result: ir.Type | None = None) -> Any:
+    """A call of a runtime function."""
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+    }
+    op = ir.Operation.create(
+        "llvm.call",
+        results=[result] if result else [],
+        operands=operands,
+        attributes=attributes,
+    )
+    return op.results[0] if result else None
+
+
+def _lower_site(op: ir.Operation, number: int, helpers: Helpers) -> None:
+    with ir.InsertionPoint(op), op.location:
+        handle = arith.IndexCastOp(_i64(), op.operands[0]).result
+        fifo = llvm.IntToPtrOp(_pointer(), handle).result
+        site = _word(number)
+        if op.name == "allo.get":
+            result = op.results[0]
+            call = func.CallOp([result.type], helpers.get(result.type), [fifo, site])
+            result.replace_all_uses_with(call.operation.results[0])
+        elif isinstance(op.operands[1].type, ir.MemRefType):
+            _transfer_block(op, fifo, site, helpers)
+        else:
+            value = op.operands[1]
+            func.CallOp([], helpers.put(value.type), [fifo, value, site])
+    op.erase()
+
+
+def _transfer_block(op: ir.Operation, fifo: ir.Value, site: ir.Value, helpers: Helpers) -> None:
+    """A put or get of an array; one that is a strided view goes through a packed copy."""
+    array, putting = op.operands[1], op.name == "allo.put"
+    packed = array
+    if isinstance(array.type.layout, ir.StridedLayoutAttr):
+        plain = ir.MemRefType.get(array.type.shape, array.type.element_type)
+        packed = memref.AllocOp(plain, [], []).result
+        if putting:
+            memref.CopyOp(array, packed)
+    size = prod(packed.type.shape) * cell_bytes(parse_type(str(packed.type.element_type)))
+    operands = [fifo, _address_of(packed), _word(size), site]
+    func.CallOp([], helpers.put_block() if putting else helpers.get_block(), operands)
+    if packed != array and not putting:
+        memref.CopyOp(packed, array)
+
+
+def _address_of(array: ir.Value) -> ir.Value:
+    index = memref.ExtractAlignedPointerAsIndexOp(array).result
+    return llvm.IntToPtrOp(_pointer(), arith.IndexCastOp(_i64(), index).result).result
+
+
+def _lower_event(op: ir.Operation, number: int) -> None:
+    with ir.InsertionPoint(op), op.location:
+        if op.name in ("allo.assert", CHECK):
+            holds, *told = op.operands
+            true = arith.ConstantOp(holds.type, ir.IntegerAttr.get(holds.type, 1)).result
+            failed = arith.XOrIOp(holds, true).result
+            with ir.InsertionPoint(scf.IfOp(failed).then_block):
+                data = _event_data(told) if told else llvm.IntToPtrOp(_pointer(), _word(0)).result
+                _call("allo_event", [_word(number), data])
+                scf.YieldOp([])
+        else:
+            _call("allo_event", [_word(number), _event_data(list(op.operands))])
+    op.erase()
+
+
+def _event_data(values: list[ir.Value]) -> ir.Value:
+    """The address of the values, each in a slot of its own; of an array, its address."""
+    wide = ir.IntegerType.get_signless(128)
+    count = max(1, len(values)) * EVENT_SLOT_BYTES // 16
+    slots = _address_of(memref.AllocOp(ir.MemRefType.get([count], wide), [], []).result)
+    for position, value in enumerate(values):
+        if isinstance(value.type, ir.MemRefType):
+            value = _address_of(value)
+        elif isinstance(value.type, ir.IndexType):
+            value = arith.IndexCastOp(_i64(), value).result
+        llvm.StoreOp(value, _offset(slots, position * EVENT_SLOT_BYTES))
+    return slots
+
+
+def _offset(base: ir.Value, count: int) -> ir.Value:
+    byte = ir.IntegerType.get_signless(8)
+    return llvm.GEPOp(
+        _pointer(),
+        base,
+        [],
+        ir.DenseI32ArrayAttr.get([count]),
+        byte,
+        llvm.GEPNoWrapFlags.none,
+    ).result

@@ -1,0 +1,1 @@
+"""Native code of ours: the runtime, its libraries, the compiler that makes them."""

@@ -1,0 +1,1 @@
+"""Simulation of the emitted C++ without a vendor's tools."""

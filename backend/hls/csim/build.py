@@ -1,0 +1,274 @@
+"""csim without a vendor: the emitted C++, compiled by g++ against the open headers, and called."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import dataclasses
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from allo.dialects.boundary.arguments import Call, Parameter, Signature
+from allo.dialects.boundary.storage import cell_bytes, is_native
+from allo.dialects.caches.files import cached, content_key
+from allo.dialects.diagnostics import ArgumentCountError, BoundsError, BuildError, SimulationError
+from allo.dialects.processes.aside import run_aside
+from allo.dialects.types import Index
+
+from ..emit.module import HlsCode
+from ..emit.signature import Param
+from ..external import External
+from ..vendors.tables import Vendor
+from .exact_math import exact_math_object, expanded_functions
+from .prelude import PRELUDES, XILINX
+from .simulation import Record, Simulation, State
+
+_LIBRARY = "kernel.so"
+_STACK_SLACK = 16 << 20
+_FIBER_SLACK = 256 << 10
+
+
+def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
+    """The shared library of a kernel, from the cache or compiled now.
+
+    Raises:
+        ToolMissingError: no compiler or no headers.
+        ToolFailedError: the compiler refused the code; its last lines are in the notes.
+    """
+    headers = PRELUDES[vendor.family]
+    text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
+    objects = [
+        exact_math_object(operation, _compile_object, [XILINX.key()])
+        for operation in expanded_functions(code.kernel, vendor.math)
+    ]
+    linked = (*objects, *(file for external in externals for file in external.files))
+    includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
+
+    def make(folder: Path) -> None:
+        (folder / "csim.cpp").write_text(text)
+        output = ["-shared", "-o", str(folder / _LIBRARY), str(folder / "csim.cpp")]
+        arguments = [*includes, *output, *map(str, objects)]
+        headers.compile(arguments, folder, "Compiling the kernel for csim")
+
+    key = content_key(headers.key(), text, *linked)
+    return cached(("hls", "csim"), key, [_LIBRARY], make) / _LIBRARY
+
+
+def _compile_object(source: Path, target: Path) -> None:
+    arguments = ["-c", "-o", str(target), str(source)]
+    XILINX.compile(arguments, source.parent, "Compiling the math functions of csim")
+
+
+# --- the entry point, in C++ ---------------------------------------------------------
+
+
+def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
+    """C++ that calls the top function on an array of pointers to containers."""
+    before, arguments, after = [], [], []
+    for position, param in enumerate(code.top.params):
+        slot = f"arguments[{position}]"
+        kind = vendor.spell(param.ctype)
+        held = _held(param, vendor)
+        count = int(np.prod(param.shape or (1,), dtype=np.int64))
+        by_value = not param.is_array and param.role == "in"
+        if by_value or not _shares_layout(param):
+            how = _conversion(param, held)
+            name = f"p{position}"
+            before.append(f"allo_csim::Converted<{held}, {how}> {name}({slot}, {count});")
+            if not by_value:
+                after.append(f"{name}.write_back();")
+            arguments.append(
+                f"*({kind} *){name}.data()"
+                if by_value
+                else _cast(code, param, kind, f"{name}.data()")
+            )
+            continue
+        arguments.append(_cast(code, param, kind, slot))
+    called = f"{code.top.name}({', '.join(arguments)});"
+    if code.simulation is not None and code.simulation.checks and after:
+        # What was written before a subscript out of range is the caller's, too.
+        ending = f"catch (const allo_csim::OutOfBounds &) {{ {' '.join(after)} throw; }}"
+        called = f"try {{ {called} }} {ending}"
+    body = "\n".join(f"  {line}" for line in [*before, called, *after])
+    arrays = code.stack_bytes * 2
+    stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
+    return (
+        '#include "fiber.cpp"\n'
+        f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
+        "static std::vector<allo_csim::Record> allo_blocked;\n"
+        'extern "C" int allo_entry(void **arguments) {\n'
+        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked);\n}}\n"
+        'extern "C" void allo_want_end(int wanted) { allo_csim::wanted_end = wanted; }\n'
+        'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
+        "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
+    )
+
+
+def _held(param: Param, vendor: Vendor) -> str:
+    """The class that converts: of fixed point the integer behind it, which lies in memory alike."""
+    ctype = param.ctype
+    return vendor.spell_wide(ctype.bits, ctype.signed) if ctype.is_fixed else vendor.spell(ctype)
+
+
+def _shares_layout(param: Param) -> bool:
+    return is_native(param.declared) and not isinstance(param.declared, Index)
+
+
+def _conversion(param: Param, kind: str) -> str:
+    size = cell_bytes(param.declared)
+    if size > 8:
+        return f"allo_csim::Wide<{kind}, {param.ctype.bits}, {size}>"
+    if isinstance(param.declared, Index):
+        return f"allo_csim::Narrow<{kind}, int64_t>"
+    if not param.ctype.is_integer or param.ctype.is_bool:
+        return f"allo_csim::Narrow<{kind}, {kind}>"
+    return f"allo_csim::Narrow<{kind}, uint{8 * size}_t>"
+
+
+def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
+    shape = param.shape or (1,)
+    if code.top.flat or len(shape) == 1:
+        return f"({kind} *){pointer}"
+    dims = "".join(f"[{extent}]" for extent in shape[1:])
+    return f"({kind} (*){dims}){pointer}"
+
+
+# --- calling -------------------------------------------------------------------------
+
+
+_DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.h, enum Status
+
+
+class _Record(ctypes.Structure):
+    """``struct Record`` of ``allo_dataflow.h``."""
+
+    _fields_ = (
+        *((name, ctypes.c_int) for name in ("index", "parent", "call", "state", "stream", "site")),
+        ("fill", ctypes.c_longlong),
+        ("depth", ctypes.c_longlong),
+    )
+
+    def read(self) -> Record:
+        return Record(
+            self.index,
+            self.parent,
+            self.call,
+            State(self.state),
+            self.stream,
+            self.site,
+            self.fill,
+            self.depth,
+        )
+
+
+class CsimKernel:
+    """A compiled kernel with state of its own: static variables start at their initial values."""
+
+    def __init__(self, signature: Signature, library: Path, simulation: Simulation) -> None:
+        self._signature = signature
+        self._simulation = simulation
+        self._library = _load_private(library)
+        self._entry = self._library.allo_entry
+        self._entry.argtypes = [ctypes.POINTER(ctypes.c_void_p)]
+        self._entry.restype = ctypes.c_int
+        self._turn = threading.Lock()
+        unload = weakref.finalize(self, _ctypes.dlclose, self._library._handle)
+        unload.atexit = False
+
+    def __call__(self, *args: Any) -> Any:
+        """Run once, on arrays in place.
+
+        The arguments are those of the kernel, and optionally one array for each result behind
+        them; without those the results are returned.
+
+        Raises:
+            BoundaryError: an argument of the wrong count, shape or type.
+            KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
+            BoundsError: a subscript is out of range, in a build with ``check_bounds=True``.
+        """
+        call = bind(self._signature, args)
+        cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
+        pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
+        with self._turn:  # static variables and the records of a failure are the library's
+            status = self._run(pointers)
+            failure = self._failure(status) if status else None
+        if isinstance(failure, BoundsError):
+            call.finish()
+        if failure is not None:
+            raise failure
+        return call.finish()
+
+    def _run(self, pointers: Any) -> int:
+        """Run in a thread of its own where Ctrl-C is to be served: a loop of the kernel sees that soon."""
+        self._library.allo_want_end(0)
+        return run_aside(lambda: self._entry(pointers), lambda: self._library.allo_want_end(1))
+
+    def _failure(self, status: int) -> SimulationError:
+        records = self._records()
+        if status == _DEADLOCKED:
+            return self._simulation.deadlock(records)
+        if status == _EMPTY_READ:
+            return self._simulation.empty_read(records[0].stream)
+        if status == _ASSERTED:
+            return self._simulation.assertion(records[0].site)
+        if status == _OUT_OF_BOUNDS:
+            site = self._simulation.checks[records[0].index]
+            return site.error([record.fill for record in records])
+        return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
+
+    def _records(self) -> list[Record]:
+        pointer = ctypes.POINTER(_Record)()
+        count = self._library.allo_records(ctypes.byref(pointer))
+        return [pointer[k].read() for k in range(count)]
+
+
+def bind(signature: Signature, args: Sequence[Any]) -> Call:
+    """Bind a call in either form: results returned, or left in arrays given behind the arguments.
+
+    Raises:
+        BoundaryError: an argument of the wrong count, shape or type.
+    """
+    arguments, results = signature.arguments, signature.results
+    if not results or len(args) == len(arguments):
+        return signature.bind(args)
+    if len(args) != len(arguments) + len(results):
+        raise ArgumentCountError(
+            f"# of input arguments mismatch, got {len(args)} but expected {len(arguments)} "
+            f"(or {len(arguments) + len(results)}, with arrays for the results behind them).",
+            signature.place,
+        )
+    outputs = tuple(
+        dataclasses.replace(result, shape=result.shape or (), written=True) for result in results
+    )
+    values = [*args[: len(arguments)], *map(_single, args[len(arguments) :], results)]
+    return Signature(signature.top, (*arguments, *outputs), (), signature.place).bind(values)
+
+
+def _single(value: Any, result: Parameter) -> Any:
+    """An array for a scalar result may have one dimension of one element."""
+    alone = isinstance(value, np.ndarray) and value.size == 1 and result.shape is None
+    return value.reshape(()) if alone else value
+
+
+def _load_private(library: Path) -> ctypes.CDLL:
+    """Load a copy: the loader shares libraries by file, and with them their static variables."""
+    failures = []
+    for place in (None, library.parent):
+        try:
+            with tempfile.NamedTemporaryFile(suffix=".so", prefix="allo_csim_", dir=place) as copy:
+                shutil.copyfile(library, copy.name)
+                return ctypes.CDLL(copy.name)
+        except OSError as error:
+            failures.append(f"{place or tempfile.gettempdir()}: {error}.")
+    raise BuildError(
+        f"The simulator {library} cannot be loaded.",
+        help="name a folder with room from which programs may be loaded in TMPDIR.",
+        notes=tuple(failures),
+    )

@@ -1,0 +1,137 @@
+"""The C++ headers csim compiles kernels with, precompiled: one set a family of vendors."""
+
+from __future__ import annotations
+
+import functools
+import platform
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.dialects.caches.files import cached, content_key
+from allo.dialects.processes.tools import run_tool
+
+from .headers import AC_SHIMS, RUNTIME, SHIMS, XLS_SHIMS, compiler, open_ac_headers, open_headers
+
+_HEADER = "prelude.h"
+COMPILE_LIMIT_S = 600.0
+FLAGS = (
+    "-std=c++14",
+    "-O1",
+    "-fPIC",
+    "-w",
+    "-ffp-contract=off",
+    "-fwrapv",
+    "-pthread",
+    "-DALLO_EXACT_MATH",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prelude:
+    """What stands before every kernel of a family.
+
+    Attributes:
+        text: the includes.
+        folders: where headers are searched, in order.
+    """
+
+    text: str
+    folders: Callable[[], tuple[Path, ...]]
+
+    def include_flags(self) -> list[str]:
+        return [f"-I{folder}" for folder in self.folders()]
+
+    def precompiled(self) -> Path:
+        """A folder whose ``prelude.h`` is precompiled: most of a kernel's compile time, once.
+
+        Raises:
+            ToolMissingError: no compiler or no headers.
+        """
+        files = [_HEADER, f"{_HEADER}.gch"]
+        return cached(("hls", "prelude"), self.key(), [], self._precompile, bulky=files)
+
+    def _precompile(self, folder: Path) -> None:
+        header = folder / _HEADER
+        header.write_text(self.text)
+        command = [compiler(), *_flags(), *self.include_flags(), "-x", "c++-header", str(header)]
+        run_tool(
+            [*command, "-o", f"{header}.gch"],
+            folder,
+            what="Compiling the csim headers",
+            timeout_s=COMPILE_LIMIT_S,
+        )
+
+    def compile(self, arguments: list[str], folder: Path, what: str) -> None:
+        """Run the compiler with this prelude.
+
+        Raises:
+            ToolFailedError: the compiler refused the code; its last lines are in the notes.
+        """
+        prelude = ["-Winvalid-pch", "-include", str(self.precompiled() / _HEADER)]
+        command = [compiler(), *_flags(), *prelude, *self.include_flags(), *arguments]
+        run_tool(command, folder, what=what, timeout_s=COMPILE_LIMIT_S)
+
+    def key(self) -> str:
+        """A name for the headers, their flags and the compiler."""
+        fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
+        headers = sorted(h for folder in self.folders() for h in _headers(folder))
+        return content_key(
+            _compiler_identity(compiler()), " ".join(_flags()), self.text, *fibers, *headers
+        )
+
+
+def _flags() -> list[str]:
+    """GCC is told to make libraries that can be unloaded."""
+    unloadable = [] if "clang" in _compiler_identity(compiler()) else ["-fno-gnu-unique"]
+    return [*FLAGS, *unloadable]
+
+
+def _headers(folder: Path) -> list[Path]:
+    if folder == RUNTIME:
+        return []
+    return list(folder.glob("*.h") if folder == SHIMS else folder.rglob("*.h"))
+
+
+@functools.cache
+def _compiler_identity(path: str) -> str:
+    version = run_tool([path, "--version"], None, what="Asking for the version", timeout_s=60)
+    return f"{version} {platform.machine()}"
+
+
+XILINX = Prelude(
+    """#include <algorithm>
+#include <ap_axi_sdata.h>
+#include <ap_fixed.h>
+#include <ap_int.h>
+#include <hls_math.h>
+#include <hls_stream.h>
+#include <hls_vector.h>
+#include <math.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (SHIMS, RUNTIME, open_headers()),
+)
+CATAPULT = Prelude(
+    """#include <algorithm>
+#include <ac_channel.h>
+#include <ac_fixed.h>
+#include <ac_int.h>
+#include <hls_math.h>
+#include <math.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (AC_SHIMS, SHIMS, RUNTIME, open_ac_headers()),
+)
+XLS = Prelude(
+    """#include <Channel.h>
+#include <Memory.h>
+#include <XlsInt.h>
+#include <stdint.h>
+#include "allo_csim.h"
+""",
+    lambda: (XLS_SHIMS, SHIMS, RUNTIME, open_ac_headers()),
+)
+PRELUDES = {"xilinx": XILINX, "catapult": CATAPULT, "xls": XLS}

@@ -1,0 +1,1 @@
+"""The emitter: core IR to C++, one file a group of operations."""

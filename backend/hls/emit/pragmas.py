@@ -1,0 +1,125 @@
+"""``#pragma HLS`` lines from the attributes and types of the core IR."""
+
+from __future__ import annotations
+
+from allo.dialects._mlir import ir
+from allo.dialects.core.partition import Partition, layout_of
+
+from ..vendors.tables import Vendor
+from .emitter import has, integer
+
+_UNROLL = {
+    "xilinx": "#pragma HLS unroll",
+    "catapult": "#pragma hls_unroll yes",
+    "intel": "#pragma unroll",
+    "xls": "#pragma hls_unroll yes",
+}
+_RESOURCES = {1: "bram", 2: "uram", 3: "lutram", 4: "srl"}
+_STORAGE = {
+    1: "ram_1p",
+    2: "ram_2p",
+    3: "ram_t2p",
+    4: "ram_1wnr",
+    5: "ram_s2p",
+    6: "rom_1p",
+    7: "rom_2p",
+    8: "rom_np",
+}
+
+
+def array_pragmas(vendor: Vendor, name: str, memref: ir.MemRefType) -> list[str]:
+    """Partition and storage of an array."""
+    if vendor.pragmas != "xilinx":
+        return []
+    return [*_partition(name, memref), *_storage(name, memref)]
+
+
+def _partition(name: str, memref: ir.MemRefType) -> list[str]:
+    if not memref.shape:
+        return []
+    lines = []
+    for position, dim in enumerate(layout_of(memref).dims, start=1):
+        if dim.kind is None or dim.extent == 1:
+            continue
+        head = f"#pragma HLS array_partition variable={name} {dim.kind.name.lower()} dim={position}"
+        factor = "" if dim.kind is Partition.Complete else f" factor={dim.banks}"
+        lines.append(head + factor)
+    return lines
+
+
+def _storage(name: str, memref: ir.MemRefType) -> list[str]:
+    space = memref.memory_space
+    code = int(space.value) if isinstance(space, ir.IntegerAttr) else 0
+    resource, storage = _RESOURCES.get(code // 16), _STORAGE.get(code % 16)
+    if not resource and not storage:
+        return []
+    kind = f" type={storage}" if storage else ""
+    impl = f" impl={resource}" if resource else ""
+    return [f"#pragma HLS bind_storage variable={name}{kind}{impl}"]
+
+
+def stream_pragmas(vendor: Vendor, name: str, depth: int) -> list[str]:
+    """Depth of a FIFO."""
+    if vendor.pragmas != "xilinx":
+        return []
+    return [f"#pragma HLS stream variable={name} depth={depth}"]
+
+
+def lane_pragma(vendor: Vendor) -> str:
+    """Complete unrolling of a loop over the lanes of a vector."""
+    return _UNROLL[vendor.pragmas]
+
+
+def loop_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Pipeline, unroll and dataflow of a loop, in this order, behind its head."""
+    if vendor.pragmas != "xilinx":
+        return []
+    lines = []
+    interval = integer(op, "pipeline_ii")
+    if interval is not None:
+        rewind = " rewind" if has(op, "rewind") else ""
+        lines.append(f"#pragma HLS pipeline II={interval}{rewind}")
+    factor = integer(op, "unroll")
+    if factor is not None:
+        lines.append(f"#pragma HLS unroll{f' factor={factor}' if factor > 0 else ''}")
+    if has(op, "dataflow"):
+        lines.append("#pragma HLS dataflow")
+    return lines
+
+
+def loop_heads(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Lines before a loop's head, for vendors whose pragmas and attributes stand there."""
+    interval, factor = integer(op, "pipeline_ii"), integer(op, "unroll")
+    lines = []
+    if vendor.pragmas == "catapult":
+        if interval is not None:
+            lines.append(f"#pragma hls_pipeline_init_interval {interval}")
+        if factor is not None:
+            lines.append(f"#pragma hls_unroll {factor if factor > 0 else 'yes'}")
+    if vendor.pragmas == "xls":
+        if interval is not None:
+            lines.append(f"#pragma hls_pipeline_init_interval {interval}")
+        if factor is not None:
+            lines.append("#pragma hls_unroll yes")
+    if vendor.pragmas == "intel":
+        if interval is not None:
+            lines.append(f"[[intel::initiation_interval({interval})]]")
+        if factor is not None:
+            lines.append(f"#pragma unroll{f' {factor}' if factor > 0 else ''}")
+    return lines
+
+
+def function_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
+    """Dataflow and inline of a function, inside it."""
+    if vendor.pragmas != "xilinx":
+        return []
+    names = ("inline",) if vendor.tasks else ("dataflow", "inline")
+    return [f"#pragma HLS {name}" for name in names if has(op, name)]
+
+
+def function_heads(vendor: Vendor, op: ir.Operation, is_top: bool) -> list[str]:
+    """Lines before a function's head."""
+    if vendor.pragmas != "catapult":
+        return []
+    kinds = [kind for kind in ("dataflow", "inline") if has(op, kind)]
+    return [f"#pragma hls_design {kind}" for kind in (["top"] if is_top else []) + kinds]

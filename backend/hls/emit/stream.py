@@ -1,0 +1,234 @@
+"""Dataflow: streams, regions, and what only simulation shows.
+
+In the text for a vendor a region is a function with ``#pragma HLS dataflow`` whose calls are its
+processes. For csim (:attr:`ModuleContext.simulation`) the same calls are handed to a scheduler that
+runs them side by side, and every put and get notes its place for reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+
+from allo.dialects._mlir import ir
+from allo.dialects.core.bounds import CHECK, site_of
+from allo.dialects.core.locations import place_of
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
+from allo.dialects.text.quoting import c_string
+from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
+
+from ..csim.simulation import StreamSite
+from ..text.ctype import CType, Kind, ctype_of_declared
+from .emitter import FunctionEmitter, Handler, integer, string
+from .fifo import element_text, stream_type, write
+from .memory import moved, nest
+from .pragmas import lane_pragma, stream_pragmas
+from .values import Buffer, Scalar, StreamRef
+
+
+def stream_parameter(
+    e: FunctionEmitter, ctype: CType, block: tuple[int, ...], argument: ir.Value | None
+) -> str:
+    """The type of a parameter that is a FIFO: with its direction where the vendor asks for it."""
+    if not e.vendor.tasks or argument is None:
+        return f"{stream_type(e, ctype, block)}&"
+    way = "ostream" if writes_stream(e, argument) else "istream"
+    return f"tapa::{way}< {element_text(e, ctype, block)} >&"
+
+
+def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
+    """Whether a function, or one it hands the FIFO to, puts into it."""
+    for use in argument.uses:
+        owner = use.owner.operation
+        if owner.name == "allo.put":
+            return True
+        if owner.name == "func.call":
+            symbol = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
+            blocks = e.context.signatures[symbol].op.regions[0].blocks
+            if len(blocks) and writes_stream(e, blocks[0].arguments[use.operand_number]):
+                return True
+    return False
+
+
+def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
+    declared = parse_type(f"stream<{string(op, 'dtype')}, {integer(op, 'depth') or 1}>")
+    assert isinstance(declared, Stream)
+    ctype = ctype_of_declared(declared.dtype)
+    user_name = string(op, "name")
+    name = e.names.of(user_name)
+    block = tuple(declared.shape)
+    depth = declared.depth * prod(block[:-1])
+    kind = stream_type(e, ctype, block)
+    simulation = e.context.simulation
+    if simulation is None and e.vendor.pragmas == "intel":
+        raise e.unsupported(op, "the text for Intel is one task, without FIFOs between kernels")
+    if simulation is None and e.vendor.tasks:
+        element = element_text(e, ctype, block)
+        e.out.line(f'tapa::stream< {element}, {depth} > {name}("{name}");', place_of(op))
+    elif simulation is None:
+        static = "static " if e.vendor.pragmas == "catapult" else ""
+        e.out.line(f"{static}{kind} {name};", place_of(op))
+        for pragma in stream_pragmas(e.vendor, name, depth):
+            e.out.line(pragma)
+    else:
+        site = StreamSite(user_name or name, declared.depth, prod(block[:-1]), place_of(op))
+        number = simulation.add_stream(op.results[0], site)
+        make = f"allo_csim::Pool::here().make<{kind} >({number}, {depth})"
+        e.out.line(f"{kind}& {name} = {make};", place_of(op))
+    e.values[op.results[0]] = StreamRef(name, ctype, block)
+
+
+def _mark(e: FunctionEmitter, op: ir.Operation) -> None:
+    if e.context.simulation is not None:
+        e.out.line(f"allo_csim::at({e.context.simulation.add_site(place_of(op))});")
+
+
+def _put(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream = e.stream(op.operands[0])
+    value = e.values[op.operands[1]]
+    _mark(e, op)
+    if isinstance(value, Scalar):
+        write(e, stream, value, place_of(op))
+        return
+    assert isinstance(value, Buffer)
+    _put_block(e, op, stream, value)
+
+
+def _put_block(e: FunctionEmitter, op: ir.Operation, stream: StreamRef, block: Buffer) -> None:
+    place = place_of(op)
+    vector = _vector(e, stream)
+
+    def row(outer: list[str]) -> None:
+        name = e.names.fresh()
+        e.out.line(f"{vector} {name};", place)
+        with _each_lane(e, stream, place) as lane:
+            target, element = f"{name}[{lane}]", block.element([*outer, lane])
+            e.out.line(moved(e, target, stream.ctype, element, block.ctype), place)
+        e.out.line(f"{stream.name}.write({name});", place)
+
+    nest(e, stream.block[:-1], row, place)
+
+
+@contextmanager
+def _each_lane(e: FunctionEmitter, stream: StreamRef, place: SourcePlace | None) -> Iterator[str]:
+    """A loop over the lanes of a word of the stream; its iterator."""
+    lane = e.names.of("lane")
+    head = f"for (int {lane} = 0; {lane} < {stream.block[-1]}; {lane}++)"
+    with e.out.block(head, place):
+        e.out.line(lane_pragma(e.vendor))
+        yield lane
+
+
+def _get(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream = e.stream(op.operands[0])
+    _mark(e, op)
+    e.define(op, f"{stream.name}.read()", stream.ctype)
+
+
+def _get_block(e: FunctionEmitter, op: ir.Operation) -> None:
+    stream, block = e.stream(op.operands[0]), e.buffer(op.operands[1])
+    place = place_of(op)
+    vector = _vector(e, stream)
+    _mark(e, op)
+
+    def row(outer: list[str]) -> None:
+        name = e.names.fresh()
+        e.out.line(f"{vector} {name} = {stream.name}.read();", place)
+        with _each_lane(e, stream, place) as lane:
+            target, element = block.element([*outer, lane]), f"{name}[{lane}]"
+            e.out.line(moved(e, target, block.ctype, element, stream.ctype), place)
+
+    nest(e, stream.block[:-1], row, place)
+
+
+def _vector(e: FunctionEmitter, stream: StreamRef) -> str:
+    return e.vendor.vector.format(element=e.spell(stream.ctype), count=stream.block[-1])
+
+
+def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
+    condition = e.text(e.scalar(op.operands[0]))
+    message = string(op, "message") or ""
+    if e.context.simulation is None:
+        e.out.line("#ifndef __SYNTHESIS__")
+        e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
+        e.out.line("#endif")
+        return
+    site = e.context.simulation.add_site(place_of(op), message)
+    e.out.line(f"if (!({condition})) throw allo_csim::Assertion{{{site}}};", place_of(op))
+
+
+def _check_bounds(e: FunctionEmitter, op: ir.Operation) -> None:
+    """In csim a failing check ends the run; in text for a tool it is an ``assert``."""
+    condition = e.text(e.scalar(op.operands[0]))
+    if e.context.simulation is None:
+        where = site_of(op)
+        message = f"a subscript of {where.array} is out of range"
+        e.out.line("#ifndef __SYNTHESIS__")
+        e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
+        e.out.line("#endif")
+        return
+    number = e.context.simulation.add_check(site_of(op))
+    words = ", ".join(f"(long long){e.text(e.scalar(v))}" for v in list(op.operands)[1:])
+    e.out.line(
+        f"if (!({condition})) throw allo_csim::OutOfBounds{{{number}, {{{words}}}}};", place_of(op)
+    )
+
+
+def _dim(e: FunctionEmitter, op: ir.Operation) -> None:
+    """The extent of an array of any length, which only checks ask for: C++ has a pointer."""
+    raise UnsupportedOpError(
+        "check_bounds needs the length of an array, and C++ is given a pointer to one of any "
+        "length.",
+        place_of(op),
+        help="check the kernel with target='llvm', or give the array its extents.",
+    )
+
+
+def _print(e: FunctionEmitter, op: ir.Operation) -> None:
+    """``printf`` with the format's ``{}`` filled in order; arrays are not printed."""
+    values = [e.values[v] for v in op.operands]
+    types = _declared_types(op, len(values))
+    scalars = [(v, t) for v, t in zip(values, types, strict=True) if isinstance(v, Scalar)]
+    template = string(op, "format") or " ".join("{}" for _ in scalars)
+    parts = template.replace("%", "%%").split("{}")
+    specifiers, arguments = [], []
+    for value, declared in scalars:
+        specifier, text = _printed(e, value, declared)
+        specifiers.append(specifier)
+        arguments.append(text)
+    specifiers += [""] * len(parts)
+    text = "".join(p + s for p, s in zip(parts[:-1], specifiers, strict=False)) + parts[-1]
+    call = ", ".join([c_string(text + "\n"), *arguments[: len(parts) - 1]])
+    e.out.line("#ifndef __SYNTHESIS__")
+    e.out.line(f"printf({call});", place_of(op))
+    e.out.line("#endif")
+
+
+def _declared_types(op: ir.Operation, count: int) -> list[AlloType | None]:
+    if "types" not in op.attributes:
+        return [None] * count
+    return [parse_type(name.value) for name in op.attributes["types"]]  # type: ignore[attr-defined]
+
+
+def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType | None) -> tuple[str, str]:
+    if isinstance(declared, (Fixed, UFixed)):
+        signed = e.vendor.spell_wide(declared.bits, isinstance(declared, Fixed))
+        return "%.17g", f"(({signed}){e.text(value)}).to_double() * {2.0**-declared.fracs!r}"
+    if value.ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
+        return "%.9g", f"(double){e.text(value)}"
+    if value.ctype.signed:
+        return "%lld", f"(long long){e.text(value)}"
+    return "%llu", f"(unsigned long long){e.text(value)}"
+
+
+HANDLERS: dict[str, Handler] = {
+    "allo.stream": _stream,
+    "allo.put": _put,
+    "allo.get": _get,
+    "allo.get_block": _get_block,
+    "allo.assert": _assert,
+    CHECK: _check_bounds,
+    "memref.dim": _dim,
+    "allo.print": _print,
+}

@@ -1,0 +1,1 @@
+"""Pieces of C++ text: types, literals, index expressions, lines."""

@@ -1,0 +1,1 @@
+"""What differs between vendors, their projects, their tools and their reports."""

@@ -1,0 +1,83 @@
+"""What a build asks of the HLS back end: mode, device, clock, memory mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from allo.target import BuildRequest
+
+from ..errors import ReservedNameError
+
+_DEFAULT_DEVICES = {"pynq": "pynqz2"}
+_RESERVED_TOPS = {"vitis_hls": ("kernel",), "tapa": ("kernel",)}
+
+
+@dataclass(frozen=True, slots=True)
+class HlsOptions:
+    """Checked options of one build.
+
+    Attributes:
+        device: name of the device (checked when a project is written).
+        frequency: clock in MHz.
+        hbm_mapping: user's argument name or ``output_<i>`` to ``HBM[0]``, ``DDR[1]``.
+        num_output_args: trailing output arguments of a void top, None to infer.
+        timeout_s: limit of one run of an external tool, in seconds.
+        fallback: whether csyn and cosim use Allo's own Verilog where the vendor's tool is missing.
+        progress: called with each line a tool prints, or None.
+        check_bounds: csim checks every subscript that may be out of range.
+    """
+
+    mode: str | None
+    project: Path | None
+    device: str = "u280"
+    frequency: float = 300.0
+    hbm_mapping: Mapping[str, str] = field(default_factory=dict)
+    num_output_args: int | None = None
+    mappings: tuple[Any, ...] = ()
+    timeout_s: float = 3600.0
+    fallback: bool = True
+    progress: Any = None
+    check_bounds: bool = False
+
+    @property
+    def period_ns(self) -> float:
+        return 1000.0 / self.frequency
+
+
+def read_options(request: BuildRequest, platform: str) -> HlsOptions:
+    """The options of a request, which are checked.
+
+    Raises:
+        ReservedNameError: a top function whose name the project needs.
+    """
+    _check_top(request, platform)
+    settings = request.settings
+    return HlsOptions(
+        request.mode,
+        Path(request.project).absolute() if request.project else None,
+        settings["device"] or _DEFAULT_DEVICES.get(platform, "u280"),
+        settings["frequency"],
+        {name: _channel(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
+        settings["num_output_args"],
+        settings["mappings"] or (),
+        settings["timeout"],
+        settings["fallback"],
+        settings["progress"],
+        settings["check_bounds"],
+    )
+
+
+def _check_top(request: BuildRequest, platform: str) -> None:
+    if request.mode is not None and request.top in _RESERVED_TOPS.get(platform, ()):
+        raise ReservedNameError(
+            f"The top function cannot be named {request.top}: the {platform} project "
+            "uses this name itself.",
+            help="rename the Python function.",
+        )
+
+
+def _channel(bank: int | str) -> str:
+    return f"HBM[{bank}]" if isinstance(bank, int) else bank

@@ -1,0 +1,253 @@
+"""Project folders: kernel, headers, scripts, host program and test bench, from templates."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jinja2
+
+from allo.dialects.reports.project_folder import write_folder
+from allo.dialects.text.quoting import tcl_word
+
+from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
+from ..external import External
+from .devices import DEVICES, Device, find_device
+from .ports import Port
+
+if TYPE_CHECKING:
+    from ..module import HLSModule
+
+_TEMPLATES = Path(__file__).parents[1] / "templates"
+_FAMILIES = {
+    "us_alveo": ("Alveo cards", "g++"),
+    "zynqmp": ("Zynq UltraScale+ boards", "aarch64-linux-gnu-g++"),
+    "zynq7000": ("Zynq 7000 boards", "arm-linux-gnueabihf-g++"),
+    "versal": ("Versal boards", "aarch64-linux-gnu-g++"),
+}
+_BOARDS = {"zynq7": "processing_system7", "zynqmp": "zynq_ultra_ps_e"}
+_MAKEFILES = {"alveo": "us_alveo", "zynq7": "zynq7000", "zynqmp": "zynqmp", "versal": "versal"}
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """One port as the templates see it."""
+
+    name: str
+    type: str
+    count: int
+    bytes: int
+    read: bool
+    written: bool
+    by_value: bool
+    index: int
+    output_file: str
+    argument: str
+
+    @property
+    def flags(self) -> str:
+        if self.read and self.written:
+            return "CL_MEM_READ_WRITE"
+        return "CL_MEM_READ_ONLY" if self.read else "CL_MEM_WRITE_ONLY"
+
+
+def host_ports(module: HLSModule) -> list[HostPort]:
+    """The ports of the kernel for host programs and test benches."""
+    outputs = [k for k, port in enumerate(module.args) if _is_output(port)]
+    ports = []
+    for position, port in enumerate(module.args):
+        param = port.param
+        count = prod(param.shape or (1,))
+        by_value = not param.is_array and param.role == "in"
+        written = position in outputs
+        index = outputs.index(position) if written else 0
+        name = module.code.parameters[position]
+        ports.append(
+            HostPort(
+                name,
+                module.vendor.spell(param.ctype),
+                count,
+                count * _cpp_bytes(param.ctype.bits),
+                param.role == "in",
+                written,
+                by_value,
+                index,
+                "output.data" if len(outputs) == 1 else f"output{index}.data",
+                _argument(module, port, name, by_value),
+            )
+        )
+    return ports
+
+
+def _is_output(port: Port) -> bool:
+    return port.is_output and (port.param.is_array or port.param.role == "result")
+
+
+def _argument(module: HLSModule, port: Port, name: str, by_value: bool) -> str:
+    if by_value:
+        return f"arg_{name}[0]"
+    shape = port.param.shape or (1,)
+    if module.code.top.flat or len(shape) == 1:
+        return f"arg_{name}"
+    dims = "".join(f"[{extent}]" for extent in shape[1:])
+    return f"({module.vendor.spell(port.param.ctype)} (*){dims})arg_{name}"
+
+
+def _cpp_bytes(bits: int) -> int:
+    """``sizeof`` of the C++ type of an integer of this width."""
+    if bits > 64:
+        return -(-bits // 64) * 8
+    size = 1
+    while 8 * size < bits:
+        size *= 2
+    return size
+
+
+def write_project(module: HLSModule, folder: Path) -> None:
+    """Write the project of a module; the folder changes only when everything could be made.
+
+    Files of other names that lie in an existing folder are kept.
+
+    Raises:
+        UnsupportedDeviceError: unknown device.
+        HlsConfigError: ``hbm_mapping`` names something that is no port.
+        BuildError: the folder cannot be written.
+    """
+    device = find_device(module.options.device)
+    if module.platform == "pynq" and device.family not in _BOARDS:
+        boards = ", ".join(d.name for d in DEVICES.values() if d.family in _BOARDS)
+        raise UnsupportedDeviceError(
+            f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
+        )
+    files = _project_files(module, device)
+    files |= _source_files(module.externals, files)
+    write_folder(folder, files, merge=True)
+
+
+def _source_files(externals: Sequence[External], taken: Container[str]) -> dict[str, str]:
+    files = {}
+    for source in externals:
+        if source.name in taken:
+            raise ReservedNameError(
+                f"The external file {source.path} cannot be named {source.name}: the project has "
+                "its own.",
+                help="rename the file.",
+            )
+        files[source.name] = source.path.read_text()
+    return files
+
+
+def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
+    options = module.options
+    context: dict[str, object] = {
+        "top": module.code.top.name,
+        "platform": module.platform,
+        "tool": module.platform,
+        "device": device.name,
+        "part": device.part,
+        "frequency": f"{options.frequency:g}",
+        "period": f"{options.period_ns:.2f}",
+        "sources": list(dict.fromkeys(e.name for e in module.externals)),
+        "testbench": "tb.cpp",
+        "data": [f"input{k}.data" for k, p in enumerate(host_ports(module)) if p.read],
+        "ports": host_ports(module),
+        "steps": tcl_steps(options.mode, device),
+        "connectivity": _connectivity(module),
+        "makefile": _MAKEFILES[device.family],
+    }
+    render = _Renderer(context)
+    files = {"kernel.cpp": module.code.kernel, "kernel.h": module.code.header}
+    if context["connectivity"] and module.platform in ("vitis_hls", "tapa"):
+        files[f"{module.code.top.name}.cfg"] = render("vitis_hls/cfg")
+    if module.platform == "tapa":
+        return files | {name: render(f"tapa/{name}") for name in ("tapa_host.cpp", "Makefile")}
+    if module.platform == "catapult":
+        return files | _catapult_files(module, render)
+    files |= {"run.tcl": render("common/run.tcl"), "tb.cpp": render("common/tb.cpp")}
+    if module.platform == "vivado_hls":
+        return files | {name: render(f"vivado_hls/{name}") for name in ("Makefile", "timer.h")}
+    if module.platform == "pynq":
+        return files | _pynq_files(module, render, device)
+    names = ["README.md", "description.json", "hls.cfg", "hls_pre.tcl", "Makefile"]
+    names += ["host.cpp", "xcl2.cpp", "xcl2.hpp"]
+    files |= {name: render(f"vitis_hls/{name}") for name in names}
+    for name, (title, compiler) in _FAMILIES.items():
+        more = {"family_title": title, "compiler": compiler}
+        files[f"makefile_{name}.mk"] = render("vitis_hls/makefile.mk", **more)
+    return files
+
+
+def _pynq_files(module: HLSModule, render: _Renderer, device: Device) -> dict[str, str]:
+    """The block design around the kernel, and for ``impl`` the program that runs on the board."""
+    arrays = [p for p in host_ports(module) if not p.by_value]
+    more: dict[str, object] = {
+        "processing_system": _BOARDS[device.family],
+        "zynq": device.family,
+        "bundles": [f"gmem{k}" for k in range(len(arrays))],
+    }
+    files = {"block_design.tcl": render("pynq/block_design.tcl", **more)}
+    if module.options.mode == "impl":
+        files["deploy.py"] = render("pynq/deploy.py")
+    return files
+
+
+def _catapult_files(module: HLSModule, render: _Renderer) -> dict[str, str]:
+    """Catapult's script, and for csim the test bench."""
+    csim = module.options.mode == "csim"
+    more: dict[str, object] = {
+        "testbench": "host.cpp" if csim else "",
+        "half_period": f"{module.options.period_ns / 2:.2f}",
+    }
+    files = {"run.tcl": render("catapult/run.tcl", **more)}
+    return files | ({"host.cpp": render("common/tb.cpp")} if csim else {})
+
+
+class _Renderer:
+    def __init__(self, context: dict[str, object]) -> None:
+        self._context = context
+        self._environment = jinja2.Environment(
+            loader=jinja2.FileSystemLoader(_TEMPLATES),
+            undefined=jinja2.StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            keep_trailing_newline=True,
+        )
+        self._environment.filters["tcl"] = tcl_word
+
+    def __call__(self, name: str, **more: object) -> str:
+        return self._environment.get_template(f"{name}.j2").render(self._context, **more)
+
+
+def tcl_steps(mode: str | None, device: Device) -> list[str]:
+    """The commands of ``run.tcl``, by what the mode contains; all without a mode."""
+    mode = mode or "csim csyn cosim impl"
+    export = "export_design -rtl verilog -format ip_catalog"
+    if not device.ip_catalog:
+        export = "export_design -flow impl"
+    commands = (
+        (("csim", "sw_emu"), "csim_design -O"),
+        (("csyn", "debug", "cosim", "custom"), "csynth_design"),
+        (("cosim", "hw_emu"), "cosim_design"),
+        (("impl", "hw"), export),
+    )
+    return [text for words, text in commands if any(word in mode for word in words)]
+
+
+def _connectivity(module: HLSModule) -> list[str]:
+    """``sp=`` lines of the linker configuration, from ``hbm_mapping``."""
+    names = {p.param.name: k for k, p in enumerate(module.args) if p.param.role == "in"}
+    outputs = [k for k, p in enumerate(module.args) if _is_output(p)]
+    names |= {f"output_{i}": k for i, k in enumerate(outputs)}
+    lines = []
+    for name, bank in module.options.hbm_mapping.items():
+        if name not in names:
+            raise HlsConfigError(
+                f"hbm_mapping names {name!r}, which is no port of {module.top_func_name}.",
+                help=f"its ports: {', '.join(names)}.",
+            )
+        port = module.code.parameters[names[name]]
+        lines.append(f"sp={module.code.top.name}_1.{port}:{bank}")
+    return lines

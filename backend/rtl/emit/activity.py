@@ -1,0 +1,82 @@
+"""When a region runs and when a body has an iteration under way: what the simulator may skip.
+
+The control of a region does not move while the region does not run. A value that a body computes
+matters only while one of its iterations is under way, so the registers that carry it through the
+pipeline may keep whatever they hold when none is. Hardware moves them all the same, since a gate
+costs more than it saves; the text for the in-process simulator, and only that, has the gates, and
+there a branch spares the work of every idle loop and body (:mod:`allo.backend.sim.engines.arc.nest`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from allo.dialects.core.integers import as_signed
+
+from ..graph.linear import bits_unsigned
+from ..graph.nodes import Body
+
+if TYPE_CHECKING:
+    from .function import Emitter
+
+
+class Activity:
+    """Names and emits the gates of one function's bodies."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._e = emitter
+        self._names: dict[int, str] = {}
+        self._last: dict[int, int] = {}
+
+    def of(self, body: Body, step: int) -> str:
+        """A bit that is high whenever ``step`` of some iteration of the body runs."""
+        number = body.number
+        self._last[number] = max(step, self._last.get(number, 0))
+        if number not in self._names:
+            self._names[number] = self._e.text.fresh()
+        return self._names[number]
+
+    def region(self, go: str, scope: tuple[str, ...]) -> tuple[str, Callable[[str], None]]:
+        """A bit that is high from ``go`` to a region's last cycle, and who is to be told that one.
+
+        ``scope`` are the bits of the regions around it.
+        """
+        text = self._e.text
+        busy, running = text.fresh(), text.fresh()
+        text.native_line(f"{busy} = comb.or {go}, {running} : i1")
+
+        def ends(last: str) -> None:
+            zero, one, more, following = (text.fresh() for _ in range(4))
+            text.native_line(f"{zero} = hw.constant false")
+            text.native_line(f"{one} = hw.constant true")
+            text.native_line(f"{more} = comb.xor {last}, {one} : i1")
+            text.native_line(f"{following} = comb.and {busy}, {more} : i1")
+            gate = text.native_all_of(busy, text.enable, *scope)
+            text.native_line(
+                f"{running} = seq.compreg.ce {following}, %clk, {gate} reset %rst, {zero} : i1"
+            )
+
+        return busy, ends
+
+    def finish(self) -> None:
+        """Emit the gates: high with an issue and for as many cycles as the last step asked for."""
+        text = self._e.text
+        for number, busy in self._names.items():
+            issue, last = self._e.tokens[number].issue, self._last[number]
+            if not last:
+                text.native_line(f"{busy} = comb.or {issue} : i1")
+                continue
+            bits = bits_unsigned(last)
+            left, more, full, less, following, zero, one, steps = (text.fresh() for _ in range(8))
+            text.native_line(f"{zero} = hw.constant 0 : i{bits}")
+            text.native_line(f"{one} = hw.constant {as_signed(1, bits)} : i{bits}")
+            text.native_line(f"{steps} = hw.constant {as_signed(last, bits)} : i{bits}")
+            text.native_line(f"{more} = comb.icmp ne {left}, {zero} : i{bits}")
+            text.native_line(f"{busy} = comb.or {issue}, {more} : i1")
+            text.native_line(f"{less} = comb.sub {left}, {one} : i{bits}")
+            text.native_line(f"{following} = comb.mux {issue}, {steps}, {less} : i{bits}")
+            gate = text.native_all_of(busy, text.enable)
+            text.native_line(
+                f"{left} = seq.compreg.ce {following}, %clk, {gate} reset %rst, {zero} : i{bits}"
+            )

@@ -1,0 +1,120 @@
+"""Checked subscripts in hardware: the first that is out of range, kept in registers and told upwards.
+
+A module with checks, or with instances that have some, has the output ``bounds_fault``: bit 0 is high from
+the cycle after a check failed, and stays; then 32 bits for the number of the check and 64 for each
+number it tells (:class:`~allo.dialects.core.bounds.BoundsSite`). Only builds that ask for checks have it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from allo.dialects.core.bounds import BoundsSite, as_signed_words
+from allo.dialects.diagnostics import BoundsError
+
+from .text import ModuleText, Wiring
+
+PORT = "bounds_fault"
+_SITE_BITS = 32
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsPort:
+    """What the top module tells of its checks.
+
+    Attributes:
+        sites: the checks by number.
+        words: how many numbers the port has room for.
+        drain: cycles from a failure until what was under way before it has been written.
+    """
+
+    sites: tuple[BoundsSite, ...]
+    words: int
+    drain: int
+    name: str = PORT
+
+    @property
+    def width(self) -> int:
+        return port_width(self.words)
+
+    def error(self, value: int) -> BoundsError:
+        """The exception for a value of the port whose lowest bit is set."""
+        site = self.sites[(value >> 1) & ((1 << _SITE_BITS) - 1)]
+        told = value >> (1 + _SITE_BITS)
+        mask = (1 << _WORD_BITS) - 1
+        words = [(told >> (_WORD_BITS * k)) & mask for k in range(site.words)]
+        return site.error(as_signed_words(words))
+
+
+def port_width(words: int) -> int:
+    """Bits of the port."""
+    return 1 + _SITE_BITS + _WORD_BITS * words
+
+
+class BoundsWatch:
+    """Collects the checks of one module and emits the registers behind its port."""
+
+    def __init__(self, text: ModuleText, words: int, *, active: bool = True) -> None:
+        self.active = active
+        self._text = text
+        self._words = words
+        self._failed = ""
+        self._seen = ""
+        self._found: list[tuple[str, str]] = []
+        self._below: list[str] = []
+
+    @property
+    def seen(self) -> str:
+        """High in the cycles after a check has failed, here or in an instance."""
+        if not self._seen:
+            self._failed = self._text.named("bounds_failed")
+            self._seen = self._text.fresh()
+        return self._seen
+
+    def check(self, failing: str, site: int, words: list[str]) -> None:
+        """A check that fails in a cycle in which ``failing`` is high, and what it tells."""
+        text = self._text
+        room = self._words - len(words)
+        parts = [f"{w}" for w in reversed(words)] + [text.const(site, _SITE_BITS)]
+        kinds = [f"i{_WORD_BITS}"] * len(words) + [f"i{_SITE_BITS}"]
+        if room:
+            parts.insert(0, text.const(0, room * _WORD_BITS))
+            kinds.insert(0, f"i{room * _WORD_BITS}")
+        told = text.fresh()
+        text.line(f"{told} = comb.concat {', '.join(parts)} : {', '.join(kinds)}")
+        self._found.append((failing, told))
+
+    def instance(self, wiring: Wiring) -> None:
+        """Listen to an instance that has the port."""
+        width = port_width(self._words)
+        value = wiring.outputs[PORT] = self._text.fresh()
+        failing = self._text.fresh()
+        told = self._text.fresh()
+        self._found.append((failing, told))
+        self._below.append(failing)
+        self._text.line(f"{failing} = comb.extract {value} from 0 : (i{width}) -> i1")
+        self._text.line(f"{told} = comb.extract {value} from 1 : (i{width}) -> i{width - 1}")
+
+    def finish(self) -> bool:
+        """Emit the registers and the port; whether there is any."""
+        text, width, seen = self._text, port_width(self._words), self._seen
+        if not self._found:
+            if seen:
+                text.line(f"{seen} = hw.constant false")
+            return False
+        seen = self.seen
+        now = text.any_of(*(failing for failing, _ in self._found))
+        first = self._found[-1][1]
+        for failing, told in reversed(self._found[:-1]):
+            first = text.mux(failing, told, first, width - 1)
+        failed = self._failed
+        enable = text.all_of(now, text.invert(failed))
+        kept = text.named("bounds_told")
+        text.register(failed, text.any_of(failed, now), 1, reset=0, free=True)
+        text.line(f"{seen} = comb.or {', '.join([failed, *self._below])} : i1")
+        text.register(kept, first, width - 1, enable=enable, free=True)
+        value = text.fresh()
+        text.line(f"{value} = comb.concat {kept}, {failed} : i{width - 1}, i1")
+        text.output(PORT, f"i{width}", value)
+        return True

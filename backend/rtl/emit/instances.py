@@ -1,0 +1,111 @@
+"""Kernel instances of a dataflow region, and the wires that join them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from allo.dialects.diagnostics import SourcePlace
+
+from ..graph.nodes import Array, Stream
+from ..plan.bind import Interface, PortUse
+from .bounds import BoundsWatch
+from .ram import port_prefix
+from .text import ModuleText, Wiring
+
+
+@dataclass(slots=True, eq=False)
+class Instance:
+    """One kernel instance.
+
+    Attributes:
+        constants: scalar arguments known at compile time, by position.
+        arrays, streams, scalars: the arguments; a scalar is a constant, or a value, its width and sign.
+        label: its name in the region's module.
+        enable: bits that are high when nothing makes it wait.
+        wires: the value on each of its ports that something is joined to, by the port's name.
+    """
+
+    callee: str
+    constants: dict[int, int]
+    arrays: list[Array]
+    streams: list[Stream]
+    scalars: list[Any]
+    place: SourcePlace | None
+    interface: Interface
+    label: str
+    enable: list[str] = field(default_factory=list)
+    wires: dict[str, str] = field(default_factory=dict)
+
+    def output(self, text: ModuleText, port: str) -> str:
+        """The value that an output of the instance defines."""
+        if port not in self.wires:
+            self.wires[port] = text.fresh()
+        return self.wires[port]
+
+
+def emit_instance(text: ModuleText, instance: Instance, watch: BoundsWatch, *, frozen: bool) -> str:
+    """Emit a kernel instance of a region that may be ``frozen``; its done."""
+    interface = instance.interface
+    gates = [*instance.enable, *(["%ce"] if frozen else [])]
+    wiring = Wiring({"start": "%start", "ce": text.all_of(*gates)})
+    for (name, width), value in zip(interface.scalars_in, instance.scalars, strict=True):
+        wiring.inputs[name] = _scalar(text, value, width)
+    for prefix, uses in interface.arrays:
+        _join_array(text, instance, prefix, uses, wiring)
+    for prefix, stream in interface.streams:
+        _join_stream(instance, prefix, stream, wiring)
+    if interface.bounds:
+        watch.instance(wiring)
+    done = wiring.outputs["done"] = text.fresh()
+    text.instance(instance.label, interface.module, interface.ports, wiring, instance.place)
+    return done
+
+
+def _scalar(text: ModuleText, value: Any, width: int) -> str:
+    if isinstance(value, int):
+        return text.const(value, width)
+    name, own, signed = value
+    return text.extend(name, own, width, signed=signed)
+
+
+def _join_array(
+    text: ModuleText,
+    instance: Instance,
+    prefix: str,
+    uses: dict[tuple[int, int], PortUse],
+    wiring: Wiring,
+) -> None:
+    for (bank, port), use in sorted(uses.items()):
+        stem = port_prefix(prefix, bank, port)
+        for suffix in ("addr", "en", *(("we", "wdata") if use.writes else ())):
+            name = f"{stem}_{suffix}"
+            wiring.outputs[name] = instance.output(text, name)
+        if use.reads:
+            wiring.inputs[f"{stem}_rdata"] = instance.wires[f"{stem}_rdata"]
+
+
+def _join_stream(instance: Instance, prefix: str, stream: Stream, wiring: Wiring) -> None:
+    if not stream.direction:
+        return
+    names = [f"{prefix}_{s}" for s in ("data", "valid", "ready")]
+    data, valid, ready = (instance.wires[name] for name in names)
+    if stream.direction == "put":
+        wiring.outputs |= {names[0]: data, names[1]: valid}
+        wiring.inputs[names[2]] = ready
+    else:
+        wiring.inputs |= {names[0]: data, names[1]: valid}
+        wiring.outputs[names[2]] = ready
+
+
+def all_done(text: ModuleText, instances: list[Instance], done: list[str]) -> tuple[str, list[str]]:
+    """(High when every instance has been done since start, for each the bit that says that it has)."""
+    if not instances:
+        return text.register(text.named("done_q"), "%start", 1, reset=0), []
+    flags = [text.named(f"{i.label}_over") for i in instances]
+    over = list(zip(flags, done, strict=True))
+    everyone = text.all_of(*(text.any_of(flag, now) for flag, now in over))
+    more = text.invert(everyone)
+    for flag, now in over:
+        text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
+    return everyone, flags

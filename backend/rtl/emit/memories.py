@@ -1,0 +1,408 @@
+"""Memories of a function: RAM banks, registers, tables, and the ports of array parameters.
+
+A user of a RAM port is a condition with an address, and data where it writes. Users of one port
+never meet in a cycle, because ports are reserved by the schedule.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..graph.linear import bits_unsigned
+from ..graph.nodes import Access, Array, Body, Call, Node
+from ..plan.bind import Interface, PortUse
+from ..read.storage import bank_words
+from .ram import RamPort, RamUse, Scope, port_prefix, ram_bank
+from .rom import RomBank
+from .text import ModuleText, Wiring, identifier
+
+if TYPE_CHECKING:
+    from .function import Emitter
+
+Key = tuple[int, int, int]
+
+
+@dataclass(slots=True)
+class PortUsers:
+    """Reads and writes of one RAM port."""
+
+    reads: list[RamUse] = field(default_factory=list)
+    writes: list[RamUse] = field(default_factory=list)
+
+    def reading(self, text: ModuleText) -> Scope:
+        """Bits that are all high whenever a read goes on."""
+        first, *rest = self.reads
+        shared = [b for b in first.scope if all(b in r.scope for r in rest)]
+        return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
+
+
+def _checks(body: Body) -> bool:
+    return any(node.kind == "check" for node in body.nodes)
+
+
+def _addresses(uses: list[RamUse]) -> list[tuple[str, str]]:
+    return [(u.condition, u.address) for u in uses]
+
+
+def _written(writes: list[RamUse]) -> list[tuple[str, str]]:
+    return [(w.condition, w.data) for w in writes]
+
+
+class Memories:
+    """Emits the memories of one function."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._e = emitter
+        self._users: dict[Key, PortUsers] = defaultdict(PortUsers)
+        self._read_data: dict[Key, str] = {}
+        self._registers: dict[tuple[int, int], str] = {}
+        self._constants: dict[int, list[list[int]]] = {}
+        self._writes: dict[tuple[int, int], list[tuple[str, str]]] = defaultdict(list)
+        self._prefixes: dict[int, str] = {}
+        self._fresh = ""
+
+    @property
+    def _text(self):
+        return self._e.text
+
+    def declare(self, interface: Interface) -> None:
+        """Name the ports of array parameters."""
+        taken: set[str] = set()
+        for array in self._e.function.parameters:
+            prefix = identifier(array.name)
+            while prefix in taken:
+                prefix += "_"
+            taken.add(prefix)
+            self._prefixes[array.number] = prefix
+            uses = self._e.binding.ports[array.number]
+            interface.arrays.append((prefix, uses))
+            for (bank, port), use in sorted(uses.items()):
+                stem = port_prefix(prefix, bank, port)
+                for suffix in ("addr", "en", "we", "wdata", "rdata"):
+                    self._text.reserve(f"{stem}_{suffix}")
+                if use.reads:
+                    name = self._text.input(f"{stem}_rdata", f"i{array.width}")
+                    self._read_data[array.number, bank, port] = self._kept(stem, name, array.width)
+
+    def _kept(self, stem: str, name: str, width: int) -> str:
+        """What a RAM outside answered in the last cycle in which this module moved."""
+        text = self._text
+        if not text.enable:
+            return name
+        if not self._fresh:
+            self._fresh = text.register(text.named("moved"), text.enable, 1, reset=0, free=True)
+        held = text.named(f"{stem}_kept")
+        value = text.mux(self._fresh, name, held, width)
+        text.register(held, value, width, free=True)
+        return value
+
+    # --- accesses -----------------------------------------------------------------
+
+    def load(self, node: Node, body: Body) -> None:
+        """A load: its address goes to the port, its value becomes the node's."""
+        access = node.access
+        assert access is not None
+        array = access.array
+        if array.storage == "reg":
+            values = {bank: self.register(array, bank) for bank in access.banks()}
+            self._e.name_raw(node, self._pick(node, body, values, node.time))
+            return
+        address = self._word(access, body, node.time)
+        condition = self._e.valid(body, node.time)
+        values = {}
+        for bank, port in ((b, access.ports[b]) for b in access.banks()):
+            key = (array.number, bank, port)
+            when = self._bank_condition(access, bank, body, node.time, condition)
+            self._users[key].reads.append(RamUse(when, address, self._e.scope(body, node.time)))
+            values[bank] = self._data(key)
+        value = self._pick(node, body, values, node.avail)
+        for store in access.bypass:
+            value = self._bypassed(node, store, body, value)
+        self._e.name_raw(node, value)
+
+    def _bypassed(self, load: Node, store: Node, body: Body, value: str) -> str:
+        """The load's value, or that of a store to the same element in the load's first cycle."""
+        text, target, source = self._text, load.access, store.access
+        assert target is not None and source is not None and source.data is not None
+        conditions = [self._e.valid(body, store.time)]
+        if source.predicate is not None:
+            conditions.append(self._e.value(source.predicate, body, store.time))
+        pairs = [(target.word_node, source.word_node)]
+        if target.bank is None or source.bank is None:
+            width = bits_unsigned(target.array.banks - 1)
+            const = self._e.constant
+            pairs.append(
+                (
+                    target.bank_node or const(target.bank or 0, width),
+                    source.bank_node or const(source.bank or 0, width),
+                )
+            )
+        elif target.bank != source.bank:
+            return value
+        for mine, other in pairs:
+            if mine is None or other is None:
+                continue
+            a = self._e.value(mine, body, load.time)
+            b = self._e.value(other, body, store.time)
+            conditions.append(text.compare("eq", a, b, mine.width))
+        data = self._e.value(source.data, body, store.time)
+        meets, stored = text.named(f"{load.label}_meets"), text.named(f"{load.label}_stored")
+        text.register(meets, text.all_of(*conditions), 1, place=load.place)
+        text.register(stored, data, load.width, place=load.place)
+        return text.mux(meets, stored, value, load.width)
+
+    def store(self, node: Node, body: Body) -> None:
+        """A store: address, data and condition go to the port."""
+        access = node.access
+        assert access is not None and access.data is not None
+        array, time = access.array, node.time
+        condition = self._e.valid(body, time)
+        if access.predicate is not None:
+            predicate = self._e.value(access.predicate, body, time)
+            condition = self._text.all_of(condition, predicate)
+        if self._e.watch.active and array.storage != "reg" and not _checks(body):
+            # What has failed before a body without checks has failed before it in Python.
+            condition = self._text.all_of(condition, self._text.invert(self._e.watch.seen))
+        data = self._e.value(access.data, body, time)
+        address = self._word(access, body, time)
+        for bank in access.banks():
+            when = self._bank_condition(access, bank, body, time, condition)
+            if array.storage == "reg":
+                self._writes[array.number, bank].append((when, data))
+            else:
+                key = (array.number, bank, access.ports[bank])
+                use = RamUse(when, address, self._e.scope(body, time), data)
+                self._users[key].writes.append(use)
+
+    def _word(self, access: Access, body: Body, time: int) -> str:
+        if access.word_node is None:
+            return self._text.const(0, 1)
+        return self._e.value(access.word_node, body, time)
+
+    def _bank_condition(
+        self, access: Access, bank: int, body: Body, time: int, condition: str
+    ) -> str:
+        if access.bank is not None or access.bank_node is None:
+            return condition
+        text, node = self._text, access.bank_node
+        chosen = self._e.value(node, body, time)
+        return text.all_of(
+            condition, text.compare("eq", chosen, text.const(bank, node.width), node.width)
+        )
+
+    def _pick(self, node: Node, body: Body, values: dict[int, str], time: int) -> str:
+        access = node.access
+        assert access is not None
+        if access.bank is not None:
+            return values[access.bank]
+        assert access.bank_node is not None
+        index, width = access.bank_node, node.width
+        count = 1 << index.width
+        chosen = self._e.value(index, body, time)
+        listed = [values.get(bank, values[0]) for bank in reversed(range(count))]
+        table, result = self._text.fresh(), self._text.fresh()
+        self._text.line(f"{table} = hw.array_create {', '.join(listed)} : i{width}", node.place)
+        self._text.line(
+            f"{result} = hw.array_get {table}[{chosen}] : !hw.array<{count}xi{width}>, i{index.width}",
+            node.place,
+        )
+        return result
+
+    def _data(self, key: Key) -> str:
+        name = self._read_data.get(key)
+        if name is None:
+            name = self._read_data[key] = self._text.fresh()
+        return name
+
+    def register(self, array: Array, bank: int) -> str:
+        """The register of one bank of a register array; its only word where that is constant."""
+        if array.constant:
+            if array.number not in self._constants:
+                self._constants[array.number] = bank_words(array) or []
+            return self._text.const(self._constants[array.number][bank][0], array.width)
+        key = (array.number, bank)
+        name = self._registers.get(key)
+        if name is None:
+            suffix = f"_{bank}" if array.banks > 1 else ""
+            name = self._registers[key] = self._text.named(f"{array.name}{suffix}")
+            if array.place is not None:
+                self._e.debug[name[1:]] = f"variable {array.name} ({array.place})"
+        return name
+
+    # --- calls --------------------------------------------------------------------------
+
+    def connect(
+        self,
+        interface: Interface,
+        calls: list[Call],
+        selections: list[str],
+        wiring: Wiring,
+        scopes: list[Scope],
+    ) -> None:
+        """Join the array ports of a callee to the caller's memories; ``scopes`` are the calls'."""
+        for position, (prefix, uses) in enumerate(interface.arrays):
+            arrays = [call.arrays[position] for call in calls]
+            for (bank, port), use in sorted(uses.items()):
+                stem = port_prefix(prefix, bank, port)
+                value = self._join(stem, arrays, selections, (bank, port), use, wiring, scopes)
+                if use.reads:
+                    wiring.inputs[f"{stem}_rdata"] = value
+
+    def _join(
+        self,
+        stem: str,
+        arrays: list[Array],
+        selections: list[str],
+        where: tuple[int, int],
+        use: PortUse,
+        wiring: Wiring,
+        callers: list[Scope],
+    ) -> str:
+        text, array = self._text, arrays[0]
+        address, enable, write, data = (text.fresh() for _ in range(4))
+        wiring.outputs |= {f"{stem}_addr": address, f"{stem}_en": enable}
+        if use.writes:
+            wiring.outputs |= {f"{stem}_we": write, f"{stem}_wdata": data}
+        reads: list[tuple[str, str]] = []
+        seen: dict[int, list[str]] = defaultdict(list)
+        scopes: dict[int, Scope] = {}
+        for target, selected, scope in zip(arrays, selections, callers, strict=True):
+            seen[target.number].append(selected)
+            known = scopes.get(target.number, scope)
+            scopes[target.number] = tuple(b for b in known if b in scope)
+        by_number = {a.number: a for a in arrays}
+        for number, chosen in seen.items():
+            target = by_number[number]
+            active = enable if len(seen) == 1 else text.all_of(enable, text.any_of(*chosen))
+            reads.append(
+                (
+                    text.any_of(*chosen),
+                    self._callee_port(
+                        target, where, use, active, address, write, data, scopes[number]
+                    ),
+                )
+            )
+        return text.choose(reads, array.width) if use.reads else ""
+
+    def _callee_port(
+        self,
+        target: Array,
+        where: tuple[int, int],
+        use: PortUse,
+        active: str,
+        address: str,
+        write: str,
+        data: str,
+        scope: Scope,
+    ) -> str:
+        """Make a callee's port a user of one array; the data it reads."""
+        text, (bank, port) = self._text, where
+        if target.storage == "reg":
+            if use.writes:
+                self._writes[target.number, bank].append((text.all_of(active, write), data))
+            if not use.reads:
+                return ""
+            value = self.register(target, bank)
+            return text.register(text.named(f"{target.name}_{bank}_q"), value, target.width)
+        key = (target.number, bank, port)
+        if use.writes:
+            written = RamUse(text.all_of(active, write), address, scope, data)
+            self._users[key].writes.append(written)
+        if not use.reads:
+            return ""
+        when = text.all_of(active, text.invert(write)) if use.writes else active
+        self._users[key].reads.append(RamUse(when, address, scope))
+        return self._data(key)
+
+    # --- storage --------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Emit every memory, after all users are known."""
+        for array in self._e.function.arrays:
+            uses = self._e.binding.ports[array.number]
+            if array.storage == "port":
+                self._outside(array, uses)
+            elif array.storage == "reg":
+                self._register_banks(array)
+            elif array.storage == "rom":
+                self._table(array, uses)
+            else:
+                self._ram(array, uses)
+
+    def _outside(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        text = self._text
+        width = bits_unsigned(array.depth - 1)
+        for (bank, port), use in sorted(uses.items()):
+            stem = port_prefix(self._prefixes[array.number], bank, port)
+            users = self._users[array.number, bank, port]
+            everyone = [*users.reads, *users.writes]
+            address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
+            text.output(f"{stem}_addr", f"i{width}", address)
+            enabled = text.any_of(*(u.condition for u in everyone))
+            if self._e.local:
+                enabled = text.all_of(enabled, self._e.local)
+            text.output(f"{stem}_en", "i1", enabled)
+            if use.writes:
+                text.output(f"{stem}_we", "i1", text.any_of(*(w.condition for w in users.writes)))
+                data = text.choose(_written(users.writes), array.width)
+                text.output(f"{stem}_wdata", f"i{array.width}", data)
+
+    def _register_banks(self, array: Array) -> None:
+        text = self._text
+        if array.constant:
+            return
+        initial = bank_words(array)
+        for bank in range(array.banks):
+            key = (array.number, bank)
+            if key not in self._registers and key not in self._writes:
+                continue
+            name = self.register(array, bank)
+            users = self._writes.get(key, [])
+            data = text.choose(users, array.width) if users else name
+            text.register(
+                name,
+                data,
+                array.width,
+                enable=text.any_of(*(w for w, _ in users)),
+                reset=initial[bank][0] if initial else None,
+                place=array.place,
+            )
+
+    def _table(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        text = self._text
+        words = bank_words(array) or []
+        tables: dict[int, RomBank] = {}
+        for bank, port in sorted(uses):
+            if bank not in tables:
+                suffix = f"_{bank}" if array.banks > 1 else ""
+                name = text.named(f"{array.name}{suffix}_rom")
+                tables[bank] = RomBank(text, name, words[bank], array.width, array.place)
+            users = self._users[array.number, bank, port]
+            address = text.choose(_addresses(users.reads), bits_unsigned(array.depth - 1))
+            value = tables[bank].read(address)
+            held = text.named(f"{array.name}_{bank}_p{port}_q")
+            text.register(held, value, array.width, busy=users.reading(text), place=array.place)
+            self._e.alias(self._data((array.number, bank, port)), held, array.width)
+
+    def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
+        text = self._text
+        width = bits_unsigned(array.depth - 1)
+        for bank in sorted({bank for bank, _ in uses}):
+            suffix = f"_{bank}" if array.banks > 1 else ""
+            ports: list[RamPort] = []
+            for port in (0, 1):
+                if (bank, port) not in uses:
+                    continue
+                key = (array.number, bank, port)
+                users = self._users[key]
+                address = text.choose(_addresses([*users.reads, *users.writes]), width)
+                data = self._data(key) if users.reads else ""
+                enable = value = ""
+                if users.writes:
+                    enable = text.any_of(*(w.condition for w in users.writes))
+                    value = text.choose(_written(users.writes), array.width)
+                reading = users.reading(text) if users.reads else ()
+                ports.append(RamPort(address, data, reading, enable, value, users.writes))
+            ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)

@@ -1,0 +1,98 @@
+"""One RAM bank: its ports, and its text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ..graph.nodes import Array
+from .text import ModuleText
+
+Scope = tuple[str, ...]
+"""Bits of :class:`.activity.Activity` that are high whenever a port is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class RamUse:
+    """One read or write of a RAM port.
+
+    Attributes:
+        condition: when it happens.
+        address: the word.
+        scope: bits that are high whenever it happens.
+        data: what it writes, "" for a read.
+    """
+
+    condition: str
+    address: str
+    scope: Scope
+    data: str = ""
+
+
+@dataclass(slots=True)
+class RamPort:
+    """One port of a bank.
+
+    Attributes:
+        address: of whatever user there is.
+        data: name that the read data gets, or "".
+        reading: bits that are all high whenever a read goes on.
+        enable, value: write enable and data, or "".
+        writes: every write by itself.
+    """
+
+    address: str
+    data: str = ""
+    reading: Scope = ()
+    enable: str = ""
+    value: str = ""
+    writes: list[RamUse] = field(default_factory=list)
+
+
+def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) -> None:
+    """One bank: a memory whose read data is registered, which infers block RAM."""
+    kind = f"<{array.depth}xi{array.width}>"
+    text.styled(
+        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
+        f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
+        array.place,
+    )
+    always = text.const(1, 1)
+    for number, port in enumerate(ports):
+        if port.data:
+            word = text.fresh()
+            text.styled(
+                f"{word} = seq.read {memory}[{port.address}] rden {always} "
+                f"{{ latency = 0}} : !seq.hlmem{kind}",
+                f"{word} = seq.firmem.read_port {memory}[{port.address}], clock %clk "
+                f"enable {always} : {_spaced(kind)}",
+                array.place,
+            )
+            held = text.named(f"{memory[1:]}_p{number}_q")
+            text.register(held, word, array.width, busy=port.reading, place=array.place)
+            text.line(f"{port.data} = comb.or {held} : i{array.width}")
+        if not port.enable:
+            continue
+        enable = text.all_of(port.enable, text.enable) if text.enable else port.enable
+        text.rtl_line(
+            f"seq.write {memory}[{port.address}] {port.value} wren {enable} "
+            f"{{ latency = 1}} : !seq.hlmem{kind}",
+            array.place,
+        )
+        # One port for each write: none of them then computes what another one writes.
+        for write in port.writes:
+            gate = text.native_all_of(write.condition, text.enable, *write.scope)
+            text.native_line(
+                f"seq.firmem.write_port {memory}[{write.address}] = {write.data}, clock %clk "
+                f"enable {gate} : {_spaced(kind)}",
+                array.place,
+            )
+
+
+def _spaced(kind: str) -> str:
+    """``<16xi32>`` as firmem writes it: ``<16 x 32>``."""
+    return kind.replace("xi", " x ")
+
+
+def port_prefix(prefix: str, bank: int, port: int) -> str:
+    """The stem of a RAM port's signals."""
+    return f"{prefix}_{bank}_p{port}"

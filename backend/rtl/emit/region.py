@@ -1,0 +1,213 @@
+"""A dataflow region: kernel instances that run together, FIFOs between them, memories shared.
+
+Every instance starts with the region; the region is done when all have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from allo.dialects.diagnostics import UnsupportedOpError
+
+from ..graph.nodes import Array, Function, Stream
+from ..plan.bind import Binding, Interface
+from ..read.records import FunctionRecord, MemType, Op, argument_width, element_width
+from ..read.storage import array_for_local, array_for_parameter
+from ..read.stream_ops import stream_of_attributes, stream_of_type
+from ..waiting import Member, ModuleWaits
+from .bounds import BoundsWatch
+from .instances import Instance, all_done, emit_instance
+from .region_streams import RegionStreams
+from .shared_ports import SharedPorts
+from .text import Locations, ModuleText, identifier
+
+InterfaceOf = Callable[[str, dict[int, int], bool], Interface]
+
+
+@dataclass(slots=True)
+class RegionResult:
+    """What a compiled region gives to the compiler."""
+
+    interface: Interface
+    text: ModuleText
+    function: Function
+    binding: Binding
+    instances: list[tuple[str, Interface]]
+    fifos: set[tuple[int, int]]
+    waits: ModuleWaits
+
+
+class RegionCompiler:
+    """Compiles one region function."""
+
+    def __init__(
+        self,
+        record: FunctionRecord,
+        module: str,
+        locations: Locations,
+        interface_of: InterfaceOf,
+        *,
+        frozen: bool,
+        external: frozenset[str] = frozenset(),
+        told: int = 0,
+    ) -> None:
+        self._record = record
+        self._told = told
+        self._interface_of = interface_of
+        self._frozen = frozen
+        self._external = external
+        self._text = ModuleText(module, locations, probed=True)
+        self._function = Function(record.name, module, place=record.place)
+        self._binding = Binding()
+        self._env: dict[int, Any] = {}
+        self._instances: list[Instance] = []
+        self._streams: list[Stream] = []
+
+    def run(self) -> RegionResult:
+        """Compile the region."""
+        interface = Interface(self._function.module, None, frozen=self._frozen)
+        interface.ports = self._text.ports
+        self._parameters(interface)
+        for op in self._record.ops:
+            self._op(op)
+        memories = SharedPorts(self._text, self._function, self._binding, self._external)
+        memories.assign(self._instances, self._freezable)
+        self._text.input("start", "i1")
+        if self._frozen:
+            self._text.input("ce", "i1")
+            self._text.enable = "%ce"
+        self._scalar_ports(interface)
+        memories.declare(interface)
+        streams = RegionStreams(self._text)
+        streams.join(self._streams, self._instances, interface)
+        watch = BoundsWatch(self._text, self._told)
+        done = [emit_instance(self._text, i, watch, frozen=self._frozen) for i in self._instances]
+        memories.finish()
+        everyone, flags = all_done(self._text, self._instances, done)
+        self._text.output("done", "i1", everyone)
+        interface.bounds = watch.finish()
+        self._estimate(interface)
+        return RegionResult(
+            interface,
+            self._text,
+            self._function,
+            self._binding,
+            [(i.callee, i.interface) for i in self._instances],
+            streams.fifos,
+            self._waits(streams, flags, interface),
+        )
+
+    def _waits(self, streams: RegionStreams, flags: list[str], interface: Interface) -> ModuleWaits:
+        """Which process is at which end of what."""
+        waits = ModuleWaits(self._record.name, self._record.place, region=True)
+        waits.fifos = streams.made
+        waits.ports = {prefix: stream.name for prefix, stream in interface.streams}
+        for number, instance in enumerate(self._instances):
+            joined = zip(instance.interface.streams, instance.streams, strict=True)
+            ends = {prefix: streams.labels.get(s.number, "") for (prefix, _), s in joined}
+            over = flags[number][1:] if flags else ""
+            module, name = instance.interface.module, instance.callee
+            waits.members.append(Member(instance.label, module, name, over, (("", ends),)))
+        return waits
+
+    # --- reading ---------------------------------------------------------------------
+
+    def _parameters(self, interface: Interface) -> None:
+        record, function = self._record, self._function
+        names = record.attrs["arg_names"]
+        function.argument_names = list(names)
+        rows = zip(record.args, names, record.attrs["arg_types"], record.arg_types, strict=True)
+        for position, (number, name, declared, kind) in enumerate(rows):
+            if isinstance(kind, MemType):
+                array = array_for_parameter(name, kind, declared, len(function.parameters))
+                array.place = record.place
+                function.parameters.append(self._own(array))
+                self._env[number] = array
+            elif declared.startswith("stream<"):
+                stream = stream_of_type(name, declared, record.place)
+                stream.number = len(self._streams)
+                stream.parameter = len(function.streams)
+                function.streams.append(stream)
+                self._streams.append(stream)
+                self._env[number] = stream
+            else:
+                width = argument_width(record, position)
+                port = identifier(name)
+                interface.scalars_in.append((port, width))
+                function.scalar_types.append(declared or kind)
+                self._env[number] = (f"%{port}", width, True)
+
+    def _own(self, array: Array) -> Array:
+        array.number = len(self._function.arrays)
+        self._function.arrays.append(array)
+        return array
+
+    def _op(self, op: Op) -> None:
+        match op.name:
+            case "allo.stream":
+                stream = stream_of_attributes(
+                    op.attrs["name"], op.attrs["dtype"], op.attrs["depth"], op.place
+                )
+                stream.number = len(self._streams)
+                self._streams.append(stream)
+                self._env[op.results[0]] = stream
+            case "arith.constant":
+                value = op.attrs["value"]
+                self._env[op.results[0]] = value[1] if isinstance(value, tuple) else int(value)
+            case "arith.index_cast" | "arith.index_castui":
+                value = self._env[op.operands[0]]
+                signed = op.name == "arith.index_cast"
+                if isinstance(value, int):
+                    mask = (1 << element_width(str(op.operand_types[0]))) - 1
+                    self._env[op.results[0]] = value if signed else value & mask
+                else:
+                    self._env[op.results[0]] = (*value[:2], signed)
+            case "memref.alloc":
+                kind = op.result_types[0]
+                assert isinstance(kind, MemType)
+                array = array_for_local(op.attrs, kind, op.place)
+                array.storage, array.read_latency = "ram", 1
+                self._env[op.results[0]] = self._own(array)
+            case "func.call":
+                self._call(op)
+            case "func.return":
+                return
+            case _:
+                raise UnsupportedOpError(
+                    f"A dataflow region cannot hold {op.name}.",
+                    op.place,
+                    help="compute inside a kernel of the region.",
+                )
+
+    def _call(self, op: Op) -> None:
+        bound = [self._env[o] for o in op.operands]
+        scalars = [b for b in bound if not isinstance(b, Array | Stream)]
+        constants = {i: v for i, v in enumerate(scalars) if isinstance(v, int)}
+        callee = op.attrs["callee"]
+        instance = Instance(
+            callee,
+            constants,
+            [b for b in bound if isinstance(b, Array)],
+            [b for b in bound if isinstance(b, Stream)],
+            scalars,
+            op.place,
+            self._interface_of(callee, constants, self._frozen),
+            self._text.named(f"{callee}_i")[1:],
+        )
+        self._instances.append(instance)
+
+    def _freezable(self, instance: Instance) -> Interface:
+        return self._interface_of(instance.callee, instance.constants, True)
+
+    def _scalar_ports(self, interface: Interface) -> None:
+        for name, width in interface.scalars_in:
+            self._text.reserve(name)
+            self._text.input(name, f"i{width}")
+
+    def _estimate(self, interface: Interface) -> None:
+        parts = [i.interface.estimate for i in self._instances]
+        known = [p for p in parts if p is not None]
+        if len(known) == len(parts) and parts:
+            interface.estimate = max(known)

@@ -1,0 +1,183 @@
+"""RAM ports that the kernel instances of a dataflow region share.
+
+A port that several instances use grants the first of those that ask and freezes the others for the
+cycle; one of external memory freezes the instance that asks until the memory is ready.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..graph.linear import bits_unsigned
+from ..graph.nodes import Array, Function
+from ..plan.bind import Binding, Interface, PortUse
+from .instances import Instance
+from .ram import RamPort, RamUse, port_prefix, ram_bank
+from .text import ModuleText, identifier
+
+PORTS = 2
+
+
+@dataclass(slots=True)
+class _Client:
+    """A kernel's RAM port on one bank of an array."""
+
+    instance: Instance
+    stem: str
+    bank: int
+    use: PortUse
+
+    def wire(self, text: ModuleText, suffix: str) -> str:
+        """A value that the instance's output will define."""
+        return self.instance.output(text, f"{self.stem}_{suffix}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the users of one port ask of it in a cycle, "" where none does."""
+
+    address: str
+    enable: str
+    write: str
+    value: str
+
+
+class SharedPorts:
+    """The RAM ports of one region.
+
+    Args:
+        external: names of the arrays in external memory.
+    """
+
+    def __init__(
+        self, text: ModuleText, function: Function, binding: Binding, external: frozenset[str]
+    ) -> None:
+        self._text = text
+        self._function = function
+        self._binding = binding
+        self._external = external
+        self._users: dict[tuple[int, int, int], list[_Client]] = defaultdict(list)
+        self._local: dict[tuple[int, int, int], tuple[str, _Request]] = {}
+
+    def assign(self, instances: list[Instance], freezable: Callable[[Instance], Interface]) -> None:
+        """Give every instance its ports; one that may have to wait gets a ``freezable`` interface."""
+        crowded = {
+            id(client.instance)
+            for (number, _), users in _clients(instances).items()
+            if len(users) > PORTS or self._function.arrays[number].name in self._external
+            for client in users
+        }
+        for instance in instances:
+            if id(instance) in crowded and not instance.interface.frozen:
+                instance.interface = freezable(instance)
+        for (number, bank), users in _clients(instances).items():
+            array = self._function.arrays[number]
+            uses = self._binding.ports.setdefault(number, {})
+            for position, client in enumerate(users):
+                port = position % PORTS
+                self._users[number, bank, port].append(client)
+                use = uses.setdefault((bank, port), PortUse())
+                use.reads |= client.use.reads
+                use.writes |= client.use.writes
+                array.loaded |= client.use.reads
+                array.stored |= client.use.writes
+        for array in self._function.arrays:
+            self._binding.ports.setdefault(array.number, {})
+
+    def declare(self, interface: Interface) -> None:
+        """Make the ports of array parameters and join the users of every port."""
+        taken = {name for name, _ in interface.scalars_in}
+        for array in self._function.parameters:
+            prefix = identifier(array.name)
+            while prefix in taken:
+                prefix += "_"
+            taken.add(prefix)
+            uses = self._binding.ports[array.number]
+            interface.arrays.append((prefix, uses))
+            for (bank, port), use in sorted(uses.items()):
+                self._outer_port(array, (bank, port), use, port_prefix(prefix, bank, port))
+        for array in self._function.arrays:
+            if array.storage != "ram":
+                continue
+            for (bank, port), use in sorted(self._binding.ports[array.number].items()):
+                data = self._text.fresh() if use.reads else ""
+                key = (array.number, bank, port)
+                self._local[key] = data, self._join(key, data, array)
+
+    def _outer_port(self, array: Array, where: tuple[int, int], use: PortUse, stem: str) -> None:
+        text = self._text
+        for suffix in ("addr", "en", "we", "wdata", "rdata", "ready"):
+            text.reserve(f"{stem}_{suffix}")
+        data = text.input(f"{stem}_rdata", f"i{array.width}") if use.reads else ""
+        external = array.name in self._external
+        ready = text.input(f"{stem}_ready", "i1") if external else ""
+        request = self._join((array.number, *where), data, array, ready)
+        text.output(f"{stem}_addr", f"i{bits_unsigned(array.depth - 1)}", request.address)
+        text.output(f"{stem}_en", "i1", request.enable)
+        if use.writes:
+            text.output(f"{stem}_we", "i1", request.write)
+            text.output(f"{stem}_wdata", f"i{array.width}", request.value)
+
+    def _join(
+        self, key: tuple[int, int, int], data: str, array: Array, ready: str = ""
+    ) -> _Request:
+        """Join the users of one RAM port; a user that is not granted is frozen.
+
+        Args:
+            ready: whether external memory takes the request, "" for memory that always does.
+        """
+        text, users = self._text, self._users[key]
+        grants, before = [], ""
+        for client in users:
+            enable = client.wire(text, "en")
+            grant = text.all_of(enable, text.invert(before)) if before else enable
+            if before or ready:
+                served = text.all_of(grant, ready) if ready else grant
+                client.instance.enable.append(text.any_of(text.invert(enable), served))
+            before = text.any_of(before, enable) if before else enable
+            grants.append(grant)
+            client.instance.wires[f"{client.stem}_rdata"] = data
+        granted = list(zip(grants, users, strict=True))
+        address = text.choose(
+            [(g, c.wire(text, "addr")) for g, c in granted], bits_unsigned(array.depth - 1)
+        )
+        write = value = ""
+        writers = [(g, c) for g, c in granted if c.use.writes]
+        if writers:
+            write = text.any_of(*(text.all_of(g, c.wire(text, "we")) for g, c in writers))
+            value = text.choose([(g, c.wire(text, "wdata")) for g, c in writers], array.width)
+        return _Request(address, before, write, value)
+
+    def finish(self) -> None:
+        """Emit the RAMs inside the region."""
+        for array in self._function.arrays:
+            if array.storage != "ram":
+                continue
+            uses = self._binding.ports[array.number]
+            for bank in sorted({bank for bank, _ in uses}):
+                ports = [
+                    self._ram_port((array.number, bank, port))
+                    for port in range(PORTS)
+                    if (bank, port) in uses
+                ]
+                suffix = f"_{bank}" if array.banks > 1 else ""
+                memory = self._text.named(f"{array.name}{suffix}_ram")
+                ram_bank(self._text, array, memory, ports)
+
+    def _ram_port(self, key: tuple[int, int, int]) -> RamPort:
+        data, asked = self._local[key]
+        writes = [RamUse(asked.write, asked.address, (), asked.value)] if asked.write else []
+        return RamPort(asked.address, data, (), asked.write, asked.value, writes)
+
+
+def _clients(instances: list[Instance]) -> dict[tuple[int, int], list[_Client]]:
+    """Kernel ports by array and bank."""
+    found: dict[tuple[int, int], list[_Client]] = defaultdict(list)
+    for instance in instances:
+        for array, (prefix, uses) in zip(instance.arrays, instance.interface.arrays, strict=True):
+            for (bank, port), use in sorted(uses.items()):
+                client = _Client(instance, port_prefix(prefix, bank, port), bank, use)
+                found[array.number, bank].append(client)
+    return found

@@ -1,0 +1,434 @@
+"""Stream ports of a function's module, and how its bodies wait for them.
+
+A sequential body waits in the step that puts or gets: its operations pass in program order,
+several in one cycle where all are ready, and the function's registers are frozen until the last
+has passed. Overlapping iterations never wait once issued: an iteration waits in front of the
+pipeline, where its first operations pass in program order (:mod:`..plan.stream_order`), and is issued
+when the last of them has passed, every other word it gets is there, and every other word it puts
+has a place kept for it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ..graph.linear import bits_unsigned
+from ..graph.nodes import Body, Leaf, Node, Stream
+from ..graph.prune import bodies_of, regions_of
+from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
+from ..waiting import Wait
+from .fifo import fifo_name
+from .text import identifier
+
+if TYPE_CHECKING:
+    from ..plan.bind import Interface
+    from .function import Emitter
+
+
+@dataclass(slots=True)
+class _Channel:
+    """One stream parameter as emission goes.
+
+    Attributes:
+        data, valid, ready: the local side: what the function's own operations see.
+        wants: conditions under which a word is taken (gets) or offered (puts).
+        offers: (condition, data) of puts.
+        buffer: words of the elastic buffer between the operations and the port, 0 for none.
+        reserved: name of the counter of places kept or words promised, if there is one.
+        passing: conditions under which a word is taken past the buffer.
+        claims: for each pipeline that takes words from the buffer: when an iteration of it waits,
+            how many words each takes, and whether another follows.
+        allowed: whether a called function's buffer may take a word in, "" for always.
+    """
+
+    stream: Stream
+    prefix: str
+    data: str = ""
+    valid: str = ""
+    ready: str = ""
+    wants: list[str] = field(default_factory=list)
+    offers: list[tuple[str, str]] = field(default_factory=list)
+    pushes: list[tuple[str, str]] = field(default_factory=list)
+    buffer: int = 0
+    reserved: str = ""
+    fill: str = ""
+    taken: list[tuple[str, int]] = field(default_factory=list)
+    returned: list[str] = field(default_factory=list)
+    passing: list[str] = field(default_factory=list)
+    claims: list[tuple[str, int, str]] = field(default_factory=list)
+    allowed: str = ""
+
+
+class StreamPorts:
+    """Emits the stream ports of one function."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self._e = emitter
+        self._channels: dict[int, _Channel] = {}
+        self._stalls: list[str] = []
+        self.fifos: set[tuple[int, int]] = set()
+
+    @property
+    def _text(self):
+        return self._e.text
+
+    @property
+    def stalls(self) -> list[str]:
+        """Conditions under which a sequential body waits."""
+        return self._stalls
+
+    @property
+    def prefixes(self) -> dict[int, str]:
+        """The prefix of every stream's port, by number."""
+        return {number: channel.prefix for number, channel in self._channels.items()}
+
+    def _probe(self, node: Node, channel: _Channel, *when: str, loop: str = "") -> None:
+        """Let simulators see when ``node`` waits."""
+        hint = f"waits_for_{channel.prefix}"
+        signal = self._text.probe(hint, self._text.all_of(*when), node.place)
+        wait = Wait(signal, node.kind == "put", channel.prefix, node.place, loop)
+        self._e.waits.waits.append(wait)
+
+    def declare(self, interface: Interface) -> None:
+        """Make the ports and the local side of every stream parameter."""
+        taken = {name for name, _ in interface.scalars_in} | {p for p, _ in interface.arrays}
+        words: dict[int, int] = defaultdict(int)
+        for region in regions_of(self._e.function.root):
+            if isinstance(region, Leaf):
+                for number, needed in buffer_words(region.body).items():
+                    words[number] = max(words[number], needed)
+        for stream in self._e.function.streams:
+            prefix = identifier(stream.name)
+            while prefix in taken:
+                prefix += "_"
+            taken.add(prefix)
+            channel = _Channel(stream, prefix, buffer=words[stream.number])
+            self._channels[stream.number] = channel
+            interface.streams.append((prefix, stream))
+            self._e.waits.ports[prefix] = stream.name
+            for suffix in ("data", "valid", "ready"):
+                self._text.reserve(f"{prefix}_{suffix}")
+            if stream.direction == "get":
+                self._declare_get(channel)
+            elif stream.direction == "put":
+                self._declare_put(channel)
+
+    def _declare_get(self, channel: _Channel) -> None:
+        text, width = self._text, channel.stream.width
+        data = text.input(f"{channel.prefix}_data", f"i{width}")
+        valid = text.input(f"{channel.prefix}_valid", "i1")
+        if not channel.buffer:
+            channel.data, channel.valid = data, valid
+            return
+        room, channel.data, channel.valid = (text.fresh() for _ in range(3))
+        channel.ready, channel.reserved = text.fresh(), text.named(f"{channel.prefix}_promised")
+        ready = room
+        if self._e.called:
+            # Its caller may be the next to read: it takes no word that it does not need.
+            channel.allowed = text.fresh()
+            valid, ready = (text.all_of(bit, channel.allowed) for bit in (valid, room))
+        self._buffer(channel, data, valid, room, channel.data, channel.valid, channel.ready)
+        text.output(f"{channel.prefix}_ready", "i1", ready)
+
+    def _declare_put(self, channel: _Channel) -> None:
+        text = self._text
+        ready = text.input(f"{channel.prefix}_ready", "i1")
+        channel.ready = ready
+        if channel.buffer:
+            channel.reserved = text.named(f"{channel.prefix}_reserved")
+            empty = text.compare(
+                "eq", channel.reserved, text.const(0, self._bits(channel)), self._bits(channel)
+            )
+            channel.ready = text.all_of(ready, empty)
+
+    def _bits(self, channel: _Channel) -> int:
+        return bits_unsigned(2 * channel.buffer)
+
+    def _buffer(
+        self,
+        channel: _Channel,
+        data: str,
+        valid: str,
+        ready: str,
+        out: str,
+        out_valid: str,
+        out_ready: str,
+    ) -> None:
+        """An elastic buffer; one of words to get starts each run of a process empty."""
+        text, width, depth = self._text, channel.stream.width, channel.buffer
+        getting = channel.stream.direction == "get"
+        empty = text.any_of("%rst", "%start") if getting and not self._e.called else "%rst"
+        self.fifos.add((width, depth))
+        fill = channel.fill = text.named(f"{channel.prefix}_fill")
+        text.line(
+            f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{channel.prefix}_buffer" '
+            f"@{fifo_name(width, depth, bypass=True)}(clk: %clk: !seq.clock, rst: {empty}: i1, "
+            f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {out_ready}: i1) -> "
+            f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
+            channel.stream.place,
+        )
+
+    # --- sequential bodies -----------------------------------------------------------
+
+    def sequential(self, body: Body) -> None:
+        """The stream operations of a body whose iterations do not overlap, step by step."""
+        steps: dict[int, list[Node]] = defaultdict(list)
+        for node in body.nodes:
+            if node.stream is not None:
+                steps[node.time].append(node)
+        for time, nodes in steps.items():
+            self._step(body, time, nodes)
+
+    def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
+        text, run = self._text, self._e.valid(body, time)
+        before = ""
+        for node in nodes:
+            assert node.stream is not None
+            channel = self._channels[node.stream.number]
+            flag = text.named(f"{channel.prefix}_b{body.number}_{time}_passed")
+            ready = channel.valid if node.kind == "get" else channel.ready
+            asks = [run, text.invert(flag), *([before] if before else [])]
+            passed = flag
+            if node.predicate is not None:
+                predicate = self._e.value(node.predicate, body, time)
+                asks.append(predicate)
+                passed = text.any_of(flag, text.invert(predicate))
+            ask = text.all_of(*asks)
+            fires = text.all_of(ask, ready)
+            self._probe(node, channel, ask, text.invert(ready))
+            if node.kind == "get":
+                self._take(node, channel, ask, fires, flag)
+            else:
+                channel.offers.append((ask, self._e.value(node.operands[0], body, time)))
+            done = text.any_of(passed, fires)
+            before = text.all_of(before, done) if before else done
+            following = text.all_of(run, before, text.invert(text.enable))
+            text.register(flag, following, 1, reset=0, free=True, place=node.place)
+        self._stalls.append(text.all_of(run, text.invert(before)))
+
+    def _take(self, node: Node, channel: _Channel, ask: str, fires: str, flag: str) -> None:
+        text, width = self._text, node.width
+        channel.wants.append(ask)
+        channel.passing.append(ask)
+        held = text.named(f"{channel.prefix}_{node.number}_held")
+        text.register(held, channel.data, width, enable=fires, free=True, place=node.place)
+        self._e.name_raw(node, text.mux(flag, held, channel.data, width))
+
+    # --- overlapping iterations -----------------------------------------------------------
+
+    def front(self, leaf: Leaf, want: str, phase: str, more: str) -> str:
+        """High when the iteration in front of the pipeline has what it needs to be issued.
+
+        What it does there passes in program order, as early as each is ready; the last passes in the
+        cycle of issue.
+
+        Args:
+            want: whether there is such an iteration.
+            phase: whether one may be issued in this cycle, "" for always.
+            more: whether another iteration follows.
+        """
+        text, body, before = self._text, leaf.body, ""
+        loop = leaf.levels[-1].name
+        issue, flags = text.fresh(), []
+        chain, direct, operations = front_of(body), direct_of(body), operations_of(body)
+        for position, node in enumerate(chain):
+            channel = self._channel(node)
+            if node.number not in direct:
+                count = len(operations[channel.stream.number])
+                channel.claims.append((want, count, more))
+                done = self._buffered_gate(channel, count)
+                waits = [text.invert(done)]
+            elif position == len(chain) - 1:
+                done = self._ready(node, channel)
+                waits = [text.invert(done)]
+                if node.predicate is not None:
+                    predicate = self._e.value(node.predicate, body, 0)
+                    done = text.any_of(done, text.invert(predicate))
+                    waits.append(predicate)
+            else:
+                done, flag, waits = self._pass_in_front(body, node, channel, [want, before])
+                flags.append((flag, text.all_of(before, done) if before else done, node))
+            self._probe(node, channel, want, *([before] if before else []), *waits, loop=loop)
+            before = text.all_of(before, done) if before else done
+        places = []
+        for number, nodes in operations.items():
+            if nodes[0].kind == "put" and nodes[0].number not in direct:
+                place = self._buffered_gate(self._channels[number], len(nodes))
+                full = [text.invert(place), *([before] if before else [])]
+                self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
+                places.append(place)
+        self._e.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
+        waiting = text.invert(self._advancing(issue))
+        scope = self._e.tokens[body.number].scope
+        for flag, passed, node in flags:
+            following = text.all_of(want, passed, waiting)
+            text.register(flag, following, 1, reset=0, free=True, busy=scope, place=node.place)
+        return issue
+
+    def _channel(self, node: Node) -> _Channel:
+        assert node.stream is not None
+        return self._channels[node.stream.number]
+
+    def _ready(self, node: Node, channel: _Channel) -> str:
+        return channel.valid if node.kind == "get" else channel.ready
+
+    def _pass_in_front(
+        self, body: Body, node: Node, channel: _Channel, when: list[str]
+    ) -> tuple[str, str, list[str]]:
+        """An operation that passes before the issue: (passed, the register that says so, it waits)."""
+        text = self._text
+        flag = text.named(f"{channel.prefix}_b{body.number}_passed")
+        asks, passed = [*(w for w in when if w), text.invert(flag)], [flag]
+        if node.predicate is not None:
+            predicate = self._e.value(node.predicate, body, 0)
+            asks.append(predicate)
+            passed.append(text.invert(predicate))
+        ask = text.all_of(*asks)
+        fires = text.all_of(ask, self._ready(node, channel))
+        if node.kind == "get":
+            self._take(node, channel, ask, fires, flag)
+        else:
+            channel.offers.append((ask, self._e.value(node.operands[0], body, 0)))
+        return text.any_of(*passed, fires), flag, [ask, text.invert(fires)]
+
+    def _buffered_gate(self, channel: _Channel, count: int) -> str:
+        text, bits = self._text, self._bits(channel)
+        after = text.binary("add", channel.reserved, text.const(count, bits), bits)
+        if channel.stream.direction == "put":
+            return text.compare("ule", after, text.const(channel.buffer, bits), bits)
+        return text.compare("ule", after, self._filled(channel), bits)
+
+    def _filled(self, channel: _Channel) -> str:
+        width, bits = bits_unsigned(channel.buffer), self._bits(channel)
+        return self._text.extend(channel.fill, width, bits, signed=False)
+
+    def pipelined(self, body: Body) -> None:
+        """The stream operations of a body whose iterations overlap, but those that passed in front."""
+        text = self._text
+        in_front, directs = {node.number for node in front_of(body)[:-1]}, direct_of(body)
+        for number, nodes in operations_of(body).items():
+            channel = self._channels[number]
+            direct = nodes[0].number in directs
+            if direct and nodes[0].number in in_front:
+                continue
+            if not direct:
+                issue = self._advancing(self._e.valid(body, 0))
+                channel.taken.append((issue, len(nodes)))
+            for node in nodes:
+                condition = run = self._advancing(self._e.valid(body, node.time))
+                if node.predicate is not None:
+                    predicate = self._e.value(node.predicate, body, node.time)
+                    condition = text.all_of(run, predicate)
+                    if not direct:
+                        channel.returned.append(text.all_of(run, text.invert(predicate)))
+                if node.kind == "get":
+                    channel.wants.append(condition)
+                    self._e.name_raw(node, channel.data)
+                    if not direct:
+                        channel.returned.append(condition)
+                else:
+                    data = self._e.value(node.operands[0], body, node.time)
+                    (channel.offers if direct else channel.pushes).append((condition, data))
+
+    def _advancing(self, condition: str) -> str:
+        """A condition in the cycle in which the frozen registers move."""
+        text = self._text
+        return text.all_of(condition, text.enable) if text.enable else condition
+
+    # --- calls ---------------------------------------------------------------------------
+
+    def lend(
+        self, stream: Stream, offer: tuple[str, str] | None, want: str
+    ) -> tuple[str, str, str]:
+        """Let a callee use a stream: (data, valid, ready) it sees."""
+        channel = self._channels[stream.number]
+        if offer is not None:
+            channel.offers.append(offer)
+        if want:
+            channel.wants.append(want)
+            channel.passing.append(want)
+        return channel.data, channel.valid, channel.ready
+
+    # --- the end ---------------------------------------------------------------------------
+
+    def finish(self) -> None:
+        """Emit what depends on all users of a stream."""
+        text = self._text
+        for channel in self._channels.values():
+            width = channel.stream.width
+            if channel.stream.direction == "get":
+                wanted = text.any_of(*channel.wants)
+                if channel.buffer:
+                    self._e.alias(channel.ready, wanted, 1)
+                    self._counter(channel, channel.returned)
+                    self._allow(channel)
+                else:
+                    text.output(f"{channel.prefix}_ready", "i1", wanted)
+                continue
+            if channel.stream.direction != "put":
+                continue
+            offered = text.any_of(*(c for c, _ in channel.offers))
+            data = text.choose(channel.offers, width) if channel.offers else text.const(0, width)
+            if channel.buffer:
+                offered, data = self._buffered_put(channel, offered, data)
+            text.output(f"{channel.prefix}_valid", "i1", offered)
+            text.output(f"{channel.prefix}_data", f"i{width}", data)
+
+    def _buffered_put(self, channel: _Channel, offered: str, data: str) -> tuple[str, str]:
+        text, width = self._text, channel.stream.width
+        pushed = text.any_of(*(c for c, _ in channel.pushes))
+        word = text.choose(channel.pushes, width)
+        room, out, out_valid = (text.fresh() for _ in range(3))
+        ready = f"%{channel.prefix}_ready"
+        self._buffer(channel, word, pushed, room, out, out_valid, ready)
+        self._counter(channel, [text.all_of(out_valid, ready), *channel.returned])
+        return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
+
+    def _counter(self, channel: _Channel, returned: list[str]) -> None:
+        """Places kept (puts) or words promised (gets) of issued iterations."""
+        text, bits = self._text, self._bits(channel)
+        total = channel.reserved
+        zero = text.const(0, bits)
+        for issue, count in channel.taken:
+            step = text.mux(issue, text.const(count, bits), zero, bits)
+            total = text.binary("add", total, step, bits)
+        for condition in returned:
+            step = text.mux(condition, text.const(1, bits), zero, bits)
+            total = text.binary("sub", total, step, bits)
+        text.register(channel.reserved, total, bits, reset=0, free=True)
+
+    def _allow(self, channel: _Channel) -> None:
+        """A called function's buffer takes the words of iterations that wait or surely follow."""
+        if not channel.allowed:
+            return
+        text, bits = self._text, self._bits(channel)
+        limit, zero = channel.reserved, text.const(0, bits)
+        for want, count, more in channel.claims:
+            words = text.mux(more, text.const(2 * count, bits), text.const(count, bits), bits)
+            limit = text.binary("add", limit, text.mux(want, words, zero, bits), bits)
+        needed = text.compare("ult", self._filled(channel), limit, bits)
+        self._e.alias(channel.allowed, text.any_of(needed, *channel.passing), 1)
+
+    def probe_ending(self, ending: str) -> None:
+        """Let simulators see which buffered words keep the function from being done."""
+        last: dict[int, Node] = {}
+        for body in bodies_of(self._e.function.root):
+            for node in body.nodes:
+                if node.kind == "put" and node.stream is not None:
+                    last[node.stream.number] = node
+        for number, channel in self._channels.items():
+            if channel.buffer and channel.stream.direction == "put":
+                bits = self._bits(channel)
+                some = self._text.compare("ne", channel.reserved, self._text.const(0, bits), bits)
+                self._probe(last[number], channel, ending, some)
+
+    def drained(self) -> str:
+        """High when no word waits in a buffer of puts; "" where there is none."""
+        text, conditions = self._text, []
+        for channel in self._channels.values():
+            if channel.buffer and channel.stream.direction == "put":
+                bits = self._bits(channel)
+                conditions.append(text.compare("eq", channel.reserved, text.const(0, bits), bits))
+        return text.all_of(*conditions) if conditions else ""

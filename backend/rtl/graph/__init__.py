@@ -1,0 +1,1 @@
+"""The compiler's own graph of a function, and what is true of it."""

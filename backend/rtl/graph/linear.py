@@ -1,0 +1,153 @@
+"""Index arithmetic: linear expressions over loop counters, with floor division and remainder.
+
+Addresses, banks and loop bounds are kept in this form, so that a bank known at compile time is
+found, memory dependences are exact, and hardware is only as wide as the values need.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .nodes import Node
+
+
+@dataclass(frozen=True, slots=True)
+class Lin:
+    """``const + sum(coefficient * symbol)``; symbols are nodes that carry a range.
+
+    Attributes:
+        const: the constant part.
+        terms: (node, coefficient) pairs in order of node number, without zero coefficients.
+    """
+
+    const: int
+    terms: tuple[tuple[Node, int], ...] = ()
+
+    @property
+    def signature(self) -> tuple[tuple[int, int], ...]:
+        """The expression without its constant: equal signatures differ by a known distance."""
+        return tuple((node.number, factor) for node, factor in self.terms)
+
+    @property
+    def key(self) -> tuple[int, tuple[tuple[int, int], ...]]:
+        return self.const, self.signature
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def bounds(self) -> tuple[int, int]:
+        """Lowest and highest value the ranges of the symbols allow."""
+        low = high = self.const
+        for node, factor in self.terms:
+            a, b = factor * node.low, factor * node.high
+            low += min(a, b)
+            high += max(a, b)
+        return low, high
+
+
+Range = tuple[int, int]
+INDEX_BITS = 64
+INDEX_RANGE: Range = (-(1 << 63), (1 << 63) - 1)
+NARROW_BITS = 32
+"""The width of run-time index values known to fit in it; wider ones have as many bits as they need."""
+NARROW_RANGE: Range = (-(1 << 31), (1 << 31) - 1)
+
+
+def within(values: Range, limits: Range) -> bool:
+    """Whether every value of a range is in another."""
+    return limits[0] <= values[0] and values[1] <= limits[1]
+
+
+def index_width(low: int, high: int) -> int:
+    """Bits for run-time index values of a range, their sign included; at most those of an index."""
+    if within((low, high), NARROW_RANGE):
+        return NARROW_BITS
+    return min(INDEX_BITS, bits_signed(low, high))
+
+
+def constant(value: int) -> Lin:
+    return Lin(value)
+
+
+def symbol(node: Node, factor: int = 1, const: int = 0) -> Lin:
+    return Lin(const, ((node, factor),))
+
+
+def add(a: Lin, b: Lin) -> Lin:
+    if not b.terms:
+        return Lin(a.const + b.const, a.terms)
+    if not a.terms:
+        return Lin(a.const + b.const, b.terms)
+    merged: dict[int, tuple[Node, int]] = {node.number: (node, k) for node, k in a.terms}
+    for node, factor in b.terms:
+        old = merged.get(node.number)
+        merged[node.number] = (node, factor + (old[1] if old else 0))
+    terms = tuple(pair for _, pair in sorted(merged.items()) if pair[1])
+    return Lin(a.const + b.const, terms)
+
+
+def scale(a: Lin, factor: int) -> Lin:
+    if factor == 0:
+        return Lin(0)
+    return Lin(a.const * factor, tuple((node, k * factor) for node, k in a.terms))
+
+
+def subtract(a: Lin, b: Lin) -> Lin:
+    return add(a, scale(b, -1))
+
+
+def floor_divide(a: Lin, divisor: int) -> Lin | None:
+    """``a floordiv divisor`` where it is linear again, else None."""
+    parts = _divide(a, divisor)
+    return parts[0] if parts else None
+
+
+def remainder(a: Lin, divisor: int) -> Lin | None:
+    """``a mod divisor`` (never negative) where it is linear again, else None."""
+    parts = _divide(a, divisor)
+    return parts[1] if parts else None
+
+
+def _divide(a: Lin, divisor: int) -> tuple[Lin, Lin] | None:
+    if divisor == 1:
+        return a, Lin(0)
+    lowest, highest = a.bounds()
+    if lowest // divisor == highest // divisor:
+        return Lin(lowest // divisor), Lin(a.const - lowest // divisor * divisor, a.terms)
+    whole: list[tuple[Node, int]] = []
+    rest: list[tuple[Node, int]] = []
+    for node, factor in a.terms:
+        quotient, left = divmod(factor, divisor)
+        if quotient:
+            whole.append((node, quotient))
+        if left:
+            rest.append((node, left))
+    quotient, left = divmod(a.const, divisor)
+    remaining = Lin(left, tuple(rest))
+    low, high = remaining.bounds()
+    step = low // divisor
+    if step != high // divisor:
+        return None
+    return Lin(quotient + step, tuple(whole)), Lin(left - step * divisor, tuple(rest))
+
+
+def common_factor(a: Lin) -> int:
+    """Greatest common divisor of the coefficients, 0 for a constant."""
+    result = 0
+    for _, factor in a.terms:
+        result = gcd(result, factor)
+    return result
+
+
+def bits_unsigned(high: int) -> int:
+    """Bits that hold 0 … ``high``, at least one."""
+    return max(1, high.bit_length())
+
+
+def bits_signed(low: int, high: int) -> int:
+    """Bits in two's complement that hold ``low`` … ``high``."""
+    return max(low.bit_length() if low >= 0 else (~low).bit_length(), high.bit_length()) + 1

@@ -1,0 +1,364 @@
+"""The compiler's own graph: nodes in bodies, bodies in a tree of regions.
+
+A :class:`Body` is straight-line code after if-conversion, in program order. A region says
+when bodies run: one after the other, in a loop, under a condition. Every function is converted
+to this form once; scheduling, binding and emission work on it alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from allo.dialects.core.partition import ArrayLayout
+from allo.dialects.diagnostics import SourcePlace
+
+from ..operators.spec import Operator
+from .linear import Lin
+
+FREE = frozenset({"const", "iv", "arg", "result"})
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """One operation and its value.
+
+    Attributes:
+        number: unique in the function, in order of creation.
+        kind: ``const``, ``iv`` (loop counter), ``arg`` (scalar argument), ``result`` (scalar a call
+            returned), ``lin`` (a linear expression), ``op`` (a library operator), ``wire`` (bits
+            selected or resized, no logic), ``load``, ``store``, ``get``, ``put``, ``check`` (of
+            subscripts: whether none has failed so far; operands: inside, predicate, what to tell).
+        width: bits of the value, 0 where there is none.
+        body: the body it runs in; None for values that are stable while bodies read them.
+        low, high: range of the value where it serves as an index symbol.
+        floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
+            below and not above.
+        data: constant value, :class:`Lin`, wire spelling, by kind.
+        time: cycle in its body in which it starts (set by the scheduler).
+        avail: cycle from which its value can be read.
+        settle: nanoseconds into cycle ``avail`` until it is stable.
+        crosses: whether another body reads it.
+    """
+
+    number: int
+    kind: str
+    width: int
+    operands: tuple[Node, ...] = ()
+    body: Body | None = None
+    operator: Operator | None = None
+    data: Any = None
+    access: Access | None = None
+    place: SourcePlace | None = None
+    low: int = 0
+    high: int = 0
+    floors: tuple[Lin, ...] = ()
+    ceilings: tuple[Lin, ...] = ()
+    stride: int = 1
+    label: str = ""
+    float_op: bool = False
+    guard: tuple[Any, ...] = ()
+    stream: Stream | None = None
+    predicate: Node | None = None
+    time: int = 0
+    avail: int = 0
+    settle: float = 0.0
+    crosses: bool = False
+    unit: int = -1
+
+    @property
+    def is_free(self) -> bool:
+        return self.kind in FREE
+
+    @property
+    def latency(self) -> int:
+        if self.operator is not None:
+            return self.operator.latency
+        if self.kind == "load" and self.access is not None:
+            return self.access.array.read_latency
+        return 0
+
+
+@dataclass(slots=True, eq=False)
+class Stream:
+    """A FIFO as one function sees it.
+
+    Attributes:
+        dtype: textual type of an element, ``"f32"`` or ``"4x4xf32"``; ``width`` bits of a word.
+        shape: extents of a block element, () for a scalar.
+        direction: ``"put"`` or ``"get"`` by the function's use, "" while unknown.
+        parameter: position among the function's stream parameters, -1 for a region's own.
+    """
+
+    name: str
+    dtype: str
+    width: int
+    depth: int
+    shape: tuple[int, ...] = ()
+    number: int = 0
+    direction: str = ""
+    parameter: int = -1
+    place: SourcePlace | None = None
+
+    @property
+    def element_bits(self) -> int:
+        """Bits of one element of a block."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return self.width // count
+
+
+@dataclass(slots=True, eq=False)
+class Array:
+    """A memory as one function sees it.
+
+    Attributes:
+        storage: ``"ram"``, ``"reg"`` (a register a bank), ``"port"`` (argument or result),
+            ``"rom"``.
+        parameter: position among the function's array parameters for ``"port"``.
+        initial: words of a constant or of a stateful variable, row-major; None when undefined.
+        constant: nothing writes it. With one word a bank it is ``"reg"``, and no register but wires.
+        private: declared in the body it is used in: no value outlives an iteration.
+    """
+
+    name: str
+    dtype: str
+    width: int
+    layout: ArrayLayout
+    shape: tuple[int, ...]
+    storage: str
+    place: SourcePlace | None = None
+    initial: list[int] | None = None
+    constant: bool = False
+    read_latency: int = 1
+    private: Body | None = None
+    parameter: int = -1
+    number: int = 0
+    loaded: bool = False
+    stored: bool = False
+    space: str = ""
+
+    @property
+    def banks(self) -> int:
+        return self.layout.bank_count
+
+    @property
+    def depth(self) -> int:
+        return self.layout.bank_depth
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """Where a load or store goes.
+
+    Attributes:
+        index: the subscripts, a linear expression a dimension (for dependences).
+        bank: the bank, where known at compile time.
+        bank_node, word_node: nodes that compute bank and word; None where constant 0 or known.
+        data, predicate: nodes of a store; ``predicate`` None means always.
+        ports: RAM port used in each bank touched (set by binding).
+        bypass: stores whose data a load takes when both meet in one cycle on one element.
+    """
+
+    array: Array
+    index: tuple[Lin, ...]
+    bank: int | None
+    bank_node: Node | None = None
+    word_node: Node | None = None
+    data: Node | None = None
+    predicate: Node | None = None
+    ports: dict[int, int] = field(default_factory=dict)
+    bypass: list[Node] = field(default_factory=list)
+
+    def banks(self) -> range | tuple[int, ...]:
+        """Every bank it may touch."""
+        return (self.bank,) if self.bank is not None else range(self.array.banks)
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """``target`` starts at least ``latency`` cycles after ``source``, ``distance`` iterations on.
+
+    ``bypass``: a store and a load that may start in the same cycle, because the load then takes the
+    stored value on its way.
+    """
+
+    source: Node
+    target: Node
+    latency: int
+    distance: int
+    array: Array | None = None
+    bypass: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Body:
+    """Straight-line code with its schedule.
+
+    Attributes:
+        number: unique in the function.
+        edges: orders beyond data flow (memory).
+        ii: cycles between iterations; equal to ``depth`` when they do not overlap.
+        depth: cycles of one iteration.
+        alive: that no check of subscripts before this point has failed, while the body is filled.
+    """
+
+    number: int
+    nodes: list[Node] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    ii: int = 1
+    depth: int = 1
+    overlaps: bool = False
+    unique: dict[Any, Any] = field(default_factory=dict)
+    known: Any = None
+    alive: Node | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Level:
+    """One loop.
+
+    ``trips`` is None for a loop with bounds known only at run time; then ``lower``, ``upper`` are stable
+    nodes and ``iv`` is the Python iterator itself, unless the level ``counts``; otherwise ``iv`` counts
+    0 … trips-1.
+    """
+
+    name: str
+    iv: Node
+    trips: int | None
+    step: int = 1
+    lower: Node | None = None
+    upper: Node | None = None
+    place: SourcePlace | None = None
+    counts: bool = True
+
+
+class Region:
+    """A part of a function's control."""
+
+    __slots__ = ()
+
+
+@dataclass(slots=True, eq=False)
+class Seq(Region):
+    """Regions one after the other."""
+
+    children: list[Region] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Block(Region):
+    """Straight-line code run once."""
+
+    body: Body
+
+
+@dataclass(slots=True, eq=False)
+class Leaf(Region):
+    """A loop nest without loops inside its body: one pipeline.
+
+    ``asked`` is the initiation interval the user asked for, None for a loop that is not pipelined.
+    ``condition``, for a while loop: the node that says whether the iteration counts.
+    """
+
+    levels: list[Level]
+    body: Body
+    asked: int | None
+    band: str = ""
+    condition: Node | None = None
+    limit: str = ""
+    place: SourcePlace | None = None
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True, eq=False)
+class Loop(Region):
+    """A loop around other regions."""
+
+    level: Level
+    child: Seq
+    band: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class If(Region):
+    """A condition around other regions; ``condition`` is stable while it runs."""
+
+    condition: Node
+    then: Seq
+    other: Seq
+
+
+@dataclass(slots=True, eq=False)
+class Choice(Region):
+    """Ways to build one thing, until the plan takes the fastest."""
+
+    options: list[Seq]
+
+
+@dataclass(slots=True, eq=False)
+class While(Region):
+    """``test`` runs, and while ``condition`` (of its last block) holds, ``child``."""
+
+    test: Seq
+    condition: Node
+    child: Seq
+    place: SourcePlace | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Call(Region):
+    """A run of another function's module.
+
+    Attributes:
+        scalars: nodes of the scalar arguments, in order.
+        streams: streams bound to the callee's stream parameters, in order.
+        arrays: arrays bound to the callee's array parameters, results included.
+        results: nodes of the scalar results.
+    """
+
+    callee: str
+    scalars: list[Node]
+    arrays: list[Array]
+    results: list[Node]
+    streams: list[Stream] = field(default_factory=list)
+    place: SourcePlace | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """One function as a tree of regions.
+
+    Attributes:
+        parameters: array parameters in order: arguments, then results that have storage here.
+        scalar_args: nodes of the scalar arguments in order.
+        argument_names: all arguments in the user's order.
+        returned: what is returned, in order: an :class:`Array` or a node.
+    """
+
+    name: str
+    module: str
+    root: Seq = field(default_factory=Seq)
+    parameters: list[Array] = field(default_factory=list)
+    scalar_args: list[Node] = field(default_factory=list)
+    scalar_types: list[str] = field(default_factory=list)
+    argument_names: list[str] = field(default_factory=list)
+    returned: list[Any] = field(default_factory=list)
+    result_types: list[str] = field(default_factory=list)
+    arrays: list[Array] = field(default_factory=list)
+    streams: list[Stream] = field(default_factory=list)
+    place: SourcePlace | None = None
+    notes: list[str] = field(default_factory=list)
+    count: int = 0
+    bodies: int = 0
+    float_ops: int | None = 0
+    cycles: int | None = None
+
+    def number(self) -> int:
+        self.count += 1
+        return self.count
+
+    def new_body(self) -> Body:
+        self.bodies += 1
+        return Body(self.bodies)

@@ -1,0 +1,125 @@
+"""Dead code: nodes no effect depends on, regions without effects; marks values that cross bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .nodes import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
+
+EFFECTS = frozenset({"store", "put", "get", "check"})
+
+
+def regions_of(region: Region) -> Iterator[Region]:
+    """A region and all regions inside it, in program order."""
+    yield region
+    for child in children_of(region):
+        yield from regions_of(child)
+
+
+def children_of(region: Region) -> list[Region]:
+    """The regions directly inside a region."""
+    match region:
+        case Seq():
+            return region.children
+        case Loop():
+            return [region.child]
+        case If():
+            return [region.then, region.other]
+        case Choice():
+            return list(region.options)
+        case While():
+            return [region.test, region.child]
+    return []
+
+
+def bodies_of(region: Region) -> Iterator[Body]:
+    """Every body below a region."""
+    for r in regions_of(region):
+        if isinstance(r, Block | Leaf):
+            yield r.body
+
+
+def outside_uses(region: Region) -> list[Node]:
+    """Nodes that control reads directly: bounds, conditions, arguments of calls."""
+    match region:
+        case Loop():
+            levels = [region.level]
+        case Leaf():
+            levels = region.levels
+        case If() | While():
+            return [region.condition]
+        case Call():
+            return region.scalars
+        case _:
+            return []
+    uses = [n for level in levels for n in (level.lower, level.upper) if n is not None]
+    if isinstance(region, Leaf) and region.condition is not None:
+        uses.append(region.condition)
+    return uses
+
+
+def prune(function: Function, static: Body) -> None:
+    """Remove what has no effect, in place."""
+    live: set[int] = set()
+    stack: list[Node] = [n for n in function.returned if isinstance(n, Node)]
+    for region in regions_of(function.root):
+        stack += outside_uses(region)
+    for body in bodies_of(function.root):
+        stack += [n for n in body.nodes if n.kind in EFFECTS]
+    while stack:
+        node = stack.pop()
+        if node.number in live:
+            continue
+        live.add(node.number)
+        stack += node.operands
+    for body in (*bodies_of(function.root), static):
+        body.nodes = [n for n in body.nodes if n.number in live]
+    _drop_empty(function.root)
+    _mark_crossing(function, static)
+
+
+def _drop_empty(region: Region) -> bool:
+    """Remove regions without effect below; whether this one has none."""
+    match region:
+        case Seq():
+            region.children = [c for c in region.children if not _drop_empty(c)]
+            return not region.children
+        case Block():
+            return not region.body.nodes
+        case Leaf():
+            return not region.body.nodes and region.condition is None
+        case Loop():
+            return _drop_empty(region.child)
+        case If():
+            empty = [_drop_empty(region.then), _drop_empty(region.other)]
+            return all(empty)
+        case Choice():
+            empty = [_drop_empty(option) for option in region.options]
+            return all(empty)
+        case While():
+            _drop_empty(region.test)
+            _drop_empty(region.child)
+    return False
+
+
+def _mark_crossing(function: Function, static: Body) -> None:
+    def use(node: Node, by: Body | None) -> None:
+        if not node.is_free and node.body is not by and node.body is not static:
+            node.crosses = True
+
+    for body in (*bodies_of(function.root), static):
+        for node in body.nodes:
+            for operand in node.operands:
+                use(operand, body)
+    for region in regions_of(function.root):
+        if isinstance(region, Leaf):
+            continue
+        for node in outside_uses(region):
+            use(node, None)
+    levels = [level for r in regions_of(function.root) if isinstance(r, Leaf) for level in r.levels]
+    for bound in (bound for level in levels for bound in (level.lower, level.upper)):
+        if bound is not None:
+            use(bound, None)
+    for node in function.returned:
+        if isinstance(node, Node):
+            use(node, None)

@@ -1,0 +1,1 @@
+"""The operators themselves, one family a file."""

@@ -1,0 +1,209 @@
+"""Floating-point operators, drawn by :mod:`allo.backend.rtl.float`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from allo.backend.rtl.float.add import add, subtract
+from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
+from allo.backend.rtl.float.convert import convert, from_integer, to_integer
+from allo.backend.rtl.float.divide import divide
+from allo.backend.rtl.float.formats import FORMATS, FloatFormat
+from allo.backend.rtl.float.multiply import multiply
+from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit, square_root_unit
+from allo.backend.rtl.float.remainder import remainder
+from allo.backend.rtl.float.round import MODES, round_to_integral
+from allo.backend.rtl.float.square_root import square_root
+
+from ..netlist import Signal, cat
+from ..request import Builder, Drawing, Request, combinational, fitted, is_integer, unit
+from ..spec import Operator
+from .multiply import tiling_of
+from .products import Part, tiled_product
+
+
+def _binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
+    if kind.name not in NATIVE_FORMATS:
+        return None
+    operands = (("a", kind.name), ("b", kind.name))
+    text = f"{op} {{0}}, {{1}} : {kind.name}"
+    return lambda module, latency: native_unit(module, latency, text, operands, kind.name)
+
+
+def _arithmetic(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    tiling = tiling_of(request)
+
+    def product(a: Signal, b: Signal) -> Signal:
+        return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
+
+    def draw(a: Signal, b: Signal) -> Signal:
+        if request.op == "arith.mulf":
+            return multiply(a, b, kind, product)
+        return add(a, b, kind) if request.op == "arith.addf" else subtract(a, b, kind)
+
+    name = request.op.removeprefix("arith.").removesuffix("f")
+    native = _binary_native(request.op, kind)
+    return unit(request, Drawing(f"f{name}_{kind.name}", draw, native))
+
+
+def _divide(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    native = _binary_native(request.op, kind)
+    return unit(request, Drawing(f"fdiv_{kind.name}", lambda a, b: divide(a, b, kind), native))
+
+
+def _square_root(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    native = None
+    if kind.name in NATIVE_FORMATS:
+        native = partial(square_root_unit, kind=kind)
+
+    return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), native))
+
+
+def _round(request: Request) -> Operator | None:
+    kind, mode = FORMATS.get(request.result_type), request.op.removeprefix("math.")
+    if kind is None:
+        return None
+    drawing = Drawing(f"f{mode}_{kind.name}", lambda a: round_to_integral(a, kind, mode))
+    return fitted(request, drawing)
+
+
+def _remainder(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None or kind.exponent > 8:
+        return None
+    return unit(request, Drawing(f"frem_{kind.name}", lambda a, b: remainder(a, b, kind)))
+
+
+def _cmpf(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.operand_types[0])
+    if kind is None:
+        return None
+    predicate = request.predicate(PREDICATES)
+    drawing = Drawing(f"fcmp_{predicate}_{kind.name}", lambda a, b: compare(a, b, kind, predicate))
+    return fitted(request, drawing)
+
+
+def _extremum(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    name = request.op.removeprefix("arith.")
+    maximum, number = name.startswith("max"), "num" in name
+
+    def draw(a: Signal, b: Signal) -> Signal:
+        return extremum(a, b, kind, maximum=maximum, number=number)
+
+    return fitted(request, Drawing(f"{name}_{kind.name}", draw))
+
+
+def _negf(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    return combinational(
+        request,
+        Drawing(f"fneg_{kind.name}", lambda a: cat(~a.bit(-1), a.bits(0, kind.width - 1))),
+    )
+
+
+def _absf(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    return combinational(
+        request, Drawing(f"fabs_{kind.name}", lambda a: a.bits(0, kind.width - 1).zext(kind.width))
+    )
+
+
+def _copysign(request: Request) -> Operator | None:
+    kind = FORMATS.get(request.result_type)
+    if kind is None:
+        return None
+    return combinational(
+        request,
+        Drawing(f"fcopysign_{kind.name}", lambda a, b: cat(b.bit(-1), a.bits(0, kind.width - 1))),
+    )
+
+
+def _resize(request: Request) -> Operator | None:
+    source, target = FORMATS.get(request.operand_types[0]), FORMATS.get(request.result_type)
+    if source is None or target is None:
+        return None
+    native = None
+    if source.name in NATIVE_FORMATS and target.name in NATIVE_FORMATS:
+        text = f"{request.op} {{0}} : {source.name} to {target.name}"
+        operands = (("a", source.name),)
+
+        def native(module: str, latency: int) -> str:
+            return native_unit(module, latency, text, operands, target.name)
+
+    drawing = Drawing(
+        f"fcvt_{source.name}_{target.name}", lambda a: convert(a, source, target), native
+    )
+    return fitted(request, drawing)
+
+
+def _from_integer(request: Request) -> Operator | None:
+    kind, source = FORMATS.get(request.result_type), request.operand_types[0]
+    if kind is None or not is_integer(source):
+        return None
+    signed, width = request.op == "arith.sitofp", request.widths[0]
+    native = None
+    if kind.name in NATIVE_FORMATS and width <= 64:
+        text = f"{request.op} {{0}} : i{width} to {kind.name}"
+
+        def native(module: str, latency: int) -> str:
+            return native_unit(module, latency, text, (("a", f"i{width}"),), kind.name)
+
+    letter = "s" if signed else "u"
+    drawing = Drawing(
+        f"fcvt_{letter}i{width}_{kind.name}", lambda a: from_integer(a, kind, signed=signed), native
+    )
+    return fitted(request, drawing)
+
+
+def _to_integer(request: Request) -> Operator | None:
+    kind, target = FORMATS.get(request.operand_types[0]), request.result_type
+    if kind is None or not is_integer(target):
+        return None
+    signed, width = request.op == "arith.fptosi", request.result_width
+    letter = "s" if signed else "u"
+    return fitted(
+        request,
+        Drawing(
+            f"fcvt_{kind.name}_{letter}i{width}",
+            lambda a: to_integer(a, kind, width, signed=signed),
+        ),
+    )
+
+
+OPERATORS: dict[str, Builder] = {
+    **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf"), _arithmetic),
+    "arith.divf": _divide,
+    "math.sqrt": _square_root,
+    "arith.cmpf": _cmpf,
+    **dict.fromkeys(
+        ("arith.minimumf", "arith.maximumf", "arith.minnumf", "arith.maxnumf"), _extremum
+    ),
+    "arith.remf": _remainder,
+    **{f"math.{mode}": _round for mode in MODES},
+    "arith.negf": _negf,
+    "math.absf": _absf,
+    "math.copysign": _copysign,
+    "arith.extf": _resize,
+    "arith.truncf": _resize,
+    "arith.sitofp": _from_integer,
+    "arith.uitofp": _from_integer,
+    "arith.fptosi": _to_integer,
+    "arith.fptoui": _to_integer,
+}

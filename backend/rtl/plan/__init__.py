@@ -1,0 +1,1 @@
+"""When each operation happens: dependences, schedules, ports and units."""

@@ -1,0 +1,138 @@
+"""Binding: which RAM port each access takes, which unit each operation, after scheduling."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from ..emit.text import Ports
+from ..graph.nodes import Access, Array, Body, Call, Function, Node, Stream
+from ..graph.prune import bodies_of, regions_of
+from ..operators.spec import Operator
+
+
+@dataclass(slots=True)
+class PortUse:
+    """How one RAM port of a bank is used."""
+
+    reads: bool = False
+    writes: bool = False
+
+
+@dataclass(slots=True)
+class Interface:
+    """A compiled function as its callers see it.
+
+    Attributes:
+        scalars_in, scalars_out: port names and widths.
+        streams: port prefix and stream of each stream parameter.
+        ports: all ports of the module, in order.
+        units: arithmetic units that the module uses but its caller holds, by module and number;
+            their ports are named by :func:`unit_stem`.
+        frozen: whether the module has a ``ce`` input that freezes it when low.
+        estimate: cycles of a run without waiting for streams.
+        bounds: whether the module has the port of :mod:`..emit.bounds`.
+        arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
+    """
+
+    module: str
+    cycles: int | None
+    scalars_in: list[tuple[str, int]] = field(default_factory=list)
+    scalars_out: list[tuple[str, int]] = field(default_factory=list)
+    arrays: list[tuple[str, dict[tuple[int, int], PortUse]]] = field(default_factory=list)
+    streams: list[tuple[str, Stream]] = field(default_factory=list)
+    ports: Ports = field(default_factory=Ports)
+    units: dict[tuple[str, int], Operator] = field(default_factory=dict)
+    frozen: bool = False
+    estimate: int | None = None
+    float_ops: int | None = 0
+    bounds: bool = False
+
+
+@dataclass(slots=True)
+class Binding:
+    """What binding decided.
+
+    Attributes:
+        ports: uses of the RAM ports of each array, by array number, then (bank, port).
+        units: how many units of each module there are, with the operator.
+    """
+
+    ports: dict[int, dict[tuple[int, int], PortUse]] = field(default_factory=dict)
+    units: dict[str, tuple[Operator, int]] = field(default_factory=dict)
+
+
+def bind(function: Function, callees: dict[str, Interface]) -> Binding:
+    """Bind ports and units of a scheduled function."""
+    binding = Binding()
+    for array in function.arrays:
+        binding.ports[array.number] = {}
+    written_only = {a.number for a in function.arrays if a.stored and not a.loaded}
+    for body in bodies_of(function.root):
+        _bind_ports(body, binding, written_only)
+        _bind_units(body, binding)
+    for region in regions_of(function.root):
+        if isinstance(region, Call):
+            for array, (_, uses) in zip(region.arrays, callees[region.callee].arrays, strict=True):
+                for key, use in uses.items():
+                    _use(binding, array, *key, reads=use.reads, writes=use.writes)
+            for (name, number), operator in callees[region.callee].units.items():
+                _need_unit(binding, name, operator, number + 1)
+    return binding
+
+
+def _use(
+    binding: Binding, array: Array, bank: int, port: int, *, reads: bool, writes: bool
+) -> None:
+    use = binding.ports[array.number].setdefault((bank, port), PortUse())
+    use.reads = use.reads or reads
+    use.writes = use.writes or writes
+    array.loaded = array.loaded or reads
+    array.stored = array.stored or writes
+
+
+def _bind_ports(body: Body, binding: Binding, written_only: set[int]) -> None:
+    slots: dict[tuple[int, int, int], list[tuple[Node, Access]]] = defaultdict(list)
+    for node in body.nodes:
+        access = node.access
+        if access is None or access.array.storage == "reg":
+            continue
+        slot = node.time % body.ii if body.overlaps else node.time
+        for bank in access.banks():
+            slots[access.array.number, bank, slot].append((node, access))
+    for (number, bank, _), users in slots.items():
+        users.sort(key=lambda user: user[0].kind != "load")
+        for position, (node, access) in enumerate(users):
+            is_store = node.kind == "store"
+            port = position
+            if len(users) == 1 and is_store and number not in written_only:
+                port = 1
+            access.ports[bank] = port
+            _use(binding, access.array, bank, port, reads=not is_store, writes=is_store)
+
+
+def _bind_units(body: Body, binding: Binding) -> None:
+    taken: dict[tuple[str, int], int] = defaultdict(int)
+    for node in body.nodes:
+        operator = node.operator
+        if operator is None or operator.latency == 0:
+            continue
+        slot = node.time % body.ii if body.overlaps else node.time
+        name = operator.module
+        if operator.shareable:
+            node.unit = taken[name, slot]
+            taken[name, slot] += 1
+        else:
+            node.unit = taken[name, -1]
+            taken[name, -1] += 1
+        _need_unit(binding, name, operator, node.unit + 1)
+
+
+def _need_unit(binding: Binding, name: str, operator: Operator, count: int) -> None:
+    _, known = binding.units.get(name, (operator, 0))
+    binding.units[name] = (operator, max(known, count))
+
+
+def unit_stem(module: str, number: int) -> str:
+    """Port prefix of a unit that a caller holds."""
+    return f"unit_{module}_{number}"

@@ -1,0 +1,285 @@
+"""Choosing a schedule for every body of a function: initiation intervals, flattening, cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
+
+from ..graph.linear import subtract
+from ..graph.nodes import (
+    Block,
+    Body,
+    Choice,
+    Function,
+    If,
+    Leaf,
+    Level,
+    Loop,
+    Node,
+    Region,
+    Seq,
+    While,
+)
+from ..graph.prune import EFFECTS
+from .cycles import region_cycles
+from .dependence import add_edges
+from .explain import recurrence_limit, resource_limit, short
+from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .stream_order import direct_of, obstacle
+from .timing_model import TimingModel
+
+MAX_II = 4096
+UNKNOWN_TRIPS = 1000
+
+
+@dataclass(slots=True)
+class _Choice:
+    """A schedule found for a leaf whose first ``outer`` levels stay loops around it."""
+
+    outer: int
+    ii: int
+    depth: int
+    cycles: int
+    limit: str
+    bypass: bool
+
+
+def plan(function: Function, static: Body, timing: TimingModel) -> None:
+    """Schedule all bodies of a function, in place; leaves may move levels into outer loops."""
+    _settle_static(static, timing)
+    _plan_region(function.root, timing)
+
+
+def _choose_region(choice: Choice, timing: TimingModel) -> Region:
+    """The option that is predicted to take the fewest cycles; the first among equals."""
+    cycles: list[int] = []
+    for option in choice.options:
+        _plan_region(option, timing)
+        found = region_cycles(option, lambda name: None)
+        cycles.append(found if found is not None else 1 << 60)
+    return choice.options[cycles.index(min(cycles))]
+
+
+def _settle_static(static: Body, timing: TimingModel) -> None:
+    for node in static.nodes:
+        arrival = max((o.settle for o in node.operands if o.body is static), default=0.0)
+        node.settle = arrival + timing.entry(node)
+
+
+def _plan_region(region: Region, timing: TimingModel) -> None:
+    match region:
+        case Seq():
+            for position, child in enumerate(region.children):
+                if isinstance(child, Choice):
+                    child = region.children[position] = _choose_region(child, timing)
+                    continue
+                if isinstance(child, Leaf) and child.asked is not None:
+                    _check_streams(child)
+                if isinstance(child, Leaf) and child.asked is not None:
+                    region.children[position] = _plan_pipeline(child, timing)
+                    _recheck_streams(child, timing)
+                else:
+                    _plan_region(child, timing)
+        case Block():
+            _sequential(region.body, [], timing)
+        case Leaf():
+            _sequential(region.body, region.levels, timing, region.condition)
+        case Loop():
+            _plan_region(region.child, timing)
+        case If():
+            _plan_region(region.then, timing)
+            _plan_region(region.other, timing)
+        case While():
+            _plan_region(region.test, timing)
+            _plan_region(region.child, timing)
+
+
+def _capacity(use: Hashable) -> int:
+    """Uses a cycle of the port or stream that ``use`` names."""
+    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
+
+
+def _ports(body: Body) -> dict[Hashable, int]:
+    """Capacities of memory ports and streams."""
+    return {
+        use: _capacity(use)
+        for node in body.nodes
+        for use in resources_of(node)
+        if not _is_unit(use)
+    }
+
+
+_CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
+
+
+def _sequential(
+    body: Body, levels: list[Level], timing: TimingModel, condition: Node | None = None
+) -> None:
+    add_edges(body, levels, carried=False)
+    Scheduler(body, timing, _ports(body)).attempt(None)
+    body.depth = _depth(body, condition)
+    body.ii, body.overlaps = body.depth, False
+    _keep_bypasses(body)
+
+
+def _depth(body: Body, condition: Node | None = None) -> int:
+    depth = 1
+    for node in body.nodes:
+        if node.kind in EFFECTS:
+            depth = max(depth, node.time + 1)
+        if node.crosses or node is condition:
+            depth = max(depth, node.avail + 1)
+    return depth
+
+
+def _check_streams(leaf: Leaf) -> None:
+    """Give up overlap where a get depends on data of its own iteration."""
+    for node in leaf.body.nodes:
+        if node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
+            leaf.asked = None
+            leaf.limit = _reading_depends_on_data(node)
+            return
+
+
+def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
+    """Give up overlap where iterations would have to wait inside the pipeline."""
+    body = leaf.body
+    limit = _waits_inside(body) if body.overlaps else ""
+    if limit:
+        leaf.asked = None
+        leaf.limit = limit
+        _sequential(body, leaf.levels, timing, leaf.condition)
+
+
+def _waits_inside(body: Body) -> str:
+    """Why iterations would have to wait once they are issued, "" where they do not."""
+    direct = direct_of(body)
+    for node in body.nodes:
+        if node.kind == "get" and node.predicate is not None and node.number not in direct:
+            return _reading_depends_on_data(node)
+    found = obstacle(body)
+    if found is None:
+        return ""
+    get, put = found
+    return (
+        f"not pipelined: {get.label} is read ({short(get.place)}) after {put.label} is written "
+        f"({short(put.place)}), perhaps in answer to it"
+    )
+
+
+def _reading_depends_on_data(node: Node) -> str:
+    return f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
+
+
+def _known_at_issue(node: Node | None, body: Body) -> bool:
+    if node is None or node.body is not body or node.is_free:
+        return True
+    if node.kind == "load" and node.access is not None:
+        return node.access.array.storage == "reg" and not node.latency
+    if node.kind == "get" or node.latency:
+        return False
+    return all(_known_at_issue(o, body) for o in node.operands)
+
+
+def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
+    choices = [_choose(leaf, 0, timing)]
+    floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
+    outers = range(len(leaf.levels))
+    if choices[0].ii > floor:
+        choices += [_choose(leaf, outer, timing) for outer in outers if outer]
+        choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
+    best = min(choices, key=lambda c: (c.cycles, c.bypass))
+    if best is not choices[-1]:
+        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii)
+    leaf.limit = best.limit
+    _keep_bypasses(leaf.body)
+    outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
+    region: Region = leaf
+    for level in reversed(outer):
+        region = Loop(level, Seq([region]), band=leaf.band)
+    return region
+
+
+def _keep_bypasses(body: Body) -> None:
+    """Note on every load the stores that it meets in one cycle."""
+    for node in body.nodes:
+        if node.access is not None:
+            node.access.bypass = []
+    for edge in body.edges:
+        meets = edge.target.time + edge.distance * body.ii == edge.source.time
+        if edge.bypass and meets and edge.target.access is not None:
+            edge.target.access.bypass.append(edge.source)
+
+
+def _choose(
+    leaf: Leaf, outer: int, timing: TimingModel, *, bypass: bool = False, start: int = 0
+) -> _Choice:
+    """Schedule the leaf with its first ``outer`` levels left out."""
+    levels, body = leaf.levels[outer:], leaf.body
+    add_edges(body, levels, carried=True, bypass=bypass)
+    least, port, demand = _port_bound(body)
+    asked = leaf.asked or 1
+    ii = max(asked, least, start)
+    limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
+    while ii <= MAX_II:
+        recurrence, failed = _try(body, ii, timing)
+        if not failed:
+            break
+        next_ii = max(ii + 1, recurrence.least_ii if recurrence else 0)
+        limit = recurrence_limit(next_ii, recurrence)
+        ii = next_ii
+    body.ii, body.overlaps = ii, True
+    # An iteration lasts an interval at least: then its loop's counters move on.
+    body.depth = max(ii, _depth(body))
+    follow = prod(_expected_trips(level) for level in levels) - 1
+    runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
+    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
+
+
+def _expected_trips(level: Level) -> int:
+    """Iterations to reckon with: the middle of what the bounds allow, many where they tell nothing."""
+    if level.trips is not None:
+        return level.trips
+    expected = UNKNOWN_TRIPS
+    for floor in level.iv.floors:
+        for ceiling in level.iv.ceilings:
+            fewest, most = subtract(ceiling, floor).bounds()
+            middle = (max(0, fewest + 1) + most + 1) // 2
+            expected = min(expected, max(1, middle // level.step))
+    return expected
+
+
+def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
+    """One initiation interval: first with as few shared units as it allows, then with more."""
+    scheduler = Scheduler(body, timing, _ports(body))
+    needs = {use: count for use, count in scheduler.demand().items() if _is_unit(use)}
+    tight = {use: -(-count // ii) for use, count in needs.items()}
+    result = None
+    for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
+        scheduler.capacity = {**_ports(body), **units}
+        result = scheduler.attempt(ii)
+        if result.ok:
+            return None, False
+        if ii == 1 or not needs:
+            break
+    assert result is not None
+    return result.recurrence, True
+
+
+def _is_unit(use: Hashable) -> bool:
+    return isinstance(use, tuple) and use[0] == "unit"
+
+
+def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
+    """Least interval the ports allow, the port that says so, and its uses."""
+    counts: dict[Hashable, int] = {}
+    for node in body.nodes:
+        for use in resources_of(node):
+            if not _is_unit(use):
+                counts[use] = counts.get(use, 0) + 1
+    if not counts:
+        return 1, None, 0
+    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
+    worst = max(bounds, key=lambda use: bounds[use])
+    return bounds[worst], worst, counts[worst]

@@ -1,0 +1,168 @@
+"""How often loops run and how long regions take, where bounds and constants tell.
+
+Bounds may depend on the counters of outer loops: a triangular nest is counted, each run of an inner
+region once for each different value of the counters that bound it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..graph.linear import Lin
+from ..graph.nodes import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
+
+Values = dict[int, int]
+"""Counters of the loops around, by node number."""
+
+LIMIT = 1 << 20
+"""Runs of regions counted one by one; a nest that needs more is not predicted."""
+
+
+def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) -> int | None:
+    """Cycles of one run of a region; None where they depend on data."""
+    return _Counter(callee_cycles).cycles(region, {})
+
+
+def leaf_cycles(leaf: Leaf) -> int | None:
+    """Cycles of one run of a pipelined or sequential loop."""
+    return _leaf_cycles(leaf, {})
+
+
+def leaf_trips(leaf: Leaf) -> int | None:
+    """Iterations of the flattened loop."""
+    return None if leaf.condition is not None else iterations(leaf.levels)
+
+
+def iterations(levels: Sequence[Level]) -> int | None:
+    """Iterations of the innermost of nested loops in one run of the nest; None where data tell."""
+    nest = Seq()
+    for level in reversed(levels):
+        nest = Seq([Loop(level, nest)])
+    return _Counter(lambda _: None, per_run=1).cycles(nest, {})
+
+
+def _span(level: Level, values: Values) -> range | None:
+    """The counter's values in one run of a loop."""
+    if level.trips is not None:
+        return range(level.trips)
+    lower = [_value(floor, values) for floor in level.iv.floors]
+    upper = [_value(ceiling, values) for ceiling in level.iv.ceilings]
+    lows = [v for v in lower if v is not None]
+    highs = [v for v in upper if v is not None]
+    if not lower or not upper or len(lows) < len(lower) or len(highs) < len(upper):
+        return None
+    if level.counts:
+        return range(max(lows), min(highs) // level.iv.stride + 1)
+    return range(max(lows), min(highs) + 1, level.step)
+
+
+def _value(expression: Lin, values: Values) -> int | None:
+    total = expression.const
+    for node, factor in expression.terms:
+        if node.number not in values:
+            return None
+        total += factor * values[node.number]
+    return total
+
+
+def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
+    if leaf.condition is not None:
+        return None
+    trips = 1
+    for level in leaf.levels:
+        span = _span(level, values)
+        if span is None:
+            return None
+        trips *= len(span)
+    return (trips - 1) * leaf.body.ii + leaf.body.depth if trips else 1
+
+
+class _Counter:
+    """Counts one tree of regions.
+
+    Args:
+        per_run: what an empty sequence counts; a nest around one has as much for each iteration.
+    """
+
+    def __init__(self, callee_cycles: Callable[[str], int | None], per_run: int = 0) -> None:
+        self._callee_cycles = callee_cycles
+        self._per_run = per_run
+        self._left = LIMIT
+        self._bounding: dict[int, frozenset[int]] = {}
+        self._known: dict[tuple[int, ...], int | None] = {}
+
+    def cycles(self, region: Region, values: Values) -> int | None:
+        """Cycles of one run, given the counters around."""
+        match region:
+            case Seq():
+                parts = [self.cycles(child, values) for child in region.children]
+                if not parts:
+                    return self._per_run
+                return None if None in parts else sum(p for p in parts if p is not None)
+            case Block():
+                return region.body.depth
+            case Leaf():
+                return _leaf_cycles(region, values)
+            case Loop():
+                return self._loop(region, values)
+            case Call():
+                inner = self._callee_cycles(region.callee)
+                return None if inner is None else inner + 1
+        return None
+
+    def _loop(self, loop: Loop, values: Values) -> int | None:
+        span = _span(loop.level, values)
+        if span is None:
+            return None
+        if not span:
+            # The cycle in which the loop finds that it does not run.
+            return 1 if not self._per_run else 0
+        counter = loop.level.iv.number
+        if counter not in self._symbols(loop.child):
+            inner = self.cycles(loop.child, values)
+            return None if inner is None else len(span) * inner
+        total = 0
+        for value in span:
+            inner = self._once(loop.child, {**values, counter: value})
+            if inner is None:
+                return None
+            total += inner
+        return total
+
+    def _once(self, child: Seq, values: Values) -> int | None:
+        """Cycles of a loop's child, found once for equal values of what bounds loops in it."""
+        used = sorted(self._symbols(child))
+        key = (id(child), *(values.get(number, 0) for number in used))
+        if key not in self._known:
+            self._left -= 1
+            self._known[key] = self.cycles(child, values) if self._left > 0 else None
+        return self._known[key]
+
+    def _symbols(self, region: Region) -> frozenset[int]:
+        """Numbers of the symbols that bound loops inside."""
+        found = self._bounding.get(id(region))
+        if found is None:
+            found = self._bounding[id(region)] = frozenset(self._find_symbols(region))
+        return found
+
+    def _find_symbols(self, region: Region) -> set[int]:
+        children: list[Region] = []
+        levels: list[Level] = []
+        match region:
+            case Seq():
+                children = region.children
+            case Loop():
+                children, levels = [region.child], [region.level]
+            case Leaf():
+                levels = region.levels
+            case If():
+                children = [region.then, region.other]
+            case While():
+                children = [region.test, region.child]
+        found = {
+            node.number
+            for level in levels
+            for bound in (*level.iv.floors, *level.iv.ceilings)
+            for node, _ in bound.terms
+        }
+        return found.union(*(self._symbols(child) for child in children))

@@ -1,0 +1,251 @@
+"""Orders between memory accesses of a body, within an iteration and across iterations.
+
+Distances count flattened iterations of the nest and are exact where both subscripts have the
+same coefficients; anything else is assumed to meet in the next iteration unless ranges exclude it.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from math import gcd
+
+from ..graph.linear import Lin, common_factor, subtract
+from ..graph.nodes import Access, Body, Edge, Level, Node
+from ..graph.ranges import always_apart, apart_across
+
+UNBOUNDED = 1 << 40
+SEARCH_LIMIT = 20000
+
+
+def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: bool = False) -> None:
+    """Fill ``body.edges`` from its memory accesses.
+
+    Args:
+        levels: the loops whose iterations follow each other.
+        carried: whether iterations overlap.
+        bypass: whether a load may take its value from a store of the same cycle.
+    """
+    body.edges = _stream_edges(body, carried)
+    by_array: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        if node.access is not None and node.kind in ("load", "store"):
+            by_array[node.access.array.number].append(node)
+    distances = Distances(body, levels) if carried else None
+    for nodes in by_array.values():
+        if not any(n.kind == "store" for n in nodes):
+            continue
+        for group in _groups(nodes):
+            _order(body, group, distances, bypass=bypass)
+
+
+def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
+    """Orders of stream operations.
+
+    Iterations that overlap keep the order of each stream; a sequential body keeps the program's
+    order of all, so that it blocks where the program would.
+    """
+    edges: list[Edge] = []
+    last: dict[int, Node] = {}
+    first: dict[int, Node] = {}
+    before: Node | None = None
+    for node in body.nodes:
+        if node.stream is None:
+            continue
+        number = node.stream.number
+        if number in last:
+            edges.append(Edge(last[number], node, 1, 0))
+        elif before is not None and not overlaps:
+            edges.append(Edge(before, node, 0, 0))
+        if before is not None and not overlaps and number in last:
+            edges.append(Edge(before, node, 0, 0))
+        first.setdefault(number, node)
+        last[number] = before = node
+    if overlaps:
+        edges += [Edge(last[n], node, 1, 1) for n, node in first.items() if last[n] is not node]
+    return edges
+
+
+def _groups(nodes: list[Node]) -> list[list[Node]]:
+    """Accesses by bank where every bank is known, else all together."""
+    if any(n.access is None or n.access.bank is None for n in nodes):
+        return [nodes]
+    groups: dict[int | None, list[Node]] = defaultdict(list)
+    for node in nodes:
+        assert node.access is not None
+        groups[node.access.bank].append(node)
+    return list(groups.values())
+
+
+def _order(body: Body, nodes: list[Node], distances: Distances | None, *, bypass: bool) -> None:
+    def edge(source: Node, target: Node, distance: int) -> None:
+        assert source.access is not None
+        array = source.access.array
+        short = bypass and array.read_latency == 1
+        short = short and source.kind == "store" and target.kind == "load"
+        latency = 1 if source.kind == "store" and not short else 0
+        body.edges.append(Edge(source, target, latency, distance, array, short))
+
+    for position, first in enumerate(nodes):
+        for second in nodes[position:]:
+            if first.kind == "load" and second.kind == "load":
+                continue
+            a, b = first.access, second.access
+            assert a is not None and b is not None
+            if first is not second and may_meet(a.index, b.index):
+                edge(first, second, 0)
+            if distances is None:
+                continue
+            for source, target in ((first, second), (second, first)):
+                assert source.access is not None and target.access is not None
+                distance = distances.least(source.access, target.access)
+                if distance is not None:
+                    edge(source, target, distance)
+                if first is second:
+                    break
+
+
+def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
+    """Whether two subscripts of one iteration may name the same element."""
+    for x, y in zip(a, b, strict=True):
+        difference = subtract(x, y)
+        low, high = difference.bounds()
+        if low > 0 or high < 0 or always_apart(x, y):
+            return False
+        step = common_factor(difference)
+        if step and difference.const % step:
+            return False
+        if difference.is_const and difference.const:
+            return False
+    return True
+
+
+class Distances:
+    """Least distances, in flattened iterations, at which accesses of a nest meet again."""
+
+    def __init__(self, body: Body, levels: list[Level]) -> None:
+        self._body = body
+        self._position = {level.iv.number: i for i, level in enumerate(levels)}
+        self._steps = [1 if level.counts else level.step for level in levels]
+        self._trips = [level.trips or UNBOUNDED for level in levels]
+        self._strides = [1] * len(levels)
+        for i in reversed(range(len(levels) - 1)):
+            self._strides[i] = self._strides[i + 1] * self._trips[i + 1]
+        inner = [i for i, level in enumerate(levels) if i and level.trips is None]
+        self._below = max(inner, default=0)
+        """Levels from here on have known distances; one outside a bound of run time has not."""
+        self._solved: dict[tuple[object, ...], int | None] = {}
+
+    def least(self, source: Access, target: Access) -> int | None:
+        """The smallest d > 0 with element(source, n) = element(target, n + d); None if none."""
+        rows: list[tuple[tuple[int, ...], int]] = []
+        exact = True
+        for x, y in zip(source.index, target.index, strict=True):
+            row = self._row(x, y)
+            if row is None:
+                exact = False
+                if _apart(x, y) or apart_across(x, y, self._varies):
+                    return None
+                continue
+            rows.append(row)
+        key = (tuple(rows), exact)
+        if key not in self._solved:
+            self._solved[key] = self._solve(rows)
+        return self._solved[key]
+
+    def _varies(self, node: Node) -> bool:
+        """Whether a symbol may differ between iterations."""
+        return node.number in self._position or node.body is self._body
+
+    def _row(self, x: Lin, y: Lin) -> tuple[tuple[int, ...], int] | None:
+        """One equation ``coefficients * delta = right`` or None where the subscripts differ in kind."""
+        if x.signature != y.signature:
+            return None
+        coefficients = [0] * len(self._trips)
+        for node, factor in x.terms:
+            position = self._position.get(node.number)
+            if position is not None:
+                coefficients[position] = factor * self._steps[position]
+            elif node.body is self._body:
+                return None
+        return tuple(coefficients), x.const - y.const
+
+    def _solve(self, rows: list[tuple[tuple[int, ...], int]]) -> int | None:
+        for coefficients, right in rows:
+            step = 0
+            for c in coefficients:
+                step = gcd(step, c)
+            if (step == 0 and right) or (step and right % step):
+                return None
+        budget = [SEARCH_LIMIT]
+        for level in range(self._below):
+            if self._carried(level, rows, budget) or budget[0] <= 0:
+                return 1
+        delta = self._search(self._below, rows, False, budget)
+        if delta is None:
+            return None if budget[0] > 0 else 1
+        delta = [0] * self._below + delta
+        return sum(d * s for d, s in zip(delta, self._strides, strict=True))
+
+    def _carried(
+        self, level: int, rows: list[tuple[tuple[int, ...], int]], budget: list[int]
+    ) -> bool:
+        """Whether a delta exists that is 0 outside ``level`` and positive there."""
+        for value in self._candidates(level, rows, False, self._trips[level] - 1):
+            budget[0] -= 1
+            if budget[0] <= 0:
+                return False
+            left = [(c, right - c[level] * value) for c, right in rows]
+            if value == 0 or not all(self._reachable(level + 1, c, r) for c, r in left):
+                continue
+            if self._search(level + 1, left, True, budget) is not None:
+                return True
+        return False
+
+    def _search(
+        self,
+        level: int,
+        rows: list[tuple[tuple[int, ...], int]],
+        positive: bool,
+        budget: list[int],
+    ) -> list[int] | None:
+        """The lexicographically least positive delta from ``level`` on."""
+        if level == len(self._trips):
+            return [] if positive and all(right == 0 for _, right in rows) else None
+        reach = self._trips[level] - 1
+        for value in self._candidates(level, rows, positive, reach):
+            budget[0] -= 1
+            if budget[0] <= 0:
+                return None
+            left = [(c, right - c[level] * value) for c, right in rows]
+            if not all(self._reachable(level + 1, c, right) for c, right in left):
+                continue
+            rest = self._search(level + 1, left, positive or value > 0, budget)
+            if rest is not None:
+                return [value, *rest]
+        return None
+
+    def _candidates(self, level, rows, positive: bool, reach: int):
+        low, high = (-reach if positive else 0), reach
+        last = [all(x == 0 for x in c[level + 1 :]) for c, _ in rows]
+        for (c, right), final in zip(rows, last, strict=True):
+            if final and c[level]:
+                if right % c[level]:
+                    return ()
+                value = right // c[level]
+                return (value,) if low <= value <= high else ()
+        return range(low, high + 1)
+
+    def _reachable(self, level: int, coefficients: tuple[int, ...], right: int) -> bool:
+        most = sum(
+            abs(c) * (t - 1) for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
+        )
+        return abs(right) <= most
+
+
+def _apart(x: Lin, y: Lin) -> bool:
+    """Whether ranges or divisibility keep two subscripts apart in all iterations."""
+    a, b = x.bounds(), y.bounds()
+    if a[1] < b[0] or b[1] < a[0]:
+        return True
+    step = gcd(common_factor(x), common_factor(y))
+    return bool(step) and (x.const - y.const) % step != 0

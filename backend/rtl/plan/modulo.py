@@ -1,0 +1,292 @@
+"""Modulo scheduling of one body.
+
+Starting times are the least solution of a system of difference constraints (data flow with
+chaining inside a cycle, memory orders with their iteration distances), raised where a port or a
+unit is taken in that slot. An initiation interval fails when the constraints have no solution;
+the constraint cycle that shows it becomes the explanation.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+
+from ..graph.nodes import Body, Edge, Node
+from .timing_model import TimingModel
+
+PORTS_PER_BANK = 2
+MAX_ROUNDS = 64
+PATIENCE = 2
+"""Rounds before a cycle among the critical constraints is taken as proof of failure."""
+
+
+@dataclass(slots=True)
+class Recurrence:
+    """A cycle of constraints: its latency in cycles, its distance in iterations, its edges."""
+
+    latency: int
+    distance: int
+    edges: list[Edge]
+    path: list[Node]
+
+    @property
+    def least_ii(self) -> int:
+        return -(-self.latency // self.distance) if self.distance else 1
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What came of one initiation interval."""
+
+    ok: bool
+    recurrence: Recurrence | None = None
+    resource: Hashable | None = None
+
+
+@dataclass(slots=True)
+class Scheduler:
+    """Schedules one body.
+
+    Attributes:
+        capacity: how many uses of a resource fit in one slot; a missing one has no limit.
+    """
+
+    body: Body
+    timing: TimingModel
+    capacity: dict[Hashable, int] = field(default_factory=dict)
+    _incoming: dict[int, list[Edge]] = field(default_factory=dict)
+    _carried: list[Edge] = field(default_factory=list)
+    _uses: dict[int, list[Hashable]] = field(default_factory=dict)
+    _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        incoming: dict[int, list[Edge]] = defaultdict(list)
+        for edge in self.body.edges:
+            if edge.distance:
+                self._carried.append(edge)
+            else:
+                incoming[edge.target.number].append(edge)
+        self._incoming = incoming
+        for node in self.body.nodes:
+            uses = resources_of(node)
+            if uses:
+                self._uses[node.number] = uses
+
+    def demand(self) -> Counter[Hashable]:
+        """How many slots each resource needs in one iteration."""
+        counts: Counter[Hashable] = Counter()
+        for uses in self._uses.values():
+            counts.update(uses)
+        return counts
+
+    def attempt(self, ii: int | None) -> Attempt:
+        """Set the times of all nodes for an initiation interval (None: no overlap)."""
+        floor: dict[int, int] = {}
+        carried = self._carried if ii is not None else []
+        rounds = min(len(carried) + 2, MAX_ROUNDS)
+        raised: Edge | None = None
+        for number_of_round in range(rounds):
+            blocked = self._forward(floor, ii)
+            if blocked is not None:
+                return Attempt(False, resource=blocked)
+            raised = None
+            for edge in carried:
+                assert ii is not None
+                need = edge.source.time + edge.latency - edge.distance * ii
+                if need > edge.target.time:
+                    number = edge.target.number
+                    if need > floor.get(number, 0):
+                        floor[number] = need
+                        self._critical[number] = edge
+                    raised = edge
+            if raised is None:
+                self._sink(ii)
+                return Attempt(True)
+            if number_of_round >= PATIENCE and ii is not None:
+                found = self._recurrence(raised)
+                if found is not None and found.latency > found.distance * ii:
+                    return Attempt(False, recurrence=found)
+        return Attempt(False, recurrence=self._recurrence(raised))
+
+    # --- forward pass ----------------------------------------------------------
+
+    def _forward(self, floor: dict[int, int], ii: int | None) -> Hashable | None:
+        """Earliest times in program order; the resource that never has room, if one."""
+        taken: dict[tuple[Hashable, int], int] = {}
+        body, budget, critical = self.body, self.timing.budget, self._critical
+        for node in body.nodes:
+            number = node.number
+            time = floor.get(number, 0)
+            if not (time and isinstance(critical.get(number), Edge)):
+                critical[number] = None
+            for edge in self._incoming.get(number, ()):
+                need = edge.source.time + edge.latency
+                if need > time:
+                    time = need
+                    critical[number] = edge
+            start = 0.0
+            for operand in node.operands:
+                if operand.body is not body:
+                    continue
+                if operand.avail > time:
+                    time, start = operand.avail, operand.settle
+                    critical[number] = operand
+                elif operand.avail == time and operand.settle > start:
+                    start = operand.settle
+            delay = self.timing.entry(node)
+            if start > 0.0 and start + delay > budget:
+                time, start = time + 1, 0.0
+                critical[number] = critical[number] or _latest(node, body)
+            uses = self._uses.get(number)
+            if uses:
+                found = self._place(uses, time, ii, taken)
+                if found is None:
+                    return uses[0]
+                if found > time:
+                    time, start = found, 0.0
+            node.time = time
+            latency = node.latency
+            node.avail = time + latency
+            node.settle = start + delay if latency == 0 else self.timing.exit(node)
+        return None
+
+    def _place(
+        self,
+        uses: list[Hashable],
+        time: int,
+        ii: int | None,
+        taken: dict[tuple[Hashable, int], int],
+    ) -> int | None:
+        """The first cycle from ``time`` on with room for all uses, and take it."""
+        limit = time + ii if ii is not None else time + 1_000_000
+        while time < limit:
+            slot = time % ii if ii is not None else time
+            if all(taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30) for u in uses):
+                for u in uses:
+                    taken[u, slot] = taken.get((u, slot), 0) + 1
+                return time
+            time += 1
+        return None
+
+    # --- later is better for registers ------------------------------------------------
+
+    def _sink(self, ii: int | None) -> None:
+        """Move loads and narrow combinational nodes to just before their first use."""
+        body = self.body
+        uses: dict[int, list[Node]] = defaultdict(list)
+        for node in body.nodes:
+            for operand in node.operands:
+                if operand.body is body:
+                    uses[operand.number].append(node)
+        outgoing: dict[int, list[Edge]] = defaultdict(list)
+        for edge in body.edges:
+            if edge.distance == 0 or ii is not None:
+                outgoing[edge.source.number].append(edge)
+        taken = self._reservations(ii)
+        for node in reversed(body.nodes):
+            if node.crosses or not _may_sink(node, body):
+                continue
+            users = uses.get(node.number)
+            if not users:
+                continue
+            latest = self._latest_start(node, users)
+            for edge in outgoing.get(node.number, ()):
+                room = edge.target.time + edge.distance * (ii or 0) - edge.latency
+                latest = min(latest, room)
+            if latest > node.time:
+                self._move(node, latest, ii, taken)
+
+    def _reservations(self, ii: int | None) -> dict[tuple[Hashable, int], int]:
+        taken: dict[tuple[Hashable, int], int] = defaultdict(int)
+        for node in self.body.nodes:
+            for use in self._uses.get(node.number, ()):
+                taken[use, node.time % ii if ii else node.time] += 1
+        return taken
+
+    def _latest_start(self, node: Node, users: list[Node]) -> int:
+        """The last cycle in which the node can start with its result in time for every user."""
+        timing, latest = self.timing, 1 << 30
+        own = timing.exit(node) if node.latency else timing.entry(node)
+        for user in users:
+            ends = user.latency > 0 or user.kind in ("store", "put")
+            limit = timing.budget if ends else user.settle
+            fits = own + timing.entry(user) <= limit
+            latest = min(latest, user.time if fits else user.time - 1)
+        return latest - node.latency
+
+    def _move(
+        self, node: Node, latest: int, ii: int | None, taken: dict[tuple[Hashable, int], int]
+    ) -> None:
+        uses = self._uses.get(node.number, [])
+        for use in uses:
+            taken[use, node.time % ii if ii else node.time] -= 1
+        time = latest
+        while time > node.time:
+            slot = time % ii if ii else time
+            if all(taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30) for u in uses):
+                break
+            time -= 1
+        for use in uses:
+            taken[use, time % ii if ii else time] += 1
+        if time == node.time:
+            return
+        node.time = time
+        node.avail = time + node.latency
+        node.settle = self.timing.exit(node) if node.latency else self.timing.entry(node)
+
+    # --- explanation -----------------------------------------------------------------
+
+    def _recurrence(self, last: Edge | None) -> Recurrence | None:
+        """The cycle of constraints behind a failure, walked back along what set each time."""
+        if last is None:
+            return None
+        seen: dict[int, int] = {}
+        walk: list[tuple[Node, Node | Edge | None]] = []
+        node = last.target
+        while node.number not in seen:
+            seen[node.number] = len(walk)
+            cause = self._critical.get(node.number)
+            walk.append((node, cause))
+            if cause is None:
+                return Recurrence(0, 0, [last], [])
+            node = cause.source if isinstance(cause, Edge) else cause
+        loop = walk[seen[node.number] :]
+        latency = distance = 0
+        edges: list[Edge] = []
+        for target, cause in loop:
+            if isinstance(cause, Edge) and cause.distance:
+                latency += cause.latency
+                distance += cause.distance
+                edges.append(cause)
+            elif cause is not None:
+                source = cause.source if isinstance(cause, Edge) else cause
+                latency += target.time - source.time
+        return Recurrence(latency, distance, edges, [n for n, _ in reversed(loop)])
+
+
+def _latest(node: Node, body: Body) -> Node | None:
+    inside = [o for o in node.operands if o.body is body]
+    return max(inside, key=lambda o: (o.avail, o.settle), default=None)
+
+
+def _may_sink(node: Node, body: Body) -> bool:
+    if node.kind == "load":
+        return True
+    if node.kind not in ("wire", "lin", "op") or node.latency:
+        return False
+    inside = {o.number: o.width for o in node.operands if o.kind != "const"}
+    return sum(inside.values()) <= node.width or not any(o.body is body for o in node.operands)
+
+
+def resources_of(node: Node) -> list[Hashable]:
+    """Ports and shared units a node takes for one slot."""
+    access = node.access
+    if access is not None and access.array.storage != "reg":
+        return [("port", access.array.number, bank) for bank in access.banks()]
+    if node.stream is not None:
+        return [("stream", node.stream.number)]
+    operator = node.operator
+    if operator is not None and operator.shareable and operator.latency:
+        return [("unit", operator.module)]
+    return []

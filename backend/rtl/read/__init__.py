@@ -1,0 +1,1 @@
+"""From core IR to the compiler's graph."""

@@ -1,0 +1,279 @@
+"""Loads and stores of a body: bank and word of an access, forwarding of stored values.
+
+Values known to lie in an array are reused inside a body, so that a word read by many unrolled
+copies is read once. Scalars and arrays of registers are written once, at the end of the body, and
+so is an element of a RAM that nothing could read in between: each write takes a port.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from allo.dialects.core.partition import Partition
+from allo.dialects.diagnostics import SourcePlace
+
+from ..graph.linear import Lin, add, bits_unsigned, floor_divide, remainder, scale
+from ..graph.nodes import Access, Array, Body, Node
+from . import glue
+from .builder import Builder
+
+Signature = tuple[tuple[tuple[int, int], ...], ...]
+
+
+@dataclass(slots=True)
+class _Entry:
+    node: Node
+    dirty: bool
+    index: tuple[Lin, ...]
+    place: SourcePlace | None = None
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of one array: values by subscript, grouped by the non-constant part.
+
+    Attributes:
+        stores: the last store of a RAM's element, by subscript.
+    """
+
+    array: Array
+    groups: dict[Signature, dict[tuple[int, ...], _Entry]] = field(default_factory=dict)
+    stores: dict[tuple[Signature, tuple[int, ...]], Node] = field(default_factory=dict)
+
+
+def _split(index: tuple[Lin, ...]) -> tuple[Signature, tuple[int, ...]]:
+    return tuple(lin.signature for lin in index), tuple(lin.const for lin in index)
+
+
+class Memory:
+    """Memory accesses of the body a builder fills."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._b = builder
+
+    def load(self, array: Array, index: tuple[Lin, ...]) -> Node:
+        """The value of an element."""
+        known = self._known(array)
+        signature, consts = _split(index)
+        entry = known.groups.get(signature, {}).get(consts)
+        if entry is not None:
+            return entry.node
+        if self._never_written(known):
+            return self._b.const(0, array.width)
+        self._flush(known, keep=signature)
+        node = self._load_node(array, index)
+        known.groups.setdefault(signature, {})[consts] = _Entry(node, False, index)
+        return node
+
+    def store(self, array: Array, index: tuple[Lin, ...], value: Node) -> None:
+        """Write an element under the builder's predicate."""
+        known = self._known(array)
+        signature, consts = _split(index)
+        predicate = self._b.predicate
+        if predicate is not None and predicate.kind == "const" and not predicate.data:
+            return
+        entry = known.groups.get(signature, {}).get(consts)
+        if array.storage == "reg":
+            if predicate is not None:
+                old = entry.node if entry else self._old_value(known, index, value)
+                value = self._b.select(predicate, value, old)
+            self._forget_others(known, signature)
+            known.groups.setdefault(signature, {})[consts] = _Entry(
+                value, True, index, self._b.place
+            )
+            return
+        earlier = known.stores.get((signature, consts))
+        certain = self._b.both(predicate, self._b.body.alive)
+        if earlier is not None and self._unobserved(earlier, array, index):
+            stored = self._store_both(earlier, index, value, certain)
+        else:
+            stored = self._store_node(array, index, value, certain)
+        known.stores[signature, consts] = stored
+        self._forget_others(known, signature)
+        group = known.groups.setdefault(signature, {})
+        if predicate is None:
+            group[consts] = _Entry(value, False, index)
+        elif entry is not None:
+            group[consts] = _Entry(self._b.select(predicate, value, entry.node), False, index)
+        else:
+            group.pop(consts, None)
+
+    def finish(self, body: Body) -> None:
+        """Write what is still only known: call at the end of a body, without predicate."""
+        for known in (body.known or {}).values():
+            if known.array.private is not body or self._has_memory(known.array, body):
+                self._flush(known, keep=None)
+
+    def store_all_banks(self, array: Array, word: Lin, values: list[Node]) -> None:
+        """Write one word of every bank (whole-array fill and copy)."""
+        self._known(array).stores.clear()
+        for bank, value in enumerate(values):
+            access = self._access_word(array, bank, word)
+            access.data = value
+            self._add_store(access, value)
+
+    def load_bank(self, array: Array, bank: int, word: Lin) -> Node:
+        """One word of one bank."""
+        self._known(array).stores.clear()
+        access = self._access_word(array, bank, word)
+        return self._add_load(access)
+
+    # --- internals -----------------------------------------------------------
+
+    def _known(self, array: Array) -> _Known:
+        body = self._b.body
+        if body.known is None:
+            body.known = {}
+        found = body.known.get(array.number)
+        if found is None:
+            found = body.known[array.number] = _Known(array)
+        return found
+
+    def _never_written(self, known: _Known) -> bool:
+        array = known.array
+        return (
+            array.private is self._b.body
+            and array.storage == "reg"
+            and not known.groups
+            and not self._has_memory(array, self._b.body)
+        )
+
+    @staticmethod
+    def _has_memory(array: Array, body: Body) -> bool:
+        return any(n.access is not None and n.access.array is array for n in body.nodes)
+
+    def _old_value(self, known: _Known, index: tuple[Lin, ...], value: Node) -> Node:
+        if known.array.private is self._b.body and not known.groups:
+            return value
+        saved = self._b.predicate
+        self._b.predicate = None
+        node = self.load(known.array, index)
+        self._b.predicate = saved
+        return node
+
+    def _flush(self, known: _Known, keep: Signature | None) -> None:
+        place = self._b.place
+        for signature, group in known.groups.items():
+            if signature == keep:
+                continue
+            for entry in group.values():
+                if entry.dirty:
+                    self._b.place = entry.place
+                    self._store_node(known.array, entry.index, entry.node, None)
+                    entry.dirty = False
+        self._b.place = place
+
+    def _forget_others(self, known: _Known, signature: Signature) -> None:
+        if len(known.groups) > 1 or (known.groups and signature not in known.groups):
+            self._flush(known, keep=signature)
+            kept = known.groups.get(signature)
+            known.groups = {signature: kept} if kept else {}
+
+    def _unobserved(self, store: Node, array: Array, index: tuple[Lin, ...]) -> bool:
+        """Whether nothing since an element's store could tell whether it has happened.
+
+        Another process can after a word through a stream, an access here if it may be of the element.
+        """
+        signature, consts = _split(index)
+        for node in reversed(self._b.body.nodes):
+            if node is store:
+                return True
+            if node.kind in ("get", "put"):
+                return False
+            if node.access is None or node.access.array is not array:
+                continue
+            other, others_consts = _split(node.access.index)
+            if other != signature or others_consts == consts:
+                return False
+        return False
+
+    def _store_both(
+        self, earlier: Node, index: tuple[Lin, ...], value: Node, predicate: Node | None
+    ) -> Node:
+        """One store in place of an earlier one and a new one of the same element."""
+        before = earlier.access
+        assert before is not None and before.data is not None
+        self._b.body.nodes.remove(earlier)
+        if predicate is None or predicate is before.predicate:
+            return self._store_node(before.array, index, value, predicate)
+        value = self._b.select(predicate, value, before.data)
+        if before.predicate is not None:
+            predicate = self._b.op(glue.gate("or"), (before.predicate, predicate))
+            return self._store_node(before.array, index, value, predicate)
+        return self._store_node(before.array, index, value, None)
+
+    def _load_node(self, array: Array, index: tuple[Lin, ...]) -> Node:
+        return self._add_load(self._access(array, index))
+
+    def _add_load(self, access: Access) -> Node:
+        array = access.array
+        array.loaded = True
+        operands = [n for n in (access.word_node, access.bank_node) if n is not None]
+        return self._b.add_node("load", array.width, operands, access=access, label=array.name)
+
+    def _store_node(
+        self, array: Array, index: tuple[Lin, ...], value: Node, predicate: Node | None
+    ) -> Node:
+        access = self._access(array, index)
+        access.predicate = predicate
+        return self._add_store(access, value)
+
+    def _add_store(self, access: Access, value: Node) -> Node:
+        access.array.stored = True
+        access.data = value
+        parts = (value, access.word_node, access.bank_node, access.predicate)
+        return self._b.add_node(
+            "store",
+            0,
+            [n for n in parts if n is not None],
+            access=access,
+            label=access.array.name,
+        )
+
+    def _access_word(self, array: Array, bank: int, word: Lin) -> Access:
+        index = (Lin(bank), word)
+        return Access(array, index, bank, None, self._word_node(array, word))
+
+    def _word_node(self, array: Array, word: Lin) -> Node | None:
+        if array.depth <= 1:
+            return None
+        return self._b.lin_node(word, bits_unsigned(array.depth - 1))
+
+    def _access(self, array: Array, index: tuple[Lin, ...]) -> Access:
+        bank, word = Lin(0), Lin(0)
+        for dim, position in zip(array.layout.dims, index, strict=True):
+            if dim.kind is None:
+                b, w = Lin(0), position
+            elif dim.kind is Partition.Complete:
+                b, w = self._in_range(position, dim.extent), Lin(0)
+            elif dim.kind is Partition.Cyclic:
+                w, b = self._divided(position, dim.banks, dim.extent)
+            else:
+                b, w = self._divided(position, dim.depth, dim.extent)
+            bank = add(scale(bank, dim.banks), b)
+            word = add(scale(word, dim.depth), w)
+        word_node = self._word_node(array, word)
+        if bank.is_const:
+            # Out of range only where the access never happens (a false predicate).
+            return Access(array, index, bank.const % array.banks, None, word_node)
+        bank_node = self._b.lin_node(bank, bits_unsigned(array.banks - 1))
+        return Access(array, index, None, bank_node, word_node)
+
+    def _divided(self, position: Lin, divisor: int, extent: int) -> tuple[Lin, Lin]:
+        """Quotient and remainder of a subscript; linear where they are, whatever its range."""
+        quotient, rest = floor_divide(position, divisor), remainder(position, divisor)
+        if quotient is not None and rest is not None:
+            return quotient, rest
+        within = self._in_range(position, extent)
+        return self._b.floor_divide(within, divisor), self._b.modulo(within, divisor)
+
+    def _in_range(self, position: Lin, extent: int) -> Lin:
+        """The subscript, seen as one of 0 … extent-1, as it is whenever the access counts."""
+        low, high = position.bounds()
+        if low >= 0 and high < extent or position.is_const:
+            return position
+        if low >= -extent and high < 2 * extent:
+            return position
+        node = self._b.lin_node(position, bits_unsigned(extent - 1))
+        node = self._b.add_node("wire", node.width, (node,), data=("slice", 0))
+        return self._b.as_symbol(node, 0, extent - 1)

@@ -1,0 +1,356 @@
+"""Arithmetic of the core IR to nodes: index values stay linear, the rest goes to the library."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from allo.dialects.diagnostics import UnsupportedOpError
+
+from ..graph.fold import fold
+from ..graph.linear import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    NARROW_BITS,
+    Lin,
+    Range,
+    add,
+    bits_signed,
+    constant,
+    index_width,
+    scale,
+    within,
+)
+from ..graph.nodes import Node
+from ..operators.spec import Operator
+from .builder import Bound, Builder, Deferred
+from .index_arithmetic import INDEX_OPS
+from .records import Expr, Map, Op, element_width
+
+FLOAT_ARITHMETIC = frozenset(
+    {
+        "arith.addf",
+        "arith.subf",
+        "arith.mulf",
+        "arith.divf",
+        "arith.remf",
+        "math.sqrt",
+        "math.fma",
+    }
+)
+_WIRES = {
+    "arith.extsi": "sext",
+    "arith.extui": "zext",
+    "arith.trunci": "slice",
+    "arith.bitcast": "slice",
+}
+_DIVISIONS = frozenset(
+    f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
+)
+_BY_CONSTANTS = frozenset(
+    {
+        *_DIVISIONS,
+        "arith.ceildivsi",
+        "arith.ceildivui",
+        "arith.shli",
+        "arith.shrsi",
+        "arith.shrui",
+    }
+)
+_NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
+_UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
+_CONSTANT_MATTERS = _DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
+_PURE_DIALECTS = ("arith.", "math.")
+
+
+class Library(Protocol):
+    """What is asked of the operator library."""
+
+    def find(
+        self,
+        op: str,
+        operand_types: tuple[str, ...],
+        result_type: str,
+        attributes: dict[str, Any] | None = None,
+    ) -> Operator: ...
+
+
+def is_pure(op: Op) -> bool:
+    """Whether an operation only computes a value."""
+    return op.name.startswith(_PURE_DIALECTS) or op.name in (
+        "affine.apply",
+        "affine.min",
+        "affine.max",
+    )
+
+
+class Arithmetic:
+    """Evaluates pure operations in the body a builder fills."""
+
+    def __init__(self, builder: Builder, library: Library) -> None:
+        self._b = builder
+        self._library = library
+
+    # --- bound values ------------------------------------------------------
+
+    def node(self, bound: Bound, width: int) -> Node:
+        """A bound value as a node of ``width`` bits."""
+        bound = self.resolve(bound)
+        if isinstance(bound, Lin):
+            return self._b.lin_node(bound, width)
+        assert isinstance(bound, Node)
+        return bound
+
+    def lin(self, bound: Bound) -> Lin:
+        """A bound index value as a linear expression."""
+        bound = self.resolve(bound)
+        if isinstance(bound, Node):
+            return self.as_index(bound, INDEX_RANGE)
+        assert isinstance(bound, Lin)
+        return bound
+
+    def resolve(self, bound: Bound) -> Node | Lin:
+        """Place a deferred operation in the current body."""
+        if not isinstance(bound, Deferred):
+            assert isinstance(bound, Node | Lin)
+            return bound
+        key = ("deferred", bound)
+        found = self._b.body.unique.get(key)
+        if found is None:
+            saved = self._b.place
+            self._b.place = bound.op.place
+            found = self.evaluate(bound.op, bound.operands)
+            self._b.place = saved
+            self._b.body.unique[key] = found
+        return found
+
+    def can_defer(self, op: Op, operands: list[Bound]) -> bool:
+        """Whether the operation is combinational."""
+        if op.name in _WIRES or op.name.startswith("affine.") or op.name == "arith.constant":
+            return True
+        if "index" in (*op.operand_types, *op.result_types):
+            if op.name in _BY_CONSTANTS:
+                return _is_constant(operands[1]) and op.name not in _UNSIGNED
+            if op.name == "arith.muli":
+                return any(_is_constant(o) for o in operands)
+            return op.name not in _NOT_DEFERRED
+        types = tuple(_data_type(t) for t in op.operand_types)
+        return self._find(op, types, _data_type(op.result_types[0])).latency == 0
+
+    # --- operations --------------------------------------------------------
+
+    def evaluate(self, op: Op, operands: list[Bound]) -> Node | Lin:
+        """The value of a pure operation."""
+        if op.name == "arith.constant":
+            return self._constant(op)
+        if op.name == "affine.apply":
+            return self.expressions(op.attrs["map"], [self.lin(o) for o in operands])[0]
+        if op.name in ("affine.min", "affine.max"):
+            values = self.expressions(op.attrs["map"], [self.lin(o) for o in operands])
+            return self.extreme(values, op.name == "affine.min")
+        if op.result_types[0] == "index" or op.operand_types[0] == "index":
+            found = self._index_op(op, operands)
+            if found is not None:
+                return found
+        widths = [element_width(str(t)) for t in op.operand_types]
+        nodes = [self.node(o, w) for o, w in zip(operands, widths, strict=True)]
+        result = self._data_op(op, nodes)
+        if op.result_types[0] == "index":
+            return self.as_index(result, INDEX_RANGE)
+        return result
+
+    def _constant(self, op: Op) -> Node | Lin:
+        value = op.attrs["value"]
+        if op.result_types[0] == "index":
+            return constant(value)
+        bits = value[1] if isinstance(value, tuple) else int(value)
+        return self._b.const(bits, element_width(str(op.result_types[0])))
+
+    def _data_op(self, op: Op, nodes: list[Node]) -> Node:
+        width = element_width(str(op.result_types[0]))
+        if op.name in _WIRES:
+            return self._b.wire(_WIRES[op.name], nodes[0], width)
+        if op.name == "arith.select":
+            return self._b.select(nodes[0], nodes[1], nodes[2])
+        if op.name in ("arith.addi", "arith.ori", "arith.xori") and _is_zero(nodes[1]):
+            return nodes[0]
+        if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
+            return nodes[0]
+        types = tuple(_data_type(t) for t in op.operand_types)
+        return self.compute(op, nodes, types, _data_type(op.result_types[0]))
+
+    def compute(self, op: Op, nodes: list[Node], types: tuple[str, ...], result: str) -> Node:
+        """The value of an operation of the library on nodes of these types."""
+        value = fold(op.name, nodes, op.attrs.get("predicate"))
+        if value is not None:
+            return self._b.const(value, element_width(result))
+        operator = self._find(op, types, result, nodes)
+        return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
+
+    def _find(
+        self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None
+    ) -> Operator:
+        attributes: dict[str, Any] = {}
+        if "predicate" in op.attrs:
+            attributes["predicate"] = op.attrs["predicate"]
+        if nodes and op.name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
+            attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
+        if nodes and op.name == "arith.muli":
+            extended = tuple(_extension(node) for node in nodes)
+            if any(extended):
+                attributes["extended"] = extended
+        try:
+            return self._library.find(op.name, types, result, attributes)
+        except UnsupportedOpError as error:
+            raise UnsupportedOpError(error.message, op.place, help=error.help) from error
+
+    def _index_op(self, op: Op, operands: list[Bound]) -> Node | Lin | None:
+        handler = INDEX_OPS.get(op.name)
+        if handler is None:
+            return None
+        return handler(self, op, operands)
+
+    @staticmethod
+    def unsupported(op: Op, message: str) -> UnsupportedOpError:
+        """An error at an operation."""
+        return UnsupportedOpError(message, op.place, help="use a constant there.")
+
+    # --- affine ------------------------------------------------------------
+
+    def expressions(self, affine_map: Map, operands: list[Lin]) -> list[Lin]:
+        """The results of an affine map on its operands, dims first."""
+        return [self.expression(e, operands, affine_map.dims) for e in affine_map.results]
+
+    def expression(self, expr: Expr, operands: list[Lin], dims: int) -> Lin:
+        """One affine expression."""
+        kind = expr[0]
+        if kind == "c":
+            return constant(expr[1])
+        if kind == "d":
+            return operands[expr[1]]
+        if kind == "s":
+            return operands[dims + expr[1]]
+        left = self.expression(expr[1], operands, dims)
+        right = self.expression(expr[2], operands, dims)
+        if kind == "+":
+            return add(left, right)
+        if kind == "*":
+            return self.multiply(left, right)
+        if kind == "mod":
+            return self._b.modulo(self.wrapped(left), right.const)
+        if kind == "floordiv":
+            return self._b.floor_divide(self.wrapped(left), right.const)
+        return scale(self._b.floor_divide(scale(self.wrapped(left), -1), right.const), -1)
+
+    def multiply(self, a: Lin, b: Lin) -> Lin:
+        """A product; hardware where neither side is constant."""
+        if a.is_const:
+            return scale(b, a.const)
+        if b.is_const:
+            return scale(a, b.const)
+        low, high = _product_range(a, b)
+        width = index_width(min(low, *a.bounds(), *b.bounds()), max(high, *a.bounds(), *b.bounds()))
+        nodes = self._factor(a, width), self._factor(b, width)
+        extended = tuple(_extension(node) for node in nodes) if width > NARROW_BITS else ()
+        attributes: dict[str, Any] = {"extended": extended} if any(extended) else {}
+        kind = f"i{width}"
+        operator = self._library.find("arith.muli", (kind, kind), kind, attributes)
+        return self._b.as_symbol(self._b.op(operator, nodes), low, high)
+
+    def _factor(self, value: Lin, width: int) -> Node:
+        """A factor of a product; beyond 32 bits extended from what it needs, so that this is seen."""
+        own = bits_signed(*value.bounds())
+        if width <= NARROW_BITS or own >= width:
+            return self._b.lin_node(value, width)
+        return self._b.wire("sext", self._b.lin_node(value, own), width)
+
+    def extreme(self, values: list[Lin], smallest: bool) -> Lin:
+        """Minimum or maximum of index values."""
+        values = [self.wrapped(value) for value in values]
+        result = values[0]
+        for value in values[1:]:
+            a, b = result.bounds(), value.bounds()
+            first_wins = a[1] <= b[0] if smallest else a[0] >= b[1]
+            second_wins = b[1] <= a[0] if smallest else b[0] >= a[1]
+            if first_wins:
+                continue
+            if second_wins:
+                result = value
+                continue
+            less = self._b.compare(2, result, value)
+            pick = (result, value) if smallest else (value, result)
+            low = min(a[0], b[0]) if smallest else max(a[0], b[0])
+            high = min(a[1], b[1]) if smallest else max(a[1], b[1])
+            result = self.choose(less, *pick, (low, high))
+        return result
+
+    def choose(self, condition: Node, a: Lin, b: Lin, limits: Range | None = None) -> Lin:
+        """One index value or another; ``limits`` are what is known of the result."""
+        if condition.kind == "const":
+            return a if condition.data else b
+        a, b = self.wrapped(a), self.wrapped(b)
+        bounds = (*a.bounds(), *b.bounds())
+        width = index_width(min(bounds), max(bounds))
+        node = self._b.select(condition, self._b.lin_node(a, width), self._b.lin_node(b, width))
+        return self._b.as_symbol(node, *(limits or (min(bounds), max(bounds))))
+
+    # --- what operations on index values need ----------------------------------------
+
+    def less(self, a: Lin, b: Lin) -> Node:
+        """Whether one index value is below another."""
+        return self._b.compare(2, a, b)
+
+    def compare(self, predicate: int, a: Lin, b: Lin) -> Node:
+        """A comparison of index values by MLIR's predicate number."""
+        return self._b.compare(predicate, a, b)
+
+    def wrapped(self, value: Lin) -> Lin:
+        """An index value modulo its 64 bits."""
+        return self._b.wrapped(value)
+
+    def as_index(self, node: Node, limits: Range) -> Lin:
+        """A node as an index value of a range."""
+        return self._b.as_symbol(node, *limits)
+
+    def cut(self, node: Node, width: int) -> Node:
+        """The low bits of a node."""
+        return self._b.wire("slice", node, width)
+
+    def lin_of_width(self, value: Lin, width: int) -> Node:
+        """An index value as a node."""
+        return self._b.lin_node(value, width)
+
+    def floor_divide(self, value: Lin, divisor: int) -> Lin:
+        """An index value by a positive constant, rounded down."""
+        return self._b.floor_divide(value, divisor)
+
+    def modulo(self, value: Lin, divisor: int) -> Lin:
+        """The remainder of an index value by a positive constant, never negative."""
+        return self._b.modulo(value, divisor)
+
+
+def _extension(node: Node) -> tuple[str, int] | None:
+    """How a node was made wide, and from how many bits; None when it was not."""
+    if node.kind != "wire" or node.data[0] not in ("sext", "zext"):
+        return None
+    return ("s" if node.data[0] == "sext" else "u"), node.operands[0].width
+
+
+def _is_zero(node: Node) -> bool:
+    return node.kind == "const" and node.data == 0
+
+
+def _product_range(a: Lin, b: Lin) -> Range:
+    corners = [x * y for x in a.bounds() for y in b.bounds()]
+    found = min(corners), max(corners)
+    return found if within(found, INDEX_RANGE) else INDEX_RANGE
+
+
+def _data_type(kind: Any) -> str:
+    """The type of an operand as data."""
+    return f"i{INDEX_BITS}" if kind == "index" else str(kind)
+
+
+def _is_constant(bound: Bound) -> bool:
+    if isinstance(bound, Deferred):
+        return bound.op.name == "arith.constant"
+    return isinstance(bound, Lin) and bound.is_const

@@ -1,0 +1,267 @@
+"""Making nodes: value numbering, constants, linear expressions, predicates.
+
+A :class:`Builder` holds the body being filled. Pure operations met outside every leaf body are
+*deferred*: they become nodes in the bodies that read them, so that index arithmetic between loops
+costs no cycle of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from allo.dialects.diagnostics import SourcePlace
+
+from ..graph.linear import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    Lin,
+    add,
+    bits_signed,
+    bits_unsigned,
+    remainder,
+    scale,
+    subtract,
+    symbol,
+    within,
+)
+from ..graph.linear import floor_divide as linear_floor_divide
+from ..graph.nodes import Array, Body, Function, Node, Stream
+from ..operators.spec import Operator
+from . import glue
+from .records import Op
+
+INDEX_LOW, INDEX_HIGH = INDEX_RANGE
+
+
+@dataclass(slots=True, eq=False)
+class Deferred:
+    """A pure operation not yet placed in a body, with what its operands were bound to."""
+
+    op: Op
+    operands: list[Bound]
+
+
+Bound = Node | Lin | Array | Stream | Deferred
+
+
+class Builder:
+    """Fills bodies of one function with nodes."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.static = Body(0)
+        self.body: Body = self.static
+        self.predicate: Node | None = None
+        self.guards: tuple[Any, ...] = ()
+        self.place: SourcePlace | None = None
+
+    @contextmanager
+    def filling(self, body: Body) -> Iterator[None]:
+        """Make ``body`` the one that new nodes go to, without predicate."""
+        saved = self.body, self.predicate, self.guards
+        self.body, self.predicate, self.guards = body, None, ()
+        yield
+        self.body, self.predicate, self.guards = saved
+
+    @contextmanager
+    def under(self, condition: Node | None, guard: Any) -> Iterator[None]:
+        """Add a condition to the predicate of what follows."""
+        saved = self.predicate, self.guards
+        if condition is not None:
+            self.predicate = self.both(self.predicate, condition)
+        self.guards = (*self.guards, guard) if guard is not None else self.guards
+        yield
+        self.predicate, self.guards = saved
+
+    # --- nodes -------------------------------------------------------------
+
+    def add_node(self, kind: str, width: int, operands: Sequence[Node] = (), **fields: Any) -> Node:
+        """A node of the current body, always new."""
+        node = Node(
+            self.function.number(),
+            kind,
+            width,
+            tuple(operands),
+            self.body,
+            place=self.place,
+            guard=self.guards,
+            **fields,
+        )
+        self.body.nodes.append(node)
+        return node
+
+    def _unique(self, key: Any, kind: str, width: int, operands: Sequence[Node], **f: Any) -> Node:
+        found = self.body.unique.get(key)
+        if found is None:
+            found = self.body.unique[key] = self.add_node(kind, width, operands, **f)
+        return found
+
+    def free_node(self, kind: str, width: int, label: str, **fields: Any) -> Node:
+        """A value that belongs to no body: a counter, an argument, a call's result."""
+        return Node(self.function.number(), kind, width, label=label, place=self.place, **fields)
+
+    def const(self, value: int, width: int) -> Node:
+        value &= (1 << width) - 1
+        key = ("const", value, width)
+        found = self.static.unique.get(key)
+        if found is None:
+            found = Node(self.function.number(), "const", width, data=value, low=value, high=value)
+            self.static.unique[key] = found
+        return found
+
+    def op(self, operator: Operator, operands: Sequence[Node], *, float_op: bool = False) -> Node:
+        """A node computed by an operator of the library."""
+        key = ("op", id(operator), *(o.number for o in operands))
+        return self._unique(
+            key, "op", operator.result_width, operands, operator=operator, float_op=float_op
+        )
+
+    def wire(self, how: str, node: Node, width: int, low_bit: int = 0) -> Node:
+        """``slice`` from ``low_bit``, ``zext`` or ``sext`` of a node."""
+        if how != "slice" and node.width == width or (how == "slice" and node.width == width):
+            return node
+        if node.kind == "const":
+            value = node.data >> low_bit if how == "slice" else node.data
+            if how == "sext" and node.data >> (node.width - 1):
+                value -= 1 << node.width
+            return self.const(value, width)
+        key = ("wire", how, node.number, width, low_bit)
+        return self._unique(key, "wire", width, (node,), data=(how, low_bit))
+
+    # --- logic -------------------------------------------------------------
+
+    def both(self, a: Node | None, b: Node | None) -> Node | None:
+        """Conjunction of two predicates, None being true."""
+        if a is None or a is b:
+            return b
+        if b is None:
+            return a
+        if a.kind == "const":
+            return b if a.data else a
+        if b.kind == "const":
+            return a if b.data else b
+        return self.op(glue.gate("and"), (a, b))
+
+    def negate(self, a: Node) -> Node:
+        if a.kind == "const":
+            return self.const(a.data ^ 1, 1)
+        return self.op(glue.gate("xor"), (a, self.const(1, 1)))
+
+    def select(self, condition: Node, then: Node, other: Node) -> Node:
+        if then is other:
+            return then
+        if condition.kind == "const":
+            return then if condition.data else other
+        return self.op(glue.mux(then.width), (condition, then, other))
+
+    # --- index expressions ---------------------------------------------------
+
+    def lin_node(self, lin: Lin, width: int) -> Node:
+        """The value of a linear expression, modulo ``2**width``."""
+        if lin.is_const:
+            return self.const(lin.const, width)
+        if len(lin.terms) == 1 and not lin.const and lin.terms[0][1] == 1:
+            return self.resize(lin.terms[0][0], width)
+        key = ("lin", lin.key, width)
+        return self._unique(key, "lin", width, [node for node, _ in lin.terms], data=lin)
+
+    def resize(self, node: Node, width: int) -> Node:
+        """A symbol at another width, its sign kept."""
+        if node.width >= width:
+            return self.wire("slice", node, width)
+        return self.wire("zext" if node.low >= 0 else "sext", node, width)
+
+    def as_symbol(self, node: Node, low: int, high: int) -> Lin:
+        """A linear expression of one node, whose values lie in ``low`` … ``high``."""
+        if node.kind == "const":
+            value = node.data
+            if low < 0 and value >> (node.width - 1):
+                value -= 1 << node.width
+            return Lin(value)
+        if node.low == node.high == 0:
+            node.low, node.high = low, high
+        elif (node.low < 0) != (low < 0):
+            node = self.add_node("wire", node.width, (node,), data=("slice", 0))
+            node.low, node.high = low, high
+        return symbol(node)
+
+    def wrapped(self, lin: Lin) -> Lin:
+        """An index value modulo its 64 bits, where a linear expression may go past them."""
+        if within(lin.bounds(), INDEX_RANGE):
+            return lin
+        return self.as_symbol(self.lin_node(lin, INDEX_BITS), *INDEX_RANGE)
+
+    def floor_divide(self, lin: Lin, divisor: int) -> Lin:
+        """``lin floordiv divisor``, by hardware where it is not linear."""
+        found = linear_floor_divide(lin, divisor)
+        if found is not None:
+            return found
+        quotient, _ = self._divide(lin, divisor)
+        return quotient
+
+    def modulo(self, lin: Lin, divisor: int) -> Lin:
+        """``lin mod divisor``, by hardware where it is not linear."""
+        found = remainder(lin, divisor)
+        if found is not None:
+            return found
+        _, rest = self._divide(lin, divisor)
+        return rest
+
+    def _divide(self, lin: Lin, divisor: int) -> tuple[Lin, Lin]:
+        low, high = lin.bounds()
+        shift = -(low // divisor) if low < 0 else 0
+        lifted = add(lin, Lin(shift * divisor))
+        top = high + shift * divisor
+        width = bits_unsigned(top)
+        value = self.lin_node(lifted, width)
+        if divisor & (divisor - 1) == 0:
+            cut = divisor.bit_length() - 1
+            quotient = self.wire("slice", value, width - cut, cut)
+        else:
+            quotient = self.op(
+                glue.divide_by_constant(width, divisor, bits_unsigned(top // divisor)), (value,)
+            )
+        quotient_lin = self.as_symbol(quotient, 0, top // divisor)
+        # The remainder's range is known better than its linear form tells.
+        if divisor & (divisor - 1) == 0:
+            rest = self.wire("slice", value, divisor.bit_length() - 1, 0)
+        else:
+            rest = self.lin_node(
+                subtract(lifted, scale(quotient_lin, divisor)), bits_unsigned(divisor - 1)
+            )
+        rest_lin = self.as_symbol(rest, 0, divisor - 1)
+        return add(quotient_lin, Lin(-shift)), rest_lin
+
+    def compare(self, predicate: int, a: Lin, b: Lin) -> Node:
+        """A comparison of two index values, decided now where the ranges allow."""
+        a, b = self.wrapped(a), self.wrapped(b)
+        unsigned = predicate >= 6
+        difference = subtract(a, b)
+        decided = _decide(predicate - 4 if unsigned else predicate, difference)
+        if decided is not None and not (unsigned and min(a.bounds()[0], b.bounds()[0]) < 0):
+            return self.const(int(decided), 1)
+        low = min(a.bounds()[0], b.bounds()[0])
+        high = max(a.bounds()[1], b.bounds()[1])
+        if low >= 0:
+            width = bits_unsigned(high)
+            predicate = predicate + 4 if 2 <= predicate < 6 else predicate
+        else:
+            width = INDEX_BITS if unsigned else bits_signed(low, high)
+        operands = (self.lin_node(a, width), self.lin_node(b, width))
+        return self.op(glue.compare(predicate, width), operands)
+
+
+def _decide(predicate: int, difference: Lin) -> bool | None:
+    low, high = difference.bounds()
+    always, never = {
+        0: (low == high == 0, low > 0 or high < 0),
+        1: (low > 0 or high < 0, low == high == 0),
+        2: (high < 0, low >= 0),
+        3: (high <= 0, low > 0),
+        4: (low > 0, high <= 0),
+        5: (low >= 0, high < 0),
+    }[predicate]
+    return True if always else False if never else None

@@ -1,0 +1,363 @@
+"""Core IR text to plain records: the only place of this back end that walks MLIR.
+
+Each operation becomes an :class:`Op` once; unrolling and inlining then elaborate records, not MLIR.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from allo.dialects import _mlir
+from allo.dialects._mlir import ir
+from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_arguments
+from allo.dialects.affine.loops import walk
+from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.locations import place_of
+from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
+from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
+from allo.dialects.passes.check_bounds import check_bounds
+from allo.dialects.passes.constant_steps import constant_steps
+from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
+from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
+
+from ..graph.linear import index_width
+
+
+@dataclass(frozen=True, slots=True)
+class MemType:
+    """A memref type: extents, element type as text, partition, memory space."""
+
+    shape: tuple[int, ...]
+    element: str
+    layout: ArrayLayout
+    space: str = ""
+
+
+ValueType = str | MemType
+Expr = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """An affine map: expressions over dims ``("d", i)`` and symbols ``("s", i)``."""
+
+    dims: int
+    results: tuple[Expr, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Op:
+    """One operation. Values are numbers, unique in the module."""
+
+    name: str
+    operands: list[int]
+    results: list[int]
+    operand_types: list[ValueType]
+    result_types: list[ValueType]
+    attrs: dict[str, Any]
+    regions: list[list[Op]]
+    args: list[list[int]]
+    place: SourcePlace | None
+
+
+@dataclass(slots=True)
+class FunctionRecord:
+    """One ``func.func``."""
+
+    name: str
+    args: list[int]
+    arg_types: list[ValueType]
+    result_types: list[ValueType]
+    attrs: dict[str, Any]
+    ops: list[Op]
+    place: SourcePlace | None
+
+    @property
+    def index_ranges(self) -> dict[int, tuple[int, int]]:
+        """What its calls give its index arguments, by position; absent: any index."""
+        return ranges_of(self.attrs.get(ATTRIBUTE, []))
+
+
+@dataclass(slots=True)
+class GlobalRecord:
+    """One ``memref.global``: words row-major as unsigned bit patterns; None when not set."""
+
+    name: str
+    type: MemType
+    constant: bool
+    words: list[int] | None
+
+
+@dataclass(slots=True)
+class Program:
+    """A module read; ``checks`` numbers what its checks of subscripts are about."""
+
+    functions: dict[str, FunctionRecord] = field(default_factory=dict)
+    globals: dict[str, GlobalRecord] = field(default_factory=dict)
+    checks: dict[BoundsSite, int] = field(default_factory=dict)
+
+
+def read_program(text: str, *, checked: bool = False) -> Program:
+    """Parse a core IR module, expand its scalar functions as the CPU does, and read it.
+
+    ``checked`` inserts checks of the subscripts that may be out of range.
+    """
+    context = _mlir.make_context()
+    with context:
+        module = ir.Module.parse(text)
+        make_regions(module)
+        make_plain_regions(module)
+        if checked:
+            check_bounds(module)
+        fold_views(module)
+        merge_repeated_arguments(module)
+        constant_steps(module)
+        expand_math(module)
+        settle_index_arguments(module)
+        return _Reader().read(module)
+
+
+def float_bits(value: float, width: int) -> int:
+    """The bits of a float constant of 16, 32 or 64 bits."""
+    code, integer = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[width]
+    return struct.unpack(integer, struct.pack(code, value))[0]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._values: dict[ir.Value, int] = {}
+        self._types: dict[ir.Type, ValueType] = {}
+        self._maps: dict[str, Map] = {}
+
+    def read(self, module: ir.Module) -> Program:
+        program = Program()
+        for op in module.body.operations:
+            name = op.operation.name
+            if name == "func.func":
+                function = self._function(op)
+                program.functions[function.name] = function
+            elif name == "memref.global":
+                record = self._global(op)
+                program.globals[record.name] = record
+        for site in (site_of(op) for op in walk(module.operation) if op.name == CHECK):
+            program.checks.setdefault(site, len(program.checks))
+        return program
+
+    def _function(self, op: ir.OpView) -> FunctionRecord:
+        kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+        block = op.regions[0].blocks[0] if len(op.regions[0].blocks) else None
+        _refuse_open_arrays(op, list(kind.inputs))
+        return FunctionRecord(
+            name=ir.StringAttr(op.attributes["sym_name"]).value,
+            args=[self._number(a) for a in block.arguments] if block else [],
+            arg_types=[self._type(t) for t in kind.inputs],
+            result_types=[self._type(t) for t in kind.results],
+            attrs=self._attrs(op),
+            ops=[self._op(o) for o in block.operations] if block else [],
+            place=place_of(op),
+        )
+
+    def _op(self, view: ir.OpView) -> Op:
+        op = view.operation
+        regions: list[Any] = []
+        args: list[Any] = []
+        for region in op.regions:
+            blocks = list(region.blocks)
+            if not blocks:
+                regions.append([])
+                args.append([])
+                continue
+            args.append([self._number(a) for a in blocks[0].arguments])
+            regions.append([self._op(o) for o in blocks[0].operations])
+        return Op(
+            name=op.name,
+            operands=[self._number(v) for v in op.operands],
+            results=[self._number(v) for v in op.results],
+            operand_types=[self._type(v.type) for v in op.operands],
+            result_types=[self._type(v.type) for v in op.results],
+            attrs=self._attrs(op),
+            regions=regions,
+            args=args,
+            place=place_of(op),
+        )
+
+    def _number(self, value: ir.Value) -> int:
+        number = self._values.get(value)
+        if number is None:
+            number = self._values[value] = len(self._values)
+        return number
+
+    def _type(self, kind: ir.Type) -> ValueType:
+        found = self._types.get(kind)
+        if found is None:
+            found = self._types[kind] = _read_type(kind)
+        return found
+
+    def _attrs(self, op: Any) -> dict[str, Any]:
+        return {name: self._attr(op.attributes[name]) for name in op.attributes}
+
+    def _attr(self, attr: ir.Attribute) -> Any:
+        if isinstance(attr, ir.StringAttr):
+            return attr.value
+        if isinstance(attr, ir.BoolAttr):
+            return attr.value
+        if isinstance(attr, ir.IntegerAttr):
+            return _integer(attr)
+        if isinstance(attr, ir.FloatAttr):
+            width = int(str(attr.type).removeprefix("bf").removeprefix("f"))
+            return _float_attr(attr, width)
+        if isinstance(attr, ir.AffineMapAttr):
+            text = str(attr)
+            if text not in self._maps:
+                self._maps[text] = _read_map(attr.value)
+            return self._maps[text]
+        if isinstance(attr, ir.IntegerSetAttr):
+            return _read_set(attr)
+        if isinstance(attr, ir.ArrayAttr):
+            return [self._attr(a) for a in attr]
+        if isinstance(attr, ir.DenseI32ArrayAttr | ir.DenseI64ArrayAttr):
+            return list(attr)
+        if isinstance(attr, ir.FlatSymbolRefAttr):
+            return attr.value
+        if isinstance(attr, ir.UnitAttr):
+            return True
+        return str(attr)
+
+    def _global(self, op: ir.OpView) -> GlobalRecord:
+        kind = self._type(ir.TypeAttr(op.attributes["type"]).value)
+        assert isinstance(kind, MemType)
+        words = None
+        if "initial_value" in op.attributes:
+            words = dense_words(op.attributes["initial_value"], kind)
+        name = ir.StringAttr(op.attributes["sym_name"]).value
+        return GlobalRecord(name, kind, "constant" in op.attributes, words)
+
+
+def _integer(attr: ir.IntegerAttr) -> int:
+    text = str(attr).split(" ")[0]
+    if text in ("true", "false"):
+        return int(text == "true")
+    return int(text)
+
+
+def _float_attr(attr: ir.FloatAttr, width: int) -> tuple[str, int]:
+    text = str(attr).split(" ")[0]
+    if text.startswith("0x"):
+        return "bits", int(text, 16)
+    if str(attr.type) == "bf16":
+        return "bits", float_bits(attr.value, 32) >> 16
+    return "bits", float_bits(attr.value, width)
+
+
+_LITERAL = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?[0-9][0-9.eE+-]*")
+
+
+def _refuse_open_arrays(function: ir.OpView, inputs: list[ir.Type]) -> None:
+    """A memory of the design has a size."""
+    for position, kind in enumerate(inputs):
+        if not isinstance(kind, ir.MemRefType) or kind.has_static_shape:
+            continue
+        name = str(position)
+        if "arg_names" in function.attributes:
+            name = function.attributes["arg_names"][position].value  # type: ignore[index]
+        raise UnsupportedOpError(
+            f"Argument {name} is an array of any length; hardware needs its size.",
+            place_of(function),
+            help="give its extents, or build with target='llvm' or 'vhls'.",
+        )
+
+
+def _read_type(kind: ir.Type) -> ValueType:
+    if not isinstance(kind, ir.MemRefType):
+        return str(kind)
+    space = str(kind.memory_space) if kind.memory_space is not None else ""
+    shape = tuple(kind.shape)
+    layout = layout_of(kind) if shape else unpartitioned(())
+    return MemType(shape, str(kind.element_type), layout, space)
+
+
+def _read_map(affine_map: ir.AffineMap) -> Map:
+    return Map(affine_map.n_dims, tuple(_read_expr(e) for e in affine_map.results))
+
+
+def _read_set(attr: ir.Attribute) -> tuple[int, tuple[tuple[Expr, bool], ...]]:
+    head, _, tail = str(attr).removeprefix("affine_set<").removesuffix(">").partition(" : ")
+    rows = [row.strip() for row in tail.strip()[1:-1].split(",")]
+    sides = [
+        (row.rpartition(" == " if " == " in row else " >= ")[0], " == " in row) for row in rows
+    ]
+    text = f"affine_map<{head} -> ({', '.join(side for side, _ in sides)})>"
+    read = _read_map(ir.AffineMapAttr(ir.Attribute.parse(text)).value)
+    return read.dims, tuple(
+        (expr, equal) for expr, (_, equal) in zip(read.results, sides, strict=True)
+    )
+
+
+def _read_expr(expr: ir.AffineExpr) -> Expr:
+    if isinstance(expr, ir.AffineConstantExpr):
+        return ("c", expr.value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return ("d", expr.position)
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return ("s", expr.position)
+    for cls, name in (
+        (ir.AffineAddExpr, "+"),
+        (ir.AffineMulExpr, "*"),
+        (ir.AffineModExpr, "mod"),
+        (ir.AffineFloorDivExpr, "floordiv"),
+        (ir.AffineCeilDivExpr, "ceildiv"),
+    ):
+        if isinstance(expr, cls):
+            return (name, _read_expr(expr.lhs), _read_expr(expr.rhs))
+    raise TypeError(f"not an affine expression: {expr}")
+
+
+def dense_words(attr: ir.Attribute, kind: MemType) -> list[int]:
+    """The elements of a dense constant as unsigned bit patterns, row-major."""
+    count = prod(kind.shape)
+    width = element_width(kind.element)
+    body = str(attr).removeprefix("dense<").rpartition("> : ")[0]
+    if body.startswith('"0x'):
+        return _hex_words(body.strip('"')[2:], count, width)
+    words = [_literal_bits(token, kind.element, width) for token in _LITERAL.findall(body)]
+    return words * count if len(words) == 1 else words
+
+
+def _hex_words(digits: str, count: int, width: int) -> list[int]:
+    raw = bytes.fromhex(digits)
+    size = len(raw) // count
+    mask = (1 << width) - 1
+    return [int.from_bytes(raw[i * size : (i + 1) * size], "little") & mask for i in range(count)]
+
+
+def _literal_bits(token: str, element: str, width: int) -> int:
+    if token in ("true", "false"):
+        return int(token == "true")
+    if token.startswith("0x"):
+        return int(token, 16)
+    if element == "bf16":
+        return float_bits(float(token), 32) >> 16
+    if "f" in element:
+        return float_bits(float(token), width)
+    return int(token) & ((1 << width) - 1)
+
+
+def element_width(kind: str) -> int:
+    """Bits of a scalar type in hardware: ``index`` has 64, where nothing is known of its values."""
+    if kind == "index":
+        return 64
+    return int(kind.removeprefix("bf").lstrip("fisu"))
+
+
+def argument_width(record: FunctionRecord, position: int) -> int:
+    """Bits of a scalar argument; of an index, those that what it is called with needs."""
+    kind = record.arg_types[position]
+    if kind == "index" and position in record.index_ranges:
+        return index_width(*record.index_ranges[position])
+    return element_width(str(kind))

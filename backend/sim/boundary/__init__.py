@@ -1,0 +1,1 @@
+"""What stands around a simulated design: arrays, streams, memories, waveforms, project folders."""

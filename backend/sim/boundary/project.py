@@ -1,0 +1,94 @@
+"""Write a hardware design as a folder that stands on its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
+from allo.dialects.reports.project_folder import write_folder
+
+from .source_map import source_map
+
+if TYPE_CHECKING:
+    from ..module import RTLModule
+
+MARK = "allo_project.json"
+
+
+def write_project(module: RTLModule, folder: Path) -> Path:
+    """Write ``folder``: Verilog, report, source map, lint script.
+
+    The folder is written beside its final place and renamed, so that a failure leaves an
+    existing one as it was. An existing folder is replaced only when Allo wrote it.
+
+    Raises:
+        BuildError: when the folder exists and holds something else, or cannot be written.
+    """
+    folder = folder.absolute()
+    if _is_foreign(folder):
+        raise BuildError(
+            f"{folder} exists and was not written by Allo.",
+            help="choose another project= folder, or remove this one.",
+        )
+    write_folder(folder, _files(module), merge=False, programs=["run.sh"])
+    return folder
+
+
+def _is_foreign(folder: Path) -> bool:
+    """Whether a folder holds something that Allo did not write."""
+    try:
+        return folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists()
+    except OSError:
+        return False
+
+
+def _files(module: RTLModule) -> dict[str, str]:
+    design = module.design
+    report = design.report
+    return {
+        f"{design.top}.sv": design.verilog,
+        f"{design.top}.mlir": design.hw_text,
+        "report.json": json.dumps(report.to_json(), indent=1),
+        "report.txt": report.table(),
+        "report.html": report.html(),
+        "source_map.json": json.dumps(source_map(design), indent=1),
+        "run.sh": run_script(design.top),
+        MARK: json.dumps({"top": design.top, "target": report.target}),
+    }
+
+
+def run_script(top: str) -> str:
+    """A shell script that checks the Verilog, with Verilator where this machine has it or another."""
+    from ..engines.verilator.tools import find_verilator
+
+    here = ""
+    with contextlib.suppress(ToolMissingError, ToolFailedError):
+        found = find_verilator()
+        here = f"VERILATOR_ROOT={shlex.quote(str(found.root))} {shlex.quote(str(found.program))}"
+    return _RUN.format(top=top, here=here or "verilator")
+
+
+_RUN = """\
+#!/bin/sh
+# Check the Verilog of {top} with Verilator, and with Yosys where it is installed.
+set -e
+cd "$(dirname "$0")"
+lint() {{
+    if [ -n "${{VERILATOR:-}}" ]; then
+        "$VERILATOR" "$@"
+    elif command -v verilator > /dev/null; then
+        verilator "$@"
+    else # the one this project was written with
+        {here} "$@"
+    fi
+}}
+lint --lint-only -Wno-lint -Wno-style --top-module {top} {top}.sv
+echo "{top}.sv: Verilator reads it."
+if command -v yosys > /dev/null; then
+    yosys -q -p "read_verilog -sv {top}.sv; synth -top {top}; stat"
+fi
+"""

@@ -1,0 +1,1 @@
+"""The driver of a simulated design, generated as code."""

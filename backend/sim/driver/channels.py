@@ -1,0 +1,228 @@
+"""The memory channel model as code of the driver.
+
+``allo_touch(ctx, port, route, ways, line, now, active, write)`` says when (in ticks) line number
+``line`` is there for a port that needs it at ``now``, and books the channel. One function
+serves memory ports and streams of both engines.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from allo.dialects._mlir import ir, run_passes
+
+from ..boundary.traffic import TICKS, MemoryChannel
+from .context import ContextLayout
+
+# Slots of a channel and of a port in the context.
+CHANNEL_FIELDS = ("free", "lines", "busy", "ticks", "latency", "threshold", "longest", "random")
+PORT_FIELDS = ("line", "ready", "depth")
+(FREE, LINES, BUSY, LINE_TICKS, LATENCY, THRESHOLD, LONGEST, RANDOM) = range(8)
+PORT_RING = len(PORT_FIELDS)
+
+_MODEL = f"""
+func.func private @allo_slot(%base: !llvm.ptr, %slot: i64) -> !llvm.ptr {{
+  %p = llvm.getelementptr %base[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  return %p : !llvm.ptr
+}}
+
+// A number from xorshift64; the state is never 0.
+func.func private @allo_random(%state: !llvm.ptr) -> i64 {{
+  %c13 = arith.constant 13 : i64
+  %c7 = arith.constant 7 : i64
+  %c17 = arith.constant 17 : i64
+  %x0 = llvm.load %state : !llvm.ptr -> i64
+  %a = arith.shli %x0, %c13 : i64
+  %x1 = arith.xori %x0, %a : i64
+  %b = arith.shrui %x1, %c7 : i64
+  %x2 = arith.xori %x1, %b : i64
+  %c = arith.shli %x2, %c17 : i64
+  %x3 = arith.xori %x2, %c : i64
+  llvm.store %x3, %state : i64, !llvm.ptr
+  return %x3 : i64
+}}
+
+// Whether chance of threshold / 2^32 strikes.
+func.func private @allo_strikes(%state: !llvm.ptr, %threshold: i64) -> i1 {{
+  %c32 = arith.constant 32 : i64
+  %x = func.call @allo_random(%state) : (!llvm.ptr) -> i64
+  %high = arith.shrui %x, %c32 : i64
+  %hit = arith.cmpi ult, %high, %threshold : i64
+  return %hit : i1
+}}
+
+// Extra ticks of a random stall of the channel, mostly 0.
+func.func private @allo_stall(%channel: !llvm.ptr) -> i64 {{
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %ticks = arith.constant {TICKS} : i64
+  %c11 = arith.constant 11 : i64
+  %st = arith.constant {THRESHOLD} : i64
+  %sl = arith.constant {LONGEST} : i64
+  %sr = arith.constant {RANDOM} : i64
+  %pt = func.call @allo_slot(%channel, %st) : (!llvm.ptr, i64) -> !llvm.ptr
+  %threshold = llvm.load %pt : !llvm.ptr -> i64
+  %some = arith.cmpi ne, %threshold, %zero : i64
+  %extra = scf.if %some -> (i64) {{
+    %pr = func.call @allo_slot(%channel, %sr) : (!llvm.ptr, i64) -> !llvm.ptr
+    %hit = func.call @allo_strikes(%pr, %threshold) : (!llvm.ptr, i64) -> i1
+    %stalled = scf.if %hit -> (i64) {{
+      %pl = func.call @allo_slot(%channel, %sl) : (!llvm.ptr, i64) -> !llvm.ptr
+      %longest = llvm.load %pl : !llvm.ptr -> i64
+      %x = func.call @allo_random(%pr) : (!llvm.ptr) -> i64
+      %y = arith.shrui %x, %c11 : i64
+      %r = arith.remui %y, %longest : i64
+      %n = arith.addi %r, %one : i64
+      %t = arith.muli %n, %ticks : i64
+      scf.yield %t : i64
+    }} else {{
+      scf.yield %zero : i64
+    }}
+    scf.yield %stalled : i64
+  }} else {{
+    scf.yield %zero : i64
+  }}
+  return %extra : i64
+}}
+
+func.func @allo_touch(%ctx: !llvm.ptr, %port: i64, %route: i64, %ways: i64, %line: i64, %now: i64,
+                      %active: i1, %write: i1) -> i64 {{
+  %result = scf.if %active -> (i64) {{
+    %p = llvm.getelementptr %ctx[%port] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %when = func.call @allo_touch_line(%ctx, %p, %route, %ways, %line, %now, %write)
+      : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i1) -> i64
+    scf.yield %when : i64
+  }} else {{
+    scf.yield %now : i64
+  }}
+  return %result : i64
+}}
+
+func.func private @allo_touch_line(%ctx: !llvm.ptr, %p: !llvm.ptr, %route: i64, %ways: i64,
+                                   %line: i64, %now: i64, %write: i1) -> i64 {{
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %s_ready = arith.constant 1 : i64
+  %s_depth = arith.constant 2 : i64
+  %s_ring = arith.constant {PORT_RING} : i64
+  %following = arith.addi %line, %one : i64
+  %last = llvm.load %p : !llvm.ptr -> i64
+  %p_ready = func.call @allo_slot(%p, %s_ready) : (!llvm.ptr, i64) -> !llvm.ptr
+  %same = arith.cmpi eq, %following, %last : i64
+  %when = scf.if %same -> (i64) {{
+    %known = llvm.load %p_ready : !llvm.ptr -> i64
+    scf.yield %known : i64
+  }} else {{
+    %p_depth = func.call @allo_slot(%p, %s_depth) : (!llvm.ptr, i64) -> !llvm.ptr
+    %depth = llvm.load %p_depth : !llvm.ptr -> i64
+    %ring = func.call @allo_slot(%p, %s_ring) : (!llvm.ptr, i64) -> !llvm.ptr
+    // A sequential reader asked for this line when it came to the one `depth` lines before.
+    %sequential = arith.cmpi eq, %line, %last : i64
+    scf.if %sequential {{
+    }} else {{
+      %lo = arith.index_cast %zero : i64 to index
+      %hi = arith.index_cast %depth : i64 to index
+      %st = arith.index_cast %one : i64 to index
+      scf.for %k = %lo to %hi step %st {{
+        %k64 = arith.index_cast %k : index to i64
+        %q = func.call @allo_slot(%ring, %k64) : (!llvm.ptr, i64) -> !llvm.ptr
+        llvm.store %now, %q : i64, !llvm.ptr
+      }}
+    }}
+    %at = arith.remui %line, %depth : i64
+    %p_asked = func.call @allo_slot(%ring, %at) : (!llvm.ptr, i64) -> !llvm.ptr
+    %asked = llvm.load %p_asked : !llvm.ptr -> i64
+    llvm.store %now, %p_asked : i64, !llvm.ptr
+
+    %way = arith.remui %line, %ways : i64
+    %r0 = llvm.getelementptr %ctx[%route] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %p_route = func.call @allo_slot(%r0, %way) : (!llvm.ptr, i64) -> !llvm.ptr
+    %offset = llvm.load %p_route : !llvm.ptr -> i64
+    %channel = llvm.getelementptr %ctx[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    %i_lines = arith.constant {LINES} : i64
+    %i_busy = arith.constant {BUSY} : i64
+    %i_ticks = arith.constant {LINE_TICKS} : i64
+    %i_latency = arith.constant {LATENCY} : i64
+    %p_lines = func.call @allo_slot(%channel, %i_lines) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_busy = func.call @allo_slot(%channel, %i_busy) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_ticks = func.call @allo_slot(%channel, %i_ticks) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_latency = func.call @allo_slot(%channel, %i_latency) : (!llvm.ptr, i64) -> !llvm.ptr
+    %latency = llvm.load %p_latency : !llvm.ptr -> i64
+    %ticks = llvm.load %p_ticks : !llvm.ptr -> i64
+    %free = llvm.load %channel : !llvm.ptr -> i64
+
+    %arrives = arith.addi %asked, %latency : i64
+    %earliest = arith.select %write, %now, %arrives : i64
+    %begin = arith.maxui %free, %earliest : i64
+    %extra = func.call @allo_stall(%channel) : (!llvm.ptr) -> i64
+    %moved = arith.addi %begin, %ticks : i64
+    %end = arith.addi %moved, %extra : i64
+    llvm.store %end, %channel : i64, !llvm.ptr
+    %lines = llvm.load %p_lines : !llvm.ptr -> i64
+    %lines1 = arith.addi %lines, %one : i64
+    llvm.store %lines1, %p_lines : i64, !llvm.ptr
+    %busy = llvm.load %p_busy : !llvm.ptr -> i64
+    %busy1 = arith.addi %busy, %ticks : i64
+    llvm.store %busy1, %p_busy : i64, !llvm.ptr
+
+    // A writer waits only when it is `depth` lines ahead of the channel.
+    %slack0 = arith.muli %ticks, %depth : i64
+    %slack = arith.select %write, %slack0, %zero : i64
+    %enough = arith.cmpi ugt, %end, %slack : i64
+    %early = arith.subi %end, %slack : i64
+    %there = arith.select %enough, %early, %zero : i64
+    llvm.store %following, %p : i64, !llvm.ptr
+    llvm.store %there, %p_ready : i64, !llvm.ptr
+    scf.yield %there : i64
+  }}
+  return %when : i64
+}}
+"""
+
+_LOWER = (
+    "builtin.module(convert-scf-to-cf,convert-cf-to-llvm,convert-arith-to-llvm,"
+    "convert-func-to-llvm,reconcile-unrealized-casts,canonicalize,cse)"
+)
+
+
+@cache
+def channel_functions() -> str:
+    """The model's functions in the llvm dialect."""
+    with ir.Context(), ir.Location.unknown():
+        module = ir.Module.parse(_MODEL)
+        run_passes(module, _LOWER)
+        text = str(module)
+    return text[text.index("{", text.index("module")) + 1 : text.rindex("}")]
+
+
+def add_channel(layout: ContextLayout, channel: MemoryChannel) -> int:
+    """Reserve a channel's slots; gives their byte offset."""
+    return layout.add(f"channel {channel.name}", len(CHANNEL_FIELDS))
+
+
+def add_port(layout: ContextLayout, name: str, channels: tuple[MemoryChannel, ...]) -> None:
+    """Reserve the slots of a port or stream that uses ``channels``."""
+    layout.add(f"port {name}", PORT_RING + max(c.prefetch for c in channels))
+    layout.add(f"route {name}", len(channels))
+
+
+def initial_channel(channel: MemoryChannel, seed: int) -> list[int]:
+    """The slots of an idle channel."""
+    return [
+        0,
+        0,
+        0,
+        channel.line_ticks,
+        channel.latency * TICKS,
+        round(channel.stall * (1 << 32)),
+        channel.stall_cycles,
+        random_state(channel.name, seed),
+    ]
+
+
+def random_state(name: str, seed: int) -> int:
+    """A non-zero start of a random sequence, of its own for each name and seed."""
+    state = (seed * 0x9E3779B97F4A7C15 + 1) & ((1 << 64) - 1)
+    for byte in name.encode():
+        state = ((state ^ byte) * 0x100000001B3) & ((1 << 64) - 1)
+    return state | 1

@@ -1,0 +1,1 @@
+"""The engines that run a design, and how their runs are watched."""

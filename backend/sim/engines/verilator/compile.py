@@ -1,0 +1,182 @@
+"""Verilog to a shared library, cached by content."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+
+from allo.backend.rtl.design import HardwareDesign, SharedUnit
+from allo.backend.rtl.waiting import ModuleWaits
+from allo.backend.sim.driver.ports import top_ports
+from allo.dialects.caches.files import cached, content_key
+from allo.dialects.processes.tools import run_tools
+
+from ..interface import BuildOptions
+from .runtime import Runtime, prepare_runtime, runtime_key
+from .tools import Verilator, find_compiler, find_verilator, run
+from .wrapper import PREFIX, wrapper_text
+
+LIBRARY = "model.so"
+_VERILATE = (
+    "--cc",
+    "-O3",
+    "-fno-dfg",
+    "--x-assign",
+    "fast",
+    "--no-timing",
+    "--output-split",
+    "0",
+    "--output-split-cfuncs",
+    "500",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wno-fatal",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """All that a model is made from: it is built from this alone, and its name in the cache is this.
+
+    Attributes:
+        top: the top module of ``verilog``.
+        control: Verilator configuration.
+        wrapper: the C++ around the verilated model.
+        settings: options of Verilator.
+        runtime: the key of the run-time library: versions of the tools, and flags.
+    """
+
+    top: str
+    verilog: str
+    control: str
+    wrapper: str
+    settings: tuple[str, ...]
+    runtime: str
+
+    def key(self) -> str:
+        """A name for the model, of every field."""
+        return content_key(repr(astuple(self)), "2")
+
+
+def seen_text(waits: Mapping[str, ModuleWaits]) -> str:
+    """Verilator configuration that lets the signals be read which say why a design hangs."""
+    signals = {(name, wait.signal) for name, module in waits.items() for wait in module.waits}
+    for name, module in waits.items():
+        signals |= {(fifo.module, "count") for fifo in module.fifos.values()}
+        for member in module.members:
+            signals |= {(name, signal) for signal, _ in member.sites} | {(name, member.over)}
+    return "".join(
+        f'public_flat_rd -module "{module}" -var "{signal}"\n'
+        for module, signal in sorted(signals)
+        if signal
+    )
+
+
+def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -> ModelRequest:
+    """What the model of a design depends on; ``runtime`` is the key of the run-time library."""
+    initial = "fast" if options.randomize is None else "unique"
+    trace = (f"--trace-{options.wave}",) if options.wave else ()
+    return ModelRequest(
+        design.top,
+        design.verilog,
+        control_text(design.shared_units) + seen_text(design.waits),
+        wrapper_text([port.name for port in top_ports(design)], options.wave),
+        (*_VERILATE, "--x-initial", initial, *trace),
+        runtime,
+    )
+
+
+def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
+    """The shared library of a design; built when the cache does not hold it.
+
+    Raises:
+        ToolMissingError: without Verilator or a C++ compiler.
+        ToolFailedError: when one of them fails.
+    """
+    verilator = find_verilator()
+    compiler = find_compiler()
+    request = model_request(design, options, runtime_key(verilator, compiler, options.wave))
+
+    def make(build: Path) -> None:
+        runtime = prepare_runtime(verilator, compiler, options.wave, options.timeout)
+        _verilate(verilator, request, build, options.timeout)
+        (build / "wrapper.cpp").write_text(request.wrapper)
+        _compile(compiler, runtime, build, options.timeout)
+        _keep_only(build, LIBRARY)
+
+    return cached(("verilator",), f"model-{request.key()}", [LIBRARY], make) / LIBRARY
+
+
+def control_text(units: Sequence[SharedUnit]) -> str:
+    """Verilator configuration that keeps each shared unit one function for all its instances.
+
+    ``no_inline`` alone would not do: with its ports public, signals of the parent are not
+    substituted into the unit. Its clock stays private, or each instance would be triggered apart.
+    """
+    lines = ["`verilator_config"]
+    for unit in units:
+        lines.append(f'no_inline -module "{unit.module}"')
+        lines += [
+            f'public_flat_rd -module "{unit.module}" -var "{port}"'
+            for port in unit.ports
+            if port != "clk"
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout: float) -> None:
+    (build / "design.sv").write_text(request.verilog)
+    (build / "control.vlt").write_text(request.control)
+    command = [
+        str(verilator.program),
+        *request.settings,
+        "--prefix",
+        PREFIX,
+        "--top-module",
+        request.top,
+        "--Mdir",
+        "out",
+        "control.vlt",
+        "design.sv",
+    ]
+    run(command, timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
+
+
+def _compile(compiler: Path, runtime: Runtime, build: Path, timeout: float) -> None:
+    """Two translation units side by side: what runs every cycle at -O1, set-up code at -O0."""
+    out = build / "out"
+    sources = sorted(out.glob("*.cpp"))
+    slow = [s for s in sources if "Slow" in s.name or "Syms" in s.name]
+    fast = [s for s in sources if s not in slow]
+    (out / "fast.cpp").write_text(_unity([*fast, build / "wrapper.cpp"]))
+    (out / "slow.cpp").write_text(_unity(slow))
+    flags = [*runtime.compile_flags, f"-I{out}", "-w"]
+    commands = [
+        [
+            str(compiler),
+            *flags,
+            level,
+            "-c",
+            str(out / f"{unit}.cpp"),
+            "-o",
+            str(out / f"{unit}.o"),
+        ]
+        for unit, level in (("fast", "-O1"), ("slow", "-O0"))
+    ]
+    run_tools(commands, run, timeout=timeout)
+    objects = [str(out / "fast.o"), str(out / "slow.o")]
+    link = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-o", str(build / LIBRARY)]
+    run([str(compiler), *objects, *runtime.link_flags, *link], timeout)
+
+
+def _unity(sources: Sequence[Path]) -> str:
+    return "".join(f'#include "{source}"\n' for source in sources)
+
+
+def _keep_only(folder: Path, name: str) -> None:
+    for entry in folder.iterdir():
+        if entry.name == name:
+            continue
+        shutil.rmtree(entry) if entry.is_dir() else entry.unlink()

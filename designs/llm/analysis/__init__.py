@@ -1,0 +1,1 @@
+"""The analytical model: when an FPGA beats a GPU."""

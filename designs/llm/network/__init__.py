@@ -1,0 +1,1 @@
+"""The network: its training, its weights, its reference in NumPy."""

@@ -1,0 +1,1 @@
+"""Routines of BLAS."""

@@ -1,0 +1,1 @@
+"""Dynamic programming, shortest paths, edge detection."""

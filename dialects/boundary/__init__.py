@@ -1,0 +1,1 @@
+"""The Python boundary: NumPy arrays in and out of compiled functions."""

@@ -1,0 +1,1 @@
+"""Access to the core IR: places, effects, partitions, constants."""

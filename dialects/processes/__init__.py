@@ -1,0 +1,1 @@
+"""Programs, processes and threads of ours, and native code."""

@@ -1,0 +1,1 @@
+"""Reports and projects: figures, tables, pages, folders."""

@@ -1,0 +1,302 @@
+"""Show a design report: text tables with ``rich``, and one self-contained HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from .figures import DesignReport, FunctionReport, LoopReport
+
+WIDTH = 120
+_CYCLES = (
+    "cycles: of one entry of the loop; total: cycles times entries, in one run of the function."
+)
+
+
+def count_text(value: int | None) -> str:
+    """A count with thousands marked; ``?`` for one not known before running."""
+    return "?" if value is None else f"{value:,}"
+
+
+def short_place(place: str) -> str:
+    """``file:line`` of a place, without folders and column."""
+    parts = place.rsplit("/", 1)[-1].split(":")
+    return ":".join(parts[:2])
+
+
+def summary_rows(report: DesignReport) -> list[tuple[str, str]]:
+    """The figures of the whole design, as (label, value)."""
+    rows = [
+        ("clock", f"{report.clock_mhz:g} MHz"),
+        ("predicted cycles", count_text(report.cycles)),
+    ]
+    if report.measured_cycles is not None:
+        rows.append(("measured cycles", count_text(report.measured_cycles)))
+    cycles = report.measured_cycles or report.cycles
+    if cycles and report.clock_mhz > 0:
+        rows.append(("time", _time_text(cycles / (report.clock_mhz * 1e6))))
+    if report.float_units:
+        rows.append(("float units", count_text(report.float_units)))
+    if report.utilisation is not None:
+        rows.append(("unit utilisation", f"{report.utilisation:.1%}"))
+    rows += [(name.upper(), count_text(value)) for name, value in report.resources.items()]
+    return rows
+
+
+def _time_text(seconds: float) -> str:
+    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRow:
+    """A loop of a function as the tables show it.
+
+    Attributes:
+        level: how many loops are around it.
+        entries: how often it is begun in one run of the function; None where that depends on data.
+    """
+
+    loop: LoopReport
+    level: int
+    entries: int | None
+
+    @property
+    def total(self) -> int | None:
+        """Cycles spent in it in one run of the function."""
+        if self.entries is None or self.loop.cycles is None:
+            return None
+        return self.entries * self.loop.cycles
+
+
+def loop_rows(
+    loops: list[LoopReport], level: int = 0, entries: int | None = 1
+) -> Iterator[LoopRow]:
+    """Every loop, outermost first."""
+    for loop in loops:
+        yield LoopRow(loop, level, entries)
+        known = entries is not None and loop.trips is not None
+        inside = entries * loop.trips if known else None  # type: ignore[operator]
+        yield from loop_rows(loop.children, level + 1, inside)
+
+
+# --- text ---------------------------------------------------------------------------
+
+
+def render_table(report: DesignReport) -> str:
+    """The report as plain text tables, at most 120 columns wide."""
+    buffer = StringIO()
+    console = Console(file=buffer, width=WIDTH, color_system=None, markup=False, emoji=False)
+    summary = Table(box=box.SIMPLE, title=f"{report.top} · {report.tool}", title_justify="left")
+    for label, _ in (rows := summary_rows(report)):
+        summary.add_column(label, justify="right")
+    summary.add_row(*(value for _, value in rows))
+    console.print(summary)
+    for function in report.functions:
+        _print_function(console, function)
+    for note in report.notes:
+        console.print(f"note: {note}")
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n") + "\n"
+
+
+def _table(subject: str, figures: tuple[str, ...], last: str) -> Table:
+    table = Table(box=box.SIMPLE)
+    table.add_column(subject)
+    table.add_column("line")
+    for label in figures:
+        table.add_column(label, justify="right")
+    table.add_column(last, overflow="fold")
+    return table
+
+
+def _print_function(console: Console, function: FunctionReport) -> None:
+    place = f" ({short_place(function.place)})" if function.place else ""
+    head = f"{function.name}{place}: {count_text(function.cycles)} cycles"
+    console.print(head)
+    if function.loops:
+        table = _table("loop", ("trips", "II", "depth", "cycles", "entries", "total"), "limited by")
+        for row in loop_rows(function.loops):
+            loop = row.loop
+            table.add_row(
+                "  " * row.level + loop.name,
+                short_place(loop.place),
+                count_text(loop.trips),
+                str(loop.ii) if loop.pipelined else "–",
+                count_text(loop.depth),
+                count_text(loop.cycles),
+                count_text(row.entries),
+                count_text(row.total),
+                loop.limit,
+            )
+        console.print(table)
+        console.print(f"  {_CYCLES}")
+    if function.memories:
+        table = _table("memory", ("banks", "words", "bits", "ports"), "storage")
+        for memory in function.memories:
+            counts = (memory.banks, memory.words, memory.width, memory.ports)
+            place = short_place(memory.place)
+            table.add_row(memory.name, place, *map(count_text, counts), memory.storage)
+        console.print(table)
+    for label, used in (("operators", function.operators), ("instances", function.instances)):
+        if used:
+            text = ", ".join(f"{name} × {count}" for name, count in sorted(used.items()))
+            console.print(f"  {label}: {text}")
+
+
+# --- HTML ---------------------------------------------------------------------------
+
+_STYLE = """
+:root { --ink: #1d2433; --soft: #667085; --line: #e3e7ee; --page: #f6f7fa; --card: #fff;
+        --mark: #2f6feb; --wash: #e8f0fe; --warn: #b54708; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ef; --soft: #98a2b3; --line: #2c3444; --page: #12161f; --card: #1a202c;
+          --mark: #6ea1ff; --wash: #1f2c47; --warn: #f5b26b; } }
+* { box-sizing: border-box }
+body { margin: 0; background: var(--page); color: var(--ink);
+       font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
+main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
+h1 { font-size: 26px; margin: 0 } h2 { font-size: 18px; margin: 0 0 4px }
+h3 { font-size: 13px; margin: 20px 0 6px; color: var(--soft); text-transform: uppercase;
+     letter-spacing: .06em }
+.soft { color: var(--soft) } .warn { color: var(--warn) }
+.figures { display: flex; flex-wrap: wrap; gap: 12px; margin: 20px 0 28px }
+.figure { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
+          padding: 10px 16px; min-width: 120px }
+.figure b { display: block; font-size: 20px; font-variant-numeric: tabular-nums }
+.figure span { color: var(--soft); font-size: 12px }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+          padding: 20px 24px; margin-bottom: 20px; overflow-x: auto }
+table { border-collapse: collapse; width: 100%; font-size: 14px }
+th { text-align: left; color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line) }
+th, td { padding: 6px 10px 6px 0; vertical-align: top }
+td { border-bottom: 1px solid var(--line) } tr:last-child td { border-bottom: 0 }
+.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace }
+.bar { height: 6px; border-radius: 3px; background: var(--mark); min-width: 1px }
+.share { width: 120px; padding-top: 8px }
+.chip { display: inline-block; background: var(--wash); border-radius: 999px;
+        padding: 2px 12px; margin: 0 6px 6px 0; font-size: 13px }
+"""
+
+
+def render_html(report: DesignReport) -> str:
+    """The report as one HTML page that loads nothing else."""
+    page = _Page()
+    page.line("<!doctype html>")
+    page.line('<html lang="en"><head><meta charset="utf-8">')
+    page.line('<meta name="viewport" content="width=device-width, initial-scale=1">')
+    page.line(f"<title>{escape(report.top)} · {escape(report.tool)}</title>")
+    page.line(f"<style>{_STYLE}</style></head><body><main>")
+    page.line(f"<h1>{escape(report.top)}</h1>")
+    page.line(f'<div class="soft">{escape(report.tool)}, target {escape(report.target)}</div>')
+    page.line('<div class="figures">')
+    for label, value in summary_rows(report):
+        page.line(f'<div class="figure"><b>{escape(value)}</b><span>{escape(label)}</span></div>')
+    page.line("</div>")
+    for function in report.functions:
+        _function_section(page, function, report.cycles)
+    if report.notes:
+        page.line("<section><h2>Notes</h2><ul>")
+        for note in report.notes:
+            page.line(f"<li>{escape(note)}</li>")
+        page.line("</ul></section>")
+    page.line("</main></body></html>")
+    return page.text()
+
+
+class _Page:
+    """Lines of HTML."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+
+    def line(self, text: str) -> None:
+        self._lines.append(text)
+
+    def table(self, heads: list[tuple[str, bool]], rows: list[list[str]]) -> None:
+        """A table; ``heads`` are (label, is a number), cells are HTML."""
+        labels = "".join(
+            f"<th{' class=n' if number else ''}>{escape(label)}</th>" for label, number in heads
+        )
+        self.line(f"<table><thead><tr>{labels}</tr></thead><tbody>")
+        for row in rows:
+            cells = "".join(
+                f"<td{' class=n' if number else ''}>{cell}</td>"
+                for cell, (_, number) in zip(row, heads, strict=True)
+            )
+            self.line(f"<tr>{cells}</tr>")
+        self.line("</tbody></table>")
+
+    def text(self) -> str:
+        return "\n".join(self._lines) + "\n"
+
+
+def _function_section(page: _Page, function: FunctionReport, total: int | None) -> None:
+    page.line(f"<section><h2><code>{escape(function.name)}</code></h2>")
+    page.line(
+        f'<div class="soft">{escape(short_place(function.place))} · '
+        f"{count_text(function.cycles)} cycles</div>"
+    )
+    if function.loops:
+        page.line("<h3>Loops</h3>")
+        heads = [("loop", False), ("line", False), ("trips", True), ("II", True)]
+        heads += [("depth", True), ("cycles", True), ("entries", True), ("total", True)]
+        heads += [("share", False), ("limited by", False)]
+        whole = function.cycles or total
+        page.table(heads, [_loop_row(row, whole) for row in loop_rows(function.loops)])
+        page.line(f'<div class="soft">{_CYCLES}</div>')
+    if function.memories:
+        page.line("<h3>Memories</h3>")
+        heads = [("memory", False), ("line", False), ("banks", True), ("words", True)]
+        heads += [("bits", True), ("ports", True), ("storage", False)]
+        rows = [
+            [
+                f"<code>{escape(memory.name)}</code>",
+                escape(short_place(memory.place)),
+                count_text(memory.banks),
+                count_text(memory.words),
+                count_text(memory.width),
+                count_text(memory.ports),
+                escape(memory.storage),
+            ]
+            for memory in function.memories
+        ]
+        page.table(heads, rows)
+    _chips(page, "Operators", function.operators)
+    _chips(page, "Instances", function.instances)
+    page.line("</section>")
+
+
+def _loop_row(row: LoopRow, whole: int | None) -> list[str]:
+    loop, total = row.loop, row.total
+    share = min(1.0, total / whole) if total and whole else 0.0
+    bar = f'<div class="share"><div class="bar" style="width:{share:.0%}"></div></div>'
+    indent = f'style="padding-left:{20 * row.level}px"'
+    return [
+        f"<span {indent}><code>{escape(loop.name)}</code></span>",
+        escape(short_place(loop.place)),
+        count_text(loop.trips),
+        str(loop.ii) if loop.pipelined else "–",
+        count_text(loop.depth),
+        count_text(loop.cycles),
+        count_text(row.entries),
+        count_text(total),
+        bar if total else "",
+        f'<span class="warn">{escape(loop.limit)}</span>' if loop.limit else "",
+    ]
+
+
+def _chips(page: _Page, title: str, counts: dict[str, int]) -> None:
+    if not counts:
+        return
+    page.line(f"<h3>{escape(title)}</h3>")
+    for name, count in sorted(counts.items()):
+        page.line(f'<span class="chip">{escape(name)} × {count_text(count)}</span>')

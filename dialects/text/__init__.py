@@ -1,0 +1,1 @@
+"""Text of users' in messages and in other languages."""

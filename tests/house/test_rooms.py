@@ -1,0 +1,165 @@
+"""The rooms of the house: small folders, and no module that imports itself by way of others."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+from tests.house.test_import_rules import (
+    ALL_LIBRARY,
+    ROOT,
+    imports_of,
+    module_name,
+)
+
+MOST_FILES = 15
+
+# Modules that still stand in a cycle: this list only gets shorter.
+PENDING = {
+    "allo.backend.hls.module",
+    "allo.backend.hls.vendors.project",
+    "allo.backend.hls.vendors.steps",
+    "allo.backend.rtl.compile",
+    "allo.backend.rtl.emit.activity",
+    "allo.backend.rtl.emit.control",
+    "allo.backend.rtl.emit.function",
+    "allo.backend.rtl.emit.memories",
+    "allo.backend.rtl.emit.stream_ports",
+    "allo.backend.rtl.graph.linear",
+    "allo.backend.rtl.graph.nodes",
+    "allo.backend.rtl.read.arithmetic",
+    "allo.backend.rtl.read.index_arithmetic",
+    "allo.backend.rtl.report",
+    "allo.backend.sim.boundary.project",
+    "allo.backend.sim.module",
+    "allo.dialects.affine.distance",
+    "allo.dialects.affine.enumerate",
+    "allo.dialects.reports.figures",
+    "allo.dialects.reports.view",
+    "allo.frontend.affine",
+    "allo.frontend.elaborate.arrays.reductions",
+    "allo.frontend.elaborate.arrays.requests",
+    "allo.frontend.elaborate.arrays.tensors",
+    "allo.frontend.elaborate.branches",
+    "allo.frontend.elaborate.calls",
+    "allo.frontend.elaborate.expressions",
+    "allo.frontend.elaborate.functions.instances",
+    "allo.frontend.elaborate.functions.kernel_calls",
+    "allo.frontend.elaborate.functions.regions",
+    "allo.frontend.elaborate.functions.returns",
+    "allo.frontend.elaborate.guards",
+    "allo.frontend.elaborate.indexing",
+    "allo.frontend.elaborate.loops",
+    "allo.frontend.elaborate.meta",
+    "allo.frontend.elaborate.statements",
+    "allo.frontend.elaborate.streams",
+    "allo.frontend.elaborate.structs",
+    "allo.frontend.elaborate.subscripts",
+    "allo.frontend.tree",
+    "allo.interpret.body",
+    "allo.interpret.constants",
+    "allo.interpret.expressions.affine",
+    "allo.interpret.expressions.calls",
+    "allo.interpret.expressions.elements",
+    "allo.interpret.expressions.indices",
+    "allo.interpret.expressions.meaning",
+    "allo.interpret.expressions.scalar_expressions",
+    "allo.interpret.expressions.structs",
+    "allo.interpret.expressions.tensor_calls",
+    "allo.interpret.expressions.tensors",
+    "allo.interpret.external",
+    "allo.interpret.instance",
+    "allo.interpret.instances",
+    "allo.interpret.program",
+    "allo.interpret.running.boundary",
+    "allo.interpret.running.runtime",
+    "allo.interpret.statements.assignment",
+    "allo.interpret.statements.bodies",
+    "allo.interpret.statements.processes",
+    "allo.interpret.statements.regions",
+    "allo.schedule.analysis.callees",
+    "allo.schedule.analysis.link",
+    "allo.schedule.primitive",
+    "allo.schedule.primitives.arrays.buffer_at",
+    "allo.schedule.primitives.arrays.feed",
+    "allo.schedule.primitives.arrays.partition",
+    "allo.schedule.primitives.arrays.reshape",
+    "allo.schedule.primitives.arrays.reuse_at",
+    "allo.schedule.primitives.arrays.to",
+    "allo.schedule.primitives.functions.compose",
+    "allo.schedule.primitives.functions.equivalent",
+    "allo.schedule.primitives.loops.annotate",
+    "allo.schedule.primitives.loops.compute_at",
+    "allo.schedule.primitives.loops.fuse",
+    "allo.schedule.primitives.loops.reorder",
+    "allo.schedule.primitives.loops.split",
+    "allo.schedule.primitives.loops.unfold",
+    "allo.schedule.schedule",
+}
+
+
+def crowded(files: Iterable[Path]) -> list[str]:
+    """Folders with more source files than one reads at a glance."""
+    counts = Counter(file.parent for file in files)
+    return [f"{folder}: {count}" for folder, count in counts.items() if count > MOST_FILES]
+
+
+def import_graph(texts: Mapping[str, tuple[str, bool]]) -> dict[str, set[str]]:
+    """Which modules each one imports, for types and inside functions too.
+
+    Args:
+        texts: a module's text, and whether it is a package, by its name.
+    """
+    graph: dict[str, set[str]] = {}
+    for name, (text, is_package) in texts.items():
+        found = set()
+        for item in imports_of(ast.parse(text), name, is_package):
+            inner = {f"{item.module}.{taken}" for taken in item.names} & texts.keys()
+            found |= inner
+            if item.module in texts and len(inner) < max(len(item.names), 1):
+                found.add(item.module)
+        graph[name] = found - {name}
+    return graph
+
+
+def cycle(graph: Mapping[str, set[str]]) -> list[str]:
+    """One cycle of imports, or an empty list."""
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(reversed(error.args[1]))
+    return []
+
+
+def test_no_folder_is_crowded() -> None:
+    assert not crowded(path.relative_to(ROOT) for path in ALL_LIBRARY)
+
+
+def test_a_crowded_folder_is_seen() -> None:
+    assert crowded(Path(f"a/{k}.py") for k in range(15)) == []
+    assert crowded(Path(f"a/{k}.py") for k in range(16)) == ["a: 16"]
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    texts = {
+        module_name(path): (path.read_text(), path.name == "__init__.py") for path in ALL_LIBRARY
+    }
+    graph = import_graph(texts)
+    for name in PENDING:
+        graph[name] -= PENDING
+    found = cycle(graph)
+    assert not found, " -> ".join(found)
+
+
+def test_cycles_are_seen() -> None:
+    texts = {
+        "p": ("", True),
+        "p.a": ("from . import b", False),
+        "p.b": ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from .c import x", False),
+        "p.c": ("def f():\n    from p.a import y", False),
+    }
+    assert set(cycle(import_graph(texts))) == {"p.a", "p.b", "p.c"}
+    assert cycle(import_graph({**texts, "p.c": ("import q", False)})) == []
