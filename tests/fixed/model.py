@@ -15,9 +15,9 @@ ORDER = ("==", "!=", "<", "<=", ">", ">=")
 
 
 def wrapped(raw: int, dtype: AlloType) -> int:
-    """An integer in two's complement of the type's bits."""
+    """An integer in two's complement of the type's bits; of Int(1), which is 0 or 1, its bit."""
     raw &= (1 << dtype.bits) - 1
-    signed = isinstance(dtype, (Int, Fixed))
+    signed = isinstance(dtype, Fixed) or (isinstance(dtype, Int) and dtype.bits > 1)
     return raw - (1 << dtype.bits) if signed and raw >> (dtype.bits - 1) else raw
 
 
@@ -108,6 +108,7 @@ def arithmetic(left: AlloType, right: AlloType):
         pairs = list(zip(from_python(first, left), from_python(second, right), strict=True))
         cut = math.trunc
         negated = Int(right.bits) if isinstance(right, UInt) else right
+        python_bit = -1 if left == Int(1) else 1
 
         def chosen(a: Fraction, b: Fraction) -> Fraction:
             return a if a < b else in_type(in_type(-b, negated, cut), TMOD, cut)
@@ -126,12 +127,12 @@ def arithmetic(left: AlloType, right: AlloType):
             lambda a, b: divided(a, b, TDIV),
             floored,
             lambda a, b: in_type(remainder(a, b), TMOD, cut),
-            lambda a, b: in_type(min(a, b), TMOD, cut),
-            lambda a, b: in_type(max(a, b), TMOD, cut),
+            lambda a, b: min(in_type(a, TMOD, cut), in_type(b, TMOD, cut)),
+            lambda a, b: max(in_type(a, TMOD, cut), in_type(b, TMOD, cut)),
             chosen,
             order,
-            lambda a, b: in_type(-a, left, cut),
-            lambda a, b: in_type(abs(a), left, cut),
+            lambda a, b: python_bit * in_type(-a, left, cut),
+            lambda a, b: python_bit * in_type(abs(a), left, cut),
         ]
         return [to_python([column(a, b) for a, b in pairs]) for column in columns]
 

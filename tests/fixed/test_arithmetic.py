@@ -5,7 +5,7 @@ import pytest
 
 import allo
 from allo.dialects.diagnostics import DTypeWarning, TypeMismatchError
-from allo.dialects.types import Fixed, Int, UFixed, UInt
+from allo.dialects.types import Fixed, Index, Int, UFixed, UInt
 from allo.frontend.rules.typing import DEFAULT
 
 from . import model
@@ -25,10 +25,13 @@ PAIRS = [
     (Int(3), Fixed(10, 6)),
     (Fixed(1, 0), UFixed(1, 1)),
     (Fixed(3, 3), Fixed(1, 2)),
+    (Fixed(8, 7), Int(1)),
+    (Int(1), UFixed(3, 5)),
+    (Int(1), Fixed(1, 0)),
 ]
 RUNS = [("cpu", pair) for pair in PAIRS]
-RUNS += [("csim", PAIRS[k]) for k in (0, 1, 3)]
-RUNS += [("jit", PAIRS[k]) for k in (0, 1, 2, 3, 7, 8)]
+RUNS += [("csim", PAIRS[k]) for k in (0, 1, 3, 14)]
+RUNS += [("jit", PAIRS[k]) for k in (0, 1, 2, 3, 7, 8, 13)]
 RUNS += [("verilator", PAIRS[0])]
 
 
@@ -92,3 +95,19 @@ def test_a_quotient_without_a_type_is_refused():
     with pytest.raises(TypeMismatchError, match=said) as caught:
         allo.customize(ratio)
     assert "return x / y" in str(caught.value)
+
+
+def test_remainder_with_an_index_sees_all_of_the_index():
+    def kernel(
+        x: Fixed(8, 2), y: UFixed(3, 3), i: Index(), left: Fixed(40, 3)[1], right: Fixed(40, 2)[1]
+    ):
+        left[0] = i % y
+        right[0] = x % i
+
+    left, right = np.zeros(1), np.zeros(1)
+    allo.customize(kernel).build()(27.75, 0.875, (1 << 33) + 5, left, right)
+    np.testing.assert_array_equal(left, [float(((1 << 33) + 5) * 8 % 7 / 8)])
+    np.testing.assert_array_equal(right, [27.75])
+    allo.customize(kernel).build()(-3.25, 0.875, -1, left, right)
+    np.testing.assert_array_equal(left, [2.0**32 - 0.125])  # wrapped in the rule's UFixed(35, 3)
+    np.testing.assert_array_equal(right, [-0.25])

@@ -188,6 +188,8 @@ def binary(op: str, lhs: Expr, rhs: Expr, dtype: AlloType, place: SourcePlace) -
     kind = raw_type(dtype)
     if op == "*":
         left, right = _resized(raw(lhs), kind), _resized(raw(rhs), kind)
+    elif op in ("min", "max"):
+        left, right = (raw(v if v.dtype == dtype else cast(v, dtype, place)) for v in (lhs, rhs))
     else:
         left = _aligned(lhs, kind, dtype.fracs, place)
         right = _aligned(rhs, kind, dtype.fracs, place)

@@ -144,9 +144,11 @@ def binary(rules: RuleSet, op: str, lhs: Expr, rhs: Expr, place: SourcePlace) ->
     """``lhs op rhs`` for ``+ - * / // % ** & | ^``, in the rule's type."""
     dtype = result_type(rules, op, lhs, rhs, place)
     if fixed.is_fixed(dtype):
-        if op in ("/", "//"):
-            lhs, rhs = _whole(lhs), _whole(rhs)
-        return fixed.binary(op, lhs, rhs, dtype, place)
+        if op not in ("/", "//", "%"):
+            return fixed.binary(op, lhs, rhs, dtype, place)
+        lhs, rhs = _whole(lhs), _whole(rhs)
+        held = result_type(rules, op, lhs, rhs, place) if op == "%" else dtype
+        return cast(fixed.binary(op, lhs, rhs, held, place), dtype, place)
     folded = _fold(op, lhs, rhs, dtype, place)
     if folded is not None:
         return folded
@@ -187,7 +189,10 @@ def _as_index(value: Expr) -> Expr:
 
 
 def _whole(value: Expr) -> Expr:
-    """An index beside fixed point, where only the tables count it as 32 unsigned bits, with all its own."""
+    """A number beside fixed point with its true value: the tables count an index as 32 unsigned bits, and
+    give Int(1), which is 0 or 1, no sign bit."""
+    if value.dtype == Int(1):
+        return cast(value, BOOL)
     if not isinstance(value.dtype, Index) or within(value_range(value), range_of(UInt(32))):
         return value
     return cast(value, Int(INDEX_BITS))
