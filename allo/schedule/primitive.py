@@ -6,26 +6,25 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Concatenate
+from typing import Any, Concatenate
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import AlloError, ScheduleError, SourcePlace
 from allo.dialects.internal import foreseen
 from allo.dialects.text.near import did_you_mean
 
-if TYPE_CHECKING:
-    from .schedule import Schedule
+from .state import ScheduleState
 
 
 def primitive[**P, R](
-    function: Callable[Concatenate[Schedule, P], R],
-) -> Callable[Concatenate[Schedule, P], R]:
+    function: Callable[Concatenate[ScheduleState, P], R],
+) -> Callable[Concatenate[ScheduleState, P], R]:
     """Make a function a schedule primitive: atomic, and recorded when it succeeds."""
 
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def run(s: Schedule, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(s: ScheduleState, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             signature.bind(s, *args, **kwargs)
         except TypeError as error:
@@ -55,7 +54,7 @@ def _misfit(
 
 
 @contextmanager
-def transaction(s: Schedule) -> Iterator[None]:
+def transaction(s: ScheduleState) -> Iterator[None]:
     """Edit the module; on any exception it is put back exactly as it was."""
     with s.context, ir.Location.unknown():
         backup = s.module.operation.clone()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
@@ -20,49 +19,22 @@ from .primitives.arrays.reshape import reshape
 from .primitives.arrays.reuse_at import reuse_at
 from .primitives.arrays.to import to
 from .primitives.functions.compose import compose
+from .primitives.functions.dataflow import dataflow
 from .primitives.functions.equivalent import get_equivalent_variables
-from .primitives.loops import annotate
+from .primitives.functions.inline import inline
 from .primitives.loops.compute_at import compute_at
 from .primitives.loops.fuse import fuse
+from .primitives.loops.parallel import parallel
+from .primitives.loops.pipeline import pipeline
 from .primitives.loops.reorder import reorder
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
+from .primitives.loops.unroll import unroll
 from .resolve import buffers_of, find_function, function_name, functions_of
+from .state import ScheduleState, TextKernel
 
 
-class Kernel(Protocol):
-    """What a schedule is made of: the frontend's ``KernelModule``, or a :class:`TextKernel`."""
-
-    context: ir.Context
-    module: ir.Module
-    top: str
-    functions: dict[str, Any]
-    stateful: dict[str, tuple[str, str]]
-    ext_libs: list[Any]
-    template_args: tuple[Any, ...]
-
-    @property
-    def func_args(self) -> dict[str, list[Any]]: ...
-
-
-@dataclass(slots=True)
-class TextKernel:
-    """A kernel that came as MLIR text; nothing is known of its Python."""
-
-    context: ir.Context
-    module: ir.Module
-    top: str
-    functions: dict[str, Any] = field(default_factory=dict)
-    stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
-    ext_libs: list[Any] = field(default_factory=list)
-    template_args: tuple[Any, ...] = ()
-
-    @property
-    def func_args(self) -> dict[str, list[Any]]:
-        return {}
-
-
-class Schedule:
+class Schedule(ScheduleState):
     """A kernel under customisation; every primitive edits ``module`` in place.
 
     Attributes:
@@ -77,19 +49,6 @@ class Schedule:
         inst_list: template arguments the kernel was instantiated with.
         stateful_var_map: stateful globals to (function, variable).
     """
-
-    def __init__(self, kernel: Kernel) -> None:
-        self.context: ir.Context = kernel.context
-        self.module: ir.Module = kernel.module
-        self.top_func_name: str = kernel.top
-        self.kernel = kernel
-        self.primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]] = []
-        self.partitioned_arrays: dict[str, list[tuple[int, Any, int]]] = {}
-        with self.context:
-            top = find_function(self.module, self.top_func_name)
-            self.original_signature = ir.FunctionType(
-                ir.TypeAttr(top.attributes["function_type"]).value
-            )
 
     @classmethod
     def from_text(
@@ -173,11 +132,11 @@ class Schedule:
     split = split
     reorder = reorder
     fuse = fuse
-    unroll = annotate.unroll
-    pipeline = annotate.pipeline
-    parallel = annotate.parallel
-    inline = annotate.inline
-    dataflow = annotate.dataflow
+    unroll = unroll
+    pipeline = pipeline
+    parallel = parallel
+    inline = inline
+    dataflow = dataflow
     partition = partition
     buffer_at = buffer_at
     reuse_at = reuse_at

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 
 from ..handles import LoopWrapper, MockBuffer
 from ..resolve import functions_of
-
-if TYPE_CHECKING:
-    from ..schedule import Schedule
+from ..state import ScheduleState
 
 
-def match_callees(s: Schedule, inner: Schedule, target: str, label: str) -> dict[str, str]:
+def match_callees(
+    s: ScheduleState, inner: ScheduleState, target: str, label: str
+) -> dict[str, str]:
     """What the functions of ``inner`` are called in ``s``, where ``target`` is its top.
 
     Functions that recorded primitives name and that others call as well become copies first,
@@ -39,7 +39,7 @@ def renamed(name: str, names: Mapping[str, str]) -> str:
     return names[base] + name[len(base) :] if base in names else name
 
 
-def _named(inner: Schedule) -> set[str]:
+def _named(inner: ScheduleState) -> set[str]:
     """Functions named by handles of recorded primitives."""
     found: set[str] = set()
 
@@ -58,7 +58,7 @@ def _named(inner: Schedule) -> set[str]:
     return found & set(inner.kernel.functions)
 
 
-def _pair(module: ir.Module, inner: Schedule, target: str) -> dict[str, str]:
+def _pair(module: ir.Module, inner: ScheduleState, target: str) -> dict[str, str]:
     """Names by the order of first calls, which is the same on both sides before any is unfolded."""
     functions = functions_of(module)
     names: dict[str, str] = {}

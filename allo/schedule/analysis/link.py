@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.alias import AliasClasses, refresh_signatures
@@ -18,12 +18,10 @@ from allo.dialects.streams.space import StreamSpace, in_space
 from ..handles import MockBuffer
 from ..primitive import check_integer
 from ..resolve import FoundBuffer, find_buffer
-
-if TYPE_CHECKING:
-    from ..schedule import Schedule
+from ..state import ScheduleState
 
 
-def link(s: Schedule, buffer: FoundBuffer, dst: Any, axis: int, depth: int) -> None:
+def link(s: ScheduleState, buffer: FoundBuffer, dst: Any, axis: int, depth: int) -> None:
     """Make ``buffer`` FIFOs that pass its elements from process to process along ``axis``.
 
     Raises:
@@ -81,7 +79,7 @@ def _checked_axes(buffer: FoundBuffer, dst: Any, axis: Any) -> list[int]:
 
 
 def _space(
-    s: Schedule, buffer: FoundBuffer, axes: list[int], depth: int, place: SourcePlace | None
+    s: ScheduleState, buffer: FoundBuffer, axes: list[int], depth: int, place: SourcePlace | None
 ) -> StreamSpace:
     labels = _labels(s, buffer, axes, place)
     whole = prod(
@@ -93,14 +91,16 @@ def _space(
     return StreamSpace(check_integer(depth, 1, what, "or -1 for all.", place), labels)
 
 
-def _network(s: Schedule, buffer: FoundBuffer, space: StreamSpace) -> Network:
+def _network(s: ScheduleState, buffer: FoundBuffer, space: StreamSpace) -> Network:
     """The processes, joined by the arrays that are FIFOs already and by this one."""
     others = [a for a in stream_arrays(buffer.function) if a.value != buffer.value]
     own = StreamArray(buffer.value, buffer.name, space)
     return Network(s.module.operation, buffer.function, [*others, own])
 
 
-def _labels(s: Schedule, buffer: FoundBuffer, axes: list[int], place: SourcePlace | None) -> str:
+def _labels(
+    s: ScheduleState, buffer: FoundBuffer, axes: list[int], place: SourcePlace | None
+) -> str:
     """Spatial are the dimensions that each access in a process keeps at one index."""
     section = section_of(buffer.function, {buffer.value})
     unfolded = [n for n, p in enumerate(section.processes) if p.coordinates]

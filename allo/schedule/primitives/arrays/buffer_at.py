@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -47,12 +46,10 @@ from allo.schedule.analysis.initial import initial_constant, meets_box
 from allo.schedule.handles import Axis, MockBuffer
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
+from allo.schedule.state import ScheduleState
 
 from ..loops.split import split_loop
 from .feed import feed, is_operand
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +85,7 @@ class Use:
 
 
 @primitive
-def buffer_at(s: Schedule, target: MockBuffer, axis: Axis) -> MockBuffer:
+def buffer_at(s: ScheduleState, target: MockBuffer, axis: Axis) -> MockBuffer:
     """Accumulate ``target`` in a local buffer that lives for one iteration of ``axis``.
 
     ::
@@ -177,7 +174,7 @@ def _check_axis(loop: FoundLoop, buffer: FoundBuffer) -> None:
         )
 
 
-def _accesses(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
+def _accesses(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> list[ir.Operation]:
     effects = EffectAnalysis(s.module.operation)
     memory = effects.memory_of(buffer.value)
     found: list[ir.Operation] = []

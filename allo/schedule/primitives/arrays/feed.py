@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -35,9 +34,7 @@ from allo.schedule.analysis.buffers import (
 from allo.schedule.bands import bands_of
 from allo.schedule.handles import MockBuffer
 from allo.schedule.resolve import FoundBuffer, FoundLoop, functions_of
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 _BAND = "PE"
 
@@ -52,7 +49,7 @@ class _Flow:
     loads: list[ir.Operation]
 
 
-def is_operand(s: Schedule, loop: FoundLoop, buffer: FoundBuffer) -> bool:
+def is_operand(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> bool:
     """Whether the array is only read in a nest of three loops, and the module is one ``gemm``."""
     if list(functions_of(s.module)) != ["gemm"] or len(loop.band.loops) != 3:
         return False

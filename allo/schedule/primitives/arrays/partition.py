@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.alias import AliasClasses, has_views, refresh_signatures
@@ -21,14 +21,12 @@ from allo.dialects.passes.fold_views import fold_views
 from allo.schedule.handles import Buffer, MockBuffer
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import FoundBuffer, find_buffer
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
 def partition(
-    s: Schedule,
+    s: ScheduleState,
     target: Buffer,
     partition_type: Partition | int = Partition.Complete,
     dim: int = 0,
@@ -174,13 +172,13 @@ def _static_shape(buffer: FoundBuffer, place: SourcePlace | None) -> list[int]:
     return list(kind.shape)
 
 
-def _note(s: Schedule, buffer: FoundBuffer, dim: int, kind: Partition, factor: int) -> None:
+def _note(s: ScheduleState, buffer: FoundBuffer, dim: int, kind: Partition, factor: int) -> None:
     key = f"{buffer.func}:{buffer.name}"
     entry = (dim, kind, factor)
     s.partitioned_arrays[key] = [*s.partitioned_arrays.get(key, ()), entry]
 
 
-def _apply(s: Schedule, buffer: FoundBuffer, layout: ArrayLayout) -> None:
+def _apply(s: ScheduleState, buffer: FoundBuffer, layout: ArrayLayout) -> None:
     classes = AliasClasses(s.module.operation)
     views = classes.taken_views(buffer.value)
     if views:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
@@ -17,15 +16,13 @@ from allo.schedule.analysis.buffers import redirect
 from allo.schedule.handles import Buffer
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundBuffer, find_buffer
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 _WHOLE = frozenset({"linalg.fill", "func.call", "func.return"})
 
 
 @primitive
-def reshape(s: Schedule, target: Buffer, shape: Sequence[int]) -> None:
+def reshape(s: ScheduleState, target: Buffer, shape: Sequence[int]) -> None:
     """Change an array's shape; every access is rewritten, and so are signatures that carry it.
 
     ::

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -51,13 +50,11 @@ from allo.schedule.analysis.sliding import (
 from allo.schedule.handles import Axis, Buffer, MockBuffer
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
-def reuse_at(s: Schedule, target: Buffer, axis: Axis) -> MockBuffer:
+def reuse_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     """Read each element of ``target`` once, and keep what later iterations of ``axis`` read again.
 
     ::

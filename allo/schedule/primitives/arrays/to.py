@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import islpy as isl
 
@@ -25,9 +25,7 @@ from allo.schedule.handles import Buffer
 from allo.schedule.near import suggestion
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import FoundBuffer, find_buffer
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,11 @@ class Side:
 
 @primitive
 def to(
-    s: Schedule, target: Buffer, dst: str | Sequence[int], axis: int | None = None, depth: int = -1
+    s: ScheduleState,
+    target: Buffer,
+    dst: str | Sequence[int],
+    axis: int | None = None,
+    depth: int = -1,
 ) -> None:
     """Turn an array that is written once in order and read once in the same order into a FIFO.
 
@@ -99,7 +101,7 @@ def to(
     buffer.function.attributes["dataflow"] = ir.UnitAttr.get()
 
 
-def _settle(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> None:
+def _settle(s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> None:
     """Drop an initial fill the producer can do without; read each element once in the consumer."""
     effects = EffectAnalysis(s.module.operation)
     key = effects.memory_of(buffer.value).key
@@ -124,7 +126,7 @@ def _settle(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | Non
         drop_initial_fill(s.module, touching[0], end_of(s.module, touching[1], buffer.value))
 
 
-def _times_called(s: Schedule, call: ir.Operation) -> int:
+def _times_called(s: ScheduleState, call: ir.Operation) -> int:
     callee = call.attributes["callee"]
     return sum(
         1
@@ -134,7 +136,7 @@ def _times_called(s: Schedule, call: ir.Operation) -> int:
 
 
 def _ends(
-    s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
+    s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
 ) -> tuple[Side, Side]:
     writers, readers = _writers_and_readers(s, buffer)
     wanted = _named(s, buffer, dst, place)
@@ -159,7 +161,7 @@ def _ends(
 
 
 def _writers_and_readers(
-    s: Schedule, buffer: FoundBuffer
+    s: ScheduleState, buffer: FoundBuffer
 ) -> tuple[list[ir.Operation], list[ir.Operation]]:
     effects = EffectAnalysis(s.module.operation)
     key = effects.memory_of(buffer.value).key
@@ -176,7 +178,7 @@ def _writers_and_readers(
 
 
 def _own_array(
-    s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
+    s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
 ) -> FoundBuffer:
     """The array ``dst`` reads: one of its own where a nest writes it for several consumers."""
     writers, readers = _writers_and_readers(s, buffer)
@@ -205,7 +207,9 @@ def _touches(op: ir.Operation, effects: EffectAnalysis, key: Any) -> set[bool]:
     return found
 
 
-def _named(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None) -> ir.Operation:
+def _named(
+    s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
+) -> ir.Operation:
     bands = {band.name: band.root for band in bands_of(buffer.function)}
     calls = {
         ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value: op.operation
@@ -223,7 +227,7 @@ def _named(s: Schedule, buffer: FoundBuffer, dst: Any, place: SourcePlace | None
     return found
 
 
-def _side(s: Schedule, buffer: FoundBuffer, op: ir.Operation, writes: bool) -> Side:
+def _side(s: ScheduleState, buffer: FoundBuffer, op: ir.Operation, writes: bool) -> Side:
     """Element to time of one end; of a call, within the callee."""
     effects = EffectAnalysis(s.module.operation)
     end = end_of(s.module, op, buffer.value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
@@ -20,9 +20,7 @@ from allo.schedule.handles import LoopWrapper, MockBuffer
 from allo.schedule.near import suggestion
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function, functions_of
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 # Parameters of primitives that hold handles, by what a plain string in them names.
 _LOOP_PARAMETERS = frozenset({"axis", "axes", "from_loop", "target_loop", "factor_axis"})
@@ -31,7 +29,7 @@ _FUNCTION_PRIMITIVES = frozenset({"dataflow", "inline"})
 
 @primitive
 def compose(
-    s: Schedule,
+    s: ScheduleState,
     schs: Any,
     id: str | None = None,
     instantiate: Sequence[Any] | None = None,
@@ -60,10 +58,8 @@ def compose(
         _compose_one(s, _as_schedule(item, instantiate), id)
 
 
-def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> Schedule:
-    from allo.schedule.schedule import Schedule
-
-    if isinstance(item, Schedule):
+def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> ScheduleState:
+    if isinstance(item, ScheduleState):
         return item
     if not callable(item):
         raise HandleTypeError(
@@ -81,7 +77,7 @@ def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> Schedule:
     return make(instantiate)
 
 
-def _compose_one(s: Schedule, inner: Schedule, id: str | None) -> None:
+def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None) -> None:
     target = _target_name(s, inner, id)
     function = find_function(s.module, target)
     _check_signature(inner, function, target)
@@ -100,7 +96,7 @@ def _compose_one(s: Schedule, inner: Schedule, id: str | None) -> None:
             raise
 
 
-def _target_name(s: Schedule, inner: Schedule, id: str | None) -> str:
+def _target_name(s: ScheduleState, inner: ScheduleState, id: str | None) -> str:
     functions = functions_of(s.module)
     top = inner.top_func_name
     wanted = top if id is None else f"{top}_{id}"
@@ -118,12 +114,12 @@ def _target_name(s: Schedule, inner: Schedule, id: str | None) -> str:
     )
 
 
-def _origin(inner: Schedule, top: str) -> str:
+def _origin(inner: ScheduleState, top: str) -> str:
     info = inner.kernel.functions.get(top)
     return top if info is None else info.origin
 
 
-def _check_signature(inner: Schedule, function: ir.Operation, target: str) -> None:
+def _check_signature(inner: ScheduleState, function: ir.Operation, target: str) -> None:
     mine = _plain_types(inner.original_signature)
     theirs = _plain_types(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value))
     if mine == theirs:
@@ -195,7 +191,7 @@ def _moved(
 
 
 def _own_state(
-    s: Schedule, inner: Schedule, function: ir.Operation, target: str, id: str | None
+    s: ScheduleState, inner: ScheduleState, function: ir.Operation, target: str, id: str | None
 ) -> None:
     """Give a composed instance state of its own."""
     suffix = id if id is not None else f"inst{_composed_before(s)}"
@@ -222,7 +218,7 @@ def _own_state(
             del globals_[name]
 
 
-def _composed_before(s: Schedule) -> int:
+def _composed_before(s: ScheduleState) -> int:
     return sum(1 for name, _, _ in s.primitive_sequences if name == "compose")
 
 

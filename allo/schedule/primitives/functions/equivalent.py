@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from allo.dialects.core.alias import AliasClasses
 from allo.dialects.diagnostics import UnknownHandleError
 from allo.schedule.near import suggestion
 from allo.schedule.resolve import buffers_of, find_function, functions_of, split_name
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
-def get_equivalent_variables(s: Schedule, name: str) -> set[str]:
+def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
     """Every ``"func:name"`` that is the same array as ``name``.
 
     ::

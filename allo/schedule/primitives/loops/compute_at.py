@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -23,13 +22,11 @@ from allo.schedule.analysis.shrink import shrink_private_arrays
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundLoop, find_loop
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
-def compute_at(s: Schedule, from_loop: Axis, target_loop: Axis) -> None:
+def compute_at(s: ScheduleState, from_loop: Axis, target_loop: Axis) -> None:
     """Merge a producer's nest into its consumer's, down to ``target_loop``.
 
     ::
@@ -112,7 +109,7 @@ def _matching_chain(
 
 
 def _check_dependences(
-    s: Schedule,
+    s: ScheduleState,
     first: ir.Operation,
     second: ir.Operation,
     target_chain: Sequence[ir.Operation],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     LoopSpec,
@@ -21,13 +19,11 @@ from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.handles import Axis, LoopWrapper
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_loop
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
-def fuse(s: Schedule, *axes: Axis) -> LoopWrapper:
+def fuse(s: ScheduleState, *axes: Axis) -> LoopWrapper:
     """Merge consecutive loops of a perfect nest, given outer to inner.
 
     ::

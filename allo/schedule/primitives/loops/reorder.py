@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -25,13 +24,11 @@ from allo.schedule.analysis.legality import check_order, model_of
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundLoop, find_loop
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
-def reorder(s: Schedule, *axes: Axis) -> None:
+def reorder(s: ScheduleState, *axes: Axis) -> None:
     """Permute loops of a perfect nest: the named loops take, in the given order, the positions they occupy.
 
     ::
@@ -122,7 +119,7 @@ def _check_bounds(wanted: Sequence[ir.Operation], what: str) -> None:
 
 
 def _check_dependences(
-    s: Schedule, chain: Sequence[ir.Operation], wanted: Sequence[ir.Operation], what: str
+    s: ScheduleState, chain: Sequence[ir.Operation], wanted: Sequence[ir.Operation], what: str
 ) -> None:
     model = model_of(s.module, [chain[0]])
     order = [chain.index(op) for op in wanted]

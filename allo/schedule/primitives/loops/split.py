@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     LoopSpec,
@@ -21,15 +19,13 @@ from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import find_loop
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 _CUSTOMISATION = ("pipeline_ii", "rewind", "unroll", "parallel", "dataflow")
 
 
 @primitive
-def split(s: Schedule, axis: Axis, factor: int) -> None:
+def split(s: ScheduleState, axis: Axis, factor: int) -> None:
     """Tile a loop: ``axis.outer`` steps over tiles of ``factor`` iterations, ``axis.inner`` runs one.
 
     ::

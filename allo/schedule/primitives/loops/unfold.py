@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
@@ -22,13 +21,11 @@ from allo.dialects.streams.processes import UNFOLDED, is_pure
 from allo.schedule.bands import Band
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_band, functions_of
-
-if TYPE_CHECKING:
-    from allo.schedule.schedule import Schedule
+from allo.schedule.state import ScheduleState
 
 
 @primitive
-def unfold(s: Schedule, band_name: str, axes: Sequence[int]) -> list[int]:
+def unfold(s: ScheduleState, band_name: str, axes: Sequence[int]) -> list[int]:
     """Make one copy of a nest's body for each iteration of the loops at positions ``axes``.
 
     ::
@@ -97,7 +94,9 @@ def _chain(band: Band, positions: Sequence[int]) -> list[ir.Operation]:
     return chain[: positions[-1] + 1]
 
 
-def _unfold(s: Schedule, op: ir.Operation, count: int, band: str, suffix: tuple[int, ...]) -> None:
+def _unfold(
+    s: ScheduleState, op: ir.Operation, count: int, band: str, suffix: tuple[int, ...]
+) -> None:
     for number in range(spec_of(op).trip_count() or 0):
         copy = op.clone(ir.InsertionPoint(op)).operation
         replace_index(induction_variable(copy), constant_map(number))
@@ -114,7 +113,7 @@ def _unfold(s: Schedule, op: ir.Operation, count: int, band: str, suffix: tuple[
     op.erase()
 
 
-def _rename(s: Schedule, copy: ir.Operation, suffix: tuple[int, ...]) -> None:
+def _rename(s: ScheduleState, copy: ir.Operation, suffix: tuple[int, ...]) -> None:
     label = "_".join(map(str, suffix))
     for op in list(walk(copy)):
         if op.name == "func.call":
@@ -135,7 +134,7 @@ def _callee(call: ir.Operation) -> str:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
-def _own_function(s: Schedule, call: ir.Operation, label: str) -> None:
+def _own_function(s: ScheduleState, call: ir.Operation, label: str) -> None:
     name = _callee(call)
     functions = functions_of(s.module)
     wanted = f"{name}_{label}"
@@ -145,7 +144,7 @@ def _own_function(s: Schedule, call: ir.Operation, label: str) -> None:
     call.attributes["callee"] = ir.FlatSymbolRefAttr.get(wanted)
 
 
-def _drop_uncalled(s: Schedule, names: set[str]) -> None:
+def _drop_uncalled(s: ScheduleState, names: set[str]) -> None:
     used = {_callee(op) for op in walk(s.module.operation) if op.name == "func.call"}
     for name, function in functions_of(s.module).items():
         if name in names and name not in used and name != s.top_func_name:

@@ -1,0 +1,74 @@
+"""What a schedule holds: the module under customisation and what was done to it.
+
+The primitives and what serves them are written on :class:`ScheduleState`;
+:class:`~allo.schedule.schedule.Schedule` adds the primitives to it as methods.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from allo.dialects._mlir import ir
+
+from .resolve import find_function
+
+
+class Kernel(Protocol):
+    """What a schedule is made of: the frontend's ``KernelModule``, or a :class:`TextKernel`."""
+
+    context: ir.Context
+    module: ir.Module
+    top: str
+    functions: dict[str, Any]
+    stateful: dict[str, tuple[str, str]]
+    ext_libs: list[Any]
+    template_args: tuple[Any, ...]
+
+    @property
+    def func_args(self) -> dict[str, list[Any]]: ...
+
+
+@dataclass(slots=True)
+class TextKernel:
+    """A kernel that came as MLIR text; nothing is known of its Python."""
+
+    context: ir.Context
+    module: ir.Module
+    top: str
+    functions: dict[str, Any] = field(default_factory=dict)
+    stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
+    ext_libs: list[Any] = field(default_factory=list)
+    template_args: tuple[Any, ...] = ()
+
+    @property
+    def func_args(self) -> dict[str, list[Any]]:
+        """Nothing: the text names no Python arguments."""
+        return {}
+
+
+class ScheduleState:
+    """A kernel's module, and the record of what was applied to it.
+
+    Attributes:
+        context: the MLIR context that owns ``module``.
+        module: the core IR; ``print(s.module)`` shows it.
+        top_func_name: the kernel's name.
+        kernel: what the frontend knows of the kernel.
+        primitive_sequences: the applied primitives, ``(name, args, kwargs)``, for ``compose``.
+        partitioned_arrays: ``"func:array"`` to its ``(dim, kind, factor)`` calls.
+        original_signature: the type of the top function before any primitive.
+    """
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.context: ir.Context = kernel.context
+        self.module: ir.Module = kernel.module
+        self.top_func_name: str = kernel.top
+        self.kernel: Kernel = kernel
+        self.primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]] = []
+        self.partitioned_arrays: dict[str, list[tuple[int, Any, int]]] = {}
+        with self.context:
+            top = find_function(self.module, self.top_func_name)
+            self.original_signature = ir.FunctionType(
+                ir.TypeAttr(top.attributes["function_type"]).value
+            )
