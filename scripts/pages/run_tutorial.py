@@ -13,6 +13,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from scripts.pages.percent import Cell, Output, RunCell, cells_of
 
 
-def run(path: Path) -> list[RunCell]:
-    """Run all cells of a tutorial in one namespace. What a cell raises ends the run."""
+def run(path: Path) -> Iterator[RunCell]:
+    """Run the cells of a tutorial in one namespace, one by one. What a cell raises ends the run."""
     names: dict[str, Any] = {"__name__": "__main__", "__file__": str(path)}
-    return [_run_cell(cell, names, path) for cell in cells_of(path.read_text(), str(path))]
+    for cell in cells_of(path.read_text(), str(path)):
+        yield _run_cell(cell, names, path)
 
 
 def _run_cell(cell: Cell, names: dict[str, Any], path: Path) -> RunCell:
@@ -83,10 +85,10 @@ def main(tutorial: str, out: str | None = None) -> int:
     os.environ.setdefault("MPLBACKEND", "Agg")
     cells = run(Path(tutorial).resolve())
     if out is not None:
-        save(cells, Path(out))
+        save(list(cells), Path(out))
         return 0
     for output in (output for cell in cells for output in cell.outputs):
-        print(output.text if output.mime == "text/plain" else f"[{output.mime}]")
+        print(output.text if output.mime == "text/plain" else f"[{output.mime}]", flush=True)
     return 0
 
 

@@ -89,7 +89,7 @@ def test_the_cells_of_a_program() -> None:
 def test_a_run_becomes_a_page_and_a_notebook(tmp_path: Path) -> None:
     program = tmp_path / "09_sample.py"
     program.write_text(SAMPLE)
-    cells = run_tutorial.run(program)
+    cells = list(run_tutorial.run(program))
     assert [o.text for o in cells[2].outputs] == ["a < b\n", "6\n"]
     page = percent.page(cells, "09_sample")
     assert "```{.text .output}\na < b\n```" in page
