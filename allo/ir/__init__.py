@@ -1,4 +1,4 @@
-"""Faces of the ground floor that users import: ``allo.ir.types``, ``allo.ir.utils``."""
+"""Modules of the foundation that users import: ``allo.ir.types``, ``allo.ir.utils``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The floors of the house: imports only point down, and each provider has one door.
+"""The layers of Allo: imports only point to lower layers, and each wheel has one importer.
 
 Every Python file of the project is parsed (never imported) and its imports are held
 against docs/architecture.md.
@@ -19,11 +19,11 @@ MAX_LINES = 800
 # Where a folder of the repository installs.
 HOMES = {"dialects": "allo.dialects", "backend": "allo.backend", "designs": "allo.designs"}
 
-# The ground floor and its public faces; what kernels name lies there too.
-FACES = ("allo.dialects", "allo.ir", "allo.errors", "allo.dsl", "allo.memory", "allo.template")
+# The foundation and its public modules; what kernels name is there too.
+FOUNDATION = ("allo.dialects", "allo.ir", "allo.errors", "allo.dsl", "allo.memory", "allo.template")
 
-# The floor of a module: what it may import of ours. The longest matching prefix decides.
-FLOORS: dict[str, tuple[str, ...]] = {
+# The layers, and what each may import of ours. The longest matching prefix decides.
+LAYERS: dict[str, tuple[str, ...]] = {
     "allo.dialects": (),
     "allo.target": ("allo.dialects",),
     "allo.errors": ("allo.dialects",),
@@ -31,11 +31,11 @@ FLOORS: dict[str, tuple[str, ...]] = {
     "allo.dsl": ("allo.dialects",),
     "allo.memory": ("allo.dialects",),
     "allo.template": ("allo.dialects",),
-    "allo.frontend": (*FACES, "allo.target"),
-    "allo.schedule": (*FACES, "allo.target"),
-    "allo.dataflow": (*FACES, "allo.target", "allo.frontend", "allo.schedule"),
+    "allo.frontend": (*FOUNDATION, "allo.target"),
+    "allo.schedule": (*FOUNDATION, "allo.target"),
+    "allo.dataflow": (*FOUNDATION, "allo.target", "allo.frontend", "allo.schedule"),
     "allo.equivalence": ("allo.dialects",),
-    # The oracle: no line of it may come from what it judges.
+    # The oracle: it may share no code with what it checks.
     "allo.interpret": ("allo.dialects.types", "allo.dialects.diagnostics"),
     "allo.backend": ("allo.dialects", "allo.target"),
     "allo.backend.xls": ("allo.dialects", "allo.target", "allo.backend.hls"),
@@ -45,7 +45,7 @@ FLOORS: dict[str, tuple[str, ...]] = {
 PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "allo.target")
 
 # A wheel and the only file that may import it.
-DOORS = {
+IMPORTERS = {
     "torch_mlir": "dialects/_mlir.py",
     "pycde": "backend/rtl/_circt.py",
 }
@@ -102,17 +102,17 @@ def within(name: str, prefix: str) -> bool:
     return name == prefix or name.startswith(f"{prefix}.")
 
 
-def floor_of(module: str) -> tuple[str, tuple[str, ...]] | None:
+def layer_of(module: str) -> tuple[str, tuple[str, ...]] | None:
     """The unit a module belongs to and what that unit may import, or None for no rule."""
     if within(module, "allo.designs") or within(module, "allo.library"):
         unit = "allo.designs" if within(module, "allo.designs") else "allo.library"
         return unit, PUBLIC
-    found = max((p for p in FLOORS if within(module, p)), key=len, default=None)
+    found = max((p for p in LAYERS if within(module, p)), key=len, default=None)
     if found is None:
         return None
     if found == "allo.backend" and module.count(".") >= 2:
-        return ".".join(module.split(".")[:3]), FLOORS[found]
-    return found, FLOORS[found]
+        return ".".join(module.split(".")[:3]), LAYERS[found]
+    return found, LAYERS[found]
 
 
 def asked_modules(item: Import) -> list[str]:
@@ -131,7 +131,7 @@ def is_allowed(asked: str, source: str, unit: str, allowed: tuple[str, ...]) -> 
 
 
 def _is_public(asked: str) -> bool:
-    """``allo.customize`` (a name of the package) or a public module; never a floor below."""
+    """``allo.customize`` (a name of the package) or a public module; never a lower layer."""
     if any(within(asked, p) for p in PUBLIC if p != "allo"):
         return True
     hidden = ("dialects", "backend", "frontend", "schedule", "explore", "verify", "cli")
@@ -145,7 +145,7 @@ def _is_command_line(module: str) -> bool:
 
 def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
     """The import rules a module's text breaks, one line each."""
-    floor = floor_of(module)
+    layer = layer_of(module)
     found = []
     for item in imports_of(ast.parse(text), module, is_package):
         for asked in asked_modules(item):
@@ -155,8 +155,8 @@ def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
                 continue
             if within(asked, "allo.cli") and not _is_command_line(module):
                 found.append(f"line {item.line}: nothing imports the command line ({asked})")
-            elif floor and not is_allowed(asked, module, *floor):
-                found.append(f"line {item.line}: {floor[0]} may not import {asked}")
+            elif layer and not is_allowed(asked, module, *layer):
+                found.append(f"line {item.line}: {layer[0]} may not import {asked}")
     return found
 
 
@@ -164,26 +164,26 @@ ALL_LIBRARY = source_files(*LIBRARY, "designs")
 EVERYTHING = source_files(*LIBRARY, "designs", "benchmarks", "scripts", "tests")
 
 
-def test_the_house_is_found() -> None:
+def test_the_library_is_found() -> None:
     names = {module_name(path) for path in ALL_LIBRARY}
     assert {"allo", "allo.dialects.types", "allo.backend.rtl", "allo.designs"} <= names
 
 
 @pytest.mark.parametrize("path", ALL_LIBRARY, ids=module_name)
-def test_imports_point_down(path: Path) -> None:
+def test_imports_point_to_lower_layers(path: Path) -> None:
     found = breaches(path.read_text(), module_name(path), is_package=path.name == "__init__.py")
     assert not found, f"{path.relative_to(ROOT)}:\n" + "\n".join(found)
 
 
-@pytest.mark.parametrize("wheel", DOORS)
-def test_each_provider_has_one_door(wheel: str) -> None:
+@pytest.mark.parametrize("wheel", IMPORTERS)
+def test_each_wheel_has_one_importer(wheel: str) -> None:
     strangers = []
     for path in ALL_LIBRARY:
         for item in imports_of(ast.parse(path.read_text()), module_name(path), False):
             relative = str(path.relative_to(ROOT))
-            if within(item.module, wheel) and relative != DOORS[wheel]:
+            if within(item.module, wheel) and relative != IMPORTERS[wheel]:
                 strangers.append(f"{relative}:{item.line}")
-    assert not strangers, f"{wheel} is imported past {DOORS[wheel]}: {strangers}"
+    assert not strangers, f"{wheel} is imported past {IMPORTERS[wheel]}: {strangers}"
 
 
 def test_no_star_imports() -> None:

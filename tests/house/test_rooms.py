@@ -1,4 +1,4 @@
-"""The rooms of the house: small folders, and no module that imports itself by way of others."""
+"""Folders are small, and no module imports itself by way of others."""
 
 from __future__ import annotations
 
