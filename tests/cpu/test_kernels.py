@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule, build
+from allo.backend.cpu.lowering.prepare import drop_empty_loops
+from allo.dialects.affine.loops import is_loop, walk
+from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.target import BuildRequest
 
@@ -207,3 +210,29 @@ def test_stack_memory_in_a_long_loop_does_not_grow_the_stack():
     )
     want = pow(3, 1000000, 1 << 32)
     assert LLVMModule(text, "f")(1) == want - ((want >> 31) << 32)
+
+
+def test_loops_without_an_iteration_are_gone():
+    # MLIR finds a minimum over the iterator of an empty loop redundant, and a bound without operands aborts.
+    text = f"""func.func @f(%A: memref<4xi32>) attributes {{{attributes(["A"], ["i32"], [])}}} {{
+      %c = arith.constant 7 : i32
+      affine.for %i = 1 to 1 {{
+        affine.for %j = 0 to min affine_map<(d0) -> (2, d0 + 2)>(%i) {{
+          affine.store %c, %A[%j] : memref<4xi32>
+        }} {{loop_name = "j"}}
+      }} {{loop_name = "i"}}
+      affine.for %k = 3 to -5 step 2 {{
+        affine.store %c, %A[0] : memref<4xi32>
+      }} {{loop_name = "k"}}
+      affine.for %m = 2 to 3 {{
+        affine.store %c, %A[%m] : memref<4xi32>
+      }} {{loop_name = "m"}}
+      return
+    }}"""
+    module = parse_module(text)
+    drop_empty_loops(module)
+    names = [op.attributes["loop_name"].value for op in walk(module.operation) if is_loop(op)]
+    assert names == ["m"]
+    array = np.zeros(4, np.int32)
+    LLVMModule(text, "f")(array)
+    assert array.tolist() == [0, 0, 7, 0]

@@ -15,6 +15,7 @@ from .bf16_bits import hold_bf16_as_bits
 from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
+    drop_empty_loops,
     expand_copies,
     functions_of,
     place_locals,
@@ -72,6 +73,7 @@ def prepare(
     expand_copies(module)
     add_entry(module, top)
     place_locals(module)
+    drop_empty_loops(module)
     return dataflow[0] if dataflow else None
 
 

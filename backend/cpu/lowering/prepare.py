@@ -1,6 +1,6 @@
 """From core IR to core IR that suits a CPU: plain layouts, results by reference, cheap locals.
 
-Four steps, each in place:
+Five steps, each in place:
 
 1. :func:`strip_layouts`: array partition and memory binding are for hardware; here an array
    is one row-major block.
@@ -9,6 +9,7 @@ Four steps, each in place:
 3. :func:`expand_copies`: a copy from or to a view, or of padded elements, becomes loops.
 4. :func:`place_locals`: small arrays move to the stack and larger ones to the heap,
    both in the function's entry block, and the heap ones are freed.
+5. :func:`drop_empty_loops`: loops whose constant bounds leave no iteration are gone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allo.dialects._mlir import arith, func, ir, memref, scf
-from allo.dialects.affine.loops import walk
+from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import UnsupportedOpError
@@ -267,3 +268,22 @@ def _byte_size(memref_type: ir.MemRefType) -> int:
     for extent in memref_type.shape:
         count *= extent
     return count * cell_bytes(parse_type(str(memref_type.element_type)))
+
+
+def drop_empty_loops(module: ir.Module) -> None:
+    """Erase ``affine.for`` loops without an iteration, for MLIR takes their iterators to have values.
+
+    Of a minimum over an iterator from 1 to 0 it finds every operand redundant, and a bound without
+    operands ends the process.
+    """
+    empty: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_affine_loop(op) and spec_of(op).trip_count() == 0:
+            empty.append(op)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
+    for loop in empty:
+        loop.erase()

@@ -185,14 +185,13 @@ class Pool:
         if worker.phase == "start" and status != 0:
             self._end(worker)
             raise RuntimeError(f"A worker does not start:\n{said[-4000:]}")
-        if worker.jobs:
-            job = worker.jobs.popleft()
+        jobs = list(worker.jobs)
+        again.extend(_rest(worker, jobs[0]) + jobs[1:] if jobs else ())
+        self._end(worker)  # before an answer: who asks may stop at it
+        if jobs:
             name = signal.Signals(-status).name if status < 0 else f"exit {status}"
             reason = f"{name} {_abort_message(said)}".strip()
-            yield job, self._lost(worker, job, CRASH, reason, said[:4000])
-            again.extend(_rest(worker, job))
-        again.extend(worker.jobs)
-        self._end(worker)
+            yield jobs[0], self._lost(worker, jobs[0], CRASH, reason, said[:4000])
 
     def _check_time(self, worker: Worker, again: deque[Job]) -> Iterator[tuple[Job, Verdict]]:
         if worker not in self._workers or not worker.jobs:
@@ -201,11 +200,9 @@ class Pool:
         limit = BATCH_LIMIT_S if "batch" in job else self.limit_s
         if now() - worker.since < limit:
             return
-        worker.jobs.popleft()
-        yield job, self._lost(worker, job, TIMEOUT, f"past {limit:.0f} s", "")
-        again.extend(_rest(worker, job))
-        again.extend(worker.jobs)
+        again.extend(_rest(worker, job) + list(worker.jobs)[1:])
         self._end(worker)
+        yield job, self._lost(worker, job, TIMEOUT, f"past {limit:.0f} s", "")
 
     def _lost(self, worker: Worker, job: Job, status: str, reason: str, detail: str) -> Verdict:
         seed = worker.seed if "batch" in job else job.get("seed", -1)
