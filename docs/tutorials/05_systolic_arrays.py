@@ -61,8 +61,9 @@ def array(M, K, N, depth):
 
         @df.kernel(mapping=[1], args=[C])
         def collect(c: int32[M, N]):
-            with allo.meta_for(M) as i, allo.meta_for(N) as j:
-                c[i, j] = out[i, j].get()
+            with allo.meta_for(M) as i:
+                with allo.meta_for(N) as j:
+                    c[i, j] = out[i, j].get()
 
     s = df.customize(product)
     for function in s.func_args:
