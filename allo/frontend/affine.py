@@ -8,10 +8,52 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Union
 
-if TYPE_CHECKING:
-    from .tree import Iter, Symbol
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import AlloType
+
+from .rules.integers import INDEX_RANGE, range_of
+
+
+@dataclass(slots=True, eq=False)
+class ScalarArg:
+    """A scalar argument the body never assigns: a value, not storage."""
+
+    name: str
+    dtype: AlloType
+    place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class Iter:
+    """A loop iterator; ``affine`` when its loop is an ``affine.for``.
+
+    ``span`` is its (least, greatest) value where both are constants and the loop runs at all;
+    ``reach`` is a range that holds all its values, ``shown`` the user's iterator where that is not the
+    counter itself. Where a loop counts down from a value computed when it runs, that value is one of
+    these too, not of an affine loop.
+    """
+
+    name: str
+    affine: bool
+    place: SourcePlace
+    span: tuple[int, int] | None = None
+    reach: tuple[int, int] = INDEX_RANGE
+    shown: Affine | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Symbol:
+    """A scalar integer argument as an index, constant throughout the function.
+
+    Its type holds nothing that is not an index.
+    """
+
+    arg: ScalarArg
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        return range_of(self.arg.dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +82,7 @@ class Mod:
         return (low, high) if low >= 0 and high < self.divisor else (0, self.divisor - 1)
 
 
-Atom = Union["Iter", "Symbol", FloorDiv, Mod]
+Atom = Iter | Symbol | FloorDiv | Mod
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +161,25 @@ class Affine:
 
 
 def constant(value: int) -> Affine:
+    """A whole number."""
     return Affine(value)
 
 
 def of_atom(atom: Iter | Symbol) -> Affine:
+    """An iterator or a symbol by itself."""
     return Affine(0, ((atom, 1),))
+
+
+def shown_iteration(values: dict[Iter, int]) -> str:
+    """Values of loop counters as those of the user's iterators: ``i = 3, j = 0``."""
+    shown = []
+    for it, counter in values.items():
+        number: int | None = counter
+        if it.shown is not None:
+            number = it.shown.const
+            for atom, coefficient in it.shown.terms:
+                known = values.get(atom) if isinstance(atom, Iter) else None
+                number = None if known is None or number is None else number + coefficient * known
+        if number is not None:
+            shown.append(f"{it.name} = {number}")
+    return ", ".join(shown)

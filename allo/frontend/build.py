@@ -13,7 +13,7 @@ from .checks.out_of_range import refuse_out_of_range
 from .checks.uninitialized import warn_uninitialized
 from .elaborate.context import FunctionContext, ModuleContext
 from .elaborate.functions import instances as functions
-from .elaborate.functions import regions
+from .elaborate.language import LANGUAGE
 from .emit.module import emit_module
 from .kernel_module import KernelModule
 from .rules.typing import RULE_SETS
@@ -52,7 +52,7 @@ def build_module(
             help=f"known rule sets: {', '.join(RULE_SETS)}.",
         )
     frames = caller_frames()
-    module = ModuleContext(rules, frames, global_vars, share=share)
+    module = ModuleContext(LANGUAGE, rules, frames, global_vars, share=share)
     if isinstance(fn, str):
         source, names = source_of_text(fn), Names(None, frames, global_vars or {})
     else:
@@ -69,7 +69,7 @@ def build_module(
             instance_id,
             None,
             (fn, "top"),
-            is_region=regions.is_region(fn),
+            is_region=functions.is_region(fn),
             prepare=prepare,
         )
     except FrontendError as error:

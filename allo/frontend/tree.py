@@ -12,8 +12,7 @@ from typing import Any, Union
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType
 
-from .affine import Affine
-from .rules.integers import INDEX_RANGE, range_of
+from .affine import Affine, Iter, ScalarArg
 
 Shape = tuple[int | None, ...]
 
@@ -42,62 +41,6 @@ class Var:
     init: Any = None
     strides: tuple[int | None, ...] | None = None
     user_declared: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class ScalarArg:
-    """A scalar argument the body never assigns: a value, not storage."""
-
-    name: str
-    dtype: AlloType
-    place: SourcePlace
-
-
-@dataclass(slots=True, eq=False)
-class Iter:
-    """A loop iterator; ``affine`` when its loop is an ``affine.for``.
-
-    ``span`` is its (least, greatest) value where both are constants and the loop runs at all;
-    ``reach`` is a range that holds all its values, ``shown`` the user's iterator where that is not the
-    counter itself. Where a loop counts down from a value computed when it runs, that value is one of
-    these too, not of an affine loop.
-    """
-
-    name: str
-    affine: bool
-    place: SourcePlace
-    span: tuple[int, int] | None = None
-    reach: tuple[int, int] = INDEX_RANGE
-    shown: Affine | None = None
-
-
-def shown_iteration(values: dict[Iter, int]) -> str:
-    """Values of loop counters as those of the user's iterators: ``i = 3, j = 0``."""
-    shown = []
-    for it, counter in values.items():
-        number: int | None = counter
-        if it.shown is not None:
-            number = it.shown.const
-            for atom, coefficient in it.shown.terms:
-                known = values.get(atom) if isinstance(atom, Iter) else None
-                number = None if known is None or number is None else number + coefficient * known
-        if number is not None:
-            shown.append(f"{it.name} = {number}")
-    return ", ".join(shown)
-
-
-@dataclass(slots=True, eq=False)
-class Symbol:
-    """A scalar integer argument as an index, constant throughout the function.
-
-    Its type holds nothing that is not an index.
-    """
-
-    arg: ScalarArg
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        return range_of(self.arg.dtype)
 
 
 @dataclass(slots=True, eq=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from allo.dialects.affine.points import first_point, span_over
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 
-from ..affine import Affine, FloorDiv, Mod
+from ..affine import Affine, FloorDiv, Iter, Mod, shown_iteration
 from ..tree import (
     AffineCondition,
     Call,
@@ -23,7 +23,6 @@ from ..tree import (
     For,
     Function,
     If,
-    Iter,
     Load,
     Put,
     Return,
@@ -33,7 +32,6 @@ from ..tree import (
     Var,
     View,
     While,
-    shown_iteration,
 )
 from .spans import children, is_inside
 

@@ -13,7 +13,7 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType
 
-from ..affine import Affine
+from ..affine import Affine, Iter, ScalarArg, Symbol
 from ..tree import (
     AffineCondition,
     Call,
@@ -21,12 +21,9 @@ from ..tree import (
     Function,
     Get,
     IndexValue,
-    Iter,
     Load,
-    ScalarArg,
     Store,
     StreamRef,
-    Symbol,
     Var,
     View,
 )

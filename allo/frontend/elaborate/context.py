@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import FrameType
@@ -19,13 +19,13 @@ from allo.dialects.diagnostics import (
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import AlloType, Struct
 
-from ..affine import Affine
+from ..affine import Affine, ScalarArg, Symbol
 from ..capture import MISSING, Names
 from ..consteval import ConstantEvaluator, NotConstantError
 from ..kernel_module import FunctionInfo
 from ..rules.typing import RuleSet
 from ..source import Source
-from ..tree import Call, Copy, Fill, Function, ScalarArg, Stmt, Store, StreamRef, Symbol, Var
+from ..tree import Call, Copy, Fill, Function, Stmt, Store, StreamRef, Var
 
 
 @dataclass(slots=True, eq=False)
@@ -88,10 +88,29 @@ Binding = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Language:
+    """What elaborates each kind of syntax: the registry behind `dispatch`.
+
+    Attributes:
+        expressions: a handler gives the value of a node of its kind.
+        statements: a handler elaborates a node of its kind into the block being filled.
+        block: elaborates statements that stand one behind another.
+        function, region: elaborate the body of a function, or of a dataflow region.
+    """
+
+    expressions: Mapping[type[ast.expr], Callable[[FunctionContext, Any], Any]]
+    statements: Mapping[type[ast.stmt], Callable[[FunctionContext, Any], None]]
+    block: Callable[[FunctionContext, list[ast.stmt]], None]
+    function: Callable[[FunctionContext], None]
+    region: Callable[[FunctionContext], None]
+
+
 @dataclass(slots=True)
 class ModuleContext:
     """One compilation: every function instance and global made so far."""
 
+    language: Language
     rules: RuleSet
     frames: list[FrameType]
     global_vars: Any = None

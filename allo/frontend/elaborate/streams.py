@@ -12,15 +12,27 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
 )
 from allo.dialects.types import Stream, Struct
-
-from ..affine import constant
-from ..kernel_module import FunctionInfo, ValueInfo
-from ..rules import operations as ops
-from ..tree import Const, Declare, Expr, Get, IndexValue, Put, Store, StreamGet, StreamRef, Var
-from . import expressions, structs
-from .arrays import lazy as arrays
-from .arrays.lazy import ArrayValue, Value, View
-from .context import ConstBinding, FunctionContext, StreamBinding, as_int
+from allo.frontend.affine import constant
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
+from allo.frontend.elaborate.context import ConstBinding, FunctionContext, StreamBinding, as_int
+from allo.frontend.elaborate.expressions.fields import as_words, word_of
+from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.rules import operations as ops
+from allo.frontend.tree import (
+    Const,
+    Declare,
+    Expr,
+    Get,
+    IndexValue,
+    Put,
+    Store,
+    StreamGet,
+    StreamRef,
+    Var,
+)
 
 OPERATIONS = ("put", "get")
 _MISSING_OPERATIONS = ("try_put", "try_get", "empty", "full", "peek")
@@ -204,9 +216,9 @@ def _put_value(ctx: FunctionContext, node: ast.expr, stream: StreamBinding) -> V
     carried = stream.dtype
     assert isinstance(carried, Stream)
     if isinstance(carried.dtype, Struct) and not carried.shape:
-        return structs.word_of(ctx, node, carried.dtype)
-    words = structs.whole(ctx, node, carried.dtype)
-    return expressions.expression(ctx, node) if words is None else words
+        return word_of(ctx, node, carried.dtype)
+    words = as_words(ctx, node, carried.dtype)
+    return dispatch.expression(ctx, node) if words is None else words
 
 
 def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
@@ -289,7 +301,7 @@ def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) ->
 
 def _block(ctx: FunctionContext, value: ArrayValue) -> Var:
     """The array put: a variable as it is, a part or an expression as a copy."""
-    return arrays.materialize(ctx, value, "block")
+    return stores.materialize(ctx, value, "block")
 
 
 def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
@@ -395,7 +407,7 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
     for position, fifo in enumerate(fifos):
         if first.shape:
             block = _get(ctx, fifo, place)
-            arrays.store(ctx, _part(var, position, place), block, place)
+            stores.store(ctx, _part(var, position, place), block, place)
             continue
         statement = Get(place, fifo)
         ctx.emit(statement)
@@ -408,9 +420,9 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
 def _part(var: Var, position: int, place: SourcePlace) -> View:
     """``var[position]``."""
     rest = var.shape[1:]
-    selectors: tuple[arrays.At | arrays.Along, ...] = (
-        arrays.At(constant(position)),
-        *(arrays.Along(constant(0), 1, axis) for axis in range(len(rest))),
+    selectors: tuple[At | Along, ...] = (
+        At(constant(position)),
+        *(Along(constant(0), 1, axis) for axis in range(len(rest))),
     )
     return View(var, selectors, tuple(d or 0 for d in rest), place)
 
@@ -419,7 +431,7 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
     """The leading axis of an array, one part to each FIFO."""
     if len(node.args) != 2 or node.keywords:
         raise ctx.unsupported(node, "Invalid `scatter`: it takes an array and the streams.")
-    value = expressions.expression(ctx, node.args[0])
+    value = dispatch.expression(ctx, node.args[0])
     fifos = _fifos(ctx, node.args[1], "put", "scatter")
     wanted = (len(fifos), *_element(fifos[0]).shape)
     if not isinstance(value, ArrayValue) or value.shape != wanted:
@@ -430,7 +442,7 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
         )
     if value.dtype != _element(fifos[0]).dtype:
         raise _wrong_type(ctx, fifos[0], value, node.args[0])
-    source = arrays.materialize(ctx, value, "block")
+    source = stores.materialize(ctx, value, "block")
     place = ctx.place(node)
     for position, fifo in enumerate(fifos):
         if wanted[1:]:

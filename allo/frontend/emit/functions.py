@@ -10,7 +10,7 @@ from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.internal import foreseen
 from allo.dialects.types import Stream, Struct, signedness_letter
 
-from ..affine import Affine
+from ..affine import Affine, ScalarArg
 from ..checks.strides import view_strides
 from ..rules.fixed import is_fixed
 from ..tree import (
@@ -28,7 +28,6 @@ from ..tree import (
     MakeStream,
     Put,
     Return,
-    ScalarArg,
     Stmt,
     Store,
     StreamRef,

@@ -10,7 +10,7 @@ from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.text.shown import shown
 from allo.dialects.types import AlloType, Float, Index, Int, UInt
 
-from ..affine import Affine, FloorDiv, Mod
+from ..affine import Affine, FloorDiv, Iter, Mod, Symbol
 from ..rules import operations as ops
 from ..rules.integers import range_of, within
 from ..tree import (
@@ -24,13 +24,11 @@ from ..tree import (
     Const,
     Expr,
     IndexValue,
-    Iter,
     Load,
     Math,
     Select,
     StreamGet,
     Subscript,
-    Symbol,
     Var,
 )
 from .mlir_types import TypeCache, is_unsigned

@@ -67,7 +67,7 @@ _FRONTEND = [
     Fault(
         "last_step_down",
         "frontend",
-        "allo.frontend.elaborate.loops",
+        "allo.frontend.elaborate.statements.loops",
         "constant(-step - 1)",
         "constant(0)",
         "a loop that counts down runs its last iteration",
@@ -76,7 +76,7 @@ _FRONTEND = [
     Fault(
         "leaving_loops",
         "frontend",
-        "allo.frontend.elaborate.branches",
+        "allo.frontend.elaborate.statements.branches",
         "ctx.emit(Store(place, flag, (), Const(ops.BOOL, place, 1)))",
         "ctx.emit(Store(place, flag, (), Const(ops.BOOL, place, 0)))",
         "break and continue leave the loop's body",
@@ -85,7 +85,7 @@ _FRONTEND = [
     Fault(
         "overlapping_slices",
         "frontend",
-        "allo.frontend.elaborate.arrays.lazy",
+        "allo.frontend.elaborate.arrays.stores",
         "if any(v.var is target.var and v.selectors != target.selectors for v in value.leaves()):",
         "if False:",
         "the right side of a slice assignment is read before anything is written",

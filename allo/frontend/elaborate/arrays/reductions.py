@@ -8,14 +8,13 @@ from collections.abc import Callable, Sequence
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Fixed, Float, Index, Int
 from allo.frontend.affine import constant
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Generated, Indices, Value, View
+from allo.frontend.elaborate.arrays.requests import Request, new_result, require_float
+from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Const, Expr, Load, Math, Store
-
-from .. import expressions
-from ..context import FunctionContext
-from . import lazy as arrays
-from .lazy import ArrayValue, Generated, Indices, Value, View
-from .requests import Request, new_result, require_float
 
 _EPSILON = 1e-5
 
@@ -36,16 +35,16 @@ def _accumulate(
     ctx, place = request.ctx, request.place
     var = new_result(request, dtype, shape)
     first = Const(dtype, place, start)
-    arrays.store(ctx, arrays.whole(var, place), first, place)
+    stores.store(ctx, arrays.whole(var, place), first, place)
 
     def outer(i: Indices) -> None:
         def inner(r: Indices) -> None:
             old = Load(dtype, place, var, i)
             ctx.emit(Store(place, var, i, ops.cast(update(old, i, r), dtype, place)))
 
-        arrays.loop_nest(ctx, reduced, place, inner, prefix="r", reduction=True)
+        stores.loop_nest(ctx, reduced, place, inner, prefix="r", reduction=True)
 
-    arrays.loop_nest(ctx, shape, place, outer, op_name=request.band)
+    stores.loop_nest(ctx, shape, place, outer, op_name=request.band)
     return arrays.whole(var, place)
 
 
@@ -68,7 +67,7 @@ def matmul_operator(ctx: FunctionContext, values: Sequence[Value], place: Source
 
 
 def _computed(ctx: FunctionContext, value: ArrayValue) -> View:
-    return arrays.whole(arrays.fresh_copy(ctx, value, "operand", value.dtype), value.place)
+    return arrays.whole(stores.fresh_copy(ctx, value, "operand", value.dtype), value.place)
 
 
 def matmul(request: Request) -> Value:
@@ -123,8 +122,9 @@ def linear(request: Request) -> Value:
     if "bias" not in request.nodes or _is_none(request.nodes["bias"]):
         return product
     bias = request.array("bias")
-    total = expressions.apply_binary(request.ctx, "+", product, bias, request.place)
-    assert isinstance(total, ArrayValue)
+    total = arrays.elementwise(
+        [product, bias], lambda v: _add(request, v[0], v[1]), request.place, "Cannot apply '+'"
+    )
     return arrays.cast_array(total, x.dtype, request.place)
 
 
@@ -226,7 +226,7 @@ def softmax(request: Request) -> Value:
             (ops.binary(rules, "-", x.element(i), top.element(i[:-1]), place),),
         ),
     )
-    arrays.store(ctx, arrays.whole(powers, place), difference, place)
+    stores.store(ctx, arrays.whole(powers, place), difference, place)
     power = arrays.whole(powers, place)
     total = _accumulate(
         request,
@@ -296,5 +296,5 @@ def _stored_quotient(request: Request, total: View, count: Const) -> View:
         request.place,
         request.function,
     )
-    arrays.store(request.ctx, total, quotient, request.place)
+    stores.store(request.ctx, total, quotient, request.place)
     return total

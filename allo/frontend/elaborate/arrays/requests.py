@@ -11,12 +11,12 @@ from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Float
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Named, Value, View
+from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.tree import Var
-
-from .. import expressions
-from ..context import FunctionContext
-from . import lazy as arrays
-from .lazy import ArrayValue, Named, Value, View
 
 
 @dataclass(slots=True)
@@ -35,7 +35,7 @@ class Request:
 
     def array(self, name: str) -> ArrayValue:
         """An argument that must be an array."""
-        value = expressions.expression(self.ctx, self.nodes[name])
+        value = dispatch.expression(self.ctx, self.nodes[name])
         if isinstance(value, ArrayValue):
             return value
         raise TypeMismatchError(
@@ -48,7 +48,7 @@ class Request:
         value = self.array(name)
         if isinstance(value, View):
             return value
-        return arrays.whole(arrays.fresh_copy(self.ctx, value, name, value.dtype), value.place)
+        return arrays.whole(stores.fresh_copy(self.ctx, value, name, value.dtype), value.place)
 
     def named(self, value: Value) -> Value:
         """``value`` with the band ``name=`` gives, where its loops are still to come."""
@@ -74,7 +74,7 @@ def bind(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Request:
         elif keyword.arg in names and keyword.arg is not None:
             given[keyword.arg] = keyword.value
         else:
-            raise expressions.type_error(
+            raise dispatch.type_error(
                 ctx,
                 keyword.value,
                 f"allo.{function}() has no argument {keyword.arg!r}.",
@@ -84,7 +84,7 @@ def bind(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Request:
     if len(node.args) > len(names) or any(n not in given for n in needed):
         count = len(needed)
         noun = "argument" if count == 1 else "arguments"
-        raise expressions.type_error(
+        raise dispatch.type_error(
             ctx, node, f"allo.{function}() takes {count} {noun}, not {len(node.args)}."
         )
     return Request(ctx, node, function, given, band)
@@ -107,6 +107,6 @@ def require_float(request: Request, value: Value) -> None:
 
 def new_result(request: Request, dtype: AlloType, shape: Sequence[int]) -> Var:
     """A fresh array the caller may name."""
-    var = arrays.new_local(request.ctx, "", dtype, shape, request.place)
+    var = stores.new_local(request.ctx, "", dtype, shape, request.place)
     var.kind = "result"
     return var

@@ -9,15 +9,15 @@ from typing import Any
 from allo.dialects.diagnostics import TypeMismatchError
 from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt
 from allo.frontend.affine import Affine, constant
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import reductions, stores
+from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, Generated, Indices, Value, View
+from allo.frontend.elaborate.arrays.requests import Request, bind, new_result, require_float
+from allo.frontend.elaborate.context import FunctionContext, as_int
+from allo.frontend.elaborate.expressions import operators
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Const, Expr, Math, Subscript
-
-from .. import expressions
-from ..context import FunctionContext, as_int
-from . import lazy as arrays
-from . import reductions
-from .lazy import ArrayValue, Generated, Indices, Value, View
-from .requests import Request, bind, new_result, require_float
 
 _GELU_SCALE, _GELU_CUBE = 0.797885, 0.044715
 
@@ -42,12 +42,12 @@ def _arithmetic(symbol: str) -> Callable[[Request], Value]:
 
     def compute(request: Request) -> Value:
         ctx, place = request.ctx, request.place
-        values = [expressions.expression(ctx, request.nodes[n]) for n in ("a", "b")]
+        values = [dispatch.expression(ctx, request.nodes[n]) for n in ("a", "b")]
         if not any(isinstance(v, ArrayValue) for v in values):
             raise request.error(
                 "at least one argument must be an array.", f"for scalars write a {symbol} b."
             )
-        result = expressions.apply_binary(ctx, symbol, values[0], values[1], place)
+        result = operators.apply_binary(ctx, symbol, values[0], values[1], place)
         assert isinstance(result, ArrayValue)
         return arrays.cast_array(result, _element_type(request, values), place)
 
@@ -67,7 +67,7 @@ def _element_type(request: Request, values: Sequence[Value]) -> AlloType:
 
 
 def _relu(request: Request) -> Value:
-    value = expressions.expression(request.ctx, request.nodes["x"])
+    value = dispatch.expression(request.ctx, request.nodes["x"])
     place = request.place
 
     def compute(v: Expr) -> Expr:
@@ -84,7 +84,7 @@ def _each(request: Request, value: Value, compute: Callable[[Expr], Expr]) -> Va
 
 
 def _gelu(request: Request) -> Value:
-    value = expressions.expression(request.ctx, request.nodes["x"])
+    value = dispatch.expression(request.ctx, request.nodes["x"])
     require_float(request, value)
     place, rules = request.place, request.ctx.rules
 
@@ -111,7 +111,7 @@ def _gelu(request: Request) -> Value:
 
 def _copy(request: Request) -> Value:
     value = request.array("x")
-    var = arrays.fresh_copy(request.ctx, value, "", value.dtype)
+    var = stores.fresh_copy(request.ctx, value, "", value.dtype)
     var.kind = "result"
     return arrays.whole(var, request.place)
 
@@ -177,11 +177,9 @@ def _concat(request: Request) -> Value:
     ctx, place = request.ctx, request.place
     var = new_result(request, first.dtype, shape)
     for start, part in ((0, first), (first.shape[axis], second)):
-        selectors = tuple(
-            arrays.Along(constant(start if d == axis else 0), 1, d) for d in range(rank)
-        )
+        selectors = tuple(Along(constant(start if d == axis else 0), 1, d) for d in range(rank))
         target = View(var, selectors, part.shape, place)
-        arrays.store(ctx, target, part, place)
+        stores.store(ctx, target, part, place)
     return arrays.whole(var, place)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +26,7 @@ from allo.dialects.types import (
 )
 from allo.frontend.consteval import NotConstantError
 
+from ..arrays import lazy as arrays
 from ..context import FunctionContext, as_int
 
 
@@ -53,6 +55,11 @@ class Declared:
         """The layout list among the decorations, or None."""
         found = (d for d in self.decorations if not hasattr(d, "get_memory_space"))
         return next(found, None)
+
+
+def show_type(dtype: Any, shape: Sequence[int | None]) -> str:
+    """A type as users write it: ``int8``, ``float32[4, 8]``."""
+    return f"{dtype}{arrays.show(shape)}" if shape else f"{dtype}"
 
 
 def declared(ctx: FunctionContext, node: ast.expr) -> Declared:

@@ -18,29 +18,22 @@ from allo.dialects.diagnostics import (
     UnsupportedSyntaxError,
 )
 from allo.dialects.types import AlloType, Float, Int, Stream, Struct
+from allo.frontend.affine import ScalarArg
 from allo.frontend.capture import Names, unwrap
-from allo.frontend.kernel_module import FunctionInfo, ValueInfo
-from allo.frontend.source import Source, source_of
-from allo.frontend.tree import (
-    ArgValue,
-    Function,
-    ScalarArg,
-    Store,
-    StreamRef,
-    Var,
-)
-
-from .. import statements, structs
-from ..arrays import lazy as arrays
-from ..context import (
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.context import (
     ConstBinding,
     FunctionContext,
     ModuleContext,
     NestedFunction,
     StreamBinding,
 )
-from . import regions, returns
-from .annotations import Declared, declared, parse_string
+from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
+from allo.frontend.elaborate.statements import structs
+from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.source import Source, source_of
+from allo.frontend.tree import ArgValue, Function, Store, StreamRef, Var
 
 
 def is_kernel(function: Any) -> bool:
@@ -56,6 +49,11 @@ def is_kernel(function: Any) -> bool:
 def is_external(function: Any) -> bool:
     """Whether a captured value is an external module callable in kernels."""
     return hasattr(function, "generate_c_interface") or hasattr(function, "__allo_external__")
+
+
+def is_region(function: Any) -> bool:
+    """Whether a captured value is a function decorated with ``df.region``."""
+    return getattr(function, "__allo_region__", False) is True
 
 
 def external_instance(ctx: FunctionContext, node: ast.Call, function: Any) -> FunctionInfo:
@@ -98,15 +96,15 @@ def instance_for_call(
     if found is not None:
         _refuse_recursion(ctx, found, place)
         return found
-    is_region = regions.is_region(function)
-    if is_region and ctx.kernel is None:
+    region = is_region(function)
+    if region and ctx.kernel is None:
         raise DataflowError(
             f"The region {source.tree.name} is called outside a df.kernel.",
             place,
             help="a region runs inside a kernel of another region, or is the top of a build.",
         )
     return build_instance(
-        ctx.module, source, names, outer, values, instance_id, place, key, is_region=is_region
+        ctx.module, source, names, outer, values, instance_id, place, key, is_region=region
     )
 
 
@@ -182,10 +180,7 @@ def build_instance(
         _signature(ctx)
         if prepare is not None:
             prepare(ctx)
-        if is_region:
-            regions.region_body(ctx)
-        else:
-            _body(ctx)
+        dispatch.body(ctx, is_region=is_region)
     finally:
         module.building.pop()
     module.functions.append(function)
@@ -297,7 +292,7 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
     if isinstance(said.dtype, Struct):
         structs.bind_argument(ctx, scalar)
         return
-    var = arrays.new_local(ctx, argument.arg, said.dtype, (), place)
+    var = stores.new_local(ctx, argument.arg, said.dtype, (), place)
     ctx.emit(Store(place, var, (), ArgValue(said.dtype, place, scalar)))
     ctx.bind(argument.arg, var)
 
@@ -372,16 +367,6 @@ def _results(ctx: FunctionContext) -> None:
         ctx.info.results.append(
             ValueInfo("", said.dtype, said.shape, said.memory, said.layout, said.place)
         )
-
-
-# --- bodies -----------------------------------------------------------------------------------------------
-
-
-def _body(ctx: FunctionContext) -> None:
-    with ctx.scope():
-        returns.prepare(ctx)
-        statements.statements(ctx, ctx.source.tree.body)
-        returns.finish(ctx)
 
 
 def top_values(instantiate: Sequence[Any] | None) -> tuple[tuple[Any, ...], str | None]:

@@ -8,16 +8,18 @@ from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import Stream
+from allo.frontend.elaborate import dispatch, streams
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
+from allo.frontend.elaborate.context import FunctionContext, StreamBinding
+from allo.frontend.elaborate.expressions.fields import as_words
+from allo.frontend.elaborate.expressions.order import in_order
+from allo.frontend.elaborate.functions import instances as functions
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Argument, Call, CallResult, Return, Subscript, Var
 from allo.frontend.tree import View as TreeView
-
-from .. import expressions, streams, structs
-from ..arrays import lazy as arrays
-from ..arrays.lazy import Along, ArrayValue, At, Value, View
-from ..context import FunctionContext, StreamBinding
-from . import instances as functions
 
 
 def user_call(
@@ -96,7 +98,7 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
     given: dict[str, ast.expr] = dict(zip(names, node.args, strict=False))
     for keyword in node.keywords:
         if keyword.arg not in names:
-            raise expressions.type_error(
+            raise dispatch.type_error(
                 ctx,
                 keyword.value,
                 f"{info.origin} has no argument {keyword.arg!r}.",
@@ -108,7 +110,7 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
     missing = [n for n in names if n not in given]
     if missing or len(node.args) > len(names):
         wanted = f"{len(names)} argument{'s' if len(names) != 1 else ''}"
-        raise expressions.type_error(
+        raise dispatch.type_error(
             ctx,
             node,
             f"{info.origin} takes {wanted} ({', '.join(names)}), "
@@ -123,7 +125,7 @@ def _arguments(
     """The arguments of a call, evaluated in the order of the parameters."""
     pairs = enumerate(zip(nodes, info.args, strict=True), 1)
     return tuple(
-        expressions.in_order(
+        in_order(
             ctx,
             [
                 partial(_argument, ctx, argument, parameter, info, number)
@@ -139,22 +141,22 @@ def _argument(
     if isinstance(wanted.dtype, Stream):
         return streams.argument(ctx, node, wanted, info)
     if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
-        raise expressions.type_error(
+        raise dispatch.type_error(
             ctx,
             node,
             f"Stream {node.id} is not used correctly: {info.origin} takes no stream for "
             f"{wanted.name}.",
             f"declare {wanted.name} as a Stream in {info.origin}.",
         )
-    words = structs.whole(ctx, node, wanted.dtype)
+    words = as_words(ctx, node, wanted.dtype)
     if words is not None and wanted.shape:
-        raise expressions.type_error(
+        raise dispatch.type_error(
             ctx,
             node,
             f"The local array of Structs {ast.unparse(node)} cannot be passed to {info.origin}.",
             "it is kept as one array a field; pass those, or an argument of this function.",
         )
-    value = expressions.expression(ctx, node) if words is None else words
+    value = dispatch.expression(ctx, node) if words is None else words
     if wanted.shape:
         return array_argument(ctx, node, value, wanted, info, number)
     if isinstance(value, ArrayValue):
@@ -181,10 +183,10 @@ def array_argument(
         raise _mismatch(ctx, node, value, wanted, info, number)
     if isinstance(value, View) and value.dtype != wanted.dtype:
         raise _mismatch(ctx, node, value, wanted, info, number)
-    if not isinstance(value, View) or not in_order(value):
+    if not isinstance(value, View) or not keeps_order(value):
         if isinstance(value, View):
             _refuse_written_copy(ctx, node, value, wanted, info, number)
-        copy = arrays.fresh_copy(ctx, value, wanted.name, wanted.dtype)
+        copy = stores.fresh_copy(ctx, value, wanted.name, wanted.dtype)
         value = arrays.whole(copy, ctx.place(node))
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
@@ -203,7 +205,7 @@ def _refuse_written_copy(
     callee = ctx.module.trees.get(info.name)
     if callee is None or callee.params[number - 1] not in callee.written:
         return
-    raise expressions.type_error(
+    raise dispatch.type_error(
         ctx,
         node,
         f"{info.origin} writes into {wanted.name}, and {ast.unparse(node)} is a transposed view of "
@@ -233,7 +235,7 @@ def tree_view(value: View, rank: int) -> TreeView:
     return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
 
 
-def in_order(value: View) -> bool:
+def keeps_order(value: View) -> bool:
     """Whether the axes of a view stand as those of its variable: a subview can say it."""
     axes = [s.axis for s in value.selectors if isinstance(s, Along)]
     return axes == sorted(axes)

@@ -15,30 +15,17 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
 )
 from allo.dialects.types import Stream
+from allo.frontend.affine import ScalarArg
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.context import FunctionContext, StreamBinding, as_int
+from allo.frontend.elaborate.functions import instances as functions
+from allo.frontend.elaborate.functions import sharing
+from allo.frontend.elaborate.functions.annotations import Declared, show_type
+from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
-from allo.frontend.tree import (
-    Argument,
-    ArgValue,
-    Call,
-    MakeStream,
-    Return,
-    ScalarArg,
-    StreamRef,
-    Var,
-)
-
-from .. import statements, structs
-from ..context import FunctionContext, StreamBinding, as_int
-from . import instances as functions
-from . import sharing
-from .annotations import Declared
+from allo.frontend.tree import Argument, ArgValue, Call, MakeStream, Return, StreamRef, Var
 
 MAX_MAPPING = 3
-
-
-def is_region(function: Any) -> bool:
-    """Whether a captured value is a function decorated with ``df.region``."""
-    return getattr(function, "__allo_region__", False) is True
 
 
 @dataclass(slots=True)
@@ -137,7 +124,7 @@ def _region_statement(ctx: FunctionContext, node: ast.stmt) -> None:
             ctx.place(node),
             help="move the computation into a df.kernel.",
         )
-    statements.statement(ctx, node)
+    dispatch.statement(ctx, node)
 
 
 def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
@@ -366,8 +353,8 @@ def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionConte
     for (var, part), parameter in zip(taken, inner.info.args, strict=True):
         if parameter.dtype == var.dtype and parameter.shape == var.shape:
             continue
-        wanted = statements.show_type(parameter.dtype, parameter.shape)
-        has = statements.show_type(var.dtype, var.shape)
+        wanted = show_type(parameter.dtype, parameter.shape)
+        has = show_type(var.dtype, var.shape)
         kind = TypeMismatchError if parameter.shape == var.shape else ShapeMismatchError
         notes = (("the parameter", parameter.place),) if parameter.place else ()
         raise kind(

@@ -7,10 +7,10 @@ from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import Index
-from allo.frontend.affine import Affine, of_atom
+from allo.frontend.affine import Affine, ScalarArg, Symbol, of_atom
 from allo.frontend.checks.skeleton import rewrite_constants, skeleton
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
-from allo.frontend.tree import Argument, Const, Function, ScalarArg, Symbol
+from allo.frontend.tree import Argument, Const, Function
 
 from ..context import ModuleContext
 

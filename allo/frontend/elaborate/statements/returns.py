@@ -8,13 +8,17 @@ from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType
+from allo.frontend.elaborate import dispatch, exits
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
+from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.elaborate.expressions import calls
+from allo.frontend.elaborate.expressions.fields import as_words
+from allo.frontend.elaborate.functions.annotations import show_type
+from allo.frontend.elaborate.statements import targets
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Const, Expr, Load, Return, Store, Var
-
-from .. import branches, calls, expressions, statements, structs, subscripts
-from ..arrays import lazy as arrays
-from ..arrays.lazy import ArrayValue, Value, View
-from ..context import FunctionContext
 
 
 @dataclass(slots=True)
@@ -25,16 +29,16 @@ class EarlyReturn:
     results: list[Var]
 
 
-def prepare(ctx: FunctionContext) -> None:
+def _prepare(ctx: FunctionContext) -> None:
     """Before the body: a flag and result variables, if some return stands under a condition."""
     if not any(_returns_inside(node) for node in ctx.source.tree.body):
         return
     place = ctx.source.header()
     results = [
-        arrays.new_local(ctx, "result", dtype, shape, place)
+        stores.new_local(ctx, "result", dtype, shape, place)
         for dtype, shape in ctx.function.results
     ]
-    flag = branches.new_flag(ctx, "returned", ctx.source.tree.body[0])
+    flag = exits.new_flag(ctx, "returned", ctx.source.tree.body[0])
     ctx.early = EarlyReturn(flag, results)
     ctx.loop_exits.append({ast.Return: flag})
 
@@ -42,11 +46,11 @@ def prepare(ctx: FunctionContext) -> None:
 def _returns_inside(node: ast.stmt) -> bool:
     """Whether a statement holds a return under an ``if`` or in a loop."""
     if isinstance(node, (ast.If, ast.For, ast.While)):
-        return ast.Return in branches.exits(node)
+        return ast.Return in exits.exits(node)
     return isinstance(node, ast.With) and any(_returns_inside(part) for part in node.body)
 
 
-def finish(ctx: FunctionContext) -> None:
+def _finish(ctx: FunctionContext) -> None:
     """Behind the body: the one return of the core IR."""
     if ctx.early is None:
         if ctx.returned is None:
@@ -86,7 +90,15 @@ def _refuse_missing(ctx: FunctionContext) -> None:
 
 def shown_results(ctx: FunctionContext) -> str:
     """The declared results as users write them."""
-    return ", ".join(statements.show_type(r.dtype, r.shape) for r in ctx.info.results)
+    return ", ".join(show_type(r.dtype, r.shape) for r in ctx.info.results)
+
+
+def function_body(ctx: FunctionContext) -> None:
+    """The body of a function, and what it returns."""
+    with ctx.scope():
+        _prepare(ctx)
+        dispatch.statements(ctx, ctx.source.tree.body)
+        _finish(ctx)
 
 
 def return_statement(ctx: FunctionContext, node: ast.Return) -> None:
@@ -141,8 +153,8 @@ def _returned_values(ctx: FunctionContext, node: ast.expr, wanted: list[AlloType
 
 
 def _value(ctx: FunctionContext, node: ast.expr, dtype: AlloType) -> Value:
-    words = structs.whole(ctx, node, dtype)
-    return expressions.expression(ctx, node) if words is None else words
+    words = as_words(ctx, node, dtype)
+    return dispatch.expression(ctx, node) if words is None else words
 
 
 def _check_shape(
@@ -167,7 +179,7 @@ def _check_shape(
         )
     if value.shape != shape:
         raise ShapeMismatchError(
-            f"{ctx.info.origin} returns {statements.show_type(dtype, shape)}, but this array has "
+            f"{ctx.info.origin} returns {show_type(dtype, shape)}, but this array has "
             f"shape {arrays.show(value.shape)}.",
             place,
         )
@@ -175,10 +187,10 @@ def _check_shape(
 
 def _store(ctx: FunctionContext, early: EarlyReturn, values: list[Any], place: SourcePlace) -> None:
     held = [
-        v if isinstance(v, (ArrayValue, Const)) else arrays.compute_once(ctx, v) for v in values
+        v if isinstance(v, (ArrayValue, Const)) else stores.compute_once(ctx, v) for v in values
     ]
     for value, var in zip(held, early.results, strict=True):
-        subscripts.assign(ctx, subscripts.whole_target(var, place), value, place)
+        targets.assign(ctx, targets.whole_target(var, place), value, place)
     ctx.emit(Store(place, early.flag, (), Const(ops.BOOL, place, 1)))
 
 
@@ -201,4 +213,4 @@ def _result(
         and value.var not in taken
     ):
         return value.var
-    return arrays.fresh_copy(ctx, value, "result", dtype)
+    return stores.fresh_copy(ctx, value, "result", dtype)

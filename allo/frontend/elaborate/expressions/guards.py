@@ -13,15 +13,30 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from allo.dialects.diagnostics import SourcePlace
-
-from ..checks import spans
-from ..rules import operations as ops
-from ..tree import AffineCondition, Const, Expr, If, Load, Stmt, Store, Var
-from . import branches, expressions
-from .arrays import lazy as arrays
-from .arrays.lazy import ArrayValue, Value, View
-from .context import FunctionContext
+from allo.dialects.diagnostics import (
+    SourcePlace,
+)
+from allo.frontend.checks import spans
+from allo.frontend.elaborate import dispatch, exits
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
+from allo.frontend.elaborate.context import (
+    FunctionContext,
+)
+from allo.frontend.elaborate.expressions import conditions, operators
+from allo.frontend.elaborate.expressions.order import ordered_pair, reads_storage
+from allo.frontend.rules import operations as ops
+from allo.frontend.tree import (
+    AffineCondition,
+    Const,
+    Expr,
+    If,
+    Load,
+    Stmt,
+    Store,
+    Var,
+)
 
 
 @dataclass(slots=True)
@@ -45,7 +60,7 @@ def operand(ctx: FunctionContext, node: ast.expr, *, runs: bool = True) -> Opera
     """
     reachable = nullcontext() if runs else ctx.unreachable()
     with ctx.into([]) as block, ctx.conditional(), ctx.guarded(), reachable:
-        value = expressions.expression(ctx, node)
+        value = dispatch.expression(ctx, node)
     return Operand(value, block, not block and not _may_fault(value))
 
 
@@ -80,8 +95,8 @@ class Bit:
 def logic(ctx: FunctionContext, node: ast.BoolOp) -> Expr:
     """``a and b and …`` or ``a or b or …``, from left to right and no further than needed."""
     op = "and" if isinstance(node.op, ast.And) else "or"
-    first = ops.truth(expressions.scalar(ctx, node.values[0]))
-    bits = [Bit(first, condition=branches.affine_condition(ctx, node.values[0]))]
+    first = ops.truth(dispatch.scalar(ctx, node.values[0]))
+    bits = [Bit(first, condition=conditions.affine_condition(ctx, node.values[0]))]
     decided = _decides(op, first)
     for part in node.values[1:]:
         bit = _bit(ctx, part, runs=not decided)
@@ -94,8 +109,8 @@ def logic(ctx: FunctionContext, node: ast.BoolOp) -> Expr:
 def _bit(ctx: FunctionContext, node: ast.expr, *, runs: bool = True) -> Bit:
     found = operand(ctx, node, runs=runs)
     with ctx.into(found.block):
-        value = ops.truth(expressions.as_scalar(ctx, node, found.value))
-    return Bit(value, found.block, found.plain, branches.affine_condition(ctx, node))
+        value = ops.truth(dispatch.as_scalar(ctx, node, found.value))
+    return Bit(value, found.block, found.plain, conditions.affine_condition(ctx, node))
 
 
 def _decides(op: str, bit: Expr) -> bool:
@@ -108,7 +123,7 @@ def _joined(ctx: FunctionContext, op: str, bits: list[Bit], place: SourcePlace) 
     total, count = _plain_run(ctx, op, bits, place)
     if count == len(bits):
         return total
-    result = arrays.new_local(ctx, "holds", ops.BOOL, (), place)
+    result = stores.new_local(ctx, "holds", ops.BOOL, (), place)
     ctx.emit(Store(place, result, (), Const(ops.BOOL, place, int(op == "or"))))
     _go_on(ctx, op, bits, count, total, result, place)
     return Load(ops.BOOL, place, result, ())
@@ -140,7 +155,7 @@ def _go_on(
     with ctx.into(list(rest[0].block)) as block:
         inner, taken = _plain_run(ctx, op, rest, place)
         if taken < len(rest):
-            inner = arrays.compute_once(ctx, inner)
+            inner = stores.compute_once(ctx, inner)
         ctx.emit(Store(place, result, (), inner))
         if taken < len(rest):
             _go_on(ctx, op, rest, taken, inner, result, place)
@@ -163,8 +178,8 @@ def condition_unless(ctx: FunctionContext, flags: Sequence[Var], node: ast.expr)
     """A condition as one bit; False, and not evaluated, where one of the flags is set."""
     place = ctx.place(node)
     if not flags:
-        return ops.truth(expressions.scalar(ctx, node))
-    clear = Bit(branches.none_set(list(flags), place))
+        return ops.truth(dispatch.scalar(ctx, node))
+    clear = Bit(exits.none_set(list(flags), place))
     return ops.truth(_joined(ctx, "and", [clear, _bit(ctx, node)], place))
 
 
@@ -179,14 +194,14 @@ def chain(ctx: FunctionContext, node: ast.Compare, first: Expr, second: Expr) ->
     operands = [Operand(first), Operand(second)]
     bits: list[Bit] = []
     decided = False
-    for position, symbol in enumerate(expressions.compare_symbols(ctx, node)):
+    for position, symbol in enumerate(operators.compare_symbols(ctx, node)):
         if position:
             _next_operand(ctx, node.comparators[position], operands, runs=not decided)
         left, right = operands[position : position + 2]
         assert not isinstance(left.value, ArrayValue) and not isinstance(right.value, ArrayValue)
         value = ops.compare(ctx.rules, symbol, left.value, right.value, ctx.place(node))
         if not decided:
-            pair = branches.affine_pair(ctx, node, position)
+            pair = conditions.affine_pair(ctx, node, position)
             bits.append(Bit(value, right.block if position else [], right.plain, pair))
         decided = decided or _decides("and", value)
     return ops.cast(_joined(ctx, "and", bits, ctx.place(node)), ctx.rules.logic)
@@ -198,12 +213,12 @@ def _next_operand(
     """Elaborate an operand; where it has effects, the one before it is read first."""
     found = operand(ctx, node, runs=runs)
     with ctx.into(found.block):
-        found.value = expressions.as_scalar(ctx, node, found.value)
+        found.value = dispatch.as_scalar(ctx, node, found.value)
     before = operands[-1]
     assert not isinstance(before.value, ArrayValue)
-    if found.block and expressions.reads_storage(before.value):
+    if found.block and reads_storage(before.value):
         with ctx.into(ctx.block if len(operands) == 2 else before.block):
-            before.value = arrays.compute_once(ctx, before.value)
+            before.value = stores.compute_once(ctx, before.value)
             before.plain = before.plain and len(operands) == 2
     operands.append(found)
 
@@ -214,7 +229,7 @@ def _next_operand(
 def choice(ctx: FunctionContext, node: ast.IfExp) -> Value:
     """``x if c else y``: only one side is evaluated where that can be seen."""
     place = ctx.place(node)
-    condition = ops.truth(expressions.scalar(ctx, node.test))
+    condition = ops.truth(dispatch.scalar(ctx, node.test))
     known = bool(condition.value) if isinstance(condition, Const) else None
     then = operand(ctx, node.body, runs=known is not False)
     other = operand(ctx, node.orelse, runs=known is not True)
@@ -225,12 +240,12 @@ def choice(ctx: FunctionContext, node: ast.IfExp) -> Value:
     if then.plain and other.plain:
         return ops.select(ctx.rules, condition, then.value, other.value, place)
     dtype = ops.result_type(ctx.rules, "select", then.value, other.value, place)
-    result = arrays.new_local(ctx, "choice", dtype, (), place)
+    result = stores.new_local(ctx, "choice", dtype, (), place)
     for side in (then, other):
         with ctx.into(side.block):
             assert not isinstance(side.value, ArrayValue)
             ctx.emit(Store(place, result, (), ops.cast(side.value, dtype)))
-    test = branches.affine_condition(ctx, node.test) or condition
+    test = conditions.affine_condition(ctx, node.test) or condition
     ctx.emit(If(ctx.place(node.test), test, then.block, other.block))
     return Load(dtype, place, result, ())
 
@@ -267,14 +282,24 @@ def _array_choice(
     """A choice between arrays, element by element; a copy of one where a side must be guarded."""
     place = ctx.place(node)
     if then.plain and other.plain:
-        bit = arrays.compute_once(ctx, condition)
+        bit = stores.compute_once(ctx, condition)
         return _select_elements(ctx, bit, then.value, other.value, place)
     shape = _select_elements(ctx, condition, then.value, other.value, place)
-    result = arrays.new_local(ctx, "choice", shape.dtype, shape.shape, place)
+    result = stores.new_local(ctx, "choice", shape.dtype, shape.shape, place)
     target = arrays.whole(result, place)
     for side in (then, other):
         with ctx.into(side.block):
-            arrays.store(ctx, target, side.value, place)
-    test = branches.affine_condition(ctx, node.test) or condition
+            stores.store(ctx, target, side.value, place)
+    test = conditions.affine_condition(ctx, node.test) or condition
     ctx.emit(If(ctx.place(node.test), test, then.block, other.block))
     return target
+
+
+def compare(ctx: FunctionContext, node: ast.Compare) -> Value:
+    symbol = operators.compare_symbols(ctx, node)[0]
+    left, right = ordered_pair(ctx, node.left, node.comparators[0])
+    if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):
+        return operators.compare_arrays(ctx, node, symbol, left, right)
+    if len(node.ops) > 1:
+        return chain(ctx, node, left, right)
+    return ops.compare(ctx.rules, symbol, left, right, ctx.place(node))

@@ -12,11 +12,12 @@ import ast
 from dataclasses import dataclass
 
 from allo.dialects.types import AlloType, Index, Int, UInt
-
-from ..affine import Affine, constant, of_atom
-from ..capture import MISSING
-from ..rules import operations as ops
-from ..rules.integers import (
+from allo.frontend.affine import Affine, ScalarArg, Symbol, constant, of_atom
+from allo.frontend.capture import MISSING
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.context import ConstBinding, FunctionContext, IterBinding, as_int
+from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import (
     INDEX_RANGE,
     Range,
     is_exact_index,
@@ -25,9 +26,7 @@ from ..rules.integers import (
     within,
     wrap,
 )
-from ..tree import Binary, Compare, Const, Expr, ScalarArg, Select, Subscript, Symbol
-from . import expressions
-from .context import ConstBinding, FunctionContext, IterBinding, as_int
+from allo.frontend.tree import Binary, Compare, Const, Expr, Select, Subscript
 
 _SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -246,9 +245,9 @@ def bound(ctx: FunctionContext, node: ast.expr) -> Subscript:
 
 
 def _computed(ctx: FunctionContext, node: ast.expr) -> Subscript:
-    value = expressions.scalar(ctx, node)
+    value = dispatch.scalar(ctx, node)
     if not ops.is_integer(value.dtype):
-        raise expressions.type_error(
+        raise dispatch.type_error(
             ctx, node, f"An index must be an integer, not {value.dtype}.", "convert it with int(x)."
         )
     return as_index(value)

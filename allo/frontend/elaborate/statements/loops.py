@@ -7,14 +7,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
-
-from ..affine import Affine, constant, of_atom
-from ..capture import MISSING
-from ..checks.spans import span_of
-from ..rules.integers import INDEX_RANGE, Range, within
-from ..tree import Compute, Const, Expr, For, If, Iter, Subscript, Var, While
-from . import branches, guards, indexing, statements
-from .context import FunctionContext, IterBinding
+from allo.frontend.affine import Affine, Iter, constant, of_atom
+from allo.frontend.capture import MISSING
+from allo.frontend.checks.spans import span_of
+from allo.frontend.elaborate import dispatch, exits
+from allo.frontend.elaborate.context import FunctionContext, IterBinding
+from allo.frontend.elaborate.expressions import guards, indexing
+from allo.frontend.rules.integers import INDEX_RANGE, Range, within
+from allo.frontend.tree import Compute, Const, Expr, For, If, Subscript, Var, While
 
 _ITERATIONS = ("range", "grid", "reduction")
 
@@ -236,7 +236,7 @@ def _nest(
     header = SourcePlace(
         place.file, node.lineno, ctx.place(node).col, place.end_line, ctx.place(node.iter).end_col
     )
-    stop = branches.body_exits(node.body)
+    stop = exits.body_exits(node.body)
     flags = _flags(ctx, stop, f"{shown}_break", node.target)
     block = ctx.block
     with ctx.scope():
@@ -318,7 +318,7 @@ def _flags(ctx: FunctionContext, stop: frozenset[type], name: str, node: ast.AST
     """The flags that end a loop: its own for ``break``, the function's for ``return``."""
     flags: Flags = {}
     if ast.Break in stop:
-        flags[ast.Break] = branches.new_flag(ctx, name, node)
+        flags[ast.Break] = exits.new_flag(ctx, name, node)
     if ast.Return in stop and ctx.early is not None:
         flags[ast.Return] = ctx.early.flag
     return flags
@@ -336,18 +336,18 @@ def _body(
     certain = isinstance(node, ast.For) and not flags
     with ctx.scope(), ctx.into(target), nullcontext() if certain else ctx.guarded():
         if ast.Continue in stop:
-            inner[ast.Continue] = branches.new_flag(ctx, "skip", node)
-        statements.statements(ctx, node.body)
+            inner[ast.Continue] = exits.new_flag(ctx, "skip", node)
+        dispatch.statements(ctx, node.body)
     ctx.loop_exits.pop()
     if guarded:
-        ctx.emit(If(place, branches.none_set(list(flags.values()), place), target, []))
+        ctx.emit(If(place, exits.none_set(list(flags.values()), place), target, []))
 
 
 def while_loop(ctx: FunctionContext, node: ast.While) -> None:
     """``while condition:``; the condition is computed anew before each turn."""
     if node.orelse:
         raise ctx.unsupported(node.orelse[0], "A loop has no else.", "use a flag variable.")
-    stop = branches.body_exits(node.body)
+    stop = exits.body_exits(node.body)
     place = ctx.place(node.test)
     flags = _flags(ctx, stop, "while_break", node.test)
     with ctx.into([]) as prelude:

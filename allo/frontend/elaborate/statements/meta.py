@@ -5,9 +5,8 @@ from __future__ import annotations
 import ast
 
 from allo.dialects.diagnostics import CompileTimeError
-
-from . import branches, expressions, statements
-from .context import ConstBinding, FunctionContext, as_int
+from allo.frontend.elaborate import dispatch, exits
+from allo.frontend.elaborate.context import ConstBinding, FunctionContext, as_int
 
 _BRANCHES = ("meta_if", "meta_elif", "meta_else")
 
@@ -52,7 +51,7 @@ def branch_chain(ctx: FunctionContext, nodes: list[ast.stmt], position: int) -> 
         if not taken and _condition(ctx, node, name):
             taken = True
             with ctx.scope():
-                statements.statements(ctx, node.body)
+                dispatch.statements(ctx, node.body)
         position += 1
         if name == "meta_else":
             break
@@ -82,7 +81,7 @@ def with_statement(ctx: FunctionContext, node: ast.With) -> None:
         )
     if not 1 <= len(call.args) <= 3:
         raise ctx.unsupported(call, "meta_for takes one to three arguments.")
-    if branches.body_exits(node.body):
+    if exits.body_exits(node.body):
         raise ctx.unsupported(
             node.items[0].context_expr,
             "break, continue and return cannot leave a meta_for.",
@@ -96,7 +95,7 @@ def with_statement(ctx: FunctionContext, node: ast.With) -> None:
         raise CompileTimeError("The step of meta_for must not be zero.", ctx.place(call.args[2]))
     variable = node.items[0].optional_vars
     if variable is not None and not isinstance(variable, ast.Name):
-        raise expressions.unsupported_node(ctx, variable)
+        raise dispatch.unsupported_node(ctx, variable)
     if variable is not None and ctx.find_own(variable.id) is not None and variable.id != "_":
         raise ctx.unsupported(
             variable,
@@ -107,4 +106,4 @@ def with_statement(ctx: FunctionContext, node: ast.With) -> None:
         with ctx.scope():
             if variable is not None:
                 ctx.bind(variable.id, ConstBinding(value))
-            statements.statements(ctx, node.body)
+            dispatch.statements(ctx, node.body)

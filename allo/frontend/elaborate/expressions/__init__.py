@@ -1,0 +1,1 @@
+"""Expressions: syntax becomes typed scalars and lazy arrays."""

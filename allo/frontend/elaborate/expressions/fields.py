@@ -1,0 +1,159 @@
+"""Structs as values: a local is one variable a field, any other is one word of packed fields."""
+
+from __future__ import annotations
+
+import ast
+
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.types import AlloType, Int, Struct, UInt
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import Generated, Value
+from allo.frontend.elaborate.context import FunctionContext, StructBinding
+from allo.frontend.elaborate.expressions import indexing
+from allo.frontend.rules import operations as ops
+from allo.frontend.rules import packing
+from allo.frontend.tree import Const, Expr, Load, Subscript, Var
+
+
+def as_words(ctx: FunctionContext, node: ast.expr, wanted: AlloType) -> Value | None:
+    """A local Struct, an array of them, or a literal of type ``wanted``, as words; else None."""
+    if isinstance(node, ast.Dict) and isinstance(wanted, Struct):
+        return word_of(ctx, node, wanted)
+    binding = ctx.find(node.id) if isinstance(node, ast.Name) else None
+    place = ctx.place(node)
+    if isinstance(binding, StructBinding) and binding.shape:
+        return _words(binding, place)
+    source = struct_element(ctx, node)
+    if source is None:
+        return None
+    return _word(source[0], source[1], place)
+
+
+def word_of(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> Expr:
+    """A Struct expression as a word: a variable, an element, a literal, another word."""
+    return packing.packed(field_values(ctx, node, dtype), dtype, ctx.place(node))
+
+
+def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace) -> Expr:
+    loads: dict[str, Expr] = {
+        key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()
+    }
+    return packing.packed(loads, binding.dtype, place)
+
+
+def _words(binding: StructBinding, place: SourcePlace) -> Value:
+    shape = tuple(extent or 0 for extent in binding.shape)
+    sources = tuple(arrays.whole(var, place) for var in binding.fields.values())
+    return Generated(
+        binding.dtype, shape, place, sources, lambda indices: _word(binding, indices, place)
+    )
+
+
+def field_name(ctx: FunctionContext, node: ast.expr, dtype: Struct, owner: str) -> str:
+    """The field a subscript names."""
+    if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+        raise dispatch.type_error(
+            ctx,
+            node,
+            "Struct field access must use string literal.",
+            f'write {owner}["{next(iter(dtype.fields))}"]; its fields: {", ".join(dtype.fields)}.',
+        )
+    if node.value not in dtype.fields:
+        raise dispatch.type_error(
+            ctx,
+            node,
+            f"Field {node.value} not found in struct type {dtype}.",
+            f"its fields: {', '.join(dtype.fields)}.",
+        )
+    return node.value
+
+
+def field_of(
+    ctx: FunctionContext, base: ast.expr, items: list[ast.expr]
+) -> tuple[Var, list[ast.expr]] | None:
+    """The variable of ``p["x"]`` or ``A[i]["x"]`` and the other subscripts; None for no Struct."""
+    binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
+    if not isinstance(binding, StructBinding):
+        return None
+    rank = len(binding.shape)
+    node = items[rank] if len(items) > rank else base
+    key = field_name(ctx, node, binding.dtype, binding.name)
+    return binding.fields[key], [*items[:rank], *items[rank + 1 :]]
+
+
+def struct_element(
+    ctx: FunctionContext, node: ast.expr
+) -> tuple[StructBinding, tuple[Subscript, ...]] | None:
+    """A Struct variable, or an element of an array of Structs."""
+    items: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):
+        part = node.slice
+        items[:0] = part.elts if isinstance(part, ast.Tuple) else [part]
+        node = node.value
+    binding = ctx.find(node.id) if isinstance(node, ast.Name) else None
+    if not isinstance(binding, StructBinding) or len(items) != len(binding.shape):
+        return None
+    return binding, tuple(indexing.subscript(ctx, item) for item in items)
+
+
+def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, Expr]:
+    """The fields of a Struct expression, each computed once."""
+    if isinstance(node, ast.Dict):
+        return _literal(ctx, node, dtype)
+    source = struct_element(ctx, node)
+    if source is not None:
+        binding, indices = source
+        if binding.dtype != dtype:
+            raise dispatch.type_error(
+                ctx, node, f"A {binding.dtype} cannot become a {dtype}.", "copy field by field."
+            )
+        place = ctx.place(node)
+        loads = {key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()}
+        return {key: stores.compute_once(ctx, load) for key, load in loads.items()}
+    return _unpacked(ctx, node, dtype)
+
+
+def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, Expr]:
+    keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
+    if sorted(map(str, keys)) != sorted(dtype.fields):
+        raise dispatch.type_error(
+            ctx,
+            node,
+            f"The fields {keys} are not those of {dtype}.",
+            f"give every field once: {', '.join(dtype.fields)}.",
+        )
+    values: dict[str, Expr] = {}
+    for key, part in zip(keys, node.values, strict=True):
+        value = ops.cast(dispatch.scalar(ctx, part), dtype.fields[str(key)], ctx.place(part))
+        values[str(key)] = value if isinstance(value, Const) else stores.compute_once(ctx, value)
+    return values
+
+
+def _unpacked(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, Expr]:
+    """An integer of the Struct's width, its low bits the first field."""
+    place = ctx.place(node)
+    packed = dispatch.scalar(ctx, node)
+    if packed.dtype == dtype:
+        word = stores.compute_once(ctx, packed)
+        return {key: packing.field(word, key, place) for key in dtype.fields}
+    integers = all(isinstance(t, (Int, UInt)) for t in dtype.fields.values())
+    if not integers or not isinstance(packed.dtype, (Int, UInt)):
+        raise TypeMismatchError(
+            f"A value of type {packed.dtype} cannot become {dtype}.",
+            place,
+            help="only an integer becomes a Struct, and only one whose fields are all integers.",
+        )
+    if packed.dtype.bits != dtype.bits:
+        raise ShapeMismatchError(
+            f"An integer of {packed.dtype.bits} bits cannot become {dtype} of {dtype.bits} bits.",
+            place,
+        )
+    held, low, values = stores.compute_once(ctx, packed), 0, {}
+    for key, field in dtype.fields.items():
+        start = Const(ops.INDEX, place, low)
+        raw = ops.bit_range(held, start, field.bits, place)
+        values[key] = ops.cast(raw, field, place)
+        low += field.bits
+    return values

@@ -1,0 +1,1 @@
+"""Statements: declarations, assignments, branches, loops, returns."""

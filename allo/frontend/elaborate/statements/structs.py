@@ -1,0 +1,122 @@
+"""Structs declared and assigned."""
+
+from __future__ import annotations
+
+import ast
+
+from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
+from allo.dialects.types import Float, Int, Struct, UInt
+from allo.frontend.affine import ScalarArg
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.context import FunctionContext, StructBinding
+from allo.frontend.elaborate.expressions.fields import field_values, struct_element
+from allo.frontend.elaborate.functions.annotations import Declared
+from allo.frontend.elaborate.statements import targets
+from allo.frontend.rules import fixed, packing
+from allo.frontend.tree import ArgValue, Expr, Store, Subscript, Var
+
+
+def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
+    """``p: S``, ``p: S = {"x": a, "y": b}``, ``p: S = q``, ``p: S = integer``, ``A: S[4]``."""
+    dtype = said.dtype
+    assert isinstance(dtype, Struct)
+    require_flat(said)
+    place = ctx.place(node)
+    found = ctx.find_own(name)
+    taken = isinstance(found, StructBinding) and name in ctx.scopes[-1]
+    values = None
+    if node.value is not None and not said.shape:
+        values = field_values(ctx, node.value, dtype)
+    elif node.value is not None:
+        raise TypeMismatchError(
+            f"An array of Structs ({name}) has no initialiser.",
+            ctx.place(node.value),
+            help="store into its elements.",
+        )
+    binding = found if taken else _new(ctx, name, dtype, said, place)
+    if values is not None:
+        assert isinstance(binding, StructBinding)
+        _store(ctx, binding, (), values, place)
+
+
+def require_flat(said: Declared) -> None:
+    """Refuse a Struct within a Struct, and streams and iterators as fields."""
+    if not isinstance(said.dtype, Struct):
+        return
+    for name, field in said.dtype.fields.items():
+        if isinstance(field, (Int, UInt, Float)) or fixed.is_fixed(field):
+            continue
+        raise TypeMismatchError(
+            f"Field {name} of {said.dtype} is {field}.",
+            said.place,
+            help="a field is an integer, a float or fixed point; write nested fields out.",
+        )
+
+
+def bind_argument(ctx: FunctionContext, argument: ScalarArg) -> None:
+    """A Struct argument that the body assigns: fields of its own."""
+    dtype, place = argument.dtype, argument.place
+    assert isinstance(dtype, Struct)
+    value = ArgValue(dtype, place, argument)
+    values = {key: packing.field(value, key, place) for key in dtype.fields}
+    _store(ctx, _new(ctx, argument.name, dtype, None, place), (), values, place)
+
+
+def _new(
+    ctx: FunctionContext, name: str, dtype: Struct, said: Declared | None, place: SourcePlace
+) -> StructBinding:
+    shape = said.shape if said is not None else ()
+    memory = said.memory if said is not None else None
+    fields = {
+        key: stores.new_local(ctx, f"{name}_{key}", field, shape, place, memory)
+        for key, field in dtype.fields.items()
+    }
+    binding = StructBinding(name, dtype, shape, fields, place)
+    ctx.bind(name, binding)
+    return binding
+
+
+def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
+    """Assign a whole Struct; False when neither side is one."""
+    target = struct_element(ctx, goal)
+    if target is None:
+        return _assign_word(ctx, goal, node, place) or _bind_copy(ctx, goal, node, place)
+    binding, indices = target
+    _store(ctx, binding, indices, field_values(ctx, node, binding.dtype), place)
+    return True
+
+
+def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
+    """Assign an element of an array argument; False when the target holds no packed Struct."""
+    base = goal
+    while isinstance(base, ast.Subscript):
+        base = base.value
+    found = ctx.find(base.id) if isinstance(base, ast.Name) else None
+    if not isinstance(found, Var) or not isinstance(found.dtype, Struct):
+        return False
+    target = targets.target(ctx, goal)
+    if not isinstance(target, targets.Element):
+        return False
+    values = field_values(ctx, node, found.dtype)
+    targets.assign(ctx, target, packing.packed(values, found.dtype, place), place)
+    return True
+
+
+def _bind_copy(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
+    source = struct_element(ctx, node)
+    if source is None or not isinstance(goal, ast.Name) or ctx.find_own(goal.id) is not None:
+        return False
+    values = field_values(ctx, node, source[0].dtype)
+    _store(ctx, _new(ctx, goal.id, source[0].dtype, None, place), (), values, place)
+    return True
+
+
+def _store(
+    ctx: FunctionContext,
+    binding: StructBinding,
+    indices: tuple[Subscript, ...],
+    values: dict[str, Expr],
+    place: SourcePlace,
+) -> None:
+    for key, var in binding.fields.items():
+        ctx.emit(Store(place, var, indices, values[key]))

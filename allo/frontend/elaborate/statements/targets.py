@@ -1,0 +1,160 @@
+"""What stands on the left of ``=``: variables, elements, bits, fields and parts of arrays."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from allo.dialects.diagnostics import (
+    ShapeMismatchError,
+    SourcePlace,
+)
+from allo.dialects.types import Struct
+from allo.frontend.affine import constant
+from allo.frontend.capture import MISSING
+from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
+from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.elaborate.expressions import subscripts
+from allo.frontend.elaborate.expressions.bits import bit_field
+from allo.frontend.elaborate.expressions.fields import field_name, field_of
+from allo.frontend.rules import operations as ops
+from allo.frontend.rules import packing
+from allo.frontend.tree import (
+    Expr,
+    Load,
+    Store,
+    Subscript,
+    Var,
+)
+
+
+@dataclass(slots=True)
+class Element:
+    """A scalar variable or an array element."""
+
+    var: Var
+    indices: tuple[Subscript, ...]
+    place: SourcePlace
+
+    def load(self) -> Expr:
+        return Load(self.var.dtype, self.place, self.var, self.indices)
+
+
+@dataclass(slots=True)
+class Bits:
+    """Some bits of an element."""
+
+    element: Element
+    low: Expr
+    width: int | Expr
+
+    def load(self) -> Expr:
+        return ops.bit_range(self.element.load(), self.low, self.width, self.element.place)
+
+
+@dataclass(slots=True)
+class Field:
+    """A field of an element that holds a packed Struct."""
+
+    element: Element
+    name: str
+
+    def load(self) -> Expr:
+        return packing.field(self.element.load(), self.name, self.element.place)
+
+
+Target = Element | Bits | Field | View
+
+
+def target(ctx: FunctionContext, node: ast.expr) -> Target:
+    """What a subscript or name on the left of ``=`` designates."""
+    place = ctx.place(node)
+    if isinstance(node, ast.Name):
+        found = ctx.find(node.id)
+        if isinstance(found, Var):
+            return whole_target(found, place)
+        raise ctx.unknown_name(node, node.id)
+    if not isinstance(node, ast.Subscript):
+        raise ctx.unsupported(
+            node, f"{ast.unparse(node)} cannot be assigned to.", "assign to a name or an element."
+        )
+    base, items = subscripts.flatten(node)
+    field = field_of(ctx, base, items)
+    if field is not None:
+        var, items = field
+        if not items:
+            return whole_target(var, place)
+    else:
+        var = _target_variable(ctx, base)
+    view, rest = subscripts.view_of(ctx, arrays.whole(var, place), items, place)
+    if view.shape != ():
+        return view
+    element = Element(var, view.subscripts(()), place)
+    if not rest:
+        return element
+    if isinstance(var.dtype, Struct):
+        return _field(ctx, node, element, rest)
+    if len(rest) > 1:
+        raise ctx.unsupported(node, "Bits of bits cannot be assigned to.")
+    low, width = bit_field(ctx, element.load(), rest[0])
+    return Bits(element, low, width)
+
+
+def _field(ctx: FunctionContext, node: ast.expr, element: Element, items: list[ast.expr]) -> Target:
+    dtype = element.var.dtype
+    assert isinstance(dtype, Struct)
+    name = field_name(ctx, items[0], dtype, element.var.name)
+    if len(items) > 1:
+        raise ctx.unsupported(
+            node, "Bits of a field of an argument cannot be assigned to.", "copy the field first."
+        )
+    return Field(element, name)
+
+
+def whole_target(var: Var, place: SourcePlace) -> Target:
+    """A variable as a target."""
+    return Element(var, (), place) if var.shape == () else arrays.whole(var, place)
+
+
+def _target_variable(ctx: FunctionContext, base: ast.expr) -> Var:
+    found = ctx.find(base.id) if isinstance(base, ast.Name) else None
+    if isinstance(found, Var):
+        if found.kind != "const" or found.user_declared:
+            return found
+    elif isinstance(base, ast.Name) and found is None and ctx.captured(base.id) is MISSING:
+        raise ctx.unknown_name(base, base.id)
+    what = ast.unparse(base)
+    raise dispatch.type_error(
+        ctx,
+        base,
+        f"{what} cannot be stored into.",
+        "only local variables and arguments can; a captured array is constant.",
+    )
+
+
+def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace) -> None:
+    """Store ``value`` into a target, cast to its type."""
+    if isinstance(goal, View):
+        stores.store(ctx, goal, value, place)
+        return
+    if isinstance(value, ArrayValue):
+        if arrays.total(value.shape) != 1:
+            raise ShapeMismatchError(
+                f"An array of shape {arrays.show(value.shape)} cannot be stored in one element.",
+                place,
+            )
+        value = value.element((constant(0),) * len(value.shape))
+    if isinstance(goal, Field):
+        element = goal.element
+        whole = packing.with_field(element.load(), goal.name, value, place)
+        ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
+        return
+    if isinstance(goal, Bits):
+        element = goal.element
+        whole = ops.with_bits(element.load(), goal.low, goal.width, value, place)
+        ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
+        return
+    ctx.emit(Store(place, goal.var, goal.indices, ops.cast(value, goal.var.dtype, place)))
