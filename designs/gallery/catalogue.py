@@ -22,7 +22,7 @@ class Entry:
         family: the folder of its module.
         name: the name of its module and of its page.
         kernels: its functions that become hardware.
-        wave: registers to draw beside the ports, by their names in the Verilog of the top.
+        wave: signals to draw beside the ports, by their names in the Verilog of the top.
         wave_from: the first cycle that is drawn; the cycle of start is 0.
     """
 
@@ -42,12 +42,33 @@ class Entry:
         return importlib.import_module(f"{__package__}.{self.family}.{self.name}")
 
 
+FFT_WAVE = tuple(
+    f"one_pass.{name}"
+    for name in (
+        "start",
+        "from_re_0_p0_addr",
+        "from_re_0_p0_rdata",
+        "from_re_0_p1_addr",
+        "from_re_0_p1_rdata",
+        "to_re_0_p0_addr",
+        "to_re_0_p0_wdata",
+        "to_re_0_p1_addr",
+        "to_re_0_p1_wdata",
+    )
+)
 ENTRIES = (
     Entry("signal", "fir", ("fir",), ("z_0", "z_1")),
     Entry("signal", "biquad", ("biquad",), ("s1", "s2")),
+    Entry("signal", "fft", ("one_pass", "fft"), FFT_WAVE, wave_from=67),
     Entry("signal", "cordic", ("cordic",)),
     Entry("numeric", "histogram", ("histogram",), wave_from=256),
     Entry("numeric", "prefix_sum", ("prefix_sum",), ("carry",)),
+    Entry("sorting", "bitonic", ("bitonic",)),
+    Entry("sorting", "insertion_queue", ("insertion_queue",), ("cell_0", "cell_1", "cell_2")),
+    Entry("crypto", "sha256", ("turn", "sha256"), ("state_0", "state_4")),
+    Entry("crypto", "crc32", ("crc32",), ("rest",)),
+    Entry("crypto", "chacha20", ("quarter", "chacha20"), wave_from=32),
+    Entry("crypto", "lfsr", ("lfsr",), ("state",)),
 )
 
 

@@ -65,12 +65,18 @@ def _leaves(loops: list[Any]) -> Iterator[Any]:
 
 def _picture(entry: Entry, design: Any, wave: Path) -> str:
     rows = [_Bit("start", "TOP.start"), *_port_rows(design)]
-    rows += [_Word(name, f"TOP.{design.top}.{name}") for name in entry.wave]
+    rows += [_register(name, f"TOP.{design.top}.{name}") for name in entry.wave]
     rows.append(_Bit("done", "TOP.done"))
     signals = [name for row in rows for name in row.signals]
     first = BEFORE_START + 1 + entry.wave_from
     trace = read_vcd(wave, signals, first + CYCLES)
-    return draw(entry.name, [row.draw(trace, first) for row in rows], entry.wave_from)
+    drawn = [row.draw(trace, first) for row in rows]
+    return draw(entry.name, [row for row in drawn if _shows(row)], entry.wave_from)
+
+
+def _shows(row: Row) -> bool:
+    """Whether anything happens on a line."""
+    return bool(set(row.texts) - {None, "0"} if row.bit else any(row.texts))
 
 
 class _Bit:
@@ -105,10 +111,23 @@ class _Word:
             self.text(bus[c], width) if self._holds(trace, c - self.late) else None
             for c in range(first, len(bus))
         ]
-        return Row(self.label, tuple(texts))
+        return Row(self.label, tuple(texts), bit=width == 1 and not self.valid)
 
     def _holds(self, trace: Trace, cycle: int) -> bool:
         return all(trace.values[name][cycle] == level for name, level in self.valid.items())
+
+
+def _register(label: str, signal: str) -> _Word:
+    """A signal inside; a pin of a memory counts only while its port is enabled."""
+    stem, _, pin = signal.rpartition("_")
+    match pin:
+        case "addr":
+            return _Word(label, signal, {f"{stem}_en": 1}, text=decimal)
+        case "rdata":
+            return _Word(label, signal, {f"{stem}_en": 1}, late=1)
+        case "wdata":
+            return _Word(label, signal, {f"{stem}_we": 1})
+    return _Word(label, signal)
 
 
 def hexadecimal(value: int, width: int) -> str:

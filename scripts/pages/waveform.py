@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-LABEL, CELL, ROW, TOP, EDGE = 118, 34, 24, 22, 3
+CELL, ROW, TOP, EDGE = 34, 24, 22, 3
+CHARACTER = 5.5
 HIGH, LOW = 5, 19
 CHARACTERS = 8
 STYLE = (
@@ -34,20 +35,21 @@ class Row:
 def draw(title: str, rows: Sequence[Row], first_cycle: int) -> str:
     """The picture as text of an SVG file; ``first_cycle`` is the number of the first column."""
     cycles = max(len(row.texts) for row in rows)
-    width, height = LABEL + CELL * cycles + 6, TOP + ROW * len(rows) + 4
+    left = 10 + round(CHARACTER * max(len(row.label) for row in rows))
+    width, height = left + CELL * cycles + 6, TOP + ROW * len(rows) + 4
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}">',
         f"<title>{escape(title)}</title><style>{STYLE}</style>",
         f'<rect class="p" width="{width}" height="{height}"/>',
     ]
-    grid = "".join(f"M{LABEL + CELL * c} {TOP - 4}V{height - 2}" for c in range(cycles + 1))
+    grid = "".join(f"M{left + CELL * c} {TOP - 4}V{height - 2}" for c in range(cycles + 1))
     parts.append(f'<path class="g" d="{grid}"/>')
     for c in range(cycles):
-        parts.append(_text(LABEL + CELL * c + CELL // 2, 12, str(first_cycle + c), "n"))
+        parts.append(_text(left + CELL * c + CELL // 2, 12, str(first_cycle + c), "n"))
     for number, row in enumerate(rows):
         top = TOP + ROW * number
         parts.append(f'<text x="4" y="{top + 15}">{escape(row.label)}</text>')
-        parts.extend(_line(row, top) if row.bit else _cells(row, top))
+        parts.extend(_line(row, left, top) if row.bit else _cells(row, left, top))
     return "\n".join([*parts, "</svg>", ""])
 
 
@@ -56,26 +58,26 @@ def _text(x: int, y: int, text: str, kind: str = "") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="middle"{attribute}>{escape(text)}</text>'
 
 
-def _line(row: Row, top: int) -> list[str]:
+def _line(row: Row, left: int, top: int) -> list[str]:
     """A wire of one bit."""
     steps, last = "", ""
     for c, text in enumerate(row.texts):
         y = top + (HIGH if text == "1" else LOW)
         if text != last:
-            steps += f"M{LABEL}{f' {y}'}" if not steps else f"V{y}"
-        steps += f"H{LABEL + CELL * (c + 1)}"
+            steps += f"M{left}{f' {y}'}" if not steps else f"V{y}"
+        steps += f"H{left + CELL * (c + 1)}"
         last = text or ""
     return [f'<path class="w" d="{steps}"/>']
 
 
-def _cells(row: Row, top: int) -> list[str]:
+def _cells(row: Row, left: int, top: int) -> list[str]:
     """A bus: one box for as long as a value stays."""
     parts = []
     start = 0
     for c in range(1, len(row.texts) + 1):
         if c < len(row.texts) and row.texts[c] == row.texts[start]:
             continue
-        parts.append(_box(row.texts[start], LABEL + CELL * start, CELL * (c - start), top))
+        parts.append(_box(row.texts[start], left + CELL * start, CELL * (c - start), top))
         start = c
     return [part for part in parts if part]
 

@@ -98,7 +98,7 @@ def test_a_value_that_stays_is_one_box() -> None:
 
 def test_a_wire_steps_where_it_changes() -> None:
     picture = draw("x", [Row("go", ("0", "1", "1"), bit=True)], 0)
-    assert 'd="M118 41H152V27H186H220"' in picture
+    assert 'd="M21 41H55V27H89H123"' in picture
 
 
 def test_a_long_word_keeps_its_low_digits() -> None:

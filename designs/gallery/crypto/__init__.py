@@ -1,0 +1,1 @@
+"""Hashes, checksums, ciphers and random bits."""

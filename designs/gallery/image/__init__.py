@@ -1,0 +1,1 @@
+"""Windows over pictures and boards."""

@@ -1,0 +1,1 @@
+"""Comparing and compressing sequences of symbols."""
