@@ -56,6 +56,10 @@ FFT_WAVE = tuple(
         "to_re_0_p1_wdata",
     )
 )
+SYSTOLIC_WAVE = tuple(
+    name for i in range(4) for name in (f"along_{i}_fifo.out_data", f"cell_{i}_i.total")
+)
+SMITH_WATERMAN_WAVE = tuple(name for j in range(1, 5) for name in (f"passing_{j}", f"last_{j}"))
 ENTRIES = (
     Entry("signal", "fir", ("fir",), ("z_0", "z_1")),
     Entry("signal", "biquad", ("biquad",), ("s1", "s2")),
@@ -63,12 +67,32 @@ ENTRIES = (
     Entry("signal", "cordic", ("cordic",)),
     Entry("numeric", "histogram", ("histogram",), wave_from=256),
     Entry("numeric", "prefix_sum", ("prefix_sum",), ("carry",)),
+    Entry("numeric", "reciprocal", ("reciprocal",), wave_from=16),
+    Entry("numeric", "spmv", ("spmv",), ("total", "row")),
+    Entry("numeric", "systolic_matvec", ("systolic_matvec",), SYSTOLIC_WAVE),
     Entry("sorting", "bitonic", ("bitonic",)),
+    Entry(
+        "sorting",
+        "merge_streams",
+        ("merge_streams",),
+        ("left_fifo.out_data", "right_fifo.out_data", "merge_0_i.from_left", "merged_fifo.in_data"),
+    ),
     Entry("sorting", "insertion_queue", ("insertion_queue",), ("cell_0", "cell_1", "cell_2")),
     Entry("crypto", "sha256", ("turn", "sha256"), ("state_0", "state_4")),
     Entry("crypto", "crc32", ("crc32",), ("rest",)),
     Entry("crypto", "chacha20", ("quarter", "chacha20"), wave_from=32),
     Entry("crypto", "lfsr", ("lfsr",), ("state",)),
+    Entry("image", "convolution", ("convolution",), wave_from=68),
+    Entry("image", "median", ("middle", "median"), wave_from=68),
+    Entry("image", "life", ("next_row", "life"), ("above", "here")),
+    Entry("strings", "smith_waterman", ("smith_waterman",), SMITH_WATERMAN_WAVE, wave_from=21),
+    Entry("strings", "levenshtein", ("levenshtein",), ("grows", "falls", "distance"), wave_from=68),
+    Entry(
+        "strings",
+        "run_length",
+        ("run_length",),
+        ("source_fifo.out_data", "encode_0_i.length", "runs_fifo.out_data"),
+    ),
 )
 
 

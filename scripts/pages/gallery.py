@@ -18,8 +18,8 @@ INTRODUCTION = """# Gallery
 Small designs, each in one file: kernel, schedule, inputs, and a reference in NumPy or plain Python that
 the tests hold it against. Cycles are those of a run in Verilator, from start to done; they and the
 waveforms are written by `scripts/gallery`, and `tests/gallery` fails when a design no longer gives
-them. The initiation interval (II) is the number of cycles between the starts of two iterations; where a
-design has several loops, it is that of each.
+them. The initiation interval (II) is the number of cycles between the starts of two iterations; it is that
+of all pipelined loops of a design, unless several values are given.
 """
 
 
@@ -64,10 +64,11 @@ def index(figures: dict[str, Any]) -> str:
     for entry in ENTRIES:
         source = Source(entry)
         mine = figures[entry.name]
-        intervals = ", ".join(str(loop["ii"]) for loop in mine["loops"] if loop["ii"])
+        intervals = sorted({loop["ii"] for loop in mine["loops"] if loop["ii"]})
         rows.append(
             f"| [{source.name}]({entry.name}.md): {source.summary} | {source.kernel_lines} "
-            f"| {mine['measured_cycles']:,} | {intervals} | {source.section('Used in')} |"
+            f"| {mine['measured_cycles']:,} | {', '.join(map(str, intervals))} "
+            f"| {source.section('Used in')} |"
         )
     return "\n".join([INTRODUCTION, *rows, ""])
 
@@ -115,15 +116,6 @@ def _without_docstring(node: ast.FunctionDef) -> ast.FunctionDef:
 def page(entry: Entry, mine: dict[str, Any]) -> str:
     """One design."""
     source = Source(entry)
-    predicted = mine["predicted_cycles"]
-    counted = (
-        f"The report predicts {predicted:,} cycles, and the simulation counts "
-        f"{mine['measured_cycles']:,}"
-        if predicted
-        else f"How long a run takes depends on the data; the one measured takes "
-        f"{mine['measured_cycles']:,} cycles"
-    )
-    time = mine["measured_cycles"] / mine["clock_mhz"]
     end = min(mine["measured_cycles"], entry.wave_from + 23)
     parts = [
         f"# {source.name}",
@@ -132,8 +124,7 @@ def page(entry: Entry, mine: dict[str, Any]) -> str:
         f"**Hardware.** {_sentence(source.section('Hardware'))}",
         f"**Source.** {source.section('Source')}",
         "## Figures",
-        f"{counted}: {time:.2f} µs at {mine['clock_mhz']:g} MHz. The kernel has "
-        f"{source.kernel_lines} lines.",
+        f"{_cycles(mine)} The kernel has {source.kernel_lines} lines.",
         _loops(mine["loops"]),
         f"**Initiation interval.** {_sentence(source.section('Interval'))}",
         "## Waveform",
@@ -151,6 +142,19 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _cycles(mine: dict[str, Any]) -> str:
+    """Cycles predicted and measured, in a sentence or two."""
+    measured, predicted = mine["measured_cycles"], mine["predicted_cycles"]
+    time = f"{measured / mine['clock_mhz']:.2f} µs at {mine['clock_mhz']:g} MHz"
+    if predicted is not None:
+        return f"The report predicts {predicted:,} cycles, and the simulation counts {measured:,}: {time}."
+    notes = " ".join(f'It says: "{note}"' for note in mine["notes"])
+    return (
+        "Processes wait for one another, so the report gives no exact number of cycles. "
+        f"{notes} The simulation counts {measured:,}: {time}."
+    )
+
+
 def _loops(loops: list[dict[str, Any]]) -> str:
     rows = [
         "| loop | line | trips | II | depth | what holds the II up |",
@@ -159,8 +163,9 @@ def _loops(loops: list[dict[str, Any]]) -> str:
     for loop in loops:
         trips = "by data" if loop["trips"] is None else f"{loop['trips']:,}"
         interval = loop["ii"] or "not pipelined"
+        many = f" in {len(loop['functions'])} processes" if len(loop["functions"]) > 1 else ""
         rows.append(
-            f"| `{loop['loop']}` | {loop['line']} | {trips} | {interval} | {loop['depth']} "
+            f"| `{loop['loop']}`{many} | {loop['line']} | {trips} | {interval} | {loop['depth']} "
             f"| {loop['limit']} |"
         )
     return "\n".join(rows)

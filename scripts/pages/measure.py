@@ -35,22 +35,22 @@ def measure(entry: Entry) -> tuple[Figures, str]:
 
 def figures_of(report: Any) -> Figures:
     """What a page says of a design, from the report of a run."""
+    loops: dict[tuple[Any, ...], list[str]] = {}
+    for function in report.functions:
+        for loop in _leaves(function.loops):
+            line = int(loop.place.split(":")[-2]) if loop.place else None
+            interval = loop.ii if loop.pipelined else None
+            row = (loop.name, line, loop.trips, interval, loop.depth, loop.limit)
+            loops.setdefault(row, []).append(function.name)
+    keys = ("loop", "line", "trips", "ii", "depth", "limit")
     return {
         "clock_mhz": report.clock_mhz,
         "measured_cycles": report.measured_cycles,
         "predicted_cycles": report.cycles,
+        "notes": [note for note in report.notes if note.startswith("About ")],
         "loops": [
-            {
-                "function": function.name,
-                "loop": loop.name,
-                "line": int(loop.place.split(":")[-2]) if loop.place else None,
-                "trips": loop.trips,
-                "ii": loop.ii if loop.pipelined else None,
-                "depth": loop.depth,
-                "limit": loop.limit,
-            }
-            for function in report.functions
-            for loop in _leaves(function.loops)
+            {"functions": functions, **dict(zip(keys, row, strict=True))}
+            for row, functions in loops.items()
         ],
     }
 
@@ -118,7 +118,7 @@ class _Word:
 
 
 def _register(label: str, signal: str) -> _Word:
-    """A signal inside; a pin of a memory counts only while its port is enabled."""
+    """A signal inside; pins of memories and streams count only while something passes."""
     stem, _, pin = signal.rpartition("_")
     match pin:
         case "addr":
@@ -127,6 +127,8 @@ def _register(label: str, signal: str) -> _Word:
             return _Word(label, signal, {f"{stem}_en": 1}, late=1)
         case "wdata":
             return _Word(label, signal, {f"{stem}_we": 1})
+        case "data":
+            return _Word(label, signal, {f"{stem}_valid": 1, f"{stem}_ready": 1})
     return _Word(label, signal)
 
 

@@ -91,7 +91,8 @@ def _box(text: str | None, x: int, width: int, top: int) -> str:
         f'<path class="b" d="M{x} {middle}l{EDGE} {-half}h{inner}l{EDGE} {half}'
         f'l{-EDGE} {half}h{-inner}z"/>'
     )
-    shown = text if len(text) <= CHARACTERS else "…" + text[1 - CHARACTERS :]
+    room = max(CHARACTERS, int((width - 2 * EDGE) / CHARACTER))
+    shown = text if len(text) <= room else "…" + text[1 - room :]
     narrow = width == CELL and len(shown) > 5
     size = ("s" if len(shown) == 6 else "t") if narrow else ""
     return shape + _text(x + width // 2, middle + 3, shown, size)

@@ -1,13 +1,15 @@
-"""SHA-256: the hash of a padded message of four blocks, a round in two cycles.
+"""SHA-256: the hash of a padded message of four blocks, a round a cycle.
 
 Each block of 16 words is stretched to 64 by a recurrence, and each of 64 rounds mixes one of them and a
 constant into eight words of state. After a block its state is added to that of the block before.
 
-Hardware: eight registers of state and a window of 16 words that shifts, so that word t+16 is computed
-from words t, t+1, t+9 and t+14 while round t runs. A round is seven additions and a few XORs; the round
-constants are a ROM.
+Hardware: seven registers of state that shift, and a window of 16 words that shifts too, so that the word
+of a round is computed from those two, seven, 15 and 16 rounds back. The round constants are a ROM.
 
-Interval: the state. A round cannot begin before the one before it has gone through its additions.
+Interval: nothing holds it up, as it is written. A round as the standard states it has four additions in
+a row, which do not fit in a cycle. Here the first word of the state is kept as a difference to the fifth,
+`rest`, and added in the next round; what does not depend on the last round, `early`, is added up before;
+and so no more than three operations with carries follow one another from one round to the next.
 
 Source: NIST FIPS 180-4, Secure Hash Standard.
 
@@ -64,26 +66,28 @@ def sha256(message: uint32[BLOCKS, 16]) -> uint32[8]:
     for block in range(BLOCKS):
         for j in range(8):
             state[j] = total[j]
+        rest: uint32 = total[0] - total[4]
         for t in range(ROUNDS):
             low: uint32 = turn(w[1], 7) ^ turn(w[1], 18) ^ (w[1] >> 3)
             high: uint32 = turn(w[14], 17) ^ turn(w[14], 19) ^ (w[14] >> 10)
-            word: uint32 = w[0] + low + w[9] + high
+            word: uint32 = (w[0] + w[9]) + (low + high)
             if t < 16:
                 word = message[block, t % 16]
             for m in range(15):
                 w[m] = w[m + 1]
             w[15] = word
-            a: uint32 = state[0]
             e: uint32 = state[4]
+            a: uint32 = e + rest
             choice: uint32 = (e & state[5]) ^ (~e & state[6])
             majority: uint32 = (a & state[1]) ^ (a & state[2]) ^ (state[1] & state[2])
-            early: uint32 = state[7] + constant[t] + word
-            first: uint32 = early + choice + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25))
-            second: uint32 = majority + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22))
+            early: uint32 = (state[3] + state[7]) + (constant[t] + word)
+            late: uint32 = choice + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25))
+            rest = majority - state[3] + (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22))
+            state[0] = a
             for s in range(7, 0, -1):
                 state[s] = state[s - 1]
-            state[4] += first
-            state[0] = first + second
+            state[4] = early + late
+        state[0] = state[4] + rest
         for k in range(8):
             total[k] += state[k]
     for d in range(8):
