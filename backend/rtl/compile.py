@@ -1,37 +1,29 @@
-"""Core IR to a :class:`~allo.backend.rtl.design.HardwareDesign`: the road from end to end."""
+"""Core IR to a :class:`~allo.backend.rtl.design.HardwareDesign`, from end to end."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
-from allo.dialects.reports.figures import FunctionReport
 from allo.target import BuildRequest
 
+from . import ports
 from .circt import export_verilog, start_circt
-from .design import (
-    ArrayInterface,
-    BankPort,
-    HardwareDesign,
-    ScalarPort,
-    SharedUnit,
-    StreamInterface,
-)
+from .compiled import CompiledModule
+from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
 from .emit.fifo import fifo_module
 from .emit.function import Emitter
-from .emit.ram import port_prefix
-from .emit.region import RegionCompiler
+from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
-from .graph.linear import bits_unsigned
-from .graph.nodes import Array, Call, Function, Node
+from .graph.nodes import Call, Function, Node
 from .graph.prune import bodies_of, prune, regions_of
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
-from .plan.bind import Binding, Interface, bind
+from .plan.bind import Interface, bind
 from .plan.bodies import plan
 from .plan.cycles import region_cycles
 from .plan.timing_model import TimingModel
@@ -44,20 +36,6 @@ from .waiting import ModuleWaits
 DEFAULT_CLOCK_MHZ = 200.0
 DEFAULT_DEVICE = "xcup"
 MARGIN = 0.92
-
-
-@dataclass(slots=True)
-class CompiledModule:
-    """One hardware module and what was learnt making it; ``instances`` are modules inside it."""
-
-    function: Function
-    interface: Interface
-    binding: Binding
-    report: FunctionReport
-    instances: list[str]
-    debug: dict[str, str]
-    waits: ModuleWaits
-    owns_units: bool = True
 
 
 class Compiler:
@@ -165,8 +143,8 @@ class Compiler:
                 binding,
                 function_report(function, binding, lambda name: callees[name].estimate),
                 [callees[name].module for name in dict.fromkeys(used)],
-                emitter.debug,
-                emitter.waits,
+                emitter.context.debug,
+                emitter.context.waits,
                 owns_units=not emitter.lends,
             ),
         )
@@ -343,17 +321,17 @@ def compile_design(
         top=function.module,
         hw_text=hw_text,
         verilog=export_verilog(hw_text),
-        arguments=tuple(_argument_names(function)),
-        results=tuple(_result_names(function, interface)),
-        scalars_in=tuple(_scalars_in(function, interface)),
-        scalars_out=tuple(_scalars_out(function, interface)),
-        arrays=tuple(_arrays(function, interface, waiting)),
+        arguments=tuple(ports.argument_names(function)),
+        results=tuple(ports.result_names(function, interface)),
+        scalars_in=tuple(ports.scalars_in(function, interface)),
+        scalars_out=tuple(ports.scalars_out(function, interface)),
+        arrays=tuple(ports.arrays(function, interface, waiting)),
         report=report,
         native_hw_text=compiler.text("native"),
         shared_units=_shared_units(compiler),
         modules={m.function.name: name for name, m in compiler.modules.items()},
         debug={name: m.debug for name, m in compiler.modules.items()},
-        streams=tuple(_streams(interface)),
+        streams=tuple(ports.streams(interface)),
         bounds=_bounds(compiler, interface),
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
     )
@@ -391,74 +369,6 @@ def _top_record(program: Program, top: str) -> FunctionRecord:
             help="pass an array in which it leaves its result.",
         )
     return record
-
-
-def _scalars_in(function: Function, interface: Interface) -> Iterator[ScalarPort]:
-    for (name, width), kind in zip(interface.scalars_in, function.scalar_types, strict=True):
-        yield ScalarPort(name, kind, width)
-
-
-def _streams(interface: Interface) -> Iterator[StreamInterface]:
-    for prefix, stream in interface.streams:
-        if stream.direction:
-            direction = "out" if stream.direction == "put" else "in"
-            yield StreamInterface(prefix, stream.dtype, stream.width, direction)
-
-
-def _argument_names(function: Function) -> list[str]:
-    arrays = {array.name for array in function.parameters}
-    return [n if n in arrays else identifier(n) for n in function.argument_names]
-
-
-def _result_names(function: Function, interface: Interface) -> list[str]:
-    scalars = iter(interface.scalars_out)
-    return [v.name if isinstance(v, Array) else next(scalars)[0] for v in function.returned]
-
-
-def _scalars_out(function: Function, interface: Interface) -> list[ScalarPort]:
-    kinds = [
-        kind
-        for kind, value in zip(function.result_types, function.returned, strict=True)
-        if isinstance(value, Node)
-    ]
-    return [
-        ScalarPort(name, kind, width)
-        for (name, width), kind in zip(interface.scalars_out, kinds, strict=True)
-    ]
-
-
-def _arrays(
-    function: Function, interface: Interface, waiting: frozenset[str]
-) -> list[ArrayInterface]:
-    declared = dict(zip((id(v) for v in function.returned), function.result_types, strict=False))
-    result = []
-    for array, (prefix, uses) in zip(function.parameters, interface.arrays, strict=True):
-        width = bits_unsigned(array.depth - 1)
-        ports = tuple(
-            BankPort(
-                port_prefix(prefix, bank, port),
-                bank,
-                use.reads,
-                use.writes,
-                width,
-                array.name in waiting,
-            )
-            for (bank, port), use in sorted(uses.items())
-        )
-        direction = "both" if array.loaded and array.stored else "out" if array.stored else "in"
-        result.append(
-            ArrayInterface(
-                array.name,
-                declared.get(id(array), array.dtype),
-                array.width,
-                array.shape,
-                array.layout,
-                direction,
-                ports,
-                array.read_latency,
-            )
-        )
-    return result
 
 
 def _shared_units(compiler: Compiler) -> tuple[SharedUnit, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,11 @@ from allo.dialects.reports.figures import (
     place_text,
 )
 
-from .graph.linear import Lin
-from .graph.nodes import Block, Call, Function, If, Leaf, Level, Loop, Node, Region, Seq, While
+from .compiled import CompiledModule
+from .graph.nodes import Block, Call, Function, If, Leaf, Level, Lin, Loop, Node, Region, Seq, While
 from .graph.prune import regions_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
-
-if TYPE_CHECKING:
-    from .compile import CompiledModule
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")

@@ -18,6 +18,7 @@ from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.table import RTL_CALL
 from allo.dialects.reports.figures import DesignReport
 
+from .boundary.project import write_project
 from .boundary.storage import fill_results
 from .boundary.stream_words import from_words, to_words, with_stream_arrays
 from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
@@ -213,10 +214,8 @@ class RTLModule:
 
     def write_project(self, folder: str | Path) -> Path:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
-        from .boundary.project import write_project
-
         chosen = read_call("build", {"project": folder}, "write_project")["project"]
-        return write_project(self, Path(chosen))
+        return write_project(self.design, Path(chosen))
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)

@@ -19,45 +19,12 @@ from ..external import External, functions_of
 from ..text.ctype import ctype_of
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
-from . import control as emit_control
-from . import float as emit_float
-from . import index as emit_index
-from . import integer as emit_integer
-from . import memory as emit_memory
-from . import stream as emit_stream
-from .emitter import FunctionEmitter, Handler, ModuleContext, value_of
-from .fifo import fifo_depth, stream_type
-from .memory import declare_globals, element_ctype, global_text
-from .pragmas import array_pragmas, function_heads, function_pragmas
-from .signature import Param, Signature, read_signature
-from .stream import stream_parameter
-from .values import Buffer, Scalar, StreamRef
-
-HANDLERS: dict[str, Handler] = {
-    **emit_integer.HANDLERS,
-    **emit_float.HANDLERS,
-    **emit_index.HANDLERS,
-    **emit_memory.HANDLERS,
-    **emit_control.HANDLERS,
-    **emit_stream.HANDLERS,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class EmitOptions:
-    """How the top function looks.
-
-    Attributes:
-        flat_top: its arrays are pointers with linear subscripts.
-        interfaces: which interface pragmas to print: ``m_axi``, ``s_axilite``, or none.
-        extern_c: wrap the top function in ``extern "C"``.
-        simulate: print for csim: regions run their kernels side by side.
-    """
-
-    flat_top: bool = False
-    interfaces: str = ""
-    extern_c: bool = False
-    simulate: bool = False
+from .emitter import FunctionEmitter, ModuleContext
+from .function import EmitOptions, declare_function, emit_function, parameter_types
+from .operations import HANDLERS
+from .operations.memory import element_ctype, global_text
+from .signature import Signature, read_signature
+from .values import Buffer
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +112,12 @@ def _definitions(
         if signatures[name].is_external:
             continue
         for callee in sorted(_callees(op) - defined - {name}):
-            _declare(context, body, signatures[callee])
+            declare_function(context, body, signatures[callee])
         wrapped = options.extern_c and name == top
         if wrapped:
             body.line('extern "C" {')
             body.line()
-        names = _function(context, body, signatures[name], options, is_top=name == top)
+        names = emit_function(context, body, signatures[name], options, is_top=name == top)
         if wrapped:
             body.line('} // extern "C"')
             body.line()
@@ -210,192 +177,6 @@ def _classify_globals(context: ModuleContext, functions: dict[str, ir.Operation]
     for symbol, names in users.items():
         if len(names) > 1 and "constant" not in context.globals[symbol].attributes:
             context.shared_globals[symbol] = f"shared_{symbol.lstrip('_')}"
-
-
-# --- one function -----------------------------------------------------------------
-
-
-def _function(
-    context: ModuleContext,
-    out: Writer,
-    signature: Signature,
-    options: EmitOptions,
-    *,
-    is_top: bool,
-) -> tuple[str, ...]:
-    op = signature.op
-    entry = op.regions[0].blocks[0]
-    emitter = FunctionEmitter(context, out, signature)
-    declared: list[str] = []
-    names: list[str] = []
-    pragmas: list[str] = []
-    for param, argument in zip(signature.arguments, entry.arguments, strict=True):
-        name = emitter.names.of(param.name)
-        names.append(name)
-        declared.append(_parameter(emitter, param, name, argument))
-        if not signature.flat:
-            pragmas += _port_pragmas(context.vendor, name, param)
-    for position, param in enumerate(signature.results):
-        name = emitter.names.of(_result_name(op, position))
-        names.append(name)
-        declared.append(_result(emitter, param, name, position))
-        if not signature.flat:
-            pragmas += _port_pragmas(context.vendor, name, param)
-    if is_top:
-        out.line("/// This is top function.")
-    for line in function_heads(context.vendor, op, is_top):
-        out.line(line)
-    out.line(f"void {signature.name}(")
-    with out.indented():
-        for position, text in enumerate(declared, start=1):
-            out.line(text + ("," if position < len(declared) else ""))
-    with out.block(")", place_of(op)):
-        if is_top and options.interfaces:
-            for line in interface_pragmas(signature, names, options.interfaces):
-                out.line(line)
-        for line in [*function_pragmas(context.vendor, op), *pragmas]:
-            out.line(line)
-        uses = [inner for inner in walk(op) if inner.name == "memref.get_global"]
-        declare_globals(emitter, uses)
-        concurrent = context.simulation is not None or context.vendor.tasks
-        if concurrent and "region" in op.attributes:
-            emitter.region = []
-        emitter.block(entry)
-    out.line()
-    return tuple(names)
-
-
-def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> list[str]:
-    """One AXI master bundle for each array of the top function; registers for the rest if asked."""
-    lines, bundle = [], 0
-    for param, name in zip(signature.params, names, strict=True):
-        if param.is_array or (param.role == "result" and not param.is_stream):
-            lines.append(
-                f"#pragma HLS interface m_axi port={name} offset=slave bundle=gmem{bundle}"
-            )
-            bundle += 1
-        if "s_axilite" in kinds:
-            lines.append(f"#pragma HLS interface s_axilite port={name} bundle=control")
-    if "s_axilite" in kinds:
-        lines.append("#pragma HLS interface s_axilite port=return bundle=control")
-    return lines
-
-
-def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) -> str:
-    if param.is_stream:
-        block = param.declared.shape  # type: ignore[attr-defined]
-        e.values[argument] = StreamRef(name, param.ctype, tuple(block))
-        return f"{stream_parameter(e, param.ctype, tuple(block), argument)} {name}"
-    if fifo_depth(e.vendor, param.memref) is not None:
-        e.values[argument] = StreamRef(name, param.ctype)
-        return f"{stream_type(e, param.ctype, ())}& {name}"
-    if param.shape is None:
-        value = value_of(e, name, param.ctype)
-        e.values[argument] = replace(value, low=param.bounds[0], high=param.bounds[1])
-        return f"{e.spell(param.ctype)} {name}"
-    flat = e.signature.flat or param.is_dynamic
-    buffer = Buffer(name, param.shape, param.ctype, flat=flat, boxed=True)
-    e.values[argument] = buffer
-    return _array_port(e, param, buffer)
-
-
-def _array_port(e: FunctionEmitter, param: Param, buffer: Buffer) -> str:
-    if e.signature.flat:
-        count = prod(buffer.shape)
-        element = e.spell(param.ctype)
-        return e.vendor.flat_port.format(element=element, name=buffer.name, count=count)
-    return f"{e.spell(param.ctype)} {buffer.declarator()}"
-
-
-def _result(e: FunctionEmitter, param: Param, name: str, position: int) -> str:
-    if param.shape is None:
-        e.results.append(Scalar(name, param.ctype))
-        if e.signature.flat and not e.vendor.reference_results:
-            return e.vendor.flat_port.format(element=e.spell(param.ctype), name=name)
-        return f"{e.spell(param.ctype)} {_result_sign(e)}{name}"
-    returned = _returned_local(e.signature.op, position)
-    if fifo_depth(e.vendor, param.memref) is not None:
-        fifo = StreamRef(name, param.ctype)
-        e.results.append(fifo)
-        if returned is not None:
-            e.values[returned] = fifo
-        return f"{stream_type(e, param.ctype, ())}& {name}"
-    buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
-    e.results.append(buffer)
-    if returned is not None:
-        e.values[returned] = buffer
-    return _array_port(e, param, buffer)
-
-
-def _result_sign(e: FunctionEmitter) -> str:
-    return "&" if e.vendor.reference_results else "*"
-
-
-def _terminator(op: ir.Operation) -> ir.Operation:
-    return list(op.regions[0].blocks[0].operations)[-1].operation
-
-
-def _returned_local(op: ir.Operation, position: int) -> ir.Value | None:
-    """The array that can live in the result parameter: made here, at top level, returned once."""
-    operands = list(_terminator(op).operands)
-    value = operands[position]
-    if value in operands[:position] or not isinstance(value, ir.OpResult):
-        return None
-    owner = value.owner.operation if hasattr(value.owner, "operation") else value.owner
-    if owner.name not in ("memref.alloc", "func.call") or owner.parent != op:
-        return None
-    return value
-
-
-def _result_name(op: ir.Operation, position: int) -> str | None:
-    value = list(_terminator(op).operands)[position]
-    if not isinstance(value.type, ir.MemRefType) or not isinstance(value, ir.OpResult):
-        return None
-    attributes = value.owner.attributes
-    if value.owner.name not in ("memref.alloc", "func.call") or "name" not in attributes:
-        return None
-    return attributes["name"].value  # type: ignore[attr-defined]
-
-
-def _port_pragmas(vendor: Vendor, name: str, param: Param) -> list[str]:
-    """Partition and storage of an array parameter; a FIFO has neither."""
-    if param.memref is None or fifo_depth(vendor, param.memref) is not None:
-        return []
-    return array_pragmas(vendor, name, param.memref)
-
-
-def _declare(context: ModuleContext, out: Writer, signature: Signature) -> None:
-    """A forward declaration, for a function called before its text."""
-    emitter = FunctionEmitter(context, Writer(), signature)
-    out.line(f"void {signature.name}({', '.join(_types(emitter, signature))});")
-    out.line()
-
-
-def _types(e: FunctionEmitter, signature: Signature) -> list[str]:
-    texts = []
-    blocks = signature.op.regions[0].blocks
-    arguments = list(blocks[0].arguments) if len(blocks) else []
-    for position, param in enumerate(signature.params):
-        kind = e.spell(param.ctype)
-        if param.is_stream:
-            argument = arguments[position] if position < len(arguments) else None
-            shape = param.declared.shape  # type: ignore[attr-defined]
-            texts.append(stream_parameter(e, param.ctype, shape, argument))
-        elif fifo_depth(e.vendor, param.memref) is not None:
-            texts.append(f"{stream_type(e, param.ctype, ())}&")
-        elif param.shape is None and param.role == "in":
-            texts.append(kind)
-        elif signature.flat and not (param.shape is None and e.vendor.reference_results):
-            count = prod(param.shape or (1,))
-            port = e.vendor.flat_port.format(element=kind, name="", count=count)
-            texts.append(port.strip())
-        elif param.shape is None:
-            texts.append(f"{kind} {_result_sign(e)}")
-        elif param.is_dynamic:
-            texts.append(f"{kind} *")
-        else:
-            texts.append(kind + " " + "".join(f"[{n}]" for n in param.shape or (1,)))
-    return texts
 
 
 def _launcher(context: ModuleContext, out: Writer, top: Signature, names: tuple[str, ...]) -> None:
@@ -473,7 +254,7 @@ def _header(context: ModuleContext, top: Signature, options: EmitOptions) -> str
     out.line()
     if options.extern_c:
         out.line('extern "C" {')
-    out.line(f"void {top.name}({', '.join(_types(emitter, top))});")
+    out.line(f"void {top.name}({', '.join(parameter_types(emitter, top))});")
     if options.extern_c:
         out.line("}")
     out.line()

@@ -6,7 +6,6 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import jinja2
 
@@ -15,11 +14,9 @@ from allo.dialects.text.quoting import tcl_word
 
 from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
 from ..external import External
+from ..kernel import HlsKernel
 from .devices import DEVICES, Device, find_device
 from .ports import Port
-
-if TYPE_CHECKING:
-    from ..module import HLSModule
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _FAMILIES = {
@@ -54,7 +51,7 @@ class HostPort:
         return "CL_MEM_READ_ONLY" if self.read else "CL_MEM_WRITE_ONLY"
 
 
-def host_ports(module: HLSModule) -> list[HostPort]:
+def host_ports(module: HlsKernel) -> list[HostPort]:
     """The ports of the kernel for host programs and test benches."""
     outputs = [k for k, port in enumerate(module.args) if _is_output(port)]
     ports = []
@@ -86,7 +83,7 @@ def _is_output(port: Port) -> bool:
     return port.is_output and (port.param.is_array or port.param.role == "result")
 
 
-def _argument(module: HLSModule, port: Port, name: str, by_value: bool) -> str:
+def _argument(module: HlsKernel, port: Port, name: str, by_value: bool) -> str:
     if by_value:
         return f"arg_{name}[0]"
     shape = port.param.shape or (1,)
@@ -106,7 +103,7 @@ def _cpp_bytes(bits: int) -> int:
     return size
 
 
-def write_project(module: HLSModule, folder: Path) -> None:
+def write_project(module: HlsKernel, folder: Path) -> None:
     """Write the project of a module; the folder changes only when everything could be made.
 
     Files of other names that lie in an existing folder are kept.
@@ -140,7 +137,7 @@ def _source_files(externals: Sequence[External], taken: Container[str]) -> dict[
     return files
 
 
-def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
+def _project_files(module: HlsKernel, device: Device) -> dict[str, str]:
     options = module.options
     context: dict[str, object] = {
         "top": module.code.top.name,
@@ -180,7 +177,7 @@ def _project_files(module: HLSModule, device: Device) -> dict[str, str]:
     return files
 
 
-def _pynq_files(module: HLSModule, render: _Renderer, device: Device) -> dict[str, str]:
+def _pynq_files(module: HlsKernel, render: _Renderer, device: Device) -> dict[str, str]:
     """The block design around the kernel, and for ``impl`` the program that runs on the board."""
     arrays = [p for p in host_ports(module) if not p.by_value]
     more: dict[str, object] = {
@@ -194,7 +191,7 @@ def _pynq_files(module: HLSModule, render: _Renderer, device: Device) -> dict[st
     return files
 
 
-def _catapult_files(module: HLSModule, render: _Renderer) -> dict[str, str]:
+def _catapult_files(module: HlsKernel, render: _Renderer) -> dict[str, str]:
     """Catapult's script, and for csim the test bench."""
     csim = module.options.mode == "csim"
     more: dict[str, object] = {
@@ -236,7 +233,7 @@ def tcl_steps(mode: str | None, device: Device) -> list[str]:
     return [text for words, text in commands if any(word in mode for word in words)]
 
 
-def _connectivity(module: HLSModule) -> list[str]:
+def _connectivity(module: HlsKernel) -> list[str]:
     """``sp=`` lines of the linker configuration, from ``hbm_mapping``."""
     names = {p.param.name: k for k, p in enumerate(module.args) if p.param.role == "in"}
     outputs = [k for k, p in enumerate(module.args) if _is_output(p)]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import logging
 import os
 import shutil
-from collections.abc import Sequence
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +29,10 @@ from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest, find_target
 
 from ..csim.build import bind
+from ..kernel import HlsKernel
 from .availability import find_tool
 from .csynth import find_report, parse_csynth
-from .project import host_ports
-
-if TYPE_CHECKING:
-    from ..module import HLSModule
+from .project import host_ports, write_project
 
 log = logging.getLogger(__name__)
 _INSTALL = (
@@ -43,7 +43,7 @@ _INSTALL_TAPA = "install TAPA (https://tapa.readthedocs.io) and put it on PATH"
 _WITHOUT_TOOL = "mode='csim' and mode='cosim' run"
 
 
-def run_csyn(module: HLSModule) -> DesignReport:
+def run_csyn(module: HlsKernel) -> DesignReport:
     """C synthesis; the report is also left in ``module.report``.
 
     Raises:
@@ -67,7 +67,7 @@ def run_csyn(module: HLSModule) -> DesignReport:
     return report
 
 
-def run_script(module: HLSModule) -> DesignReport:
+def run_script(module: HlsKernel) -> DesignReport:
     """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``; there is no open road.
 
     Raises:
@@ -82,14 +82,14 @@ def run_script(module: HLSModule) -> DesignReport:
     return run_csyn(module)
 
 
-def _catapult_report(module: HLSModule, folder: Path) -> DesignReport:
+def _catapult_report(module: HlsKernel, folder: Path) -> DesignReport:
     """Where Catapult left its reports; they are kept as they are."""
     notes = [str(p) for p in sorted(folder.glob("Catapult*/*/*.rpt"))]
     top, clock = module.code.top.name, module.options.frequency
     return DesignReport("catapult", "catapult", top, clock, None, notes=notes)
 
 
-def run_implementation(module: HLSModule) -> DesignReport:
+def run_implementation(module: HlsKernel) -> DesignReport:
     """pynq ``impl``: synthesis and IP export by Vitis HLS, block design and bitstream by Vivado.
 
     Raises:
@@ -116,7 +116,7 @@ def run_implementation(module: HLSModule) -> DesignReport:
     return report
 
 
-def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
+def run_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
     """Run the synthesised hardware on arrays, in place; ``module.report`` has the measured cycles.
 
     Raises:
@@ -138,7 +138,7 @@ def run_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
     return call.finish()
 
 
-def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
+def run_emulation(module: HlsKernel, args: Sequence[Any]) -> Any:
     """Emulation or hardware: ``make`` of the project, with v++ (or TAPA) and the platform ``$XDEVICE``.
 
     Raises:
@@ -183,7 +183,7 @@ def run_emulation(module: HLSModule, args: Sequence[Any]) -> Any:
     return call.finish()
 
 
-def _needed(module: HLSModule) -> tuple[str, ...]:
+def _needed(module: HlsKernel) -> tuple[str, ...]:
     if module.platform != "tapa":
         return "v++", "make"
     return ("tapa", "make") if module.mode == "fast_hw_emu" else ("tapa", "v++", "make")
@@ -192,7 +192,7 @@ def _needed(module: HLSModule) -> tuple[str, ...]:
 # --- the open road -------------------------------------------------------------------
 
 
-def _open_road(module: HLSModule, step: str) -> Any:
+def _open_road(module: HlsKernel, step: str) -> Any:
     """The same kernel built as Allo's own Verilog."""
     if not module.options.fallback:
         raise ToolMissingError(
@@ -213,7 +213,7 @@ def _open_road(module: HLSModule, step: str) -> Any:
     )
 
 
-def _open_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
+def _open_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
     rtl = _open_road(module, "cosim")
     call = bind(module.signature, args)
     arguments = args[: len(module.signature.arguments)]
@@ -230,11 +230,18 @@ def _open_cosim(module: HLSModule, args: Sequence[Any]) -> Any:
 # --- the vendor's tool ---------------------------------------------------------------
 
 
-def _project_folder(module: HLSModule) -> Path:
-    return module.options.project or module.scratch_folder()
+def _project_folder(module: HlsKernel) -> Path:
+    """The project, or a folder for the tool when none was asked for, which goes with the module."""
+    if module.options.project is not None:
+        return module.options.project
+    if module.scratch is None:
+        module.scratch = Path(tempfile.mkdtemp(prefix="allo_hls_"))
+        weakref.finalize(module, shutil.rmtree, module.scratch, ignore_errors=True)
+        write_project(module, module.scratch)
+    return module.scratch
 
 
-def _run_tcl(module: HLSModule, tool: str, folder: Path, what: str) -> None:
+def _run_tcl(module: HlsKernel, tool: str, folder: Path, what: str) -> None:
     command = [tool, "-f", "run.tcl"]
     if module.platform == "catapult":
         command = [tool, "-shell", "-f", "run.tcl"]
@@ -250,11 +257,11 @@ def _run_tcl(module: HLSModule, tool: str, folder: Path, what: str) -> None:
     )
 
 
-def _progress(module: HLSModule):
+def _progress(module: HlsKernel) -> Callable[[str], None]:
     return module.options.progress or (lambda line: log.info("%s", line))
 
 
-def _write_inputs(module: HLSModule, call: Call, folder: Path) -> None:
+def _write_inputs(module: HlsKernel, call: Call, folder: Path) -> None:
     """``input<i>.data``: the values as the C++ types lie in memory."""
     for position, cells in enumerate(call.inputs):
         if position < sum(p.param.role == "in" for p in module.args):
@@ -284,7 +291,7 @@ def _to_memory(cells: np.ndarray, bits: int, signed: bool) -> bytes:
     return ((cells << shift).view(f"i{cells.dtype.itemsize}") >> shift).tobytes()
 
 
-def _read_outputs(module: HLSModule, call: Call, folder: Path, names: Sequence[str]) -> None:
+def _read_outputs(module: HlsKernel, call: Call, folder: Path, names: Sequence[str]) -> None:
     written = [k for k, p in enumerate(host_ports(module)) if p.written]
     cells = [*call.inputs, *call.outputs]
     for position, name in zip(written, names, strict=True):

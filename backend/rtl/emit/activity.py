@@ -9,23 +9,36 @@ there a branch spares the work of every idle loop and body (:mod:`allo.backend.s
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from allo.dialects.core.integers import as_signed
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body
+from .text import ModuleText
 
-if TYPE_CHECKING:
-    from .function import Emitter
+
+@dataclass(slots=True)
+class Tokens:
+    """When a body runs: ``issue`` is high in the first cycle of each iteration.
+
+    ``scope`` are the bits of :class:`Activity` for the regions around it.
+    """
+
+    body: Body
+    issue: str
+    valid: list[str] = field(default_factory=list)
+    what: str = ""
+    scope: tuple[str, ...] = ()
 
 
 class Activity:
     """Names and emits the gates of one function's bodies."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self._e = emitter
+    def __init__(self, text: ModuleText, tokens: Mapping[int, Tokens]) -> None:
+        self._text = text
+        self._tokens = tokens
         self._names: dict[int, str] = {}
         self._last: dict[int, int] = {}
 
@@ -34,7 +47,7 @@ class Activity:
         number = body.number
         self._last[number] = max(step, self._last.get(number, 0))
         if number not in self._names:
-            self._names[number] = self._e.text.fresh()
+            self._names[number] = self._text.fresh()
         return self._names[number]
 
     def region(self, go: str, scope: tuple[str, ...]) -> tuple[str, Callable[[str], None]]:
@@ -42,7 +55,7 @@ class Activity:
 
         ``scope`` are the bits of the regions around it.
         """
-        text = self._e.text
+        text = self._text
         busy, running = text.fresh(), text.fresh()
         text.native_line(f"{busy} = comb.or {go}, {running} : i1")
 
@@ -61,9 +74,9 @@ class Activity:
 
     def finish(self) -> None:
         """Emit the gates: high with an issue and for as many cycles as the last step asked for."""
-        text = self._e.text
+        text = self._text
         for number, busy in self._names.items():
-            issue, last = self._e.tokens[number].issue, self._last[number]
+            issue, last = self._tokens[number].issue, self._last[number]
             if not last:
                 text.native_line(f"{busy} = comb.or {issue} : i1")
                 continue

@@ -12,19 +12,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body, Leaf, Node, Stream
 from ..graph.prune import bodies_of, regions_of
+from ..plan.bind import Interface
 from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
+from .context import Context
 from .fifo import fifo_name
 from .text import identifier
-
-if TYPE_CHECKING:
-    from ..plan.bind import Interface
-    from .function import Emitter
 
 
 @dataclass(slots=True)
@@ -64,15 +61,12 @@ class _Channel:
 class StreamPorts:
     """Emits the stream ports of one function."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self._e = emitter
+    def __init__(self, context: Context) -> None:
+        self._c = context
+        self._text = context.text
         self._channels: dict[int, _Channel] = {}
         self._stalls: list[str] = []
         self.fifos: set[tuple[int, int]] = set()
-
-    @property
-    def _text(self):
-        return self._e.text
 
     @property
     def stalls(self) -> list[str]:
@@ -89,17 +83,17 @@ class StreamPorts:
         hint = f"waits_for_{channel.prefix}"
         signal = self._text.probe(hint, self._text.all_of(*when), node.place)
         wait = Wait(signal, node.kind == "put", channel.prefix, node.place, loop)
-        self._e.waits.waits.append(wait)
+        self._c.waits.waits.append(wait)
 
     def declare(self, interface: Interface) -> None:
         """Make the ports and the local side of every stream parameter."""
         taken = {name for name, _ in interface.scalars_in} | {p for p, _ in interface.arrays}
         words: dict[int, int] = defaultdict(int)
-        for region in regions_of(self._e.function.root):
+        for region in regions_of(self._c.function.root):
             if isinstance(region, Leaf):
                 for number, needed in buffer_words(region.body).items():
                     words[number] = max(words[number], needed)
-        for stream in self._e.function.streams:
+        for stream in self._c.function.streams:
             prefix = identifier(stream.name)
             while prefix in taken:
                 prefix += "_"
@@ -107,7 +101,7 @@ class StreamPorts:
             channel = _Channel(stream, prefix, buffer=words[stream.number])
             self._channels[stream.number] = channel
             interface.streams.append((prefix, stream))
-            self._e.waits.ports[prefix] = stream.name
+            self._c.waits.ports[prefix] = stream.name
             for suffix in ("data", "valid", "ready"):
                 self._text.reserve(f"{prefix}_{suffix}")
             if stream.direction == "get":
@@ -125,7 +119,7 @@ class StreamPorts:
         room, channel.data, channel.valid = (text.fresh() for _ in range(3))
         channel.ready, channel.reserved = text.fresh(), text.named(f"{channel.prefix}_promised")
         ready = room
-        if self._e.called:
+        if self._c.called:
             # Its caller may be the next to read: it takes no word that it does not need.
             channel.allowed = text.fresh()
             valid, ready = (text.all_of(bit, channel.allowed) for bit in (valid, room))
@@ -159,7 +153,7 @@ class StreamPorts:
         """An elastic buffer; one of words to get starts each run of a process empty."""
         text, width, depth = self._text, channel.stream.width, channel.buffer
         getting = channel.stream.direction == "get"
-        empty = text.any_of("%rst", "%start") if getting and not self._e.called else "%rst"
+        empty = text.any_of("%rst", "%start") if getting and not self._c.called else "%rst"
         self.fifos.add((width, depth))
         fill = channel.fill = text.named(f"{channel.prefix}_fill")
         text.line(
@@ -182,7 +176,7 @@ class StreamPorts:
             self._step(body, time, nodes)
 
     def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
-        text, run = self._text, self._e.valid(body, time)
+        text, run = self._text, self._c.valid(body, time)
         before = ""
         for node in nodes:
             assert node.stream is not None
@@ -192,7 +186,7 @@ class StreamPorts:
             asks = [run, text.invert(flag), *([before] if before else [])]
             passed = flag
             if node.predicate is not None:
-                predicate = self._e.value(node.predicate, body, time)
+                predicate = self._c.value(node.predicate, body, time)
                 asks.append(predicate)
                 passed = text.any_of(flag, text.invert(predicate))
             ask = text.all_of(*asks)
@@ -201,7 +195,7 @@ class StreamPorts:
             if node.kind == "get":
                 self._take(node, channel, ask, fires, flag)
             else:
-                channel.offers.append((ask, self._e.value(node.operands[0], body, time)))
+                channel.offers.append((ask, self._c.value(node.operands[0], body, time)))
             done = text.any_of(passed, fires)
             before = text.all_of(before, done) if before else done
             following = text.all_of(run, before, text.invert(text.enable))
@@ -214,7 +208,7 @@ class StreamPorts:
         channel.passing.append(ask)
         held = text.named(f"{channel.prefix}_{node.number}_held")
         text.register(held, channel.data, width, enable=fires, free=True, place=node.place)
-        self._e.name_raw(node, text.mux(flag, held, channel.data, width))
+        self._c.name_raw(node, text.mux(flag, held, channel.data, width))
 
     # --- overlapping iterations -----------------------------------------------------------
 
@@ -244,7 +238,7 @@ class StreamPorts:
                 done = self._ready(node, channel)
                 waits = [text.invert(done)]
                 if node.predicate is not None:
-                    predicate = self._e.value(node.predicate, body, 0)
+                    predicate = self._c.value(node.predicate, body, 0)
                     done = text.any_of(done, text.invert(predicate))
                     waits.append(predicate)
             else:
@@ -259,9 +253,9 @@ class StreamPorts:
                 full = [text.invert(place), *([before] if before else [])]
                 self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
                 places.append(place)
-        self._e.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
+        self._text.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
         waiting = text.invert(self._advancing(issue))
-        scope = self._e.tokens[body.number].scope
+        scope = self._c.tokens[body.number].scope
         for flag, passed, node in flags:
             following = text.all_of(want, passed, waiting)
             text.register(flag, following, 1, reset=0, free=True, busy=scope, place=node.place)
@@ -282,7 +276,7 @@ class StreamPorts:
         flag = text.named(f"{channel.prefix}_b{body.number}_passed")
         asks, passed = [*(w for w in when if w), text.invert(flag)], [flag]
         if node.predicate is not None:
-            predicate = self._e.value(node.predicate, body, 0)
+            predicate = self._c.value(node.predicate, body, 0)
             asks.append(predicate)
             passed.append(text.invert(predicate))
         ask = text.all_of(*asks)
@@ -290,7 +284,7 @@ class StreamPorts:
         if node.kind == "get":
             self._take(node, channel, ask, fires, flag)
         else:
-            channel.offers.append((ask, self._e.value(node.operands[0], body, 0)))
+            channel.offers.append((ask, self._c.value(node.operands[0], body, 0)))
         return text.any_of(*passed, fires), flag, [ask, text.invert(fires)]
 
     def _buffered_gate(self, channel: _Channel, count: int) -> str:
@@ -314,22 +308,22 @@ class StreamPorts:
             if direct and nodes[0].number in in_front:
                 continue
             if not direct:
-                issue = self._advancing(self._e.valid(body, 0))
+                issue = self._advancing(self._c.valid(body, 0))
                 channel.taken.append((issue, len(nodes)))
             for node in nodes:
-                condition = run = self._advancing(self._e.valid(body, node.time))
+                condition = run = self._advancing(self._c.valid(body, node.time))
                 if node.predicate is not None:
-                    predicate = self._e.value(node.predicate, body, node.time)
+                    predicate = self._c.value(node.predicate, body, node.time)
                     condition = text.all_of(run, predicate)
                     if not direct:
                         channel.returned.append(text.all_of(run, text.invert(predicate)))
                 if node.kind == "get":
                     channel.wants.append(condition)
-                    self._e.name_raw(node, channel.data)
+                    self._c.name_raw(node, channel.data)
                     if not direct:
                         channel.returned.append(condition)
                 else:
-                    data = self._e.value(node.operands[0], body, node.time)
+                    data = self._c.value(node.operands[0], body, node.time)
                     (channel.offers if direct else channel.pushes).append((condition, data))
 
     def _advancing(self, condition: str) -> str:
@@ -361,7 +355,7 @@ class StreamPorts:
             if channel.stream.direction == "get":
                 wanted = text.any_of(*channel.wants)
                 if channel.buffer:
-                    self._e.alias(channel.ready, wanted, 1)
+                    self._text.alias(channel.ready, wanted, 1)
                     self._counter(channel, channel.returned)
                     self._allow(channel)
                 else:
@@ -409,12 +403,12 @@ class StreamPorts:
             words = text.mux(more, text.const(2 * count, bits), text.const(count, bits), bits)
             limit = text.binary("add", limit, text.mux(want, words, zero, bits), bits)
         needed = text.compare("ult", self._filled(channel), limit, bits)
-        self._e.alias(channel.allowed, text.any_of(needed, *channel.passing), 1)
+        self._text.alias(channel.allowed, text.any_of(needed, *channel.passing), 1)
 
     def probe_ending(self, ending: str) -> None:
         """Let simulators see which buffered words keep the function from being done."""
         last: dict[int, Node] = {}
-        for body in bodies_of(self._e.function.root):
+        for body in bodies_of(self._c.function.root):
             for node in body.nodes:
                 if node.kind == "put" and node.stream is not None:
                     last[node.stream.number] = node

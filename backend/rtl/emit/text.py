@@ -188,6 +188,10 @@ class ModuleText:
             self._shared[key] = name
         return self._shared[key]
 
+    def alias(self, name: str, value: str, width: int) -> None:
+        """Give a value that was promised a name."""
+        self.line(f"{name} = comb.or {value} : i{width}")
+
     def all_of(self, *values: str) -> str:
         """Conjunction of bits."""
         true = self._constants.get((1, 1))

@@ -14,9 +14,43 @@ from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.diagnostics import SourcePlace
 
 from ..operators.spec import Operator
-from .linear import Lin
 
 FREE = frozenset({"const", "iv", "arg", "result"})
+
+
+@dataclass(frozen=True, slots=True)
+class Lin:
+    """``const + sum(coefficient * symbol)``; symbols are nodes that carry a range.
+
+    Attributes:
+        const: the constant part.
+        terms: (node, coefficient) pairs in order of node number, without zero coefficients.
+    """
+
+    const: int
+    terms: tuple[tuple[Node, int], ...] = ()
+
+    @property
+    def signature(self) -> tuple[tuple[int, int], ...]:
+        """The expression without its constant: equal signatures differ by a known distance."""
+        return tuple((node.number, factor) for node, factor in self.terms)
+
+    @property
+    def key(self) -> tuple[int, tuple[tuple[int, int], ...]]:
+        return self.const, self.signature
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def bounds(self) -> tuple[int, int]:
+        """Lowest and highest value the ranges of the symbols allow."""
+        low = high = self.const
+        for node, factor in self.terms:
+            a, b = factor * node.low, factor * node.high
+            low += min(a, b)
+            high += max(a, b)
+        return low, high
 
 
 @dataclass(slots=True, eq=False)

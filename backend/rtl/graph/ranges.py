@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import islice
 
-from .linear import Lin, add, constant, scale, subtract
-from .nodes import Node
+from .linear import add, constant, scale, subtract
+from .nodes import Lin, Node
 
 OPTIONS = 16
 """Bounds tried for one expression; each is valid by itself, more only make it tighter."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph.linear import Lin
-from ..graph.nodes import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
+from ..graph.nodes import Block, Call, If, Leaf, Level, Lin, Loop, Region, Seq, While
 
 Values = dict[int, int]
 """Counters of the loops around, by node number."""

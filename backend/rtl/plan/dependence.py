@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from math import gcd
 
-from ..graph.linear import Lin, common_factor, subtract
-from ..graph.nodes import Access, Body, Edge, Level, Node
+from ..graph.linear import common_factor, subtract
+from ..graph.nodes import Access, Body, Edge, Level, Lin, Node
 from ..graph.ranges import always_apart, apart_across
 
 UNBOUNDED = 1 << 40

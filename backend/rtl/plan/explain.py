@@ -9,8 +9,8 @@ from os.path import basename
 from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import Lin, common_factor
-from ..graph.nodes import Array, Body, Node
+from ..graph.linear import common_factor
+from ..graph.nodes import Array, Body, Lin, Node
 from .modulo import PORTS_PER_BANK, Recurrence
 
 MOST_BANKS = 256

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import Lin, add, bits_unsigned, floor_divide, remainder, scale
-from ..graph.nodes import Access, Array, Body, Node
-from . import glue
-from .builder import Builder
+from ..graph.linear import add, bits_unsigned, floor_divide, remainder, scale
+from ..graph.nodes import Access, Array, Body, Lin, Node
+from .values import glue
+from .values.builder import Builder
 
 Signature = tuple[tuple[tuple[int, int], ...], ...]
 

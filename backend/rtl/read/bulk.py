@@ -7,10 +7,10 @@ from itertools import product
 
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import Lin, add, bits_unsigned, constant
-from ..graph.nodes import Array, Block, Body, Leaf, Level, Node, Region
+from ..graph.linear import add, bits_unsigned, constant
+from ..graph.nodes import Array, Block, Body, Leaf, Level, Lin, Node, Region
 from .accesses import Memory
-from .builder import Builder
+from .values.builder import Builder
 
 
 class Bulk:

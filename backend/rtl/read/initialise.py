@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from ..graph.nodes import Array, Block, If, Region, Seq
-from . import glue
 from .accesses import Memory
-from .builder import Builder
 from .bulk import Bulk
 from .storage import one_register
+from .values import glue
+from .values.builder import Builder
 
 
 def first_run_arrays(array: Array) -> tuple[Array, Array]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..graph.linear import Lin, subtract
-from .arithmetic import is_pure
+from ..graph.linear import subtract
+from ..graph.nodes import Lin
 from .records import FunctionRecord, MemType, Op
+from .values.arithmetic import is_pure
 
 if TYPE_CHECKING:
-    from .arithmetic import Arithmetic
-    from .builder import Bound
+    from .values.arithmetic import Arithmetic
+    from .values.builder import Bound
 
 LOOPS = ("affine.for", "scf.for")
 CONTROL = frozenset({"scf.while", "func.call", "linalg.fill", "memref.copy"})

@@ -12,16 +12,17 @@ from typing import Any
 from allo.dialects.core.bounds import CHECK, BoundsSite
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from ..graph.linear import INDEX_RANGE, Lin
-from ..graph.nodes import Array, Block, Function, Node, Region, Seq, Stream
+from ..graph.linear import INDEX_RANGE
+from ..graph.nodes import Array, Block, Function, Lin, Node, Region, Seq, Stream
 from .accesses import Memory
-from .arithmetic import Arithmetic, Library, is_pure
-from .builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
 from .bulk import Bulk
 from .initialise import first_run_arrays, first_run_regions
 from .records import FunctionRecord, MemType, Op, Program, argument_width, element_width
 from .storage import array_for_global, array_for_local, array_for_parameter
 from .stream_ops import Streams
+from .values.arithmetic import Arithmetic, is_pure
+from .values.builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
+from .values.values import Library
 
 SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc", "scf.condition"})
 

@@ -9,10 +9,10 @@ from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.types import Stream as StreamType
 from allo.dialects.types import parse_type
 
-from ..graph.linear import Lin, constant
-from ..graph.nodes import Array, Node, Stream
+from ..graph.linear import constant
+from ..graph.nodes import Array, Lin, Node, Stream
 from .accesses import Memory
-from .builder import Builder
+from .values.builder import Builder
 
 LARGEST_BLOCK = 4096
 

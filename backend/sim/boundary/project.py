@@ -6,20 +6,18 @@ import contextlib
 import json
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
 from allo.dialects.reports.project_folder import write_folder
 
+from ..engines.verilator.tools import find_verilator
 from .source_map import source_map
-
-if TYPE_CHECKING:
-    from ..module import RTLModule
 
 MARK = "allo_project.json"
 
 
-def write_project(module: RTLModule, folder: Path) -> Path:
+def write_project(design: HardwareDesign, folder: Path) -> Path:
     """Write ``folder``: Verilog, report, source map, lint script.
 
     The folder is written beside its final place and renamed, so that a failure leaves an
@@ -34,7 +32,7 @@ def write_project(module: RTLModule, folder: Path) -> Path:
             f"{folder} exists and was not written by Allo.",
             help="choose another project= folder, or remove this one.",
         )
-    write_folder(folder, _files(module), merge=False, programs=["run.sh"])
+    write_folder(folder, _files(design), merge=False, programs=["run.sh"])
     return folder
 
 
@@ -46,8 +44,7 @@ def _is_foreign(folder: Path) -> bool:
         return False
 
 
-def _files(module: RTLModule) -> dict[str, str]:
-    design = module.design
+def _files(design: HardwareDesign) -> dict[str, str]:
     report = design.report
     return {
         f"{design.top}.sv": design.verilog,
@@ -63,8 +60,6 @@ def _files(module: RTLModule) -> dict[str, str]:
 
 def run_script(top: str) -> str:
     """A shell script that checks the Verilog, with Verilator where this machine has it or another."""
-    from ..engines.verilator.tools import find_verilator
-
     here = ""
     with contextlib.suppress(ToolMissingError, ToolFailedError):
         found = find_verilator()

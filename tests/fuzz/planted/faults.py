@@ -317,7 +317,7 @@ _ARITHMETIC = [
     Fault(
         "hardware_sign",
         "rtl arithmetic",
-        "allo.backend.rtl.emit.function",
+        "allo.backend.rtl.emit.context",
         'return self.text.extend(operand, source, node.width, signed=how == "sext")',
         "return self.text.extend(operand, source, node.width, signed=False)",
         "a signed integer keeps its value in wider hardware",
@@ -378,7 +378,7 @@ _CPP = [
     Fault(
         "csim_signs",
         "csim",
-        "allo.backend.hls.emit.integer",
+        "allo.backend.hls.emit.operations.integer",
         "signed = joint_sign(a, b) if predicate < 2 else predicate < 6",
         "signed = True",
         "unsigned integers are compared as such (csim)",
@@ -387,7 +387,7 @@ _CPP = [
     Fault(
         "csim_extension",
         "csim",
-        "allo.backend.hls.emit.integer",
+        "allo.backend.hls.emit.operations.integer",
         "source = a.ctype.with_sign(signed)",
         "source = a.ctype.with_sign(True)",
         "an unsigned integer keeps its value in a wider type (csim)",

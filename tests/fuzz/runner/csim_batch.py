@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
-from typing import Any
 
 import allo.backend.hls.csim.build as csim
 from allo.backend.hls.csim.exact_math import exact_math_object, expanded_functions
 from allo.backend.hls.csim.prelude import PRELUDES, XILINX
-from allo.backend.hls.emit.module import HlsCode, emit_module
 from allo.backend.hls.module import HLSModule
-from allo.dialects._mlir import ir
 
 from .native import Numbered, with_numbered_entries
 
@@ -24,7 +20,7 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     texts, objects = ['#include "fiber.cpp"\n'], set()
     simulations = []
     for number, module in enumerate(modules):
-        code, vendor = _emitted(module)
+        code, vendor = module.csim_code(), module.vendor.for_csim
         text = _INCLUDE.sub("", f"{code.kernel}\n{csim.wrapper_text(code, vendor)}")
         text = with_numbered_entries(text, number)
         texts.append(f"namespace fuzz_{number} {{\n{text}\n}}\n")
@@ -45,13 +41,3 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
             module._kernel = kernel
     finally:
         csim._load_private = load
-
-
-def _emitted(module: HLSModule) -> tuple[HlsCode, Any]:
-    """The text for csim, as ``HLSModule`` itself has it emitted."""
-    with module.module.context, ir.Location.unknown():
-        vendor = module.vendor.for_csim
-        flat = module._emit_options.flat_top and vendor.flat_top
-        options = dataclasses.replace(module._emit_options, simulate=True, flat_top=flat)
-        name = module.top_func_name
-        return emit_module(module.module, name, vendor, options, module.externals), vendor

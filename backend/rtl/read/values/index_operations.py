@@ -7,12 +7,10 @@ in those 64 bits, whatever narrower width computes them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from ..graph.linear import (
+from ...graph.linear import (
     INDEX_BITS,
     INDEX_RANGE,
-    Lin,
     Range,
     add,
     constant,
@@ -21,15 +19,13 @@ from ..graph.linear import (
     subtract,
     within,
 )
-from ..graph.nodes import Node
+from ...graph.nodes import Lin, Node
+from ..records import Op, element_width
 from .builder import Bound
-from .records import Op, element_width
-
-if TYPE_CHECKING:
-    from .arithmetic import Arithmetic
+from .values import Values
 
 
-def _index_cast(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
+def _index_cast(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
     signed = op.name == "arith.index_cast"
     source, target = str(op.operand_types[0]), str(op.result_types[0])
     if source != "index":
@@ -44,33 +40,33 @@ def _index_cast(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
     return self.lin_of_width(self.wrapped(value) if width > INDEX_BITS else value, width)
 
 
-def _binary(fn: Callable[[Lin, Lin], Lin]) -> Callable[[Arithmetic, Op, list[Bound]], Lin]:
-    def run(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
+def _binary(fn: Callable[[Lin, Lin], Lin]) -> Callable[[Values, Op, list[Bound]], Lin]:
+    def run(self: Values, op: Op, operands: list[Bound]) -> Lin:
         return fn(self.lin(operands[0]), self.lin(operands[1]))
 
     return run
 
 
-def _multiply(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
+def _multiply(self: Values, op: Op, operands: list[Bound]) -> Lin:
     return self.multiply(self.lin(operands[0]), self.lin(operands[1]))
 
 
-def _compare(self: Arithmetic, op: Op, operands: list[Bound]) -> Node:
+def _compare(self: Values, op: Op, operands: list[Bound]) -> Node:
     return self.compare(op.attrs["predicate"], self.lin(operands[0]), self.lin(operands[1]))
 
 
-def _extreme(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
+def _extreme(self: Values, op: Op, operands: list[Bound]) -> Lin:
     return self.extreme([self.lin(o) for o in operands], op.name.startswith("arith.min"))
 
 
-def _shift_left(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
+def _shift_left(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
     value, amount = self.lin(operands[0]), self.lin(operands[1])
     if not amount.is_const:
         return _computed(self, op, operands)
     return scale(value, 1 << amount.const) if 0 <= amount.const < INDEX_BITS else constant(0)
 
 
-def _shift_right(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
+def _shift_right(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
     value, amount = self.lin(operands[0]), self.lin(operands[1])
     signed = op.name == "arith.shrsi"
     if not amount.is_const or (not signed and self.wrapped(value).bounds()[0] < 0):
@@ -81,7 +77,7 @@ def _shift_right(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
     return self.floor_divide(value, 1 << amount.const)
 
 
-def _select(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin | None:
+def _select(self: Values, op: Op, operands: list[Bound]) -> Lin | None:
     if op.result_types[0] != "index":
         return None
     condition = self.node(operands[0], 1)
@@ -91,7 +87,7 @@ def _select(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin | None:
 # --- division ----------------------------------------------------------------------
 
 
-def _divide(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
+def _divide(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
     """Quotient or remainder: by a constant linear or by its reciprocal, else by a divider."""
     a, b = self.wrapped(self.lin(operands[0])), self.lin(operands[1])
     rest = "rem" in op.name
@@ -107,7 +103,7 @@ def _divide(self: Arithmetic, op: Op, operands: list[Bound]) -> Node | Lin:
     return _toward_zero(self, a, b.const, rest=rest)
 
 
-def _toward_zero(self: Arithmetic, a: Lin, divisor: int, *, rest: bool) -> Lin:
+def _toward_zero(self: Values, a: Lin, divisor: int, *, rest: bool) -> Lin:
     """Division, by a constant, of a value that may be negative: of its size, with the sign put back."""
     negative = self.less(a, constant(0))
     low, high = a.bounds()
@@ -125,7 +121,7 @@ _UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui"})
 # --- hardware ----------------------------------------------------------------------
 
 
-def _computed(self: Arithmetic, op: Op, operands: list[Bound]) -> Lin:
+def _computed(self: Values, op: Op, operands: list[Bound]) -> Lin:
     """An operation of the library on two index values, in as many bits as they and the result need."""
     values = [self.wrapped(self.lin(o)) for o in operands]
     width = _width_of(op.name, [v.bounds() for v in values])
@@ -176,7 +172,7 @@ def _result_range(name: str, width: int, ranges: list[Range]) -> Range:
 _SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})
 _SIGNED_QUOTIENTS = frozenset({"arith.divsi", "arith.floordivsi", "arith.ceildivsi"})
 
-INDEX_OPS: dict[str, Callable[[Arithmetic, Op, list[Bound]], Node | Lin | None]] = {
+INDEX_OPS: dict[str, Callable[[Values, Op, list[Bound]], Node | Lin | None]] = {
     "arith.index_cast": _index_cast,
     "arith.index_castui": _index_cast,
     "arith.addi": _binary(add),

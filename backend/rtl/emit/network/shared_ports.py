@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..graph.linear import bits_unsigned
-from ..graph.nodes import Array, Function
-from ..plan.bind import Binding, Interface, PortUse
+from ...graph.linear import bits_unsigned
+from ...graph.nodes import Array, Function
+from ...plan.bind import Binding, Interface, PortUse
+from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
+from ..text import ModuleText, identifier
 from .instances import Instance
-from .ram import RamPort, RamUse, port_prefix, ram_bank
-from .text import ModuleText, identifier
 
 PORTS = 2
 

@@ -6,15 +6,15 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 
-from ..text import literals
-from ..text.ctype import Bounds, CType, ctype_of, index_ctype
-from ..text.index import IndexText, alike, index_of
-from .emitter import FunctionEmitter, Handler, has, integer, string, value_of
-from .fifo import declare_fifo, fifo_depth
+from ...text import literals
+from ...text.ctype import Bounds, CType, ctype_of, index_ctype
+from ...text.index import IndexText, alike, index_of
+from ..emitter import FunctionEmitter, Handler, has, integer, string, value_of
+from ..fifo import declare_fifo, fifo_depth
+from ..pragmas import array_pragmas, loop_heads, loop_pragmas
+from ..signature import Param, Signature
+from ..values import Buffer, Scalar, StreamRef
 from .memory import assign, copy_array
-from .pragmas import array_pragmas, loop_heads, loop_pragmas
-from .signature import Param, Signature
-from .values import Buffer, Scalar, StreamRef
 
 _FEW_ITERATIONS = 1 << 16
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from allo.dialects.core.integers import as_signed
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import bits_unsigned
-from .text import ModuleText
+from ...graph.linear import bits_unsigned
+from ..text import ModuleText
 
 WORDS_A_LINE = 8
 

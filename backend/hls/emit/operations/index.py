@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from ..text.ctype import index_ctype
-from ..text.index import IndexText, alike
-from .emitter import FunctionEmitter, Handler
+from ...text.ctype import index_ctype
+from ...text.index import IndexText, alike
+from ..emitter import FunctionEmitter, Handler
 
 
 def _texts(e: FunctionEmitter, op: ir.Operation) -> list[IndexText]:

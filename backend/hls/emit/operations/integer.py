@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from ..text import literals
-from ..text.ctype import BOOL, CType, Kind, index_ctype
+from ...text import literals
+from ...text.ctype import BOOL, CType, Kind, index_ctype
+from ..emitter import FunctionEmitter, Handler, integer
+from ..values import Scalar
 from . import index_ops as index
-from .emitter import FunctionEmitter, Handler, integer
-from .values import Scalar
 
 _SIGNED, _UNSIGNED = True, False
 

@@ -6,13 +6,13 @@ from collections import defaultdict
 
 from allo.dialects.diagnostics import BuildError
 
-from ..graph.linear import bits_unsigned
-from ..graph.nodes import Stream
-from ..plan.bind import Interface
-from ..waiting import Fifo
-from .fifo import fifo_name
+from ...graph.linear import bits_unsigned
+from ...graph.nodes import Stream
+from ...plan.bind import Interface
+from ...waiting import Fifo
+from ..fifo import fifo_name
+from ..text import ModuleText, identifier
 from .instances import Instance
-from .text import ModuleText, identifier
 
 End = tuple[Instance, str]
 """An instance and the prefix of its stream port."""

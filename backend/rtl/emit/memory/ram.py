@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..graph.nodes import Array
-from .text import ModuleText
+from ...graph.nodes import Array
+from ..text import ModuleText
 
 Scope = tuple[str, ...]
 """Bits of :class:`.activity.Activity` that are high whenever a port is used."""

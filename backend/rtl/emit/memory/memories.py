@@ -8,18 +8,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from ..graph.linear import bits_unsigned
-from ..graph.nodes import Access, Array, Body, Call, Node
-from ..plan.bind import Interface, PortUse
-from ..read.storage import bank_words
+from ...graph.linear import bits_unsigned
+from ...graph.nodes import Access, Array, Body, Call, Node
+from ...plan.bind import Interface, PortUse
+from ...read.storage import bank_words
+from ..context import Context
+from ..text import ModuleText, Wiring, identifier
 from .ram import RamPort, RamUse, Scope, port_prefix, ram_bank
 from .rom import RomBank
-from .text import ModuleText, Wiring, identifier
-
-if TYPE_CHECKING:
-    from .function import Emitter
 
 Key = tuple[int, int, int]
 
@@ -53,8 +50,9 @@ def _written(writes: list[RamUse]) -> list[tuple[str, str]]:
 class Memories:
     """Emits the memories of one function."""
 
-    def __init__(self, emitter: Emitter) -> None:
-        self._e = emitter
+    def __init__(self, context: Context) -> None:
+        self._c = context
+        self._text = context.text
         self._users: dict[Key, PortUsers] = defaultdict(PortUsers)
         self._read_data: dict[Key, str] = {}
         self._registers: dict[tuple[int, int], str] = {}
@@ -63,20 +61,16 @@ class Memories:
         self._prefixes: dict[int, str] = {}
         self._fresh = ""
 
-    @property
-    def _text(self):
-        return self._e.text
-
     def declare(self, interface: Interface) -> None:
         """Name the ports of array parameters."""
         taken: set[str] = set()
-        for array in self._e.function.parameters:
+        for array in self._c.function.parameters:
             prefix = identifier(array.name)
             while prefix in taken:
                 prefix += "_"
             taken.add(prefix)
             self._prefixes[array.number] = prefix
-            uses = self._e.binding.ports[array.number]
+            uses = self._c.binding.ports[array.number]
             interface.arrays.append((prefix, uses))
             for (bank, port), use in sorted(uses.items()):
                 stem = port_prefix(prefix, bank, port)
@@ -107,32 +101,32 @@ class Memories:
         array = access.array
         if array.storage == "reg":
             values = {bank: self.register(array, bank) for bank in access.banks()}
-            self._e.name_raw(node, self._pick(node, body, values, node.time))
+            self._c.name_raw(node, self._pick(node, body, values, node.time))
             return
         address = self._word(access, body, node.time)
-        condition = self._e.valid(body, node.time)
+        condition = self._c.valid(body, node.time)
         values = {}
         for bank, port in ((b, access.ports[b]) for b in access.banks()):
             key = (array.number, bank, port)
             when = self._bank_condition(access, bank, body, node.time, condition)
-            self._users[key].reads.append(RamUse(when, address, self._e.scope(body, node.time)))
+            self._users[key].reads.append(RamUse(when, address, self._c.scope(body, node.time)))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.avail)
         for store in access.bypass:
             value = self._bypassed(node, store, body, value)
-        self._e.name_raw(node, value)
+        self._c.name_raw(node, value)
 
     def _bypassed(self, load: Node, store: Node, body: Body, value: str) -> str:
         """The load's value, or that of a store to the same element in the load's first cycle."""
         text, target, source = self._text, load.access, store.access
         assert target is not None and source is not None and source.data is not None
-        conditions = [self._e.valid(body, store.time)]
+        conditions = [self._c.valid(body, store.time)]
         if source.predicate is not None:
-            conditions.append(self._e.value(source.predicate, body, store.time))
+            conditions.append(self._c.value(source.predicate, body, store.time))
         pairs = [(target.word_node, source.word_node)]
         if target.bank is None or source.bank is None:
             width = bits_unsigned(target.array.banks - 1)
-            const = self._e.constant
+            const = self._c.constant
             pairs.append(
                 (
                     target.bank_node or const(target.bank or 0, width),
@@ -144,10 +138,10 @@ class Memories:
         for mine, other in pairs:
             if mine is None or other is None:
                 continue
-            a = self._e.value(mine, body, load.time)
-            b = self._e.value(other, body, store.time)
+            a = self._c.value(mine, body, load.time)
+            b = self._c.value(other, body, store.time)
             conditions.append(text.compare("eq", a, b, mine.width))
-        data = self._e.value(source.data, body, store.time)
+        data = self._c.value(source.data, body, store.time)
         meets, stored = text.named(f"{load.label}_meets"), text.named(f"{load.label}_stored")
         text.register(meets, text.all_of(*conditions), 1, place=load.place)
         text.register(stored, data, load.width, place=load.place)
@@ -158,14 +152,14 @@ class Memories:
         access = node.access
         assert access is not None and access.data is not None
         array, time = access.array, node.time
-        condition = self._e.valid(body, time)
+        condition = self._c.valid(body, time)
         if access.predicate is not None:
-            predicate = self._e.value(access.predicate, body, time)
+            predicate = self._c.value(access.predicate, body, time)
             condition = self._text.all_of(condition, predicate)
-        if self._e.watch.active and array.storage != "reg" and not _checks(body):
+        if self._c.watch.active and array.storage != "reg" and not _checks(body):
             # What has failed before a body without checks has failed before it in Python.
-            condition = self._text.all_of(condition, self._text.invert(self._e.watch.seen))
-        data = self._e.value(access.data, body, time)
+            condition = self._text.all_of(condition, self._text.invert(self._c.watch.seen))
+        data = self._c.value(access.data, body, time)
         address = self._word(access, body, time)
         for bank in access.banks():
             when = self._bank_condition(access, bank, body, time, condition)
@@ -173,13 +167,13 @@ class Memories:
                 self._writes[array.number, bank].append((when, data))
             else:
                 key = (array.number, bank, access.ports[bank])
-                use = RamUse(when, address, self._e.scope(body, time), data)
+                use = RamUse(when, address, self._c.scope(body, time), data)
                 self._users[key].writes.append(use)
 
     def _word(self, access: Access, body: Body, time: int) -> str:
         if access.word_node is None:
             return self._text.const(0, 1)
-        return self._e.value(access.word_node, body, time)
+        return self._c.value(access.word_node, body, time)
 
     def _bank_condition(
         self, access: Access, bank: int, body: Body, time: int, condition: str
@@ -187,7 +181,7 @@ class Memories:
         if access.bank is not None or access.bank_node is None:
             return condition
         text, node = self._text, access.bank_node
-        chosen = self._e.value(node, body, time)
+        chosen = self._c.value(node, body, time)
         return text.all_of(
             condition, text.compare("eq", chosen, text.const(bank, node.width), node.width)
         )
@@ -200,7 +194,7 @@ class Memories:
         assert access.bank_node is not None
         index, width = access.bank_node, node.width
         count = 1 << index.width
-        chosen = self._e.value(index, body, time)
+        chosen = self._c.value(index, body, time)
         listed = [values.get(bank, values[0]) for bank in reversed(range(count))]
         table, result = self._text.fresh(), self._text.fresh()
         self._text.line(f"{table} = hw.array_create {', '.join(listed)} : i{width}", node.place)
@@ -228,7 +222,7 @@ class Memories:
             suffix = f"_{bank}" if array.banks > 1 else ""
             name = self._registers[key] = self._text.named(f"{array.name}{suffix}")
             if array.place is not None:
-                self._e.debug[name[1:]] = f"variable {array.name} ({array.place})"
+                self._c.debug[name[1:]] = f"variable {array.name} ({array.place})"
         return name
 
     # --- calls --------------------------------------------------------------------------
@@ -320,8 +314,8 @@ class Memories:
 
     def finish(self) -> None:
         """Emit every memory, after all users are known."""
-        for array in self._e.function.arrays:
-            uses = self._e.binding.ports[array.number]
+        for array in self._c.function.arrays:
+            uses = self._c.binding.ports[array.number]
             if array.storage == "port":
                 self._outside(array, uses)
             elif array.storage == "reg":
@@ -341,8 +335,8 @@ class Memories:
             address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
             enabled = text.any_of(*(u.condition for u in everyone))
-            if self._e.local:
-                enabled = text.all_of(enabled, self._e.local)
+            if self._c.local:
+                enabled = text.all_of(enabled, self._c.local)
             text.output(f"{stem}_en", "i1", enabled)
             if use.writes:
                 text.output(f"{stem}_we", "i1", text.any_of(*(w.condition for w in users.writes)))
@@ -384,7 +378,7 @@ class Memories:
             value = tables[bank].read(address)
             held = text.named(f"{array.name}_{bank}_p{port}_q")
             text.register(held, value, array.width, busy=users.reading(text), place=array.place)
-            self._e.alias(self._data((array.number, bank, port)), held, array.width)
+            self._text.alias(self._data((array.number, bank, port)), held, array.width)
 
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
         text = self._text

@@ -8,12 +8,12 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SourcePlace, VerificationError
 from allo.dialects.types import parse_type
 
-from ..text import literals
-from ..text.ctype import CType, ctype_of, ctype_of_declared
-from .emitter import FunctionEmitter, Handler, has, loaded, stored, string
-from .fifo import declare_fifo, fifo_depth, write
-from .pragmas import array_pragmas
-from .values import Buffer, Scalar, StreamRef
+from ...text import literals
+from ...text.ctype import CType, ctype_of, ctype_of_declared
+from ..emitter import FunctionEmitter, Handler, has, loaded, stored, string
+from ..fifo import declare_fifo, fifo_depth, write
+from ..pragmas import array_pragmas
+from ..values import Buffer, Scalar, StreamRef
 
 
 def element_ctype(e: FunctionEmitter, op: ir.Operation, memref: ir.MemRefType) -> CType:

@@ -7,11 +7,11 @@ from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.nodes import Array, Stream
-from ..plan.bind import Interface, PortUse
-from .bounds import BoundsWatch
-from .ram import port_prefix
-from .text import ModuleText, Wiring
+from ...graph.nodes import Array, Stream
+from ...plan.bind import Interface, PortUse
+from ..bounds import BoundsWatch
+from ..memory.ram import port_prefix
+from ..text import ModuleText, Wiring
 
 
 @dataclass(slots=True, eq=False)

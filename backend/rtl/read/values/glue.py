@@ -7,7 +7,7 @@ from functools import cache
 
 from allo.dialects.core.integers import PREDICATES
 
-from ..operators.spec import Operator, Resources
+from ...operators.spec import Operator, Resources
 
 Emit = Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]]
 

@@ -11,17 +11,17 @@ from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from ..graph.nodes import Array, Function, Stream
-from ..plan.bind import Binding, Interface
-from ..read.records import FunctionRecord, MemType, Op, argument_width, element_width
-from ..read.storage import array_for_local, array_for_parameter
-from ..read.stream_ops import stream_of_attributes, stream_of_type
-from ..waiting import Member, ModuleWaits
-from .bounds import BoundsWatch
+from ...graph.nodes import Array, Function, Stream
+from ...plan.bind import Binding, Interface
+from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
+from ...read.storage import array_for_local, array_for_parameter
+from ...read.stream_ops import stream_of_attributes, stream_of_type
+from ...waiting import Member, ModuleWaits
+from ..bounds import BoundsWatch
+from ..text import Locations, ModuleText, identifier
 from .instances import Instance, all_done, emit_instance
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
-from .text import Locations, ModuleText, identifier
 
 InterfaceOf = Callable[[str, dict[int, int], bool], Interface]
 

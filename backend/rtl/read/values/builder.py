@@ -14,10 +14,9 @@ from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import (
+from ...graph.linear import (
     INDEX_BITS,
     INDEX_RANGE,
-    Lin,
     add,
     bits_signed,
     bits_unsigned,
@@ -27,11 +26,11 @@ from ..graph.linear import (
     symbol,
     within,
 )
-from ..graph.linear import floor_divide as linear_floor_divide
-from ..graph.nodes import Array, Body, Function, Node, Stream
-from ..operators.spec import Operator
+from ...graph.linear import floor_divide as linear_floor_divide
+from ...graph.nodes import Array, Body, Function, Lin, Node, Stream
+from ...operators.spec import Operator
+from ..records import Op
 from . import glue
-from .records import Op
 
 INDEX_LOW, INDEX_HIGH = INDEX_RANGE
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from ..text.ctype import (
+from ...text.ctype import (
     BOOL,
     INDEX,
     SMALL_INDEX,
@@ -19,8 +19,8 @@ from ..text.ctype import (
     fits_int,
     index_ctype,
 )
-from .emitter import FunctionEmitter
-from .values import Scalar
+from ..emitter import FunctionEmitter
+from ..values import Scalar
 
 _UNKNOWN: Bounds = (None, None)
 

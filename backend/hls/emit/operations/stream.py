@@ -18,13 +18,13 @@ from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.text.quoting import c_string
 from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
-from ..csim.simulation import StreamSite
-from ..text.ctype import CType, Kind, ctype_of_declared
-from .emitter import FunctionEmitter, Handler, integer, string
-from .fifo import element_text, stream_type, write
+from ...csim.simulation import StreamSite
+from ...text.ctype import CType, Kind, ctype_of_declared
+from ..emitter import FunctionEmitter, Handler, integer, string
+from ..fifo import element_text, stream_type, write
+from ..pragmas import lane_pragma, stream_pragmas
+from ..values import Buffer, Scalar, StreamRef
 from .memory import moved, nest
-from .pragmas import lane_pragma, stream_pragmas
-from .values import Buffer, Scalar, StreamRef
 
 
 def stream_parameter(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 
-from ..text import literals
-from ..text.ctype import BOOL, CType, Kind
-from .emitter import FunctionEmitter, Handler, integer
-from .values import Scalar
+from ...text import literals
+from ...text.ctype import BOOL, CType, Kind
+from ..emitter import FunctionEmitter, Handler, integer
+from ..values import Scalar
 
 
 def _operand(e: FunctionEmitter, value: Scalar) -> str:

@@ -1,30 +1,30 @@
-"""Arithmetic of the core IR to nodes: index values stay linear, the rest goes to the library."""
+"""Bound values as nodes or as index values, and the operations that others are made of.
+
+An index value stays a linear expression as long as it can; an operation of the library computes the rest,
+in as many bits as its values need.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Protocol
 
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from ..graph.fold import fold
-from ..graph.linear import (
-    INDEX_BITS,
+from ...graph.fold import fold
+from ...graph.linear import (
     INDEX_RANGE,
     NARROW_BITS,
-    Lin,
     Range,
-    add,
     bits_signed,
-    constant,
     index_width,
     scale,
     within,
 )
-from ..graph.nodes import Node
-from ..operators.spec import Operator
+from ...graph.nodes import Lin, Node
+from ...operators.spec import Operator
+from ..records import Op, element_width
 from .builder import Bound, Builder, Deferred
-from .index_arithmetic import INDEX_OPS
-from .records import Expr, Map, Op, element_width
 
 FLOAT_ARITHMETIC = frozenset(
     {
@@ -37,29 +37,10 @@ FLOAT_ARITHMETIC = frozenset(
         "math.fma",
     }
 )
-_WIRES = {
-    "arith.extsi": "sext",
-    "arith.extui": "zext",
-    "arith.trunci": "slice",
-    "arith.bitcast": "slice",
-}
-_DIVISIONS = frozenset(
+DIVISIONS = frozenset(
     f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
 )
-_BY_CONSTANTS = frozenset(
-    {
-        *_DIVISIONS,
-        "arith.ceildivsi",
-        "arith.ceildivui",
-        "arith.shli",
-        "arith.shrsi",
-        "arith.shrui",
-    }
-)
-_NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
-_UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
-_CONSTANT_MATTERS = _DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
-_PURE_DIALECTS = ("arith.", "math.")
+_CONSTANT_MATTERS = DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 
 
 class Library(Protocol):
@@ -74,23 +55,12 @@ class Library(Protocol):
     ) -> Operator: ...
 
 
-def is_pure(op: Op) -> bool:
-    """Whether an operation only computes a value."""
-    return op.name.startswith(_PURE_DIALECTS) or op.name in (
-        "affine.apply",
-        "affine.min",
-        "affine.max",
-    )
-
-
-class Arithmetic:
-    """Evaluates pure operations in the body a builder fills."""
+class Values(ABC):
+    """The values of the body that a builder fills."""
 
     def __init__(self, builder: Builder, library: Library) -> None:
         self._b = builder
         self._library = library
-
-    # --- bound values ------------------------------------------------------
 
     def node(self, bound: Bound, width: int) -> Node:
         """A bound value as a node of ``width`` bits."""
@@ -123,72 +93,28 @@ class Arithmetic:
             self._b.body.unique[key] = found
         return found
 
-    def can_defer(self, op: Op, operands: list[Bound]) -> bool:
-        """Whether the operation is combinational."""
-        if op.name in _WIRES or op.name.startswith("affine.") or op.name == "arith.constant":
-            return True
-        if "index" in (*op.operand_types, *op.result_types):
-            if op.name in _BY_CONSTANTS:
-                return _is_constant(operands[1]) and op.name not in _UNSIGNED
-            if op.name == "arith.muli":
-                return any(_is_constant(o) for o in operands)
-            return op.name not in _NOT_DEFERRED
-        types = tuple(_data_type(t) for t in op.operand_types)
-        return self._find(op, types, _data_type(op.result_types[0])).latency == 0
-
-    # --- operations --------------------------------------------------------
-
+    @abstractmethod
     def evaluate(self, op: Op, operands: list[Bound]) -> Node | Lin:
         """The value of a pure operation."""
-        if op.name == "arith.constant":
-            return self._constant(op)
-        if op.name == "affine.apply":
-            return self.expressions(op.attrs["map"], [self.lin(o) for o in operands])[0]
-        if op.name in ("affine.min", "affine.max"):
-            values = self.expressions(op.attrs["map"], [self.lin(o) for o in operands])
-            return self.extreme(values, op.name == "affine.min")
-        if op.result_types[0] == "index" or op.operand_types[0] == "index":
-            found = self._index_op(op, operands)
-            if found is not None:
-                return found
-        widths = [element_width(str(t)) for t in op.operand_types]
-        nodes = [self.node(o, w) for o, w in zip(operands, widths, strict=True)]
-        result = self._data_op(op, nodes)
-        if op.result_types[0] == "index":
-            return self.as_index(result, INDEX_RANGE)
-        return result
 
-    def _constant(self, op: Op) -> Node | Lin:
-        value = op.attrs["value"]
-        if op.result_types[0] == "index":
-            return constant(value)
-        bits = value[1] if isinstance(value, tuple) else int(value)
-        return self._b.const(bits, element_width(str(op.result_types[0])))
-
-    def _data_op(self, op: Op, nodes: list[Node]) -> Node:
-        width = element_width(str(op.result_types[0]))
-        if op.name in _WIRES:
-            return self._b.wire(_WIRES[op.name], nodes[0], width)
-        if op.name == "arith.select":
-            return self._b.select(nodes[0], nodes[1], nodes[2])
-        if op.name in ("arith.addi", "arith.ori", "arith.xori") and _is_zero(nodes[1]):
-            return nodes[0]
-        if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
-            return nodes[0]
-        types = tuple(_data_type(t) for t in op.operand_types)
-        return self.compute(op, nodes, types, _data_type(op.result_types[0]))
+    # --- operations of the library ------------------------------------------------
 
     def compute(self, op: Op, nodes: list[Node], types: tuple[str, ...], result: str) -> Node:
         """The value of an operation of the library on nodes of these types."""
         value = fold(op.name, nodes, op.attrs.get("predicate"))
         if value is not None:
             return self._b.const(value, element_width(result))
-        operator = self._find(op, types, result, nodes)
+        operator = self.find(op, types, result, nodes)
         return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
 
-    def _find(
+    def find(
         self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None
     ) -> Operator:
+        """The library's operator for an operation; its place is in the error.
+
+        Raises:
+            UnsupportedOpError: there is none.
+        """
         attributes: dict[str, Any] = {}
         if "predicate" in op.attrs:
             attributes["predicate"] = op.attrs["predicate"]
@@ -202,44 +128,6 @@ class Arithmetic:
             return self._library.find(op.name, types, result, attributes)
         except UnsupportedOpError as error:
             raise UnsupportedOpError(error.message, op.place, help=error.help) from error
-
-    def _index_op(self, op: Op, operands: list[Bound]) -> Node | Lin | None:
-        handler = INDEX_OPS.get(op.name)
-        if handler is None:
-            return None
-        return handler(self, op, operands)
-
-    @staticmethod
-    def unsupported(op: Op, message: str) -> UnsupportedOpError:
-        """An error at an operation."""
-        return UnsupportedOpError(message, op.place, help="use a constant there.")
-
-    # --- affine ------------------------------------------------------------
-
-    def expressions(self, affine_map: Map, operands: list[Lin]) -> list[Lin]:
-        """The results of an affine map on its operands, dims first."""
-        return [self.expression(e, operands, affine_map.dims) for e in affine_map.results]
-
-    def expression(self, expr: Expr, operands: list[Lin], dims: int) -> Lin:
-        """One affine expression."""
-        kind = expr[0]
-        if kind == "c":
-            return constant(expr[1])
-        if kind == "d":
-            return operands[expr[1]]
-        if kind == "s":
-            return operands[dims + expr[1]]
-        left = self.expression(expr[1], operands, dims)
-        right = self.expression(expr[2], operands, dims)
-        if kind == "+":
-            return add(left, right)
-        if kind == "*":
-            return self.multiply(left, right)
-        if kind == "mod":
-            return self._b.modulo(self.wrapped(left), right.const)
-        if kind == "floordiv":
-            return self._b.floor_divide(self.wrapped(left), right.const)
-        return scale(self._b.floor_divide(scale(self.wrapped(left), -1), right.const), -1)
 
     def multiply(self, a: Lin, b: Lin) -> Lin:
         """A product; hardware where neither side is constant."""
@@ -293,7 +181,7 @@ class Arithmetic:
         node = self._b.select(condition, self._b.lin_node(a, width), self._b.lin_node(b, width))
         return self._b.as_symbol(node, *(limits or (min(bounds), max(bounds))))
 
-    # --- what operations on index values need ----------------------------------------
+    # --- index values ---------------------------------------------------------------
 
     def less(self, a: Lin, b: Lin) -> Node:
         """Whether one index value is below another."""
@@ -335,22 +223,7 @@ def _extension(node: Node) -> tuple[str, int] | None:
     return ("s" if node.data[0] == "sext" else "u"), node.operands[0].width
 
 
-def _is_zero(node: Node) -> bool:
-    return node.kind == "const" and node.data == 0
-
-
 def _product_range(a: Lin, b: Lin) -> Range:
     corners = [x * y for x in a.bounds() for y in b.bounds()]
     found = min(corners), max(corners)
     return found if within(found, INDEX_RANGE) else INDEX_RANGE
-
-
-def _data_type(kind: Any) -> str:
-    """The type of an operand as data."""
-    return f"i{INDEX_BITS}" if kind == "index" else str(kind)
-
-
-def _is_constant(bound: Bound) -> bool:
-    if isinstance(bound, Deferred):
-        return bound.op.name == "arith.constant"
-    return isinstance(bound, Lin) and bound.is_const

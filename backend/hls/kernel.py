@@ -1,0 +1,141 @@
+"""A kernel as HLS C++ for one vendor, before anything runs it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.boundary.arguments import Signature, read_signature
+from allo.dialects.core.parse import parse_module, text_of
+from allo.dialects.diagnostics import UnsupportedTargetError
+from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.passes.check_bounds import check_bounds
+from allo.dialects.passes.io_buffers import generate_input_output_buffers
+from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
+from allo.dialects.passes.stream_regions import make_regions
+from allo.dialects.reports.figures import DesignReport
+from allo.target import BuildRequest
+
+from .emit.function import EmitOptions
+from .emit.module import HlsCode, emit_module
+from .external import read_externals
+from .vendors.options import HlsOptions, read_options
+from .vendors.ports import count_outputs, read_ports
+from .vendors.tables import VENDORS, Vendor
+
+
+class HlsKernel:
+    """What a vendor's project and tools are given.
+
+    Attributes:
+        hls_code: the C++ text of the kernel.
+        module: the MLIR module it was printed from.
+        top_func_name, platform, mode, project, ext_libs: as asked for.
+        signature: what a call takes and returns.
+        externals: the user's own C++ files.
+        args: the ports of the top function, in order.
+        num_output_args: trailing outputs.
+        report: figures of the last csyn or cosim, or None.
+        scratch: the folder of the vendor's tool when no project was asked for.
+    """
+
+    def __init__(
+        self,
+        mod: ir.Module | str,
+        top_func_name: str,
+        platform: str = "vivado_hls",
+        mode: str | None = None,
+        project: str | None = None,
+        ext_libs: Sequence[Any] | None = None,
+        configs: Mapping[str, Any] | None = None,
+        func_args: Any = None,
+        wrap_io: bool = True,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        text = text_of(mod)
+        self.request = BuildRequest(
+            text,
+            top_func_name,
+            platform,
+            mode,
+            project,
+            configs,
+            wrap_io,
+            tuple(ext_libs or ()),
+            dict(options or {}),
+        )
+        self.top_func_name = top_func_name
+        self.func_args = func_args
+        self.vendor: Vendor = _vendor(platform)
+        self.platform = self.vendor.name
+        self.options: HlsOptions = read_options(self.request, self.platform)
+        self.mode = mode
+        self.project = self.request.project
+        self.ext_libs = self.request.ext_libs
+        self.report: DesignReport | None = None
+        self.scratch: Path | None = None
+        self.module = parse_module(text)
+        with self.module.context, ir.Location.unknown():
+            self._prepare(self.request)
+        self._emitted()
+
+    def _emitted(self) -> None:
+        """What a class below this one does when the text is there."""
+
+    def _prepare(self, request: BuildRequest) -> None:
+        if self.vendor.pragmas != "intel":
+            make_regions(self.module)
+        merge_repeated_arguments(self.module)
+        # csim of a checked build leaves what was written in the caller's arrays: no buffers there.
+        self._checked: ir.Module | None = None
+        if self.options.check_bounds:
+            check_bounds(self.module)
+            self._checked = ir.Module.parse(self.module.operation.get_asm(enable_debug_info=True))
+        self.signature: Signature = read_signature(self.module, request.top)
+        access = analyze_arg_load_store(self.module).get(request.top, [])
+        self.args = read_ports(self.module, request.top, access)
+        vendor = self.vendor
+        strict = vendor.flat_top and self.options.num_output_args is None
+        self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
+        if vendor.flat_top and request.wrap_io and not self._is_task_graph():
+            generate_input_output_buffers(
+                self.module, request.top, flatten=True, mappings=self.options.mappings
+            )
+        emit = EmitOptions(vendor.flat_top, vendor.interfaces, vendor.extern_c)
+        self.externals = read_externals(request.ext_libs)
+        self.code: HlsCode = emit_module(
+            self.module, request.top, self.vendor, emit, self.externals
+        )
+        self._emit_options = emit
+
+    def _is_task_graph(self) -> bool:
+        """Whether the top is a region that prints as task invocations, which take the ports."""
+        if not self.vendor.tasks:
+            return False
+        top = ir.SymbolTable(self.module.operation)[self.top_func_name]
+        return "region" in top.operation.attributes
+
+    @property
+    def hls_code(self) -> str:
+        return self.code.kernel
+
+    def csim_code(self) -> HlsCode:
+        """The C++ text that csim compiles."""
+        with self.module.context, ir.Location.unknown():
+            vendor = self.vendor.for_csim
+            flat = self._emit_options.flat_top and vendor.flat_top
+            options = dataclasses.replace(self._emit_options, simulate=True, flat_top=flat)
+            module = self._checked or self.module
+            return emit_module(module, self.top_func_name, vendor, options, self.externals)
+
+
+def _vendor(platform: str) -> Vendor:
+    if platform not in VENDORS:
+        raise UnsupportedTargetError(
+            f"Target {platform} is not an HLS platform.",
+            help=f"HLS platforms: {', '.join(VENDORS)}.",
+        )
+    return VENDORS[platform]

@@ -1,0 +1,221 @@
+"""What the parts of a function's emitter share: its text, and the values of nodes in the steps of bodies."""
+
+from __future__ import annotations
+
+from ..graph.nodes import Body, Function, Node
+from ..graph.prune import bodies_of
+from ..plan.bind import Binding
+from ..waiting import ModuleWaits
+from .activity import Activity, Tokens
+from .bounds import BoundsWatch
+from .text import Locations, ModuleText
+from .units import Units
+
+
+class Context:
+    """One function as its text is written.
+
+    Attributes:
+        static: the body of values that do not change while others run.
+        tokens: when each body runs, by number.
+        homes: the body whose counter a node is.
+        stable, raw: names of nodes' values: where they do not change, and as their logic gives them.
+        waits_inside: whether a body freezes the function's registers while it waits for a stream.
+        local: name of the bit that says that no such body waits, "" where there is none.
+        called: whether a caller starts it, and holds the units it shares.
+        debug: what registers are for, by name.
+        waits: where it can wait, for who asks why nothing goes on.
+    """
+
+    def __init__(
+        self,
+        function: Function,
+        static: Body,
+        binding: Binding,
+        locations: Locations,
+        *,
+        frozen: bool,
+        lends: bool,
+        told: int,
+        checked: bool,
+    ) -> None:
+        self.function = function
+        self.static = static
+        self.binding = binding
+        self.text = ModuleText(function.module, locations, probed=True)
+        self.tokens: dict[int, Tokens] = {}
+        self.homes: dict[int, Body] = {}
+        self.stable: dict[int, str] = {}
+        self.raw: dict[int, str] = {}
+        self._chains: dict[tuple[int, int], str] = {}
+        bodies = list(bodies_of(function.root))
+        self.waits_inside = any(
+            not body.overlaps and any(n.stream is not None for n in body.nodes) for body in bodies
+        )
+        self.local = ""
+        self.called = lends
+        if frozen or self.waits_inside:
+            self.text.enable = self.text.named("advance__")
+        if self.waits_inside:
+            self.local = self.text.named("not_waiting__")
+        self.units = Units(self.text, binding.units, lends=lends and not self.waits_inside)
+        self.activity = Activity(self.text, self.tokens)
+        checks = any(n.kind == "check" for body in bodies for n in body.nodes)
+        self.watch = BoundsWatch(self.text, told, active=checks or checked)
+        self.debug: dict[str, str] = {}
+        self.waits = ModuleWaits(function.name, function.place)
+
+    def valid(self, body: Body, time: int) -> str:
+        """High when the step ``time`` of an iteration runs."""
+        tokens = self.tokens[body.number]
+        while len(tokens.valid) <= time:
+            step = len(tokens.valid)
+            name = self.text.named(f"b{body.number}_run{step}")
+            self.text.register(name, tokens.valid[-1], 1, reset=0, busy=tokens.scope)
+            tokens.valid.append(name)
+            self.debug[name[1:]] = f"step {step} of {tokens.what}"
+        return tokens.valid[time]
+
+    def scope(self, body: Body, step: int) -> tuple[str, ...]:
+        """Bits of the simulator's text that are high when ``step`` of an iteration runs."""
+        return (*self.tokens[body.number].scope, self.activity.of(body, step))
+
+    def value(self, node: Node, body: Body, time: int) -> str:
+        """A node's value as step ``time`` of a body sees it."""
+        if node.kind == "const":
+            return self.text.const(node.data, node.width)
+        if self.homes.get(node.number) is body:
+            return self._held(node, self.stable[node.number], body, -1, time, first=1)
+        if node.is_free or node.body is not body:
+            return self.stable_value(node)
+        if time == node.avail:
+            return self.raw_value(node)
+        return self._held(node, self.raw_value(node), body, node.avail, time, first=0)
+
+    def constant(self, value: int, width: int) -> Node:
+        """A constant node that the graph does not hold."""
+        return Node(0, "const", width, data=value)
+
+    def stable_value(self, node: Node) -> str:
+        """A node's value where it does not change: constants, held values, logic on them."""
+        if node.kind == "const":
+            return self.text.const(node.data, node.width)
+        found = self.stable.get(node.number)
+        if found is not None:
+            return found
+        if node.body is self.static:
+            operands = [self.stable_value(o) for o in node.operands]
+            name = self.compute(node, operands)
+        else:
+            assert node.body is not None
+            name = self._held(node, self.raw_value(node), node.body, node.avail, node.avail + 1, 0)
+        self.stable[node.number] = name
+        return name
+
+    def raw_value(self, node: Node) -> str:
+        """The name under which the node's own logic gives its value."""
+        name = self.raw.get(node.number)
+        if name is None:
+            name = self.raw[node.number] = self.text.fresh()
+        return name
+
+    def _held(self, node: Node, base: str, body: Body, born: int, time: int, first: int) -> str:
+        """The copy of a value that holds in step ``time``; ``born`` is the cycle it appears.
+
+        Copy ``k`` is loaded ``(k - 1) * ii`` cycles after ``born``; ``first`` is the number of
+        the copy that ``base`` itself is (1 for a counter, which holds for a whole interval).
+        """
+        ii = body.ii
+        wanted = -(-(time - born) // ii)
+        name = base
+        for copy in range(first + 1, wanted + 1):
+            key = (node.number, copy)
+            found = self._chains.get(key)
+            if found is None:
+                step = born + (copy - 1) * ii
+                label = node.label or node.kind
+                found = self.text.named(f"{label}_b{body.number}_{step + 1}")
+                enable = "" if ii == 1 and body.overlaps else self.valid(body, step)
+                busy = (self.activity.of(body, step),)
+                self.text.register(
+                    found, name, node.width, enable=enable, busy=busy, place=node.place
+                )
+                self._chains[key] = found
+                if node.place is not None:
+                    what = node.operator.name if node.operator is not None else label
+                    self.debug[found[1:]] = f"{what} ({node.place})"
+            name = found
+        return name
+
+    def name_raw(self, node: Node, result: str) -> None:
+        """Say which value is a node's own."""
+        known = self.raw.get(node.number)
+        if known is None:
+            self.raw[node.number] = result
+        elif known != result:
+            self.text.alias(known, result, node.width)
+
+    def compute(self, node: Node, operands: list[str], body: Body | None = None) -> str:
+        """The value of a node's own logic; an operator that takes cycles needs its body."""
+        match node.kind:
+            case "lin":
+                return self._linear(node, operands)
+            case "wire":
+                return self._wire(node, operands)
+        operator = node.operator
+        assert operator is not None
+        if operator.latency == 0:
+            assert operator.emit is not None
+            lines, result = operator.emit(operands, self.text.fresh)
+            for line in lines:
+                self.text.line(line, node.place)
+            return result
+        assert body is not None
+        busy = self.activity.of(body, node.time + operator.latency)
+        unit = operator.module, node.unit
+        return self.units.use(unit, self.valid(body, node.time), operands, busy)
+
+    def _wire(self, node: Node, operands: list[str]) -> str:
+        how, low = node.data
+        if how == "concat":
+            name = self.text.fresh()
+            kinds = ", ".join(f"i{o.width}" for o in reversed(node.operands))
+            self.text.line(
+                f"{name} = comb.concat {', '.join(operands[::-1])} : {kinds}", node.place
+            )
+            return name
+        operand = operands[0]
+        source = node.operands[0].width
+        if how == "slice":
+            return self.text.slice(operand, low, node.width, source)
+        return self.text.extend(operand, source, node.width, signed=how == "sext")
+
+    def _linear(self, node: Node, operands: list[str]) -> str:
+        width, text = node.width, self.text
+        total = ""
+        for (symbol, factor), operand in zip(node.data.terms, operands, strict=True):
+            value = text.extend(operand, symbol.width, width, signed=symbol.low < 0)
+            if factor % (1 << width) == 0:
+                continue
+            size = abs(factor)
+            if size != 1:
+                value = self._scaled(value, size, width, node)
+            if factor < 0:
+                total = text.binary("sub", total or text.const(0, width), value, width, node.place)
+            else:
+                total = text.binary("add", total, value, width, node.place) if total else value
+        if node.data.const % (1 << width) or not total:
+            constant = text.const(node.data.const, width)
+            total = text.binary("add", total, constant, width, node.place) if total else constant
+        return total
+
+    def _scaled(self, value: str, factor: int, width: int, node: Node) -> str:
+        if factor & (factor - 1) == 0:
+            shift = text_shift = factor.bit_length() - 1
+            kept = width - shift
+            low = self.text.slice(value, 0, kept, width)
+            zeros = self.text.const(0, text_shift)
+            name = self.text.fresh()
+            self.text.line(f"{name} = comb.concat {low}, {zeros} : i{kept}, i{shift}")
+            return name
+        return self.text.binary("mul", value, self.text.const(factor, width), width, node.place)

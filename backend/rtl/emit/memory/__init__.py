@@ -1,0 +1,1 @@
+"""The memories of a function: RAM banks, registers, tables, ports to memories outside."""

@@ -1,0 +1,73 @@
+"""Operators that take cycles: instances that operations share, or ports to those a caller holds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from ..operators.spec import Operator
+from ..plan.bind import Interface, unit_stem
+from .text import ModuleText
+
+
+class Units:
+    """The units of one function; ``lends``: those that can be shared are its caller's."""
+
+    def __init__(
+        self, text: ModuleText, operators: Mapping[str, tuple[Operator, int]], *, lends: bool
+    ) -> None:
+        self._text = text
+        self._operators = operators
+        self._lends = lends
+        self._users: dict[tuple[str, int], list[tuple[str, list[str]]]] = defaultdict(list)
+        self._busy: dict[tuple[str, int], list[str]] = defaultdict(list)
+        self._results: dict[tuple[str, int], str] = {}
+
+    def use(self, key: tuple[str, int], condition: str, operands: list[str], busy: str) -> str:
+        """Give a unit operands while a condition holds; the name of its result.
+
+        ``busy`` is high from then until the result is taken.
+        """
+        self._users[key].append((condition, operands))
+        self._busy[key].append(busy)
+        if key not in self._results:
+            self._results[key] = self._text.fresh()
+        return self._results[key]
+
+    def finish(self, interface: Interface) -> None:
+        """Instances of the units, or ports to those the caller holds."""
+        for (module, number), users in self._users.items():
+            operator = self._operators[module][0]
+            inputs = [
+                self._text.choose([(valid, operands[i]) for valid, operands in users], width)
+                for i, width in enumerate(operator.operand_widths)
+            ]
+            result = self._results[module, number]
+            if not (self._lends and operator.shareable):
+                self._instance(operator, (module, number), inputs, result)
+                continue
+            interface.units[module, number] = operator
+            stem = unit_stem(module, number)
+            for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False):
+                self._text.output(f"{stem}_{name}", f"i{width}", value)
+            answer = self._text.input(f"{stem}_r", f"i{operator.result_width}")
+            self._text.alias(result, answer, operator.result_width)
+
+    def _instance(
+        self, operator: Operator, key: tuple[str, int], inputs: list[str], result: str
+    ) -> None:
+        ports = [
+            f"{name}: {value}: i{width}"
+            for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False)
+        ]
+
+        def instance(enable: str) -> str:
+            joined = ", ".join(["clk: %clk: !seq.clock", f"ce: {enable}: i1", *ports])
+            label = f"{key[0]}_{key[1]}"
+            kind = f"(r: i{operator.result_width})"
+            return f'{result} = hw.instance "{label}" @{operator.module}({joined}) -> {kind}'
+
+        text = self._text
+        busy = text.native_any_of(*self._busy[key])
+        always = text.enable or text.const(1, 1)
+        text.styled(instance(always), instance(text.native_all_of(text.enable, busy)))

@@ -1,0 +1,1 @@
+"""Values while a function is read: nodes, and index values kept linear."""
