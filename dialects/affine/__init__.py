@@ -3,10 +3,5 @@
 * :mod:`maps` rewrites affine maps and their operands in place;
 * :mod:`loops` builds and inspects ``affine.for`` nests;
 * :mod:`model` states a piece of core IR as statements, domains and accesses;
-* :mod:`dependence` answers "does this new order break a dependence?" exactly;
-* :mod:`distance` gives the exact dependence distances of a flattened pipeline.
+* :mod:`dependence` answers "does this new order break a dependence?" exactly.
 """
-
-from .distance import Dependence, flattened_dependences
-
-__all__ = ["Dependence", "flattened_dependences"]

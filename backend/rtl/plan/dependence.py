@@ -180,11 +180,8 @@ class Distances:
         for level in range(self._below):
             if self._carried(level, rows, budget) or budget[0] <= 0:
                 return 1
-        delta = self._search(self._below, rows, False, budget)
-        if delta is None:
-            return None if budget[0] > 0 else 1
-        delta = [0] * self._below + delta
-        return sum(d * s for d, s in zip(delta, self._strides, strict=True))
+        distance = self._search(self._below, rows, False, budget)
+        return 1 if budget[0] <= 0 else distance
 
     def _carried(
         self, level: int, rows: list[tuple[tuple[int, ...], int]], budget: list[int]
@@ -207,12 +204,18 @@ class Distances:
         rows: list[tuple[tuple[int, ...], int]],
         positive: bool,
         budget: list[int],
-    ) -> list[int] | None:
-        """The lexicographically least positive delta from ``level`` on."""
+    ) -> int | None:
+        """The least positive distance of the levels from ``level`` on.
+
+        What the levels inside add is less than one iteration of this one: where an iteration count
+        has an answer, the next one may have a smaller, and no later one.
+        """
         if level == len(self._trips):
-            return [] if positive and all(right == 0 for _, right in rows) else None
-        reach = self._trips[level] - 1
-        for value in self._candidates(level, rows, positive, reach):
+            return 0 if positive and all(right == 0 for _, right in rows) else None
+        best, last = None, None
+        for value in self._candidates(level, rows, positive, self._trips[level] - 1):
+            if last is not None and value > last:
+                break
             budget[0] -= 1
             if budget[0] <= 0:
                 return None
@@ -220,9 +223,12 @@ class Distances:
             if not all(self._reachable(level + 1, c, right) for c, right in left):
                 continue
             rest = self._search(level + 1, left, positive or value > 0, budget)
-            if rest is not None:
-                return [value, *rest]
-        return None
+            if rest is None:
+                continue
+            distance = value * self._strides[level] + rest
+            best = distance if best is None else min(best, distance)
+            last = value + 1 if last is None else last
+        return best
 
     def _candidates(self, level, rows, positive: bool, reach: int):
         low, high = (-reach if positive else 0), reach

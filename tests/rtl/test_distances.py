@@ -1,0 +1,337 @@
+"""Orders between accesses of a pipeline against brute-force enumeration of its iterations.
+
+The pipeline may start an access as early as its orders allow. They are right when none allows more
+than the program does, and exact where subscripts have equal coefficients.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from allo.backend.rtl.compile import compile_design
+from allo.backend.rtl.plan import bodies
+from allo.dialects._mlir import ir, make_context
+from allo.dialects.affine.loops import is_loop, spec_of, walk
+from allo.dialects.affine.maps import bound_map, condition_of, evaluate
+
+from .differential import compare, function
+
+type Orders = dict[tuple[int, int], int]
+
+
+class Sequential:
+    """Runs a nest as one sequence and notes (iteration, access, element, writes).
+
+    ``first`` is the outermost loop of the pipeline, which is started anew for every iteration of
+    those around it: the element's first number says which start it is.
+    """
+
+    def __init__(self, loops, accesses, first):
+        self.loops, self.accesses, self.first = loops, accesses, first
+        self.events: list[tuple[int, int, object, bool]] = []
+        self.clock, self.starts = -1, 0
+        self.run(loops[0].block, {})
+
+    def values(self, bound, env):
+        dims = [env[v] for v in bound.dims]
+        return [evaluate(e, dims) for e in bound.map.results]
+
+    def run(self, block, env):
+        self.clock += block == self.loops[-1].regions[0].blocks[0]
+        for child in block.operations:
+            op = child.operation
+            if is_loop(op):
+                self.loop(op, env)
+            elif op.name == "affine.if":
+                self.branch(op, env)
+            elif op in self.accesses:
+                self.access(op, env)
+
+    def loop(self, op, env):
+        spec, block = spec_of(op), op.regions[0].blocks[0]
+        self.starts += op == self.first
+        low, high = max(self.values(spec.lower, env)), min(self.values(spec.upper, env))
+        for iv in range(low, high, spec.step):
+            self.run(block, env | {block.arguments[0]: iv})
+
+    def branch(self, op, env):
+        condition = condition_of(op)
+        rows = self.values(condition.exprs, env)
+        holds = all(r == 0 if eq else r >= 0 for r, eq in zip(rows, condition.equal, strict=True))
+        for block in op.regions[0 if holds else 1].blocks:
+            self.run(block, env)
+
+    def access(self, op, env):
+        writes = op.name.endswith(".store")
+        element = (self.starts, op.operands[1 if writes else 0], *self.values(bound_map(op), env))
+        self.events.append((self.clock, self.accesses.index(op), element, writes))
+
+
+def brute_force(loops, accesses, first) -> Orders:
+    """The least number of iterations from one access to another that must follow it."""
+    events = Sequential(loops, accesses, first).events
+    found: Orders = {}
+    for (t0, a, x, w0), (t1, b, y, w1) in itertools.product(events, events):
+        if x != y or not (w0 or w1) or t1 < t0 or (t1 == t0 and b <= a):
+            continue
+        found[a, b] = min(found.get((a, b), 1 << 30), t1 - t0)
+    return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The orders of a pipeline between accesses named by their lines.
+
+    Attributes:
+        loops: how many loops it is made of.
+        kept: the accesses that are left: equal loads are one, and so are stores of two branches.
+    """
+
+    loops: int
+    orders: Orders
+    kept: set[int]
+
+
+class _Planned(Exception):
+    """The pipeline's orders are known; the rest of the build is left out."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+
+
+def planned(text: str) -> Plan:
+    """The orders that the compiler gives the first pipeline it plans."""
+
+    def add_edges(body, levels, carried, *, bypass=False):
+        real(body, levels, carried, bypass=bypass)
+        if not carried:
+            return
+        orders: Orders = {}
+        for edge in body.edges:
+            key = edge.source.place.line, edge.target.place.line
+            orders[key] = min(orders.get(key, 1 << 30), edge.distance)
+        loops = max(int(level.name.rpartition("l")[2]) + 1 for level in levels)
+        kept = {n.place.line for n in body.nodes if n.kind in ("load", "store")}
+        raise _Planned(Plan(loops, orders, kept))
+
+    real = bodies.add_edges
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(_Planned) as caught:
+        patch.setattr(bodies, "add_edges", add_edges)
+        compile_design(text, "f")
+    return caught.value.plan
+
+
+def numbered(body: str) -> str:
+    """A function of a nest whose innermost loop is a pipeline; access ``k`` stands at line ``k``."""
+    lines, count, loops = [], itertools.count(), itertools.count()
+    ends = [k for k, line in enumerate(body.split("\n")) if line.strip() == "}"]
+    for k, line in enumerate(body.split("\n")):
+        if "affine.load" in line or "affine.store" in line:
+            line = f'{line} loc("k.py":{next(count)}:1)'
+        if k in ends[-body.count("affine.for") :]:
+            number = next(loops)
+            marks = ["pipeline_ii = 1 : ui32"] if not number else []
+            line = f"}} {{{', '.join([f'loop_name = "l{number}"', *marks])}}}"
+        lines.append(line)
+    return (
+        "func.func @f(%A: memref<64xi32>, %B: memref<16x16xi32>, %C: memref<64xi32>, %n: index, "
+        '%v: i32) attributes {arg_names = ["A", "B", "C", "n", "v"], otypes = "", res_types = [], '
+        'arg_types = ["i32", "i32", "i32", "index", "i32"], itypes = "sss_s"} {\n'
+        + "\n".join(lines)
+        + "\nreturn }"
+    )
+
+
+def check(body: str, *, exact: bool = True) -> Orders:
+    """Every order of the program is one of the pipeline, at the same distance or a shorter one."""
+    text = numbered(body)
+    plan = planned(text)
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        operations = list(walk(module.operation))
+        loops = [op for op in operations if is_loop(op)]
+        accesses = [op for op in operations if op.name.endswith((".load", ".store"))]
+        wanted = brute_force(loops, accesses, loops[-plan.loops])
+    wanted = {pair: d for pair, d in wanted.items() if plan.kept.issuperset(pair)}
+    for pair, distance in wanted.items():
+        assert pair in plan.orders, f"{pair} may be reordered at distance {distance}"
+        assert plan.orders[pair] <= distance, pair
+    if exact:
+        assert plan.orders == wanted
+    return plan.orders
+
+
+def test_accumulation_in_a_reordered_gemm():
+    got = check(
+        """affine.for %i = 0 to 3 {
+        affine.for %k = 0 to 4 {
+        affine.for %j = 0 to 5 {
+        %c = affine.load %B[%i, %j] : memref<16x16xi32>
+        %d = arith.addi %c, %v : i32
+        affine.store %d, %B[%i, %j] : memref<16x16xi32>
+        }
+        }
+        }"""
+    )
+    assert got == {(1, 0): 5, (0, 1): 0, (1, 1): 5}
+
+
+def test_a_scalar_recurrence_has_distance_one():
+    got = check(
+        """affine.for %i = 0 to 3 {
+        affine.for %k = 0 to 4 {
+        %c = affine.load %A[7] : memref<64xi32>
+        %d = arith.addi %c, %v : i32
+        affine.store %d, %A[7] : memref<64xi32>
+        }
+        }"""
+    )
+    assert got == {(1, 0): 1, (0, 1): 0, (1, 1): 1}
+
+
+def row(count: int) -> str:
+    return "\n".join(
+        f"%c{u} = affine.load %A[%j * {count} + {u}] : memref<64xi32>\n"
+        f"%d{u} = arith.addi %c{u}, %v : i32\n"
+        f"affine.store %d{u}, %A[%j * {count} + {u}] : memref<64xi32>"
+        for u in range(count)
+    )
+
+
+def test_an_unrolled_row_never_meets_between_copies():
+    got = check(f"affine.for %k = 0 to 3 {{\naffine.for %j = 0 to 8 {{\n{row(8)}\n}}\n}}")
+    assert {source // 2 == target // 2 for source, target in got} == {True}
+    assert set(got.values()) == {0, 8}
+
+
+@pytest.mark.parametrize("count", [32])
+def test_wide_rows_have_one_order_a_cell_and_loop(count):
+    nest = f"affine.for %k = 0 to 3 {{\naffine.for %j = 0 to 2 {{\n{row(count)}\n}}\n}}"
+    assert len(check(nest)) == 3 * count
+
+
+BACKWARDS = """affine.for %i = 0 to 2 {
+affine.for %j = 0 to 4 {
+affine.for %k = 0 to 2 {
+%c = affine.load %A[%j + %k * 3] : memref<64xf32>
+%d = arith.addf %c, %c : f32
+affine.store %d, %A[%j + %k * 3] : memref<64xf32>
+}
+}
+}"""
+
+
+def test_an_outer_iteration_with_inner_ones_back_may_be_nearest():
+    """(+1, -3, +1) are 3 iterations, (0, +3, -1) are 5: the outermost loop does not decide."""
+    got = check(BACKWARDS.replace("f32", "i32").replace("addf", "addi"))
+    assert got == {(1, 0): 3, (0, 1): 0, (1, 1): 3}
+
+
+def test_a_float_recurrence_over_such_iterations_waits_for_its_sum():
+    arguments = {"A": ("memref<64xf32>", "f32")}
+    nest = BACKWARDS.removesuffix("}\n}\n}")
+    ends = '} {loop_name = "k", pipeline_ii = 1 : ui32} } {loop_name = "j"} } {loop_name = "i"}'
+    compare(function(f"{nest}\n{ends}\nreturn", arguments), "f")
+
+
+def test_each_row_of_a_triangle_is_a_pipeline_of_its_own():
+    got = check(
+        """affine.for %i = 0 to 6 {
+        affine.for %j = affine_map<(d) -> (d)>(%i) to 6 {
+        %c = affine.load %A[%j] : memref<64xi32>
+        %d = arith.addi %c, %v : i32
+        affine.store %d, %A[%j] : memref<64xi32>
+        }
+        }"""
+    )
+    assert got == {(0, 1): 0}
+
+
+def test_stores_of_both_branches_are_one_access():
+    got = check(
+        """affine.for %i = 0 to 8 {
+        affine.if affine_set<(d) : (d mod 2 == 0)>(%i) {
+        affine.store %v, %A[0] : memref<64xi32>
+        } else {
+        %w = arith.addi %v, %v : i32
+        affine.store %w, %A[0] : memref<64xi32>
+        }
+        }""",
+        exact=False,
+    )
+    assert got == {(1, 1): 1}
+
+
+def test_data_dependent_subscripts_may_meet_in_the_next_iteration():
+    got = planned(
+        numbered(
+            """affine.for %i = 0 to 8 {
+            %x = affine.load %A[%i] : memref<64xi32>
+            %p = arith.index_cast %x : i32 to index
+            %h = memref.load %B[%p, %p] : memref<16x16xi32> loc("k.py":1:1)
+            %g = arith.addi %h, %v : i32
+            memref.store %g, %B[%p, %p] : memref<16x16xi32> loc("k.py":2:1)
+            }"""
+        )
+    ).orders
+    assert got == {(1, 2): 0, (2, 1): 1, (2, 2): 1}
+
+
+def test_values_from_outside_are_the_same_on_both_sides():
+    got = planned(
+        numbered(
+            """affine.for %i = 0 to 8 {
+            %x = affine.load %A[%i + symbol(%n)] : memref<64xi32>
+            affine.store %x, %A[%i + symbol(%n) + 3] : memref<64xi32>
+            }"""
+        )
+    ).orders
+    assert got == {(1, 0): 3}
+
+
+@st.composite
+def nests(draw) -> str:
+    depth = draw(st.integers(1, 3))
+    loops = []
+    for d in range(depth):
+        low, trips = draw(st.integers(0, 2)), draw(st.integers(1, 4))
+        step = draw(st.sampled_from([1, 1, 2, 3]))
+        if d and draw(st.integers(0, 4)) == 0:
+            loops.append(f"affine.for %i{d} = affine_map<(d) -> (d)>(%i{d - 1}) to 16 step {step}")
+        else:
+            loops.append(f"affine.for %i{d} = {low} to {low + trips * step} step {step}")
+    number = itertools.count()
+
+    def subscript() -> str:
+        terms = [f"%i{d} * {draw(st.integers(0, 3))}" for d in range(depth) if draw(st.booleans())]
+        text = " + ".join([*terms, str(draw(st.integers(0, 4)))])
+        return draw(st.sampled_from([text, text, f"({text}) mod 4", f"({text}) floordiv 2"]))
+
+    def access() -> Iterator[str]:
+        where = f"%A[{subscript()}] : memref<64xi32>"
+        k = next(number)
+        if draw(st.booleans()):
+            yield f"%y{k} = arith.constant {k} : i32"
+            yield f"affine.store %y{k}, {where}"
+            return
+        yield f"%x{k} = affine.load {where}"
+        yield f"affine.store %x{k}, %C[{k}] : memref<64xi32>"
+
+    lines = [line for _ in range(draw(st.integers(1, 3))) for line in access()]
+    if draw(st.integers(0, 3)) == 0:
+        bound = draw(st.integers(0, 3))
+        condition = f"affine_set<(d) : (d - {bound} >= 0)>(%i{depth - 1})"
+        lines += [f"affine.if {condition} {{", *access(), "}"]
+    return "\n".join([*(f"{loop} {{" for loop in loops), *lines, *["}"] * depth])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(nests())
+def test_random_nests_keep_every_order_of_brute_force(body):
+    check(body, exact=False)
