@@ -6,105 +6,18 @@ report. Cycles are clock cycles; None means not known before running.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..diagnostics import SourcePlace
+from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport
+
+__all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "place_text"]
 
 
 @dataclass(slots=True)
-class LoopReport:
-    """One loop nest or pipeline.
-
-    Attributes:
-        name: ``band.loop``, flattened loops joined by ``*``.
-        place: ``file:line:col`` of the loop, or "".
-        trips: iterations of the flattened loop, None where data-dependent.
-        ii: initiation interval in cycles.
-        depth: cycles of one iteration.
-        cycles: predicted cycles of one execution of the loop.
-        pipelined: whether iterations overlap.
-        limit: what holds II at its value, as a sentence naming lines; "" when II is as asked.
-        children: loops inside this one.
-    """
-
-    name: str
-    place: str
-    trips: int | None
-    ii: int
-    depth: int
-    cycles: int | None
-    pipelined: bool
-    limit: str = ""
-    children: list[LoopReport] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class MemoryReport:
-    """One array: banks, words a bank, word width in bits, ports a bank, and how it is stored."""
-
-    name: str
-    place: str
-    banks: int
-    words: int
-    width: int
-    ports: int
-    storage: str
-
-
-@dataclass(slots=True)
-class FunctionReport:
-    """One function (one hardware module).
-
-    Attributes:
-        operators: unit name to number of instances in this function, for example
-            ``{"fadd_f32": 8, "fmul_f32": 8}``.
-        instances: callee function name to number of module instances.
-    """
-
-    name: str
-    place: str
-    cycles: int | None
-    loops: list[LoopReport] = field(default_factory=list)
-    memories: list[MemoryReport] = field(default_factory=list)
-    operators: dict[str, int] = field(default_factory=dict)
-    instances: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class DesignReport:
-    """A whole design.
-
-    Attributes:
-        tool: who made the figures (``"allo rtl"``, ``"vitis_hls 2023.2"``).
-        target: target name of the build.
-        clock_mhz: clock frequency in MHz.
-        cycles: predicted total cycles from start to done.
-        measured_cycles: cycles of the last simulation, if one ran.
-        resources: lut, ff, dsp, bram … totals or estimates.
-        float_ops: useful float operations of one run, for unit utilisation; None if unknown.
-        float_units: float adders and multipliers built.
-    """
-
-    tool: str
-    target: str
-    top: str
-    clock_mhz: float
-    cycles: int | None
-    functions: list[FunctionReport] = field(default_factory=list)
-    measured_cycles: int | None = None
-    resources: dict[str, int] = field(default_factory=dict)
-    float_ops: int | None = None
-    float_units: int = 0
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def utilisation(self) -> float | None:
-        """Useful float operations per float unit and cycle (measured cycles where known)."""
-        cycles = self.measured_cycles or self.cycles
-        if not cycles or not self.float_units or self.float_ops is None:
-            return None
-        return self.float_ops / (self.float_units * cycles)
+class DesignReport(DesignFigures):
+    """A whole design, which can be shown and kept."""
 
     def to_json(self) -> dict[str, Any]:
         """The whole report as plain data."""

@@ -11,7 +11,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .figures import DesignReport, FunctionReport, LoopReport
+from .parts import DesignFigures, FunctionReport, LoopReport
 
 WIDTH = 120
 _CYCLES = (
@@ -30,7 +30,7 @@ def short_place(place: str) -> str:
     return ":".join(parts[:2])
 
 
-def summary_rows(report: DesignReport) -> list[tuple[str, str]]:
+def summary_rows(report: DesignFigures) -> list[tuple[str, str]]:
     """The figures of the whole design, as (label, value)."""
     rows = [
         ("clock", f"{report.clock_mhz:g} MHz"),
@@ -91,7 +91,7 @@ def loop_rows(
 # --- text ---------------------------------------------------------------------------
 
 
-def render_table(report: DesignReport) -> str:
+def render_table(report: DesignFigures) -> str:
     """The report as plain text tables, at most 120 columns wide."""
     buffer = StringIO()
     console = Console(file=buffer, width=WIDTH, color_system=None, markup=False, emoji=False)
@@ -187,7 +187,7 @@ code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace }
 """
 
 
-def render_html(report: DesignReport) -> str:
+def render_html(report: DesignFigures) -> str:
     """The report as one HTML page that loads nothing else."""
     page = _Page()
     page.line("<!doctype html>")
