@@ -28,7 +28,7 @@ def markdown(group: str | None = None) -> str:
 
 def _section(groups: tuple[str, ...], rows: list[Option]) -> Iterator[str]:
     yield f"### {_NAMES.get(groups) or ', '.join(f'`{g}`' for g in groups)}\n"
-    yield "| option | takes | default | |\n|---|---|---|---|"
+    yield "| option | takes | default | meaning |\n|---|---|---|---|"
     for option in rows:
         default = "–" if option.default is None else f"`{shown(option.default)}`"
         yield f"| `{option.name}` | {option.accepts} | {default} | {option.doc} |"

@@ -314,14 +314,15 @@ def test_options_of_one_target_are_printed(capsys) -> None:
     assert main(["options", "llvm"]) == 0
     assert capsys.readouterr().out == (
         "### `llvm`, `cpu`, `simulator`\n\n"
-        "| option | takes | default | |\n|---|---|---|---|\n"
-        "| `fast_math` | True or False | `False` | Let math functions use the C library. |\n"
-        "| `opt_level` | an integer from 0 to 3 | `3` | It is LLVM's -O level. |\n\n"
+        "| option | takes | default | meaning |\n|---|---|---|---|\n"
+        "| `fast_math` | True or False | `False` | Math functions come from the C library, "
+        "which is faster but not bit-equal to hardware. |\n"
+        "| `opt_level` | an integer from 0 to 3 | `3` | It is the optimisation level of LLVM. |\n\n"
         "### `llvm`, `cpu`, `simulator`, `vhls`, `vivado_hls`, `vitis_hls`, `pynq`, `tapa`, "
         "`catapult`, `ihls`, `intel_hls`, `verilog`, `rtl`\n\n"
-        "| option | takes | default | |\n|---|---|---|---|\n"
-        "| `check_bounds` | True or False | `False` | A subscript out of range is a BoundsError "
-        "when it runs; HLS checks in csim by g++. |\n\n"
+        "| option | takes | default | meaning |\n|---|---|---|---|\n"
+        "| `check_bounds` | True or False | `False` | A subscript out of range raises "
+        "BoundsError when the design runs; HLS targets check it in csim. |\n\n"
     )
     assert main(["options", "vhsl"]) == 1
     assert "Nothing called 'vhsl' takes options." in capsys.readouterr().err

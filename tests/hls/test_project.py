@@ -185,14 +185,14 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
             {"mode": "csim", "configs": {"frequency": 0}},
             ValueError,
             "Option frequency of target vitis_hls takes a number of MHz from 0.001 to 10000, not 0.\n"
-            "help: It is the clock, in MHz.",
+            "help: It is the clock in MHz.",
         ),
         (
             {"mode": "csim", "configs": {"hbm_mapping": {"A": 1.5}}},
             ValueError,
             "Option hbm_mapping of target vitis_hls takes a dict from names to an integer from 0 to "
             "4095, or a memory bank such as 'HBM[3]', or None, not {'A': 1.5}.\n"
-            'help: \'A\' is given 1.5. Write {"A": 0, "output_0": "HBM[1]"}.',
+            'help: \'A\' is given 1.5. It places arguments in memory banks: {"A": 0, "output_0": "HBM[1]"}.',
         ),
         (
             {"mode": "csim", "configs": {"colour": 1}},
