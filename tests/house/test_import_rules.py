@@ -7,6 +7,7 @@ against docs/architecture.md.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -299,3 +300,21 @@ def test_what_is_allowed_passes(module: str, text: str) -> None:
 def test_library_faults_are_seen() -> None:
     text = "import sys\nassert x\nprint(1)\nsys.exit(2)\nassert x is not None\n"
     assert _library_faults(text) == ["line 2: assert", "line 3: print()", "line 4: sys.exit()"]
+
+
+def named_folders(text: str) -> set[str]:
+    """The folders that a page's section of folders gives a line."""
+    section = text.split("## Folders")[1].split("\n## ")[0]
+    return set(re.findall(r"^\| `([\w/]+)` \|", section, re.M))
+
+
+def test_the_architecture_names_every_folder() -> None:
+    folders = {str(path.parent.relative_to(ROOT)) for path in source_files(*LIBRARY)}
+    named = named_folders((ROOT / "docs" / "architecture.md").read_text())
+    assert folders <= named, f"docs/architecture.md needs a line for {folders - named}"
+    assert all((ROOT / folder).is_dir() for folder in named)
+
+
+def test_only_the_section_of_folders_counts() -> None:
+    text = "# Page\n\n| `a` | no |\n\n## Folders\n\n| `a/b` | yes |\n\n## Next\n\n| `a/c` | no |\n"
+    assert named_folders(text) == {"a/b"}
