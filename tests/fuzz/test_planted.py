@@ -6,6 +6,7 @@ import pytest
 
 from .planted import Fault, changed
 from .planted.faults import FAULTS
+from .planted.run import CATCHES, Baseline, see
 from .runner.pool import Pool
 
 SIGN = next(f for f in FAULTS if f.name == "sign_extension")
@@ -36,3 +37,21 @@ def test_programs_see_a_fault_and_nothing_without_it() -> None:
         faulty = [v.status for _, v in pool.run(jobs)]
     assert set(sound) <= {"ok", "reject"}
     assert "wrong" in faulty
+
+
+def test_a_fault_is_run_until_five_programs_have_seen_it() -> None:
+    seen = see(SIGN, 60, 1, Baseline(1))
+    assert (seen.name, seen.caught, seen.how) == ("sign_extension", CATCHES, "wrong on cpu")
+    assert seen.first is not None
+    assert seen.first <= seen.programs < 60
+    again = see(SIGN, seen.first, 1, Baseline(1))
+    assert (again.first, again.programs, again.caught) == (seen.first, seen.first, 1)
+
+
+def test_a_program_that_fails_without_the_fault_does_not_see_it() -> None:
+    class Failing(Baseline):
+        def fails(self, seed: int, fault: Fault) -> bool:
+            return True
+
+    seen = see(SIGN, 6, 1, Failing(1))
+    assert (seen.first, seen.programs, seen.caught, seen.how) == (None, 6, 0, "")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+from .planted.run import Seen
 from .runner.report import BEGIN, DOCUMENT, END, tables
 from .test_planted import FAULTS
 
@@ -23,11 +26,12 @@ def test_campaigns_add_up_beside_the_published_figures() -> None:
 
 
 def test_planted_faults_are_listed() -> None:
-    seen = [{"name": f.name, "area": f.area, "rule": f.rule, "first": 7} for f in FAULTS[:3]]
-    seen.append({"name": "x", "area": "y", "rule": "z", "first": None})
+    seen = [asdict(Seen(f.name, f.area, f.rule, 7, 40, 5, "", 1.0)) for f in FAULTS[:3]]
+    seen.append(asdict(Seen("x", "y", "z", None, 300, 0, "", 9.0)))
     text = tables([CAMPAIGN], {"faults": seen})
     assert "3 of 4 planted faults are seen; half of them by program 7." in text
-    assert "| x | y | z | – |" in text
+    assert f"| {FAULTS[0].name} | {FAULTS[0].area} | {FAULTS[0].rule} | 7 | 5 of 40 |" in text
+    assert "| x | y | z | – | 0 of 300 |" in text
 
 
 def test_the_document_has_a_place_for_them() -> None:

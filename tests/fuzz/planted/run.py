@@ -1,4 +1,4 @@
-"""``scripts/fuzz --planted``: after how many programs each planted fault is seen."""
+"""``scripts/fuzz --planted``: after how many programs each planted fault is seen, and in how many."""
 
 from __future__ import annotations
 
@@ -15,27 +15,37 @@ from rich.table import Table
 
 from ..runner.clock import now
 from ..runner.pool import Job, Pool
+from ..runner.verdict import Verdict
 from . import Fault
 from .faults import FAULTS
 
 OUT = Path(__file__).resolve().parents[3] / "out" / "fuzz"
 SEED = 1_000_000
 """The first program; the same for every fault and every run."""
-PROGRAMS = 600
+PROGRAMS = 300
 """A fault that none of so many programs sees counts as missed."""
+CATCHES = 5
+"""A fault that so many programs have seen is left for the next one."""
 BATCH = 25
 LIMIT_S = 20.0
 
 
 @dataclass(slots=True)
 class Seen:
-    """What came of a fault: ``first`` is the number of the program that saw it, None for none."""
+    """What came of a fault.
+
+    Attributes:
+        first: the number of the first program that sees it, None for none.
+        programs, caught: how many were run, and in how many of them it is seen.
+        how: the verdict on the first of these that was told.
+    """
 
     name: str
     area: str
     rule: str
     first: int | None
     programs: int
+    caught: int
     how: str
     seconds: float
 
@@ -48,25 +58,23 @@ def run_planted(options: argparse.Namespace, console: Console) -> int:
         console.print(f"There is no fault {options.fault!r}.", markup=False)
         return 2
     most = options.programs or PROGRAMS
-    seen = []
-    sound = Baseline(options.workers)
-    for fault in faults:
-        result = see(fault, most, options.workers, sound)
-        seen.append(result)
-        console.print(_line(result), markup=False)
-    _report(seen, console)
     file = Path(options.json) if options.json else OUT / "planted.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(
-        json.dumps({"seed": SEED, "faults": [asdict(s) for s in seen]}, indent=1) + "\n"
-    )
+    earlier = json.loads(file.read_text())["faults"] if options.fault and file.exists() else []
+    seen: list[Seen] = []
+    sound = Baseline(options.workers)
+    for fault in faults:
+        seen.append(see(fault, most, options.workers, sound))
+        console.print(_line(seen[-1]), markup=False)
+        found = _merged(earlier, [asdict(s) for s in seen])
+        file.write_text(json.dumps({"seed": SEED, "faults": found}, indent=1) + "\n")
+    _report(seen, console)
     console.print(f"figures: {file}", style="dim", markup=False)
     return 1 if any(s.first is None for s in seen) else 0
 
 
-def _merged(file: Path, seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What the file holds, with these in place of earlier results of the same faults."""
-    earlier = json.loads(file.read_text())["faults"] if file.exists() else []
+def _merged(earlier: list[dict[str, Any]], seen: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Earlier results, with these in place of those of the same faults."""
     found = {about["name"]: about for about in [*earlier, *seen]}
     return [found[fault.name] for fault in FAULTS if fault.name in found]
 
@@ -88,24 +96,22 @@ class Baseline:
 
 
 def see(fault: Fault, most: int, workers: int, sound: Baseline) -> Seen:
-    """Run programs with a fault until one fails that does not fail without it."""
+    """Run programs with a fault until :data:`CATCHES` that are sound without it fail, at most ``most``."""
     start = now()
     count = 0
+    catches: list[Verdict] = []
     with Pool(workers, fault=fault.name, limit_s=LIMIT_S) as pool:
         for _, verdict in pool.run(_jobs(fault, range(SEED, SEED + most))):
             count += 1
             if not verdict.failed or verdict.seed < SEED or sound.fails(verdict.seed, fault):
                 continue
-            return Seen(
-                fault.name,
-                fault.area,
-                fault.rule,
-                verdict.seed - SEED + 1,
-                count,
-                f"{verdict.status} on {verdict.target or 'a target'}",
-                round(now() - start, 1),
-            )
-    return Seen(fault.name, fault.area, fault.rule, None, count, "", round(now() - start, 1))
+            catches.append(verdict)
+            if len(catches) == CATCHES:
+                break
+    first = min((v.seed - SEED + 1 for v in catches), default=None)
+    how = f"{catches[0].status} on {catches[0].target or 'a target'}" if catches else ""
+    seconds = round(now() - start, 1)
+    return Seen(fault.name, fault.area, fault.rule, first, count, len(catches), how, seconds)
 
 
 def _jobs(fault: Fault, seeds: range | list[int]) -> Iterator[Job]:
@@ -120,13 +126,18 @@ def _jobs(fault: Fault, seeds: range | list[int]) -> Iterator[Job]:
 
 def _line(seen: Seen) -> str:
     found = f"program {seen.first}, {seen.how}" if seen.first else "NOT SEEN"
-    return f"{seen.name}: {found} ({seen.seconds:.0f} s)"
+    return f"{seen.name}: {found}; in {_share(seen)} programs ({seen.seconds:.0f} s)"
+
+
+def _share(seen: Seen) -> str:
+    return f"{seen.caught} of {seen.programs}"
 
 
 def _report(seen: list[Seen], console: Console) -> None:
-    table = Table("fault", "part", "rule switched off", "seen by program", title="Planted faults")
+    titles = ("fault", "part", "rule switched off", "seen by program", "seen in")
+    table = Table(*titles, title="Planted faults")
     for s in seen:
-        table.add_row(s.name, s.area, s.rule, str(s.first or "-"))
+        table.add_row(s.name, s.area, s.rule, str(s.first or "-"), _share(s))
     console.print(table)
     firsts = [s.first for s in seen if s.first]
     if firsts:

@@ -102,14 +102,17 @@ def _planted_table(planted: dict[str, Any]) -> list[str]:
     firsts = sorted(f["first"] for f in faults if f["first"])
     middle = firsts[len(firsts) // 2] if firsts else 0
     head = (
-        f"{len(firsts)} of {len(faults)} planted faults are seen; half of them by program {middle}."
+        f"{len(firsts)} of {len(faults)} planted faults are seen; half of them by program {middle}. "
+        "Each was run until five programs had seen it, or to its last program."
     )
     lines = [
         head,
         "",
-        "| fault | part | rule switched off | seen by program |",
-        "|---|---|---|---:|",
+        "| fault | part | rule switched off | seen by program | seen in |",
+        "|---|---|---|---:|---:|",
     ]
     for f in faults:
-        lines.append(f"| {f['name']} | {f['area']} | {_plain(f['rule'])} | {f['first'] or '–'} |")
+        where = f"{f['caught']} of {f['programs']}"
+        rule = _plain(f["rule"])
+        lines.append(f"| {f['name']} | {f['area']} | {rule} | {f['first'] or '–'} | {where} |")
     return lines
