@@ -10,14 +10,20 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from .diagnostics import DTypeError, DTypeWarning
 from .text.shown import shown
 
 MAX_BITS = 512
+"""Wider types work, with a warning."""
 MAX_WIDTH = (1 << 24) - 1
 """The widest integer of MLIR: a kernel with a wider type is refused."""
+
+
+_INSIDE = (str(Path(__file__).parents[1]),)
+"""Files of Allo: a warning stands at the user's line."""
 
 
 class AlloType:
@@ -46,9 +52,10 @@ class AlloType:
             raise DTypeError(f"The fraction width must lie in 0 … 255, not {fracs}.")
         if bits > MAX_BITS:
             warnings.warn(
-                f"{name} is wider than {MAX_BITS} bits and cannot run on the CPU.",
+                f"{name} is wider than {MAX_BITS} bits: it runs on every target, but its products "
+                "and quotients take long to compile and much hardware.",
                 DTypeWarning,
-                stacklevel=3,
+                skip_file_prefixes=_INSIDE,
             )
         self.bits = bits
         self.fracs = fracs

@@ -3,8 +3,11 @@
 import itertools
 import pathlib
 
+import numpy as np
 import pytest
 
+import allo
+from allo.dialects.diagnostics import DTypeWarning
 from allo.dialects.types import Fixed, Float, Index, Int, UFixed, UInt, bfloat16, parse_type
 from allo.frontend.rules.typing import CPP_STYLE, DEFAULT
 
@@ -125,3 +128,26 @@ def test_the_documentation_shows_the_tables():
     text = (pathlib.Path(__file__).parents[2] / "docs" / "language.md").read_text()
     for operator in ("+", "*", "/", "%", "<<", "&", "**"):
         assert DEFAULT.document(operator) in text
+
+
+def test_types_past_512_bits_work_and_warn_at_the_line_of_the_user():
+    said = (
+        "i700 is wider than 512 bits: it runs on every target, but its products and quotients take "
+        "long to compile and much hardware."
+    )
+    with pytest.warns(DTypeWarning) as caught:
+        wide = Int(700)
+    assert [str(w.message) for w in caught] == [said]
+    assert caught[0].filename == __file__
+
+    def kernel(a: Int(350), b: wide, c: wide[3]):
+        c[0] = a * a
+        c[1] = b // a
+        c[2] = b - a
+
+    with pytest.warns(DTypeWarning) as caught:
+        module = allo.customize(kernel).build()
+    assert {w.filename for w in caught} == {__file__}
+    a, b, c = -(1 << 345) - 7, (1 << 698) + 12345, np.zeros(3, object)
+    module(a, b, c)
+    assert c.tolist() == [a * a, b // a, b - a]

@@ -185,7 +185,7 @@ _GLOBALS: dict[str, Any] = {
 
 @cache
 def _compiled(formula: str) -> CodeType:
-    return compile(formula, "<typing rule>", "eval")
+    return compile(formula, f"{__file__}: a rule", "eval")
 
 
 def _apply(formula: str, left: AlloType, right: AlloType) -> AlloType:
