@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from allo.dialects.diagnostics import (
     AlloError,
@@ -20,11 +20,9 @@ from allo.dialects.types import AlloType
 from .expressions.values import Symbol, Value
 from .known import Declared, Known, declared, free_names
 from .names import ABSENT, Names
+from .program import Program
 from .source import SourceText
-
-if TYPE_CHECKING:
-    from .program import Program
-    from .statements.streams import OneFifo
+from .statements.streams import OneFifo
 
 Entry = Any
 """What a name may stand for: ``Symbol``, ``Known`` or ``StreamSymbol``."""
@@ -226,7 +224,7 @@ class Body:
 
     def expression(self, node: ast.expr) -> Value:
         """The translation of an expression."""
-        return self.program.expression(self, node)
+        return self.program.language.expression(self, node)
 
     def scalar(self, node: ast.expr) -> Value:
         """The translation of an expression that is one value.

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError
+from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, UnsupportedSyntaxError
 from allo.dialects.types import AlloType
 
 from .body import Body
 from .expressions.scalars import exact_to_raw
-from .expressions.values import exact_of
-from .known import Declared, is_number, plain_number
+from .expressions.values import Value, exact_of
+from .known import Declared, element_type, is_number, plain_number
 from .running.arrays import size_of
 
 
@@ -57,6 +57,21 @@ def converted(
             f"The initialiser has shape {given}, and {shape} is declared.", body.place(node)
         )
     return [_raw(body, part, dtype, node) for part in parts]
+
+
+def captured_array(body: Body, value: np.ndarray, node: ast.expr) -> Value:
+    """A captured array as a value.
+
+    Raises:
+        UnsupportedSyntaxError: when its elements have no type of the language.
+    """
+    dtype = element_type(value)
+    if dtype is None:
+        raise UnsupportedSyntaxError(
+            f"An array of NumPy's {value.dtype} cannot be captured.", body.place(node)
+        )
+    name = body.program.constant(converted(body, value, dtype, value.shape, node))
+    return Value(dtype, f"Array({name}, {value.shape})", shape=value.shape)
 
 
 def _raw(body: Body, value: Any, dtype: AlloType, node: ast.AST) -> Any:

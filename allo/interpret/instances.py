@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
@@ -19,16 +19,23 @@ from .expressions import elements, tensors
 from .expressions.meaning import cast
 from .expressions.structs import scalar_as
 from .expressions.values import Value
-from .instance import Instance, Parameter, bind_parameter, read_parameters, read_results
+from .instance import Instance, Parameter
 from .known import Known, LocalFunction, as_type
 from .names import Names
+from .program import Program
 from .rules import UINT1
+from .signatures import bind_parameter, read_parameters, read_results
 from .source import SourceText, read_function
 from .statements import bodies as statements
 from .statements import processes, regions
 
-if TYPE_CHECKING:
-    from .program import Program
+
+def top(program: Program, kernel: Callable[..., Any] | str, template: Sequence[Any]) -> Instance:
+    """The instance of the kernel itself."""
+    node, text = read_function(kernel)
+    plain = None if isinstance(kernel, str) else kernel
+    names = Names(plain, program.frames, program.given)
+    return build(program, kernel, node, text, names, list(template), None)
 
 
 def build(
@@ -148,14 +155,9 @@ def _within(bound: Any, value: Any) -> bool:
 # --- calls -----------------------------------------------------------------------------------------
 
 
-def call(
-    program: Program,
-    body: Body,
-    function_: Any,
-    template: list[ast.expr] | None,
-    node: ast.Call,
-) -> Value:
+def call(body: Body, function_: Any, template: list[ast.expr] | None, node: ast.Call) -> Value:
     """The call of a kernel from another."""
+    program = body.program
     values = [body.evaluate(part, "A template argument") for part in template or []]
     if isinstance(function_, LocalFunction):
         definition, text, names = function_.node, function_.text, function_.names

@@ -7,9 +7,11 @@ from typing import Any
 
 from allo.dialects.diagnostics import UndefinedReadError
 
+from . import instances
+from .expressions.scalar_expressions import expression, operate
 from .known import Declared
 from .names import running_frames
-from .program import Program
+from .program import Language, Program
 from .running.arrays import Array
 from .running.boundary import Binding, results
 from .running.runtime import Runtime
@@ -83,8 +85,9 @@ def translate(
     max_steps: int | None,
 ) -> Interpreted:
     """The work of :func:`allo.interpret.interpret`."""
-    program = Program(Runtime(max_steps), running_frames(), global_vars)
-    instance = program.top(kernel, instantiate)
+    language = Language(expression, operate, instances.call)
+    program = Program(language, Runtime(max_steps), running_frames(), global_vars)
+    instance = instances.top(program, kernel, instantiate or ())
     program.load()
     program.frames = []
     return Interpreted(program, instance)

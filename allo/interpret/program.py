@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-import numpy as np
+from allo.dialects.diagnostics import SourcePlace
 
-from allo.dialects.diagnostics import SourcePlace, UnsupportedSyntaxError
-
-from . import instances
-from .body import Body
-from .constants import converted
-from .expressions import scalar_expressions as expressions
 from .expressions.values import Value
 from .instance import Instance
-from .known import element_type
-from .names import Names
 from .running.runtime import Runtime, namespace
-from .source import read_function
+
+
+@dataclass(frozen=True)
+class Language:
+    """What translates each kind of syntax; the first argument of all is the `Body` being written.
+
+    Attributes:
+        expression: translates an expression.
+        operate: the value of ``left symbol right``.
+        call: the call of a kernel: the kernel, its template arguments, the call.
+    """
+
+    expression: Callable[[Any, ast.expr], Value]
+    operate: Callable[[Any, str, Value, Value, ast.AST], Value]
+    call: Callable[[Any, Any, list[ast.expr] | None, ast.Call], Value]
 
 
 class Program:
     """The translation of a kernel and of all that it calls.
 
     Attributes:
+        language: what translates each kind of syntax.
         runtime: what the translated text works with.
         inexact: a function like ``exp`` is used, of which compilers may miss the last place.
         instances: the functions translated so far.
@@ -35,10 +43,12 @@ class Program:
 
     def __init__(
         self,
+        language: Language,
         runtime: Runtime,
         frames: list[FrameType],
         given: Mapping[str, Any] | None,
     ) -> None:
+        self.language = language
         self.runtime = runtime
         self.frames = frames
         self.given = given
@@ -71,16 +81,6 @@ class Program:
         self.space[name] = values
         return name
 
-    def constant_array(self, body: Body, value: np.ndarray, node: ast.expr) -> Value:
-        """A captured array as a value."""
-        dtype = element_type(value)
-        if dtype is None:
-            raise UnsupportedSyntaxError(
-                f"An array of NumPy's {value.dtype} cannot be captured.", body.place(node)
-            )
-        name = self.constant(converted(body, value, dtype, value.shape, node))
-        return Value(dtype, f"Array({name}, {value.shape})", shape=value.shape)
-
     def state(self, name: str, values: list[Any]) -> str:
         """The name of a list that keeps its elements between calls."""
         holder = f"state_{name}_{self.fresh()}"
@@ -92,25 +92,6 @@ class Program:
         """Give all stateful variables their first values."""
         for holder, values in self.states.items():
             self.space[holder][:] = values
-
-    def expression(self, body: Body, node: ast.expr) -> Value:
-        return expressions.expression(body, node)
-
-    def operate(self, body: Body, symbol: str, left: Value, right: Value, node: ast.AST) -> Value:
-        return expressions.operate(body, symbol, left, right, node)
-
-    def top(self, function: Callable[..., Any] | str, template: Sequence[Any] | None) -> Instance:
-        """The instance of the kernel itself."""
-        node, text = read_function(function)
-        plain = None if isinstance(function, str) else function
-        names = Names(plain, self.frames, self.given)
-        return instances.build(self, function, node, text, names, list(template or ()), None)
-
-    def call(
-        self, body: Body, function: Any, template: list[ast.expr] | None, node: ast.Call
-    ) -> Value:
-        """A call of another kernel."""
-        return instances.call(self, body, function, template, node)
 
     def load(self) -> None:
         """Make the translated functions."""

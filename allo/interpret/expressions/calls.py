@@ -14,14 +14,13 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, Float, Index, float16, float32, float64
 
-from .. import external
 from ..body import Body
 from ..known import Known, LocalFunction, as_type, is_kernel
 from ..rules import int_type, is_fixed, is_integer
 from ..running import elementary
 from ..running.casts import width, wrap_code
 from ..statements import processes
-from . import tensor_calls, tensors
+from . import external, tensor_calls, tensors
 from .meaning import cast, known_call
 from .scalars import absolute, binary, coerce, extreme
 from .values import Value, literal
@@ -50,7 +49,7 @@ def call(body: Body, node: ast.Call) -> Value:
     if external.is_external(function):
         return external.call(body, function, node)
     if is_kernel(function):
-        return body.program.call(body, function, template, node)
+        return body.program.language.call(body, function, template, node)
     if callable(function):
         return known_call(body, node, function)
     raise UnsupportedSyntaxError(f"{ast.unparse(node.func)!r} cannot be called.", body.place(node))

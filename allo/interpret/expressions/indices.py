@@ -43,7 +43,7 @@ def _value(body: Body, node: ast.expr) -> Value:
         left, right = _value(body, node.left), _value(body, node.right)
         if _stays(left) and _stays(right) and not (left.is_array or right.is_array):
             return _combined(_SYMBOLS[type(node.op)], left, right)
-        return body.program.operate(body, _SYMBOLS[type(node.op)], left, right, node)
+        return body.program.language.operate(body, _SYMBOLS[type(node.op)], left, right, node)
     value = body.expression(node)
     if isinstance(node, ast.Name):
         entry = body.find(node.id)

@@ -12,6 +12,7 @@ from allo.dialects.diagnostics import CompileTimeError, TypeMismatchError
 from allo.dialects.types import AlloType, Float
 
 from ..body import Body
+from ..constants import captured_array
 from ..known import Known, is_number, plain_number
 from ..running.casts import convertible
 from . import scalars
@@ -45,7 +46,7 @@ def known_value(body: Body, known: Known, node: ast.expr) -> Value:
             exact = Fraction(raw, 1 << known.dtype.fracs)
         return Value(known.dtype, scalars.raw_code(raw, known.dtype), exact=exact)
     if isinstance(value, np.ndarray):
-        return body.program.constant_array(body, value, node)
+        return captured_array(body, value, node)
     raise TypeMismatchError(
         f"{ast.unparse(node)!r} is of Python's type {type(value).__name__}, which is no value of "
         "a kernel.",

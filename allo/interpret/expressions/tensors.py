@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from allo.dialects.diagnostics import ShapeMismatchError
 
 from ..body import Body
+from .elements import viewed
 from .scalars import coerce
 from .values import Extent, Value, tuple_code
 
@@ -83,8 +84,6 @@ def permuted(value: Value, axes: Sequence[int]) -> tuple[Extent, ...]:
 
 def transposed(body: Body, value: Value, axes: Sequence[int] | None, node: ast.AST) -> Value:
     """The axes in another order."""
-    from .elements import viewed
-
     shape = value.shape or ()
     order = tuple(range(len(shape)))[::-1] if axes is None else tuple(axes)
     if sorted(order) != list(range(len(shape))):

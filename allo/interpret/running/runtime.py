@@ -18,8 +18,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, parse_type
 
-from .. import external
-from . import arrays, bits, casts, elementary, fifo, formats, integers, tensor_ops
+from . import arrays, bits, casts, elementary, external, fifo, formats, integers, tensor_ops
 from .formats import INF, NAN
 
 type_of: Callable[[str], AlloType] = functools.cache(parse_type)

@@ -10,8 +10,9 @@ from allo.dialects.diagnostics import DataflowError, TypeMismatchError
 from ..body import Body
 from ..expressions import calls
 from ..expressions.values import Symbol
-from ..instance import Instance, Parameter, bind_parameter, read_parameters
+from ..instance import Instance, Parameter
 from ..known import Known, plain_number
+from ..signatures import bind_parameter, read_parameters
 from . import assignment
 from . import bodies as statements
 from .processes import decorator_name

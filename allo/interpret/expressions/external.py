@@ -6,15 +6,12 @@ import ast
 from typing import Any
 
 from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.types import AlloType
 
-from .body import Body
-from .expressions.meaning import cast
-from .expressions.values import Value
-from .rules import UINT1
-from .running.arrays import Array
-from .running.boundary import raw_elements, to_number, to_numpy
-from .running.casts import type_name
+from ..body import Body
+from ..rules import UINT1
+from ..running.casts import type_name
+from .meaning import cast
+from .values import Value
 
 
 def is_external(function: Any) -> bool:
@@ -49,21 +46,3 @@ def call(body: Body, function: Any, node: ast.Call) -> Value:
     holder = body.program.constant(function)
     code = f"call_external({holder}, [{', '.join(types)}], [{', '.join(codes)}])"
     return Value(UINT1, code, parts=(None,))
-
-
-def call_external(function: Any, types: list[AlloType], values: list[Any]) -> None:
-    """Run a C++ function on NumPy arrays, and take over what it writes."""
-    arrays: dict[Any, tuple[Array, Any, AlloType]] = {}
-    given = []
-    for value, dtype in zip(values, types, strict=True):
-        if not isinstance(value, Array):
-            given.append(to_number(value, dtype))
-            continue
-        key = id(value.data), value.offset, value.shape, value.strides
-        if key not in arrays:
-            elements = [0 if e is None else e for e in value.elements()]
-            arrays[key] = value, to_numpy(elements, value.shape, dtype), dtype
-        given.append(arrays[key][1])
-    function(*given)
-    for array, numpy_array, dtype in arrays.values():
-        array.store(raw_elements(numpy_array, dtype))
