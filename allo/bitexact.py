@@ -29,12 +29,14 @@ def _float(bits: np.ndarray) -> np.ndarray:
     return (bits & 0xFFFFFFFF).astype(np.uint32).view(np.float32)
 
 
-def _evaluate(table: PolynomialTable, index: np.ndarray, local: np.ndarray, bits: int):
+def _evaluate(
+    table: PolynomialTable, index: np.ndarray, local: np.ndarray, bits: int
+) -> np.ndarray:
     """Horner's rule as ``polynomial.evaluate`` runs it; ``local`` is unsigned of ``bits`` bits."""
     rows = np.array(table.coefficients, np.int64)
     coefficients = rows[np.minimum(index, len(rows) - 1)]
     position = local - (1 << (bits - 1))
-    result = coefficients[..., table.degree]
+    result: np.ndarray = coefficients[..., table.degree]
     for power in reversed(range(table.degree)):
         width = table.sum_width(power + 1)
         keep = min(bits, width + 1)

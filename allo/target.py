@@ -139,13 +139,15 @@ def find_target(name: str) -> Builder:
         raise _unknown(name)
     if isinstance(found, str):
         module, function = found.split(":")
-        return getattr(importlib.import_module(module), function)
+        builder: Builder = getattr(importlib.import_module(module), function)
+        return builder
     return found
 
 
 def _from_entry_point(name: str) -> Builder | None:
     for point in importlib.metadata.entry_points(group="allo.targets", name=name):
-        return point.load()
+        builder: Builder = point.load()
+        return builder
     return None
 
 

@@ -28,7 +28,8 @@ def make_app() -> typer.Typer:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; an error of the user's program is one readable text and status 1."""
     try:
-        return make_app()(args=arguments, prog_name="allo", standalone_mode=False) or 0
+        status: int = make_app()(args=arguments, prog_name="allo", standalone_mode=False) or 0
+        return status
     except typer.Exit as done:
         return done.exit_code
     except AlloError as error:
@@ -42,4 +43,5 @@ def main(arguments: list[str] | None = None) -> int:
         if not hasattr(error, "exit_code") or not hasattr(error, "show"):
             raise
         error.show()
-        return error.exit_code
+        code: int = error.exit_code
+        return code

@@ -10,12 +10,12 @@ from allo.dialects.affine.maps import bound_map
 from allo.dialects.core.locations import place_of
 
 from .literals import initial_values
-from .machine import FunctionCode, Handler, Machine, Step, no_step, undecidable
+from .machine import Frame, FunctionCode, Handler, Machine, Step, no_step, undecidable
 from .memory import Storage, View
 from .subscripts import known_indices, symbolic_indices
 from .terms import Value
 
-type Subscripts = tuple[list[Callable[[list], int]], Callable[[list], list[Value]]]
+type Subscripts = tuple[list[Callable[[Frame], int]], Callable[[Frame], list[Value]]]
 
 
 def _name(op: ir.Operation) -> str:
@@ -29,7 +29,7 @@ def _alloc(code: FunctionCode, op: ir.Operation) -> Step:
     slot, shape, element = code.slot(op.result), tuple(kind.shape), str(kind.element_type)
     name, machine = _name(op), code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[slot] = machine.undefined(name, element, shape)
         machine.count(len(frame[slot].storage.cells) // 8)
 
@@ -43,7 +43,7 @@ def _get_global(code: FunctionCode, op: ir.Operation) -> Step:
         view = code.machine.globals[symbol] = global_view(code.machine, symbol)
     slot = code.slot(op.result)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[slot] = view
 
     return run
@@ -74,13 +74,13 @@ def _subscripts(code: FunctionCode, op: ir.Operation, first: int) -> Subscripts:
         return known_indices(code, bound), lambda frame: [f(frame) for f in slow]
     slots = [code.slot(v) for v in list(op.operands)[first:]]
 
-    def known(slot: int) -> Callable[[list], int]:
+    def known(slot: int) -> Callable[[Frame], int]:
         return lambda frame: frame[slot] + 0
 
     return [known(s) for s in slots], lambda frame: [frame[s] for s in slots]
 
 
-def _position(view: View, functions: Sequence[Callable[[list], int]], frame: list) -> int | None:
+def _position(view: View, functions: Sequence[Callable[[Frame], int]], frame: Frame) -> int | None:
     """Where the element lies, or None outside the array; TypeError for a symbolic subscript."""
     position, inside = view.offset, True
     for function, extent, stride in zip(functions, view.shape, view.strides, strict=True):
@@ -96,7 +96,7 @@ def _load(code: FunctionCode, op: ir.Operation) -> Step:
     source, result = code.slot(op.operands[0]), code.slot(op.result)
     kind, place, machine = str(op.result.type), place_of(op), code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         view = frame[source]
         try:
             position = _position(view, functions, frame)
@@ -118,7 +118,7 @@ def _store(code: FunctionCode, op: ir.Operation) -> Step:
     place, machine = place_of(op), code.machine
     memory = machine.memory
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         view = frame[target]
         try:
             position = _position(view, functions, frame)
@@ -178,7 +178,7 @@ def _fill(code: FunctionCode, op: ir.Operation) -> Step:
     value, target = code.slot(op.operands[0]), code.slot(op.operands[1])
     place, machine = place_of(op), code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         view = frame[target]
         for position in view.positions():
             machine.memory.write(view.storage, position, frame[value], place)
@@ -198,7 +198,7 @@ def _copy(code: FunctionCode, op: ir.Operation) -> Step:
     source, target = code.slot(op.operands[0]), code.slot(op.operands[1])
     place, machine = place_of(op), code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         copy_into(machine, frame[source].values(), frame[target], place)
 
     return run
@@ -207,7 +207,7 @@ def _copy(code: FunctionCode, op: ir.Operation) -> Step:
 def _cast(code: FunctionCode, op: ir.Operation) -> Step:
     source, result = code.slot(op.operands[0]), code.slot(op.result)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[result] = frame[source]
 
     return run
@@ -226,7 +226,7 @@ def _subview(code: FunctionCode, op: ir.Operation) -> Step:
     offsets = [(next(slots), True) if o == dynamic else (o, False) for o in static["offsets"]]
     kept = _kept(static["sizes"], ir.MemRefType(op.result.type).rank)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         view = frame[source]
         starts = [frame[o] if in_frame else o for o, in_frame in offsets]
         if not all(isinstance(s, int) for s in starts):

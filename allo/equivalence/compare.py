@@ -259,7 +259,8 @@ def _diff(schedule_a: Scheduled, schedule_b: Scheduled) -> str:
 def _text(schedule: Scheduled) -> str:
     """The program as HLS C++, or as core IR where the C++ back end cannot take it."""
     try:
-        return schedule.build(target="vhls").hls_code
+        code: str = schedule.build(target="vhls").hls_code
+        return code
     except BuildError:
         return str(schedule.module)
 

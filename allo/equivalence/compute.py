@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.integers import as_signed
 
 from . import integers
-from .machine import FunctionCode, Handler, Step, undecidable
+from .machine import Frame, FunctionCode, Handler, Step, undecidable
 from .terms import Term, width_of
 
 _PLAIN = frozenset(
@@ -27,14 +28,14 @@ def _constant(code: FunctionCode, op: ir.Operation) -> Step | None:
     value: int | Term
     if isinstance(kind, (ir.IntegerType, ir.IndexType)):
         raw = ir.IntegerAttr(attribute).value if not isinstance(attribute, ir.BoolAttr) else None
-        raw = int(attribute.value) if raw is None else raw  # type: ignore[attr-defined]
+        raw = int(attribute.value) if raw is None else raw
         value = integers.normal(raw, width_of(str(kind)), isinstance(kind, ir.IndexType))
     elif isinstance(attribute, ir.FloatAttr):
         value = code.machine.terms.make(f"const {attribute.value!r}", str(kind))
     else:
         raise undecidable(op, f"A constant of type {kind} cannot be followed symbolically.")
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[slot] = value
 
     return run
@@ -51,7 +52,7 @@ def _compute(code: FunctionCode, op: ir.Operation) -> Step | None:
     label = op.name if short in _PLAIN else f"{op.name} {_extra(op)}:{','.join(operands)}"
     slots = [code.slot(v) for v in op.operands]
     if len(slots) == 2 and bits:
-        predicate = op.attributes["predicate"].value if short == "cmpi" else None  # type: ignore[attr-defined]
+        predicate = op.attributes["predicate"].value if short == "cmpi" else None
         if predicate is not None:
             return _comparison(code, op, predicate, slots)
         fold = integers.binary(short, bits, is_index)
@@ -79,7 +80,7 @@ def _binary(
     multiplies = op.name == "arith.muli"
     turns = op.name.split(".")[1] in integers.COMMUTATIVE
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         a, b = frame[x], frame[y]
         if isinstance(a, int):
             if isinstance(b, int):
@@ -109,7 +110,7 @@ def _comparison(code: FunctionCode, op: ir.Operation, predicate: int, slots: lis
     same = int(predicate in (0, 3, 5, 7, 9))
     symmetric = predicate in (0, 1)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         a, b = frame[x], frame[y]
         if isinstance(a, int) and isinstance(b, int):
             frame[result] = fold(frame[slots[0]], frame[slots[1]])
@@ -127,11 +128,13 @@ def _age(value: int | Term) -> int:
     return -1 if isinstance(value, int) else value.number
 
 
-def _unary(code: FunctionCode, op: ir.Operation, label: str, fold, slot: int) -> Step:
+def _unary(
+    code: FunctionCode, op: ir.Operation, label: str, fold: Callable[[int], int], slot: int
+) -> Step:
     result, kind = code.slot(op.result), str(op.result.type)
     make = code.machine.terms.make
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         a = frame[slot]
         frame[result] = fold(a) if isinstance(a, int) else make(label, kind, (a,))
 
@@ -144,7 +147,7 @@ def _to_float(code: FunctionCode, op: ir.Operation, label: str, slot: int, is_si
     exact = 1 << _EXACT_BITS.get(kind, 0)
     make = code.machine.terms.make
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         a = frame[slot]
         if isinstance(a, int):
             number = as_signed(a, bits) if is_signed else a & ((1 << bits) - 1)
@@ -162,7 +165,7 @@ def _uninterpreted(code: FunctionCode, op: ir.Operation, label: str, slots: list
     turns = len(slots) == 2 and op.name.split(".")[1] in integers.COMMUTATIVE
     folds = op.name in ("arith.extf", "arith.truncf")
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         args = tuple(frame[s] for s in slots)
         if turns and _age(args[0]) > _age(args[1]):
             args = args[::-1]
@@ -194,7 +197,7 @@ def _select(code: FunctionCode, op: ir.Operation) -> Step:
     c, a, b = (code.slot(v) for v in op.operands)
     select = code.machine.terms.select
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[result] = select(frame[c], kind, frame[a], frame[b])
 
     return run

@@ -10,7 +10,7 @@ from allo.dialects.affine.maps import bound_map, condition_of
 from allo.dialects.core.locations import place_of
 
 from .arrays import copy_into
-from .machine import Block, Fifo, FunctionCode, Handler, Step, no_step, undecidable
+from .machine import Block, Fifo, Frame, FunctionCode, Handler, Step, no_step, undecidable
 from .memory import View
 from .subscripts import known_indices, symbolic_indices
 from .terms import Value
@@ -25,7 +25,7 @@ def _affine_for(code: FunctionCode, op: ir.Operation) -> Step:
     body = code.block(op.regions[0].blocks[0])
     iterator, machine = body.arguments[0], code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         try:
             low = max(f(frame) for f in lows)
             high = min(f(frame) for f in highs)
@@ -49,7 +49,7 @@ def _scf_for(code: FunctionCode, op: ir.Operation) -> Step:
     body = code.block(op.regions[0].blocks[0])
     iterator, machine = body.arguments[0], code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         bounds = [frame[s] for s in slots]
         if not all(isinstance(b, int) for b in bounds):
             raise _unbounded(op)
@@ -64,7 +64,7 @@ def _while(code: FunctionCode, op: ir.Operation) -> Step:
     body = code.block(op.regions[1].blocks[0])
     machine = code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         while True:
             machine.run(before, frame)
             condition = frame[before.yielded[0]]
@@ -90,7 +90,7 @@ def _affine_if(code: FunctionCode, op: ir.Operation) -> Step:
     slow = list(zip(symbolic_indices(code, condition.exprs), condition.equal, strict=True))
     machine = code.machine
 
-    def decide(frame: list) -> Value:
+    def decide(frame: Frame) -> Value:
         try:
             return int(all(f(frame) == 0 if equal else f(frame) >= 0 for f, equal in known))
         except TypeError:
@@ -109,14 +109,14 @@ def _scf_if(code: FunctionCode, op: ir.Operation) -> Step:
     return _branch(code, op, lambda frame: frame[slot])
 
 
-def _branch(code: FunctionCode, op: ir.Operation, decide: Callable[[list], Value]) -> Step:
+def _branch(code: FunctionCode, op: ir.Operation, decide: Callable[[Frame], Value]) -> Step:
     if len(op.results):
         raise undecidable(op, f"An {op.name} with results cannot be followed symbolically.")
     blocks = [[code.block(b) for b in region.blocks] for region in op.regions]
     then, other = blocks[0], blocks[1] if len(blocks) > 1 else []
     machine, place = code.machine, place_of(op)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         condition = decide(frame)
         if isinstance(condition, int):
             for block in then if condition else other:
@@ -132,7 +132,7 @@ def _branch(code: FunctionCode, op: ir.Operation, decide: Callable[[list], Value
             machine.memory.write(storage, position, value, place)
         machine.count(len(taken) + len(skipped))
 
-    def run_guarded(branch: list[Block], frame: list) -> dict[Any, Value]:
+    def run_guarded(branch: list[Block], frame: Frame) -> dict[Any, Value]:
         outer = machine.memory.start()
         for block in branch:
             machine.run(block, frame)
@@ -154,7 +154,7 @@ def _call(code: FunctionCode, op: ir.Operation) -> Step:
 
     is_process = "region" in code.op.attributes and not results
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         if is_process and machine.start(name, [frame[s] for s in operands]):
             return
         returned = machine.call(name, [frame[s] for s in operands])
@@ -171,7 +171,7 @@ def _external(code: FunctionCode, op: ir.Operation, name: str) -> Step:
     if len(op.results):
         raise undecidable(op, f"The external function {name} returns a value.")
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         given = [frame[s] for s in operands]
         values: list[Value] = []
         for value in given:
@@ -195,7 +195,7 @@ def _apply(code: FunctionCode, op: ir.Operation) -> Step:
     (known,), (slow,) = known_indices(code, bound), symbolic_indices(code, bound)
     result = code.slot(op.result)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         try:
             frame[result] = known(frame)
         except TypeError:
@@ -211,7 +211,7 @@ def _extreme(code: FunctionCode, op: ir.Operation) -> Step:
     fold = min if op.name == "affine.min" else max
     label = "arith.minsi" if op.name == "affine.min" else "arith.maxsi"
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         try:
             frame[result] = fold(f(frame) for f in known)
         except TypeError:
@@ -230,7 +230,7 @@ def _stream(code: FunctionCode, op: ir.Operation) -> Step:
     slot = code.slot(op.result)
     name = ir.StringAttr(op.attributes["name"]).value if "name" in op.attributes else "stream"
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         frame[slot] = Fifo(name)
 
     return run
@@ -240,7 +240,7 @@ def _put(code: FunctionCode, op: ir.Operation) -> Step:
     stream, value = (code.slot(v) for v in op.operands)
     machine = code.machine
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         if machine.memory.guarded:
             raise undecidable(op, "Whether this put happens depends on data.")
         item = frame[value]
@@ -254,7 +254,7 @@ def _get(code: FunctionCode, op: ir.Operation) -> Step:
     target = code.slot(op.result if len(op.results) else op.operands[1])
     machine, place, block = code.machine, place_of(op), not len(op.results)
 
-    def run(frame: list) -> None:
+    def run(frame: Frame) -> None:
         if machine.memory.guarded:
             raise undecidable(op, "Whether this get happens depends on data.")
         fifo = frame[stream]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -125,7 +126,9 @@ def check_interfaces(a: Interface, b: Interface) -> None:
             )
 
 
-def _check(a: Interface, b: Interface, what: str, first, second) -> None:
+def _check(
+    a: Interface, b: Interface, what: str, first: Sequence[Port], second: Sequence[Port]
+) -> None:
     if len(first) != len(second):
         raise _mismatch(a, b, f"{a.top} has {len(first)} {what} and {b.top} has {len(second)}.")
     for mine, other in zip(first, second, strict=True):

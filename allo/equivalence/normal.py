@@ -15,6 +15,7 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from .terms import Term, Value, width_of
 
@@ -38,13 +39,17 @@ class _Plan:
     build: Build
 
 
+type Key = tuple[Any, ...]
+"""What a form is: its operation, its width and the numbers of its parts."""
+
+
 class Forms:
     """Normal forms of the terms of one table, as numbers: equal numbers are equal values."""
 
     def __init__(self, reassociate: bool = False) -> None:
         self.reassociate = reassociate
-        self._numbers: dict[tuple, int] = {}
-        self._keys: list[tuple] = []
+        self._numbers: dict[Key, int] = {}
+        self._keys: list[Key] = []
         self._done: dict[Pair, int] = {}
 
     def same(self, a: Value, b: Value, kind: str) -> bool:
@@ -67,7 +72,7 @@ class Forms:
         """The form of a known integer."""
         return self.number(("int", width, value & ((1 << width) - 1) if width else value))
 
-    def number(self, key: tuple) -> int:
+    def number(self, key: Key) -> int:
         """The number of a form, given out once."""
         found = self._numbers.get(key)
         if found is None:
@@ -75,7 +80,7 @@ class Forms:
             self._keys.append(key)
         return found
 
-    def key(self, number: int) -> tuple:
+    def key(self, number: int) -> Key:
         return self._keys[number]
 
     def _complete(self, root: Pair) -> None:

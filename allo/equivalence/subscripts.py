@@ -7,11 +7,11 @@ from collections.abc import Callable
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import OPERATORS, BoundMap, expression_parts, linear_form
 
-from .machine import FunctionCode
+from .machine import Frame, FunctionCode
 from .terms import Terms, Value
 
-type Index = Callable[[list], int]
-type Symbolic = Callable[[list], Value]
+type Index = Callable[[Frame], int]
+type Symbolic = Callable[[Frame], Value]
 
 _OPERATIONS = {
     "+": "arith.addi",
@@ -78,7 +78,7 @@ def _general(expr: ir.AffineExpr, slots: list[int], dims: int) -> Index:
 
 
 def _slot(expr: ir.AffineExpr, slots: list[int], dims: int) -> int:
-    position = expr.position  # type: ignore[attr-defined]
+    position: int = expr.position
     return slots[position + (dims if isinstance(expr, ir.AffineSymbolExpr) else 0)]
 
 
@@ -93,7 +93,7 @@ def _symbolic(expr: ir.AffineExpr, slots: list[int], dims: int, terms: Terms) ->
     a, b = (_symbolic(p, slots, dims, terms) for p in parts[1:])
     label, fold = _OPERATIONS[parts[0]], OPERATORS[parts[0]]
 
-    def value(frame: list) -> Value:
+    def value(frame: Frame) -> Value:
         x, y = a(frame), b(frame)
         if isinstance(x, int) and isinstance(y, int):
             return fold(x, y)

@@ -130,4 +130,5 @@ def _closure(fn: Callable[..., Any] | None) -> dict[str, Any]:
 
 def unwrap(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function a decorator wrapped."""
-    return inspect.unwrap(fn)
+    function: Callable[..., Any] = inspect.unwrap(fn)
+    return function

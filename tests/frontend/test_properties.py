@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import allo
 from allo.dialects.core.integers import truncating_division
 from allo.dialects.types import Int, UInt
-from allo.frontend.rules.operations import wrap
+from allo.frontend.rules.integers import wrap
 from allo.frontend.rules.typing import DEFAULT
 
 VECTORS = 12

@@ -190,7 +190,7 @@ def _argument_values(argument: object) -> Iterator[Expr]:
     if isinstance(argument, View):
         yield from (offset for offset in argument.offsets if not isinstance(offset, Affine))
     elif hasattr(argument, "dtype") and not isinstance(argument, Var):
-        yield argument  # type: ignore[misc]
+        yield argument
 
 
 def _is_partial(statement: Stmt) -> TypeGuard[Store]:

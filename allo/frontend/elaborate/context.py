@@ -258,7 +258,8 @@ class FunctionContext:
             if isinstance(found, (ConstBinding, NestedFunction, StreamBinding)):
                 return found
             if isinstance(found, ScalarArg) and self.kernel is not None:
-                return self.kernel.captured_scalar(found)
+                captured: ScalarArg = self.kernel.captured_scalar(found)
+                return captured
             outer = outer.outer
         return None
 

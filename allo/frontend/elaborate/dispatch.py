@@ -14,6 +14,7 @@ from allo.dialects.diagnostics import (
     UnsupportedSyntaxError,
 )
 from allo.dialects.internal import foreseen
+from allo.frontend.affine import constant
 from allo.frontend.consteval import NotConstantError
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value
@@ -49,7 +50,7 @@ def as_scalar(ctx: FunctionContext, node: ast.expr, value: Value) -> Expr:
     if not isinstance(value, ArrayValue):
         return value
     if value.shape in ((), (1,)):
-        return value.element((arrays.constant(0),) * len(value.shape))
+        return value.element((constant(0),) * len(value.shape))
     raise type_error(
         ctx,
         node,

@@ -19,9 +19,9 @@ from allo.dialects.types import (
     float64,
     int32,
 )
+from allo.frontend.rules.integers import is_integer, smallest_int, wrap
 
 from ..rules import constants, fixed
-from ..rules import operations as ops
 from ..tree import Var
 from .context import FunctionContext
 
@@ -51,7 +51,7 @@ def literal_dtype(array: np.ndarray) -> AlloType:
     """The type of a list literal: int32 (wider where a value needs it) or float32."""
     if array.dtype.kind in "iub":
         extremes = (int(array.min()), int(array.max())) if array.size else (0, 0)
-        widest = max((ops.smallest_int(v) for v in extremes), key=lambda t: t.bits)
+        widest = max((smallest_int(v) for v in extremes), key=lambda t: t.bits)
         return int32 if widest == int32 else widest
     return float32
 
@@ -66,7 +66,7 @@ def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndar
         return np.array(flat_floats, dtype=np.float64).reshape(array.shape)
     if fixed.is_fixed(dtype):
         return _raw_values(array, dtype, place)
-    if not ops.is_integer(dtype):
+    if not is_integer(dtype):
         raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
     flat = [_integer(v, dtype) for v in array.reshape(-1).tolist()]
     return np.array(flat, dtype=object).reshape(array.shape)
@@ -87,7 +87,7 @@ def _require_numbers(array: np.ndarray, place: SourcePlace) -> None:
 def _integer(value: int | float, dtype: AlloType) -> int:
     if isinstance(value, float):
         return constants.nearest_integer(value, dtype)
-    return ops.wrap(int(value), dtype)
+    return wrap(int(value), dtype)
 
 
 def _raw_values(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndarray:

@@ -21,6 +21,7 @@ from allo.frontend.elaborate.context import ConstBinding, FunctionContext, Strea
 from allo.frontend.elaborate.expressions.fields import as_words, word_of
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import is_integer
 from allo.frontend.tree import (
     Const,
     Declare,
@@ -136,7 +137,8 @@ def _use(
             help="a function that a df.kernel calls takes the stream as an argument: "
             f"def f({stream.name}: {stream.dtype}).",
         )
-    return ctx.kernel.stream((stream, index), end, ctx.place(node))
+    fifo: StreamRef = ctx.kernel.stream((stream, index), end, ctx.place(node))
+    return fifo
 
 
 def _note_end(ctx: FunctionContext, node: ast.AST, stream: StreamBinding, end: str) -> None:
@@ -314,10 +316,8 @@ def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) 
             ctx.place(node),
             notes=(("the stream", fifo.place),),
         )
-    adapts = isinstance(value, Const) and (
-        ops.is_integer(value.dtype) or not ops.is_integer(wanted)
-    )
-    is_iterator = isinstance(value, IndexValue) and ops.is_integer(wanted)
+    adapts = isinstance(value, Const) and (is_integer(value.dtype) or not is_integer(wanted))
+    is_iterator = isinstance(value, IndexValue) and is_integer(wanted)
     if value.dtype == wanted or adapts or is_iterator:
         return ops.cast(value, wanted)
     raise _wrong_type(ctx, fifo, value, node)

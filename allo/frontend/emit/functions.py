@@ -304,7 +304,7 @@ class FunctionEmitter:
             attributes["name"] = self.types.string(names[0])
         op = value.op("func.call", results, operands, statement.place, attributes)
         outcome = list(op.results)
-        value.values[statement] = outcome  # type: ignore[assignment]
+        value.values[statement] = outcome
         for var, result in zip(statement.results, outcome, strict=True):
             if var is not None:
                 value.values[var] = result

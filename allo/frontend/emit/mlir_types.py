@@ -10,7 +10,7 @@ from allo.dialects.core.locations import location_of
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType, Float, Index, Stream, UFixed, UInt
 
-from ..rules.operations import wrap
+from ..rules.integers import wrap
 from ..tree import Var
 
 

@@ -9,6 +9,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.text.shown import shown
 from allo.dialects.types import AlloType, Float, Index, Int, UInt
+from allo.frontend.rules.integers import is_signed
 
 from ..affine import Affine, FloorDiv, Iter, Mod, Symbol
 from ..rules import operations as ops
@@ -336,7 +337,7 @@ def operation_name(op: str, dtype: AlloType) -> str:
     if op in _COMMON_OPS:
         return _COMMON_OPS[op]
     # A single bit is 0 or 1, whatever its type, as it is where it is compared.
-    signed = ops.is_signed(dtype) and not (dtype.bits == 1 and op in ("min", "max"))
+    signed = is_signed(dtype) and not (dtype.bits == 1 and op in ("min", "max"))
     return (_SIGNED_OPS if signed else _UNSIGNED_OPS)[op]
 
 
@@ -346,7 +347,7 @@ def comparison(op: str, dtype: AlloType) -> tuple[str, int]:
         return "arith.cmpf", _FLOAT_ORDER[op]
     if op in _EQUALITY:
         return "arith.cmpi", _EQUALITY[op]
-    order = _SIGNED_ORDER if ops.is_signed(dtype) and dtype.bits > 1 else _UNSIGNED_ORDER
+    order = _SIGNED_ORDER if is_signed(dtype) and dtype.bits > 1 else _UNSIGNED_ORDER
     return "arith.cmpi", order[op]
 
 

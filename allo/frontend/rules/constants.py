@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from allo.dialects.core.integers import truncating_division
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, TypeMismatchError
@@ -102,7 +103,7 @@ def fold(op: str, lhs: Const, rhs: Const, dtype: AlloType, place: SourcePlace) -
 
 
 def _fold_floats(
-    compute: Callable, lhs: Const, rhs: Const, dtype: Float, place: SourcePlace
+    compute: Callable[..., Any], lhs: Const, rhs: Const, dtype: Float, place: SourcePlace
 ) -> Const | None:
     try:
         return Const(dtype, place, float(compute(lhs.value, rhs.value)), literal=True)
@@ -110,7 +111,7 @@ def _fold_floats(
         return None
 
 
-_EXACT: dict[str, Callable] = {
+_EXACT: dict[str, Callable[..., Any]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
@@ -124,7 +125,7 @@ _EXACT: dict[str, Callable] = {
     "min": min,
     "max": max,
 }
-_INTEGER: dict[str, Callable] = {
+_INTEGER: dict[str, Callable[..., Any]] = {
     "/": truncating_division,
     "%": lambda a, b: a - b * truncating_division(a, b),
 }
@@ -161,7 +162,7 @@ def compare(op: str, lhs: Const, rhs: Const, dtype: AlloType) -> bool:
     return _COMPARE[op](number(lhs), number(rhs))
 
 
-_COMPARE: dict[str, Callable] = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": lambda a, b: a == b,
     "!=": lambda a, b: a != b,
     "<": lambda a, b: a < b,

@@ -200,7 +200,8 @@ def _apply(formula: str, left: AlloType, right: AlloType) -> AlloType:
         "f2": right.fracs,
         "i2": right.bits - right.fracs,
     }
-    return eval(_compiled(formula), _GLOBALS, sizes)
+    found: AlloType = eval(_compiled(formula), _GLOBALS, sizes)
+    return found
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from ..known import Known, is_number, plain_number
 from ..running.casts import convertible
 from . import scalars
 from .scalars import coerce
-from .values import Symbol, Value, exact_of, literal, whole_view
+from .values import Symbol, Value, exact_of, literal, raw_code, whole_view
 
 
 def read_symbol(body: Body, symbol: Symbol, node: ast.AST) -> Value:
@@ -44,7 +44,7 @@ def known_value(body: Body, known: Known, node: ast.expr) -> Value:
             exact = exact_of(raw)
         elif known.dtype.fracs:
             exact = Fraction(raw, 1 << known.dtype.fracs)
-        return Value(known.dtype, scalars.raw_code(raw, known.dtype), exact=exact)
+        return Value(known.dtype, raw_code(raw, known.dtype), exact=exact)
     if isinstance(value, np.ndarray):
         return captured_array(body, value, node)
     raise TypeMismatchError(

@@ -16,6 +16,7 @@ from allo.dialects.types import Float, Struct
 from .. import constants
 from ..body import Body
 from ..known import Known, plain_number
+from ..rules import unary_type
 from ..statements.streams import StreamSymbol
 from . import calls, elements, scalars, tensor_calls, tensors
 from .meaning import known_value, read_symbol
@@ -110,7 +111,7 @@ def _apply_unary(body: Body, op: ast.unaryop, value: Value, node: ast.AST) -> Va
     if isinstance(op, ast.UAdd):
         found: Value | None = value
         if value.dtype.name.startswith("ui") and not value.literal:
-            target = scalars.unary_type(value.dtype)
+            target = unary_type(value.dtype)
             found = Value(target, coerce(value, target))
     elif isinstance(op, ast.USub):
         found = scalars.negate(value)

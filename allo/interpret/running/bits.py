@@ -25,4 +25,4 @@ def to_bits(value: Any, dtype: AlloType) -> int:
     """The pattern behind a value, as an unsigned number."""
     if isinstance(dtype, Float):
         return encode(value, format_of(dtype))
-    return value & ((1 << width(dtype)) - 1)
+    return int(value) & ((1 << width(dtype)) - 1)

@@ -28,7 +28,8 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
         if dtype.name == "bf16":
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
+            found: np.dtype = np.dtype(ml_dtypes.bfloat16)
+            return found
         return np.dtype(f"f{dtype.bits // 8}")
     if is_fixed(dtype):
         return np.dtype(np.float64)

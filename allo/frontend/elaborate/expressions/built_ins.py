@@ -18,6 +18,7 @@ from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.order import ordered, ordered_scalars
 from allo.frontend.rules import fixed
 from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import is_signed
 from allo.frontend.tree import Binary, Compare, Const, Expr, Math, Select
 
 MATH_FUNCTIONS = {
@@ -78,7 +79,7 @@ def absolute(ctx: FunctionContext, value: Expr, place: SourcePlace) -> Expr:
     if isinstance(value.dtype, Fixed):
         number = fixed.raw(value)
         return fixed.of_raw(absolute(ctx, number, place), value.dtype, place)
-    if not ops.is_signed(value.dtype):
+    if not is_signed(value.dtype):
         return value
     zero = Const(value.dtype, place, 0)
     negative = Compare(ops.BOOL, place, "<", value, zero)

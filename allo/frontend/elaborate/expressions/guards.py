@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from allo.dialects.diagnostics import (
     SourcePlace,
 )
+from allo.frontend.affine import constant
 from allo.frontend.checks import spans
 from allo.frontend.elaborate import dispatch, exits
 from allo.frontend.elaborate.arrays import lazy as arrays
@@ -75,7 +76,7 @@ def _may_leave(view: View) -> bool:
     if view.is_whole:
         return False
     ends = (0, 1)
-    corners = [tuple(arrays.constant(end * (n - 1)) for n in view.shape) for end in ends]
+    corners = [tuple(constant(end * (n - 1)) for n in view.shape) for end in ends]
     return not all(spans.all_inside(view.var, view.subscripts(corner)) for corner in corners)
 
 

@@ -21,6 +21,7 @@ from allo.frontend.rules.integers import (
     INDEX_RANGE,
     Range,
     is_exact_index,
+    is_integer,
     range_of,
     smallest_int,
     within,
@@ -118,7 +119,7 @@ def _declared(number: int | None, dtype: AlloType | None) -> _Typed | None:
     """A constant, with the type it was declared with."""
     if number is None or dtype is None:
         return _number(number)
-    return _Typed(constant(wrap(number, dtype)), dtype) if ops.is_integer(dtype) else None
+    return _Typed(constant(wrap(number, dtype)), dtype) if is_integer(dtype) else None
 
 
 def symbol_of(ctx: FunctionContext, arg: ScalarArg) -> Affine | None:
@@ -246,7 +247,7 @@ def bound(ctx: FunctionContext, node: ast.expr) -> Subscript:
 
 def _computed(ctx: FunctionContext, node: ast.expr) -> Subscript:
     value = dispatch.scalar(ctx, node)
-    if not ops.is_integer(value.dtype):
+    if not is_integer(value.dtype):
         raise dispatch.type_error(
             ctx, node, f"An index must be an integer, not {value.dtype}.", "convert it with int(x)."
         )

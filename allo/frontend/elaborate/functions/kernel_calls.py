@@ -8,6 +8,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import Stream
+from allo.frontend.affine import constant
 from allo.frontend.elaborate import dispatch, streams
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
@@ -162,7 +163,7 @@ def _argument(
     if isinstance(value, ArrayValue):
         if arrays.total(value.shape) != 1:
             raise _mismatch(ctx, node, value, wanted, info, number)
-        value = value.element((arrays.constant(0),) * len(value.shape))
+        value = value.element((constant(0),) * len(value.shape))
     return ops.cast(value, wanted.dtype, ctx.place(node))
 
 

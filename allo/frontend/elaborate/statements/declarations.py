@@ -22,7 +22,7 @@ from allo.frontend.elaborate.functions import kernel_calls, regions
 from allo.frontend.elaborate.functions.annotations import Declared, declared, show_type
 from allo.frontend.elaborate.statements import structs, targets
 from allo.frontend.rules import fixed
-from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import wrap
 from allo.frontend.tree import Declare, Var
 
 
@@ -85,7 +85,7 @@ def _constexpr_value(value: Any, dtype: AlloType) -> int | float:
         return float(value)
     if fixed.is_fixed(dtype):
         return fixed.number_of(fixed.quantised(value, dtype), dtype)
-    return ops.wrap(int(value), dtype)
+    return wrap(int(value), dtype)
 
 
 def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from contextlib import nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
 from allo.frontend.affine import Affine, Iter, constant, of_atom
@@ -196,7 +197,7 @@ def _options(ctx: FunctionContext, call: ast.Call, count: int) -> Options:
     return options
 
 
-def _per_loop(ctx: FunctionContext, keyword: ast.keyword, value: object, count: int) -> list:
+def _per_loop(ctx: FunctionContext, keyword: ast.keyword, value: object, count: int) -> list[Any]:
     if not isinstance(value, (list, tuple)):
         return [None] * (count - 1) + [value]
     if len(value) != count:
