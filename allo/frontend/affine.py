@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType
@@ -168,6 +169,13 @@ def constant(value: int) -> Affine:
 def of_atom(atom: Iter | Symbol) -> Affine:
     """An iterator or a symbol by itself."""
     return Affine(0, ((atom, 1),))
+
+
+def is_affine(value: object) -> TypeGuard[Affine]:
+    """Whether an affine operation may use a subscript: every iterator is of an affine loop."""
+    return isinstance(value, Affine) and all(
+        isinstance(atom, Symbol) or atom.affine for atom in value.atoms()
+    )
 
 
 def shown_iteration(values: dict[Iter, int]) -> str:

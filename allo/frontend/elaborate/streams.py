@@ -19,7 +19,7 @@ from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
 from allo.frontend.elaborate.context import ConstBinding, FunctionContext, StreamBinding, as_int
 from allo.frontend.elaborate.expressions.fields import as_words, word_of
-from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.elaborate.fifos import carried, fifo_of, index_of, stream_of, use_of
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import is_integer
 from allo.frontend.tree import (
@@ -74,123 +74,7 @@ def assign_pid(ctx: FunctionContext, node: ast.Assign) -> bool:
 # --- which FIFO ----------------------------------------------------------------------------------
 
 
-def _stream_of(ctx: FunctionContext, node: ast.expr) -> tuple[StreamBinding, list[ast.expr]] | None:
-    """The stream a node names, and the subscripts behind it; None when it names none."""
-    items: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        part = node.slice
-        items[:0] = part.elts if isinstance(part, ast.Tuple) else [part]
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    found = ctx.find(node.id)
-    return (found, items) if isinstance(found, StreamBinding) else None
-
-
-def _fifo(
-    ctx: FunctionContext,
-    node: ast.expr,
-    stream: StreamBinding,
-    items: list[ast.expr],
-    end: str,
-) -> StreamRef:
-    """The one FIFO that a subscript selects."""
-    index = _index(ctx, node, stream, items)
-    return _use(ctx, node, stream, index, end)
-
-
-def _index(
-    ctx: FunctionContext, node: ast.expr, stream: StreamBinding, items: list[ast.expr]
-) -> tuple[int, ...]:
-    if len(items) != len(stream.shape):
-        raise ShapeMismatchError(
-            f"Stream {stream.name} has {len(stream.shape)} dimensions, but {len(items)} "
-            f"{'index was' if len(items) == 1 else 'indices were'} given.",
-            ctx.place(node),
-        )
-    what = f"An index of stream {stream.name}"
-    index = tuple(ctx.constant_int(item, what) for item in items)
-    for item, position, extent in zip(items, index, stream.shape, strict=True):
-        if not 0 <= position < extent:
-            raise ShapeMismatchError(
-                f"Index out of range: {position} for a dimension of extent {extent} of stream "
-                f"{stream.name}.",
-                ctx.place(item),
-            )
-    return index
-
-
-def _use(
-    ctx: FunctionContext,
-    node: ast.AST,
-    stream: StreamBinding,
-    index: tuple[int, ...],
-    end: str,
-) -> StreamRef:
-    if stream.parameter is not None:
-        _note_end(ctx, node, stream, end)
-        return stream.parameter
-    if ctx.kernel is None:
-        raise DataflowError(
-            f"Stream {stream.name} is used outside a df.kernel.",
-            ctx.place(node),
-            help="a function that a df.kernel calls takes the stream as an argument: "
-            f"def f({stream.name}: {stream.dtype}).",
-        )
-    fifo: StreamRef = ctx.kernel.stream((stream, index), end, ctx.place(node))
-    return fifo
-
-
-def _note_end(ctx: FunctionContext, node: ast.AST, stream: StreamBinding, end: str) -> None:
-    """A function is at one end of a stream that it is given."""
-    if ctx.info.ends.setdefault(stream.name, end) != end:
-        raise DataflowError(
-            f"{ctx.info.origin} both puts into and gets from its stream {stream.name}.",
-            ctx.place(node),
-            help="a FIFO has one end in a kernel; use two streams.",
-            notes=(("the argument", stream.place),),
-        )
-
-
 # --- passed to a function --------------------------------------------------------------------------
-
-
-def argument(
-    ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo
-) -> StreamRef:
-    """The FIFO passed for a stream argument of a function.
-
-    Raises:
-        DataflowError: when the node names no stream, or the function leaves it alone.
-        TypeMismatchError, ShapeMismatchError: when it carries other words.
-    """
-    found = _stream_of(ctx, node)
-    if found is None:
-        raise DataflowError(
-            f"Argument {wanted.name} of {info.origin} is a stream, but {ast.unparse(node)} is none.",
-            ctx.place(node),
-            help="pass a stream of the region by its name.",
-        )
-    stream, items = found
-    end = info.ends.get(wanted.name)
-    if end is None:
-        raise DataflowError(
-            f"{info.origin} neither puts into nor gets from its stream {wanted.name}.",
-            ctx.place(node),
-            help="leave the argument out.",
-        )
-    given, declared = stream.dtype, wanted.dtype
-    assert isinstance(given, Stream) and isinstance(declared, Stream)
-    if (given.dtype, given.shape) != (declared.dtype, declared.shape):
-        kind = ShapeMismatchError if given.dtype == declared.dtype else TypeMismatchError
-        raise kind(
-            f"Argument {wanted.name} of {info.origin} is a {declared}, but {stream.name} is a "
-            f"{given}.",
-            ctx.place(node),
-            help="both carry the same words; the depth may differ.",
-            notes=(("the stream", stream.place),),
-        )
-    return _fifo(ctx, node, stream, items, end)
 
 
 # --- put and get ----------------------------------------------------------------------------------
@@ -209,7 +93,7 @@ def put_statement(ctx: FunctionContext, node: ast.Call) -> bool:
         raise ctx.unsupported(node, "Stream can only have one argument: put(value).")
     value = _put_value(ctx, node.args[0], stream)
     assert isinstance(node.func, ast.Attribute)
-    fifo = _fifo(ctx, node.func.value, stream, items, "put")
+    fifo = fifo_of(ctx, node.func.value, stream, items, "put")
     _put(ctx, fifo, value, node.args[0])
     return True
 
@@ -240,7 +124,7 @@ def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
     if node.args or node.keywords:
         raise ctx.unsupported(node, "get() takes no arguments.")
     assert isinstance(node.func, ast.Attribute)
-    fifo = _fifo(ctx, node.func.value, stream, items, "get")
+    fifo = fifo_of(ctx, node.func.value, stream, items, "get")
     return [_get(ctx, fifo, ctx.place(node))]
 
 
@@ -256,13 +140,13 @@ def _is_free_function(ctx: FunctionContext, node: ast.Call) -> bool:
             ctx.captured(node.func.id), "__allo_stream__"
         )
     assert isinstance(node.func, ast.Attribute)
-    return _stream_of(ctx, node.func.value) is None
+    return stream_of(ctx, node.func.value) is None
 
 
 def _operation(ctx: FunctionContext, node: ast.Call) -> tuple[StreamBinding, list[ast.expr]] | None:
     if not isinstance(node.func, ast.Attribute):
         return None
-    found = _stream_of(ctx, node.func.value)
+    found = stream_of(ctx, node.func.value)
     if found is None:
         return None
     name = node.func.attr
@@ -274,13 +158,8 @@ def _operation(ctx: FunctionContext, node: ast.Call) -> tuple[StreamBinding, lis
     raise ctx.unsupported(node.func, f"Stream {found[0].name} has no operation .{name}.", help_text)
 
 
-def _element(fifo: StreamRef) -> Stream:
-    assert isinstance(fifo.dtype, Stream)
-    return fifo.dtype
-
-
 def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> None:
-    dtype, place = _element(fifo), ctx.place(node)
+    dtype, place = carried(fifo), ctx.place(node)
     if not dtype.shape:
         ctx.emit(Put(place, fifo, _exact(ctx, fifo, value, node)))
         return
@@ -308,7 +187,7 @@ def _block(ctx: FunctionContext, value: ArrayValue) -> Var:
 
 def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
     """The value put, which must already have the element type; numbers adapt."""
-    wanted = _element(fifo).dtype
+    wanted = carried(fifo).dtype
     if isinstance(value, ArrayValue):
         raise ShapeMismatchError(
             f"Stream {fifo.name} carries scalars of type {wanted}, but an array of shape "
@@ -326,7 +205,7 @@ def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) 
 def _wrong_type(
     ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr
 ) -> TypeMismatchError:
-    wanted = _element(fifo).dtype
+    wanted = carried(fifo).dtype
     return TypeMismatchError(
         f"Stream {fifo.name} carries {wanted}, but a value of type {value.dtype} is put.",
         ctx.place(node),
@@ -336,7 +215,7 @@ def _wrong_type(
 
 
 def _get(ctx: FunctionContext, fifo: StreamRef, place: SourcePlace) -> Value:
-    dtype = _element(fifo)
+    dtype = carried(fifo)
     if not dtype.shape:
         statement = Get(place, fifo)
         ctx.emit(statement)
@@ -355,19 +234,19 @@ def _fifos(ctx: FunctionContext, node: ast.expr, end: str, what: str) -> list[St
     """The FIFOs a list or a slice selects, row-major."""
     if isinstance(node, (ast.List, ast.Tuple)):
         return [f for part in node.elts for f in _fifos(ctx, part, end, what)]
-    found = _stream_of(ctx, node)
+    found = stream_of(ctx, node)
     if found is None:
         raise ctx.unsupported(
             node, f"Invalid `{what}`: it takes a list of streams or a slice of an array of streams."
         )
     stream, items = found
     if len(items) > len(stream.shape):
-        _index(ctx, node, stream, items)
+        index_of(ctx, node, stream, items)
     ranges = [
         _positions(ctx, stream, item, extent)
         for item, extent in itertools.zip_longest(items, stream.shape)
     ]
-    return [_use(ctx, node, stream, index, end) for index in itertools.product(*ranges)]
+    return [use_of(ctx, node, stream, index, end) for index in itertools.product(*ranges)]
 
 
 def _positions(
@@ -401,7 +280,7 @@ def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
         raise ctx.unsupported(node, "Invalid `gather`: it takes the streams, and nothing else.")
     fifos = _fifos(ctx, node.args[0], "get", "gather")
     place = ctx.place(node)
-    first = _element(fifos[0])
+    first = carried(fifos[0])
     var = Var("", first.dtype, (len(fifos), *first.shape), "result", place)
     ctx.emit(Declare(place, var))
     for position, fifo in enumerate(fifos):
@@ -433,14 +312,14 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
         raise ctx.unsupported(node, "Invalid `scatter`: it takes an array and the streams.")
     value = dispatch.expression(ctx, node.args[0])
     fifos = _fifos(ctx, node.args[1], "put", "scatter")
-    wanted = (len(fifos), *_element(fifos[0]).shape)
+    wanted = (len(fifos), *carried(fifos[0]).shape)
     if not isinstance(value, ArrayValue) or value.shape != wanted:
         raise ShapeMismatchError(
             f"Invalid `scatter`: an array of shape {arrays.show(wanted)} is needed for "
             f"{len(fifos)} streams.",
             ctx.place(node.args[0]),
         )
-    if value.dtype != _element(fifos[0]).dtype:
+    if value.dtype != carried(fifos[0]).dtype:
         raise _wrong_type(ctx, fifos[0], value, node.args[0])
     source = stores.materialize(ctx, value, "block")
     place = ctx.place(node)

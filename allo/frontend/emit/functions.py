@@ -35,8 +35,9 @@ from ..tree import (
     View,
     While,
 )
+from .affine_maps import affine_expr, atoms_of
 from .mlir_types import TypeCache, is_unsigned
-from .values import ValueEmitter, affine_expr, atoms_of
+from .values import ValueEmitter
 
 Signature = tuple[list[ir.Type], list[ir.Type]]
 

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import CompileTimeError, SourcePlace
-from allo.dialects.text.shown import shown
-from allo.dialects.types import AlloType, Float, Index, Int, UInt
-from allo.frontend.rules.integers import is_signed
+from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import AlloType, Float, Index, Int
+from allo.frontend.affine import is_affine
+from allo.frontend.emit.affine_maps import affine_expr, atoms_of
+from allo.frontend.emit.spellings import cast_steps, comparison, operation_name
 
-from ..affine import Affine, FloorDiv, Iter, Mod, Symbol
+from ..affine import Affine, FloorDiv, Iter, Symbol
 from ..rules import operations as ops
 from ..rules.integers import range_of, within
 from ..tree import (
@@ -33,46 +34,6 @@ from ..tree import (
     Var,
 )
 from .mlir_types import TypeCache, is_unsigned
-
-_FLOAT_OPS = {
-    "+": "arith.addf",
-    "-": "arith.subf",
-    "*": "arith.mulf",
-    "/": "arith.divf",
-    "%": "arith.remf",
-    "min": "arith.minimumf",
-    "max": "arith.maximumf",
-    "**": "math.powf",
-}
-_COMMON_OPS = {
-    "+": "arith.addi",
-    "-": "arith.subi",
-    "*": "arith.muli",
-    "<<": "arith.shli",
-    "&": "arith.andi",
-    "|": "arith.ori",
-    "^": "arith.xori",
-}
-_SIGNED_OPS = {
-    "/": "arith.divsi",
-    "//": "arith.floordivsi",
-    "%": "arith.remsi",
-    ">>": "arith.shrsi",
-    "min": "arith.minsi",
-    "max": "arith.maxsi",
-}
-_UNSIGNED_OPS = {
-    "/": "arith.divui",
-    "//": "arith.divui",
-    "%": "arith.remui",
-    ">>": "arith.shrui",
-    "min": "arith.minui",
-    "max": "arith.maxui",
-}
-_EQUALITY = {"==": 0, "!=": 1}
-_SIGNED_ORDER = {"<": 2, "<=": 3, ">": 4, ">=": 5}
-_UNSIGNED_ORDER = {"<": 6, "<=": 7, ">": 8, ">=": 9}
-_FLOAT_ORDER = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
 
 
 class ValueEmitter:
@@ -246,15 +207,15 @@ class ValueEmitter:
     ) -> tuple[str, list[ir.Value], dict[str, ir.Attribute]]:
         """(dialect, operands, attributes) of a load or store of ``var[indices]``."""
         memory = self.values[var]
-        if all(_is_affine(i) for i in indices):
+        if all(is_affine(i) for i in indices):
             operands, affine_map = self.affine_map(indices)  # type: ignore[arg-type]
             return "affine", [memory, *operands], {"map": affine_map}
         return "memref", [memory, *(self.subscript(i, place) for i in indices)], {}
 
     def affine_map(self, results: Sequence[Affine]) -> tuple[list[ir.Value], ir.Attribute]:
         """(operands, map) of affine expressions."""
-        dims, symbols = _atoms(results)
-        exprs = [_affine_expr(r, dims, symbols) for r in results]
+        dims, symbols = atoms_of(results)
+        exprs = [affine_expr(r, dims, symbols) for r in results]
         mapping = ir.AffineMap.get(len(dims), len(symbols), exprs)
         return self.atom_values(dims, symbols), ir.AffineMapAttr.get(mapping)
 
@@ -292,7 +253,7 @@ class ValueEmitter:
                 return self.values[atom]
             if isinstance(atom, Symbol):
                 return self.symbol(atom)
-        if _is_affine(value):
+        if is_affine(value):
             operands, affine_map = self.affine_map([value])
             return self.value_op(
                 "affine.apply", self.types.index, operands, place, {"map": affine_map}
@@ -330,117 +291,8 @@ class ValueEmitter:
         return self.value_op("arith.subi", self.types.index, [inner, product], place)
 
 
-def operation_name(op: str, dtype: AlloType) -> str:
-    """The ``arith`` or ``math`` operation of an operator on operands of one type."""
-    if isinstance(dtype, Float):
-        return "arith.negf" if op == "neg" else _FLOAT_OPS[op]
-    if op in _COMMON_OPS:
-        return _COMMON_OPS[op]
-    # A single bit is 0 or 1, whatever its type, as it is where it is compared.
-    signed = is_signed(dtype) and not (dtype.bits == 1 and op in ("min", "max"))
-    return (_SIGNED_OPS if signed else _UNSIGNED_OPS)[op]
-
-
-def comparison(op: str, dtype: AlloType) -> tuple[str, int]:
-    """(operation, predicate) of a comparison of operands of one type."""
-    if isinstance(dtype, Float):
-        return "arith.cmpf", _FLOAT_ORDER[op]
-    if op in _EQUALITY:
-        return "arith.cmpi", _EQUALITY[op]
-    order = _SIGNED_ORDER if is_signed(dtype) and dtype.bits > 1 else _UNSIGNED_ORDER
-    return "arith.cmpi", order[op]
-
-
 _I32, _I64 = Int(32), Int(64)
 
-
-def cast_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
-    """The operations that convert ``source`` to ``target``, each with its result type."""
-    if source.mlir_name == target.mlir_name:
-        return []
-    if isinstance(source, Float) and isinstance(target, Float):
-        return _float_to_float(source, target)
-    if isinstance(source, Float):
-        if isinstance(target, Index):
-            return [("arith.fptosi", _I64), ("arith.index_cast", target)]
-        return [("arith.fptoui" if isinstance(target, UInt) else "arith.fptosi", target)]
-    if isinstance(target, Float):
-        if isinstance(source, Index):
-            return [("arith.index_cast", _I64), ("arith.sitofp", target)]
-        signed = isinstance(source, Int) and source.bits > 1
-        return [("arith.sitofp" if signed else "arith.uitofp", target)]
-    return _integer_steps(source, target)
-
-
-def _float_to_float(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
-    if source.bits == target.bits:
-        wide = Float(32)
-        return [("arith.extf", wide), ("arith.truncf", target)]
-    return [("arith.extf" if target.bits > source.bits else "arith.truncf", target)]
-
-
-def _integer_steps(source: AlloType, target: AlloType) -> list[tuple[str, AlloType]]:
-    signed = isinstance(source, Int) and source.bits > 1
-    if isinstance(target, Index):
-        if source.bits > 64:
-            return [("arith.trunci", Int(64)), ("arith.index_cast", target)]
-        return [("arith.index_cast" if signed else "arith.index_castui", target)]
-    if isinstance(source, Index):
-        return [("arith.index_cast", target)]
-    if target.bits < source.bits:
-        return [("arith.trunci", target)]
-    return [("arith.extsi" if signed else "arith.extui", target)]
-
-
-def _is_affine(value: Subscript) -> bool:
-    return isinstance(value, Affine) and all(
-        isinstance(a, Symbol) or a.affine for a in value.atoms()
-    )
-
-
-def _atoms(values: Sequence[Affine]) -> tuple[list[Iter], list[Symbol]]:
-    dims: dict[Iter, None] = {}
-    symbols: dict[Symbol, None] = {}
-    for value in values:
-        for atom in value.atoms():
-            if isinstance(atom, Iter):
-                dims[atom] = None
-            else:
-                symbols[atom] = None
-    return list(dims), list(symbols)
-
-
-def _affine_expr(value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
-    total: ir.AffineExpr | None = None
-    for number in (value.const, *(coefficient for _, coefficient in value.terms)):
-        if not -(1 << 63) <= number < 1 << 63:
-            raise CompileTimeError(
-                f"The number {shown(number)} in a subscript or bound does not fit index (64 bits)."
-            )
-    for atom, coefficient in value.terms:
-        term = _atom_expr(atom, dims, symbols)
-        if coefficient != 1:
-            term = term * coefficient
-        total = term if total is None else total + term
-    if total is None:
-        return ir.AffineExpr.get_constant(value.const)
-    return total + value.const if value.const else total
-
-
-def _atom_expr(atom: Any, dims: Sequence[Iter], symbols: Sequence[Symbol]) -> ir.AffineExpr:
-    if isinstance(atom, Iter):
-        return ir.AffineExpr.get_dim(dims.index(atom))
-    if isinstance(atom, Symbol):
-        return ir.AffineExpr.get_symbol(symbols.index(atom))
-    inner = _affine_expr(atom.value, dims, symbols)
-    if isinstance(atom, Mod):
-        return ir.AffineExpr.get_mod(inner, atom.divisor)
-    return ir.AffineExpr.get_floor_div(inner, atom.divisor)
-
-
-affine_expr = _affine_expr
-atoms_of = _atoms
-is_affine = _is_affine
 
 _EMITTERS: dict[type, Callable[[ValueEmitter, Any], ir.Value]] = {
     Const: ValueEmitter._const,

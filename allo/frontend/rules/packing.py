@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType, Float, Struct, UInt
+from allo.frontend.rules import bit_fields
 
 from ..tree import Binary, Bitcast, Cast, Const, Expr
 from . import fixed
@@ -33,7 +34,7 @@ def field(value: Expr, name: str, place: SourcePlace) -> Expr:
     assert isinstance(dtype, Struct)
     low = Const(ops.INDEX, place, low_bit(dtype, name))
     kind = dtype.fields[name]
-    return _from_bits(ops.bit_range(word(value), low, kind.bits, place), kind, place)
+    return _from_bits(bit_fields.bit_range(word(value), low, kind.bits, place), kind, place)
 
 
 def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Expr:
@@ -57,7 +58,7 @@ def with_field(value: Expr, name: str, part: Expr, place: SourcePlace) -> Expr:
     kind = dtype.fields[name]
     low = Const(ops.INDEX, place, low_bit(dtype, name))
     bits = bits_of(ops.cast(part, kind, place), place)
-    return Cast(dtype, place, ops.with_bits(word(value), low, kind.bits, bits, place))
+    return Cast(dtype, place, bit_fields.with_bits(word(value), low, kind.bits, bits, place))
 
 
 def bits_of(value: Expr, place: SourcePlace) -> Expr:

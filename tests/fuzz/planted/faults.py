@@ -13,7 +13,7 @@ _FRONTEND = [
     Fault(
         "sign_extension",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         'return [("arith.extsi" if signed else "arith.extui", target)]',
         'return [("arith.extui", target)]',
         "a signed integer keeps its value in a wider type",
@@ -22,7 +22,7 @@ _FRONTEND = [
     Fault(
         "zero_extension",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         'return [("arith.extsi" if signed else "arith.extui", target)]',
         'return [("arith.extsi", target)]',
         "an unsigned integer keeps its value in a wider type",
@@ -31,7 +31,7 @@ _FRONTEND = [
     Fault(
         "unsigned_to_float",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         'return [("arith.sitofp" if signed else "arith.uitofp", target)]',
         'return [("arith.sitofp", target)]',
         "an unsigned integer becomes a float by its value",
@@ -40,7 +40,7 @@ _FRONTEND = [
     Fault(
         "floor_division",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         '"//": "arith.floordivsi",',
         '"//": "arith.divsi",',
         "// rounds down",
@@ -49,7 +49,7 @@ _FRONTEND = [
     Fault(
         "unsigned_order",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         "order = _SIGNED_ORDER if ops.is_signed(dtype) and dtype.bits > 1 else _UNSIGNED_ORDER",
         "order = _SIGNED_ORDER",
         "unsigned integers are compared as such",
@@ -58,7 +58,7 @@ _FRONTEND = [
     Fault(
         "arithmetic_shift",
         "frontend",
-        "allo.frontend.emit.values",
+        "allo.frontend.emit.spellings",
         '">>": "arith.shrsi",',
         '">>": "arith.shrui",',
         "a signed integer keeps its sign when shifted right",
@@ -94,7 +94,7 @@ _FRONTEND = [
     Fault(
         "bit_store_mask",
         "frontend",
-        "allo.frontend.rules.operations",
+        "allo.frontend.rules.bit_fields",
         'kept = Binary(dtype, place, "&", raw, keep)',
         "kept = raw",
         "storing bits clears those that were there",

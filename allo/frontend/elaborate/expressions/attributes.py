@@ -15,8 +15,7 @@ from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.names import captured_value
-from allo.frontend.rules import fixed
-from allo.frontend.rules import operations as ops
+from allo.frontend.rules import bit_fields, fixed
 from allo.frontend.tree import (
     Bitcast,
     Expr,
@@ -53,7 +52,7 @@ def method(ctx: FunctionContext, node: ast.Attribute) -> Value:
     if isinstance(owner, ArrayValue):
         raise dispatch.type_error(ctx, node, f".{node.attr} is for scalars, not whole arrays.")
     if node.attr == "reverse":
-        return ops.reverse_bits(owner, place)
+        return bit_fields.reverse_bits(owner, place)
     return bitcast(ctx, node, owner)
 
 

@@ -18,8 +18,8 @@ from allo.frontend.elaborate.arrays.lazy import Value
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.elaborate.expressions.fields import field_name
+from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules import packing
 from allo.frontend.tree import (
     Binary,
     Const,
@@ -36,7 +36,7 @@ def select_bits(
         value, items = packing.field(value, name, place), items[1:]
     for item in items:
         low, width = bit_field(ctx, value, item)
-        value = ops.bit_range(value, low, width, place)
+        value = bit_fields.bit_range(value, low, width, place)
     return value
 
 

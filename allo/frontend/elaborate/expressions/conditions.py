@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from allo.frontend.affine import Affine, constant
+from allo.frontend.affine import Affine, constant, is_affine
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.rules.integers import INDEX_RANGE, within
@@ -53,7 +53,7 @@ def _joined(parts: list[list[Constraint] | None]) -> list[Constraint] | None:
 
 def _operand(ctx: FunctionContext, node: ast.expr) -> Affine | None:
     value = indexing.exact_affine_of(ctx, node)
-    return value if value is not None and indexing.is_affine(value) else None
+    return value if value is not None and is_affine(value) else None
 
 
 def _constraint(op: ast.cmpop, left: Affine, right: Affine) -> list[Constraint] | None:

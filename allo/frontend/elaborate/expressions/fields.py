@@ -12,8 +12,8 @@ from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Generated, Value
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.expressions import indexing
+from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules import packing
 from allo.frontend.tree import Const, Expr, Load, Subscript, Var
 
 
@@ -153,7 +153,7 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, 
     held, low, values = stores.compute_once(ctx, packed), 0, {}
     for key, field in dtype.fields.items():
         start = Const(ops.INDEX, place, low)
-        raw = ops.bit_range(held, start, field.bits, place)
+        raw = bit_fields.bit_range(held, start, field.bits, place)
         values[key] = ops.cast(raw, field, place)
         low += field.bits
     return values

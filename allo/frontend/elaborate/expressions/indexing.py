@@ -204,13 +204,6 @@ def _divided(symbol: str, left: _Typed, right: _Typed, dtype: AlloType) -> _Type
     return _Typed(value, dtype) if _fits(value.bounds(), dtype) else None
 
 
-def is_affine(value: Subscript) -> bool:
-    """Whether an affine operation may use this subscript: every iterator is of an affine loop."""
-    if not isinstance(value, Affine):
-        return False
-    return all(isinstance(a, Symbol) or a.affine for a in value.atoms())
-
-
 def subscript(ctx: FunctionContext, node: ast.expr) -> Subscript:
     """A place in an array: affine where it can be, else an expression of type index."""
     found = affine_of(ctx, node)

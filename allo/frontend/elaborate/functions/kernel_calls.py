@@ -9,7 +9,7 @@ from typing import Any
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
 from allo.dialects.types import Stream
 from allo.frontend.affine import constant
-from allo.frontend.elaborate import dispatch, streams
+from allo.frontend.elaborate import dispatch, fifos
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
@@ -140,7 +140,7 @@ def _argument(
     ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo, number: int
 ) -> Argument:
     if isinstance(wanted.dtype, Stream):
-        return streams.argument(ctx, node, wanted, info)
+        return fifos.argument(ctx, node, wanted, info)
     if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
         raise dispatch.type_error(
             ctx,

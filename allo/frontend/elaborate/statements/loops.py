@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
-from allo.frontend.affine import Affine, Iter, constant, of_atom
+from allo.frontend.affine import Affine, Iter, constant, is_affine, of_atom
 from allo.frontend.capture import MISSING
 from allo.frontend.checks.spans import span_of
 from allo.frontend.elaborate import dispatch, exits
@@ -133,7 +133,7 @@ def _bound(ctx: FunctionContext, node: ast.expr, joiner: str) -> tuple[Subscript
         assert isinstance(node, ast.Call)
         found = [indexing.exact_affine_of(ctx, a) for a in node.args]
         parts = [p for p in found if p is not None]
-        affine = len(parts) == len(node.args) and all(indexing.is_affine(p) for p in parts)
+        affine = len(parts) == len(node.args) and all(is_affine(p) for p in parts)
         if affine and not all(part.is_constant for part in parts):
             return tuple(parts)
     return (indexing.bound(ctx, node),)
@@ -257,7 +257,7 @@ def _loop(
     counter: Counter, place: SourcePlace, options: Options, depth: int, reduction: bool
 ) -> For:
     parts = (*counter.lower, *counter.upper, counter.step)
-    affine = all(indexing.is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
+    affine = all(is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
     return For(
         place,
         Iter(counter.name, affine, place, _span(counter), _reach(counter)),

@@ -20,8 +20,8 @@ from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import subscripts
 from allo.frontend.elaborate.expressions.bits import bit_field
 from allo.frontend.elaborate.expressions.fields import field_name, field_of
+from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules import packing
 from allo.frontend.tree import (
     Expr,
     Load,
@@ -52,7 +52,7 @@ class Bits:
     width: int | Expr
 
     def load(self) -> Expr:
-        return ops.bit_range(self.element.load(), self.low, self.width, self.element.place)
+        return bit_fields.bit_range(self.element.load(), self.low, self.width, self.element.place)
 
 
 @dataclass(slots=True)
@@ -154,7 +154,7 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
         return
     if isinstance(goal, Bits):
         element = goal.element
-        whole = ops.with_bits(element.load(), goal.low, goal.width, value, place)
+        whole = bit_fields.with_bits(element.load(), goal.low, goal.width, value, place)
         ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
         return
     ctx.emit(Store(place, goal.var, goal.indices, ops.cast(value, goal.var.dtype, place)))
