@@ -1,10 +1,14 @@
-"""The wheel: holds every file once, under `allo`, and imports from a folder of its own."""
+"""The source distribution and the wheel: every file once.
+
+The wheel holds all under `allo` and imports from a folder of its own.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tarfile
 import zipfile
 from collections import Counter
 from importlib import metadata
@@ -17,14 +21,28 @@ BUILD_LIMIT_S = 240
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project's wheel, built from the files git knows, as a user would get it."""
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's source distribution, made from the files git knows."""
     source = tmp_path_factory.mktemp("source")
     copy_tracked_files(source)
-    out = tmp_path_factory.mktemp("wheel")
+    return built("sdist", source, tmp_path_factory.mktemp("sdist"), "allo-*.tar.gz")
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The project's wheel, built from the source distribution, as a user would get it."""
+    unpacked = tmp_path_factory.mktemp("unpacked")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(unpacked, filter="data")
+    (source,) = unpacked.iterdir()
+    return built("wheel", source, tmp_path_factory.mktemp("wheel"), "allo-*.whl")
+
+
+def built(kind: str, source: Path, out: Path, pattern: str) -> Path:
+    """What the build back end makes of a source tree."""
     build = (
-        "import sys; from scikit_build_core.build import build_wheel; "
-        "print(build_wheel(sys.argv[1]))"
+        f"import sys; from scikit_build_core.build import build_{kind}; "
+        f"print(build_{kind}(sys.argv[1]))"
     )
     done = subprocess.run(
         [sys.executable, "-c", build, str(out)],
@@ -35,7 +53,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
-    (found,) = out.glob("allo-*.whl")
+    (found,) = out.glob(pattern)
     return found
 
 
@@ -58,6 +76,16 @@ def copy_tracked_files(destination: Path) -> None:
             target.symlink_to(os.readlink(source))
         else:
             target.write_bytes(source.read_bytes())
+
+
+def test_the_source_distribution_holds_every_file_once(sdist: Path) -> None:
+    with tarfile.open(sdist) as archive:
+        names = [member.name.split("/", 1)[1] for member in archive.getmembers()]
+        links = [member.name for member in archive.getmembers() if not member.isfile()]
+    assert not [name for name, count in Counter(names).items() if count > 1]
+    assert not links
+    assert not [n for n in names if n.startswith(("allo/dialects", "allo/backend", "allo/designs"))]
+    assert {"allo/__init__.py", "dialects/types.py", "CHANGELOG.md", "LICENSE"} <= set(names)
 
 
 def test_the_wheel_holds_every_file_once_under_allo(wheel: Path) -> None:
