@@ -16,11 +16,11 @@ import numpy as np
 
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
-from allo.designs.llm.corpus import decode, encode
 from allo.designs.llm.cycles import predict_step
-from allo.designs.llm.reference import QuantizedGPT
-from allo.designs.llm.train import DATA
-from allo.designs.llm.weights import load_weights
+from allo.designs.llm.network.corpus import decode, encode
+from allo.designs.llm.network.reference import QuantizedGPT
+from allo.designs.llm.network.train import DATA
+from allo.designs.llm.network.weights import load_weights
 
 weights = load_weights(DATA / "char_gpt_w8a8.npz")
 config = weights.config

@@ -23,6 +23,25 @@ of all pipelined loops of a design, unless several values are given.
 """
 
 
+RUN = """
+Every design is run in the same way:
+
+<!-- run -->
+
+```python
+import numpy as np
+
+from allo.designs.gallery.catalogue import find
+
+design = find("crc32").load()
+mod = design.schedule().build(target="verilog", simulator="jit")
+(message,) = design.inputs(np.random.default_rng(1))
+assert mod(message) == design.reference(message)
+print(mod.cycles, mod.report)
+```
+"""
+
+
 def main() -> None:
     """Measure the designs asked for, then write every page."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -70,7 +89,7 @@ def index(figures: dict[str, Any]) -> str:
             f"| {mine['measured_cycles']:,} | {', '.join(map(str, intervals))} "
             f"| {source.section('Used in')} |"
         )
-    return "\n".join([INTRODUCTION, *rows, ""])
+    return "\n".join([INTRODUCTION, *rows, RUN])
 
 
 class Source:

@@ -4,8 +4,8 @@ A median takes single wrong pixels away and keeps edges. Of nine pixels in three
 column; then the median is the middle one of three: the largest of the smallest, the median of the
 middle ones, and the smallest of the largest.
 
-Hardware: line buffers and a window, as for a convolution, and a network of 19 comparators. The rows
-are kept in one memory a row, by `reuse_at`.
+Hardware: line buffers and a window, as for a convolution (`reuse_at`), and a network of comparators
+with multiplexers: minima and maxima of columns first, then of their results.
 
 Interval: nothing holds it up; the network is a pipeline, and every window is another.
 

@@ -5,7 +5,7 @@ pipeline; where the same value comes again before its counter has been written, 
 the memory is taken instead of the old word (a comparison of addresses and one register).
 
 Interval: nothing holds it up, because the word that is being written is forwarded. Without that, two
-equal values in a row would be two cycles apart.
+equal values in a row would have to be several cycles apart.
 
 Source: R. Kastner, J. Matai and S. Neuendorffer, Parallel Programming for FPGAs, chapter 8.
 

@@ -7,7 +7,8 @@ the left in every cycle, and cell i works i cycles behind cell 0.
 Hardware: eight processes, each with a multiplier, an accumulator and its row in a bank of memory, joined
 by FIFOs. No wire is longer than from one cell to the next, however many there are.
 
-Interval: nothing holds it up: each cell takes an element in every cycle.
+Interval: nothing holds it up: each cell takes an element in every cycle. Beside the 64 elements, a run
+takes the way through the eight cells.
 
 Source: H. T. Kung and C. E. Leiserson, Systolic Arrays (for VLSI), 1978.
 
