@@ -236,6 +236,22 @@ def test_types_are_checked():
     )
 
 
+def test_layernorm_takes_eps():
+    def f(X: float32[3, 8], g: float32[8], b: float32[8]) -> float32[3, 8]:
+        return allo.layernorm(X, g, b, eps=0.25)
+
+    arguments = [floats(3, 8), floats(8), floats(8)]
+    found = allo.customize(f).build()(*arguments)
+    np.testing.assert_allclose(found, allo.layernorm(*arguments, eps=0.25), rtol=1e-5, atol=1e-6)
+
+    def negative(X: float32[3, 8], g: float32[8], b: float32[8]) -> float32[3, 8]:
+        return allo.layernorm(X, g, b, eps=-1)
+
+    assert refusal(negative, ShapeMismatchError) == (
+        "allo.layernorm: eps must be a number that is not negative, not -1."
+    )
+
+
 def test_name_names_the_band_of_any_operation():
     def f(A: float32[3, 4]) -> float32[4, 3]:
         B = allo.exp(A, name="e")

@@ -117,10 +117,11 @@ def _gelu(body: Body, node: ast.Call, given: dict[str, ast.expr]) -> Value:
         def op(symbol: str, a: Value, b: Value) -> Value:
             return operation(body, symbol, a, b, node)
 
-        inner = op("+", x, op("*", op("*", op("*", x, x), x), literal(0.044715)))
-        inner = op("*", inner, literal(0.797885))
+        cube = op("*", op("*", op("*", literal(0.044715), x), x), x)
+        inner = op("*", literal(0.797885), op("+", x, cube))
         bent = Value(x.dtype, f"tanh_{name}({coerce(inner, x.dtype)})")
-        return op("*", op("*", x, literal(0.5)), op("+", bent, literal(1.0)))
+        result = op("*", op("*", literal(0.5), x), op("+", literal(1.0), bent))
+        return Value(x.dtype, cast(body, result, x.dtype, node))
 
     return broadcast(body, one, node, value) if value.is_array else one(value)
 
@@ -241,10 +242,12 @@ def _softmax(body: Body, node: ast.Call, given: dict[str, ast.expr]) -> Value:
 
 
 def _layernorm(body: Body, node: ast.Call, given: dict[str, ast.expr]) -> Value:
-    values = _arrays(body, node, {k: v for k, v in given.items() if k != "eps"}, "x", "g", "b")
+    plain = ast.Call(node.func, node.args[:3], [])
+    values = _arrays(body, ast.copy_location(plain, node), given, "x", "gamma", "beta")
     name = _float_of(body, values[0], node)
     shape = static_shape(body, values[0], node)
-    eps = float(body.evaluate(given["eps"], "eps")) if "eps" in given else 1e-5
+    eps_node = node.args[3] if len(node.args) == 4 else given.get("eps")
+    eps = 1e-5 if eps_node is None else float(body.evaluate(eps_node, "eps"))
     place = body.place_code(node)
     parts = ", ".join(f"defined({place}, {v.array_code()})" for v in values)
     return Value(values[0].dtype, f"layer_norm({parts}, {shape}, {eps!r}, {name!r})", shape=shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from itertools import product
 from typing import Any
@@ -127,18 +126,26 @@ def layer_norm(
     eps: float,
     name: str,
 ) -> Array:
-    """Mean 0 and variance 1 along the last axis, then scaled and shifted."""
+    """Mean 0 and variance 1 along the last axis, scaled and shifted; one rounding an operation."""
     rounded = _rounding(name)
+    wide = _rounding("f64" if name == "f64" else "f32")  # the type of eps
     length = shape[-1]
     data: list[float] = []
+
+    def total(row: list[float]) -> float:
+        found = 0.0
+        for term in row:
+            found = rounded(found + term)
+        return found
+
     for low in range(0, len(elements), length):
         row = elements[low : low + length]
-        mean = rounded(math.fsum(row) / length)
+        mean = rounded(divide(total(row), rounded(length)))
         centred = [rounded(x - mean) for x in row]
-        variance = rounded(math.fsum(c * c for c in centred) / length)
-        deviation = rounded(square_root(rounded(variance + eps)))
+        variance = rounded(divide(total([rounded(c * c) for c in centred]), rounded(length)))
+        scale = rounded(divide(1.0, rounded(square_root(rounded(wide(variance + wide(eps)))))))
         data += [
-            rounded(rounded(rounded(divide(c, deviation)) * g) + b)
+            rounded(rounded(rounded(g * c) * scale) + b)
             for c, g, b in zip(centred, gamma, beta, strict=True)
         ]
     return Array(data, shape)

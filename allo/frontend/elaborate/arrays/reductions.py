@@ -16,8 +16,6 @@ from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Const, Expr, Load, Math, Store
 
-_EPSILON = 1e-5
-
 
 def _add(request: Request, a: Expr, b: Expr) -> Expr:
     return ops.binary(request.ctx.rules, "+", a, b, request.place)
@@ -249,52 +247,52 @@ def layernorm(request: Request) -> Value:
     """Mean and variance of the last axis, then scale and shift."""
     x, gamma, beta = request.stored("x"), request.array("gamma"), request.array("beta")
     require_float(request, x)
-    length = x.shape[-1:]
+    rows, length = x.shape[:-1], x.shape[-1:]
     if gamma.shape != length or beta.shape != length:
         raise request.error(
             f"gamma and beta must have shape {arrays.show(length)}, not {arrays.show(gamma.shape)} and "
             f"{arrays.show(beta.shape)}."
         )
-    place, rules = request.place, request.ctx.rules
+    place, rules, dtype = request.place, request.ctx.rules, x.dtype
 
     def apply(op: str, a: Expr, b: Expr) -> Expr:
         return ops.binary(rules, op, a, b, place)
 
-    count = Const(x.dtype, place, float(length[0]))
-    total = _accumulate(
-        request,
-        x.shape[:-1],
-        length,
-        x.dtype,
-        0.0,
-        lambda old, i, r: _add(request, old, x.element((*i, *r))),
+    count, epsilon = (ops.literal(v, place) for v in (length[0], _epsilon(request)))
+    mean = _accumulate(
+        request, rows, length, dtype, 0.0, lambda old, i, r: apply("+", old, x.element((*i, *r)))
     )
-    mean = _stored_quotient(request, total, count)
+    _update(request, mean, lambda total: apply("/", total, count))
 
     def squared(old: Expr, i: Indices, r: Indices) -> Expr:
         centred = apply("-", x.element((*i, *r)), mean.element(i))
-        return _add(request, old, apply("*", centred, centred))
+        return apply("+", old, apply("*", centred, centred))
 
-    variance = _stored_quotient(
-        request, _accumulate(request, x.shape[:-1], length, x.dtype, 0.0, squared), count
-    )
-    epsilon = Const(x.dtype, place, _EPSILON)
+    def inverse(total: Expr) -> Expr:
+        variance = ops.cast(apply("+", apply("/", total, count), epsilon), dtype, place)
+        return apply("/", ops.literal(1.0, place), Math(dtype, place, "sqrt", (variance,)))
+
+    scale = _accumulate(request, rows, length, dtype, 0.0, squared)
+    _update(request, scale, inverse)
 
     def element(i: Indices) -> Expr:
         centred = apply("-", x.element(i), mean.element(i[:-1]))
-        deviation = Math(x.dtype, place, "sqrt", (apply("+", variance.element(i[:-1]), epsilon),))
-        scaled = apply("/", apply("*", gamma.element(i[-1:]), centred), deviation)
+        scaled = apply("*", apply("*", gamma.element(i[-1:]), centred), scale.element(i[:-1]))
         return apply("+", scaled, beta.element(i[-1:]))
 
-    return Generated(x.dtype, x.shape, place, (x, mean, variance, gamma, beta), element)
+    return Generated(dtype, x.shape, place, (x, mean, scale, gamma, beta), element)
 
 
-def _stored_quotient(request: Request, total: View, count: Const) -> View:
-    quotient = arrays.elementwise(
-        [total],
-        lambda v: ops.binary(request.ctx.rules, "/", v[0], count, request.place),
-        request.place,
-        request.function,
-    )
-    stores.store(request.ctx, total, quotient, request.place)
-    return total
+def _epsilon(request: Request) -> float:
+    """What ``eps=`` gives."""
+    node = request.nodes.get("eps")
+    value = 1e-5 if node is None else request.ctx.constant(node, "eps of allo.layernorm")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise request.error(f"eps must be a number that is not negative, not {value!r}.")
+    return float(value)
+
+
+def _update(request: Request, array: View, compute: Callable[[Expr], Expr]) -> None:
+    """Replace every element by a function of it."""
+    value = arrays.elementwise([array], lambda v: compute(v[0]), request.place, request.function)
+    stores.store(request.ctx, array, value, request.place)

@@ -90,7 +90,7 @@ def _gelu(request: Request) -> Value:
 
     def compute(x: Expr) -> Expr:
         def number(v: float) -> Const:
-            return Const(x.dtype, place, v)
+            return ops.literal(v, place)
 
         def times(a: Expr, b: Expr) -> Expr:
             return ops.binary(rules, "*", a, b, place)
@@ -98,10 +98,10 @@ def _gelu(request: Request) -> Value:
         def plus(a: Expr, b: Expr) -> Expr:
             return ops.binary(rules, "+", a, b, place)
 
-        cube = times(x, times(x, x))
-        inner = times(number(_GELU_SCALE), plus(x, times(number(_GELU_CUBE), cube)))
-        tanh = Math(x.dtype, place, "tanh", (inner,))
-        return times(times(number(0.5), x), plus(number(1.0), tanh))
+        cube = times(times(times(number(_GELU_CUBE), x), x), x)
+        inner = times(number(_GELU_SCALE), plus(x, cube))
+        tanh = Math(x.dtype, place, "tanh", (ops.cast(inner, x.dtype, place),))
+        return ops.cast(times(times(number(0.5), x), plus(number(1.0), tanh)), x.dtype, place)
 
     return _each(request, value, compute)
 
