@@ -33,6 +33,7 @@ class _Counter:
         self._seen = 0
 
     def function(self, name: str) -> int:
+        """How many operations a call of the function executes; _SlowError if that is unknown."""
         if name not in self._counts:
             if name not in self._functions:  # external C++
                 raise _SlowError

@@ -87,18 +87,22 @@ class LLVMModule:
 
     @property
     def intermediate_module(self) -> ir.Module:
+        """The core IR from which the module was lowered, parsed anew."""
         return ir.Module.parse(self._intermediate, self.module.context)
 
     @property
     def execution_engine(self) -> Any:
+        """MLIR's execution engine, which holds the machine code."""
         return self._jit.engine
 
     @property
     def in_types(self) -> list[tuple[str, tuple[int | None, ...]]]:
+        """The declared type and the shape of each argument."""
         return [_type_of(p) for p in self.signature.arguments]
 
     @property
     def out_types(self) -> list[tuple[str, tuple[int | None, ...]]]:
+        """The declared type and the shape of each result."""
         return [_type_of(p) for p in self.signature.results]
 
     def __call__(self, *args: Any, **unknown: Any) -> Any:

@@ -19,7 +19,7 @@ def attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
     scores_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX]",
     sums_seen: "int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD]",
 ):
-    # Every query of the block against the cache: small = softmax(q k) v, as int8.
+    """Attend from every query of the block to the cache: small = softmax(q k) v, as int8."""
     scores: int32[HEADS, CTX]
     peak: int32[HEADS]
     total: int32[HEADS]

@@ -35,6 +35,7 @@ class GPTConfig:
 
     @property
     def head_dim(self) -> int:
+        """The width of one head."""
         return self.d // self.heads
 
     def shapes(self) -> dict[str, tuple[int, ...]]:

@@ -67,9 +67,11 @@ class _Loops:
         return found[0]
 
     def depth(self, function: str, name: str) -> int:
+        """Cycles of one iteration of a loop, from the report; KeyError if there is no such loop."""
         return self._find(function, name).depth
 
     def cycles(self, function: str, name: str) -> int:
+        """Cycles of one entry of a loop, from the report; KeyError if there is no such loop."""
         return self._find(function, name).cycles
 
     def row(self, function: str) -> int:

@@ -51,6 +51,7 @@ class Memories:
     sums_seen: np.ndarray
 
     def arguments(self) -> tuple[np.ndarray, ...]:
+        """The arrays in the order in which the region declares its arguments."""
         return (
             self.tokens,
             self.weights,

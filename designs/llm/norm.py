@@ -15,7 +15,7 @@ def norm[D, NORMS, BLOCK, KMAX](
     rows: int32,
     small: int8[BLOCK, KMAX],
 ):
-    # x += delta, then layer norm and quantisation into small.
+    """Add ``delta`` to ``x``, and store the layer norm of ``x``, quantised, in ``small``."""
     for b in range(rows):
         part: float32[8] = 0.0
         for rt in range(D // 8):

@@ -9,7 +9,7 @@ def send[BLOCK, KMAX, GROUP](
     rows: int32,
     groups: int32,
 ):
-    # The first groups of every row, GROUP activations to a word.
+    """Send the first groups of every row, GROUP activations in each word."""
     for row in range(rows):
         for word in range(groups):
             packed: UInt(8 * GROUP) = 0
@@ -23,7 +23,7 @@ def take[BLOCK, WIDTH, LANES](
     out: float32[BLOCK, WIDTH],
     rows: int32,
 ):
-    # A whole width of every row, as the linear engine makes it: LANES outputs of each row in turn.
+    """Take all outputs of every row in the linear engine's order: LANES of each row in turn."""
     for tile in range(WIDTH // LANES):
         for row in range(rows):
             for lane in range(LANES):

@@ -37,6 +37,7 @@ def is_signed(dtype: AlloType) -> bool:
 
 
 def is_fixed(dtype: AlloType) -> bool:
+    """Whether a type is a fixed-point type, signed or unsigned."""
     return isinstance(dtype, (Fixed, UFixed))
 
 

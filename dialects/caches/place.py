@@ -63,6 +63,7 @@ class _Spare:
         self._process = process
 
     def open(self) -> None:
+        """Make the folder, to be removed when this process ends; raises OSError if it cannot be."""
         self.folder = Path(tempfile.mkdtemp(prefix="allo_cache_"))
         weakref.finalize(self, _remove, self.folder, self._process)
 

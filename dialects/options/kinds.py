@@ -54,9 +54,11 @@ class Flag:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return "True or False"
 
     def read(self, value: Any) -> bool:
+        """The value as a Python bool; raises :class:`Refused` for anything but True and False."""
         if not _is_truth(value):
             raise Refused
         return bool(value)
@@ -71,11 +73,13 @@ class Integer:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         if self.high is None:
             return f"an integer of at least {self.low}"
         return f"an integer from {self.low} to {self.high}"
 
     def read(self, value: Any) -> int:
+        """The value as a Python int; raises :class:`Refused` if it is none, or out of range."""
         if _is_truth(value):
             raise Refused
         try:
@@ -98,11 +102,13 @@ class Number:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         kind = f"a number of {self.unit}" if self.unit else "a number"
         below = " (itself left out)" if self.open else ""
         return f"{kind} from {self.low:g} to {self.high:g}{below}"
 
     def read(self, value: Any) -> float:
+        """The value as a finite float; raises :class:`Refused` if it is none, or out of range."""
         if _is_truth(value) or not isinstance(value, Real):
             raise Refused
         try:
@@ -123,9 +129,11 @@ class Text:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return self.what
 
     def read(self, value: Any) -> str:
+        """The value as it is; raises :class:`Refused` unless it is a text of one line, not empty."""
         if not isinstance(value, str) or not value or not value.isprintable():
             raise Refused
         return str(value)
@@ -139,12 +147,14 @@ class Choice:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         quoted = [repr(name) for name in self.names]
         if len(quoted) == 1:
             return quoted[0]
         return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
     def read(self, value: Any) -> str:
+        """The chosen name; raises :class:`Refused`, with a near miss, for any other."""
         if not isinstance(value, str):
             raise Refused
         if value not in self.names:
@@ -160,9 +170,11 @@ class PathName:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return f"the name of {self.what}, a text or a pathlib.Path"
 
     def read(self, value: Any) -> str:
+        """The path as text with ``~`` expanded; raises :class:`Refused` if no file can have it."""
         if not isinstance(value, (str, os.PathLike)):
             raise Refused
         name = os.fspath(value)
@@ -192,9 +204,11 @@ class Items:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return f"a list or tuple, each item {self.item.accepts}"
 
     def read(self, value: Any) -> tuple[Any, ...]:
+        """The items as a tuple, each read; raises :class:`Refused` if one is refused."""
         if isinstance(value, (str, bytes)) or not isinstance(value, Sequence):
             raise Refused
         return tuple(map(self.item.read, value))
@@ -208,9 +222,11 @@ class Named:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return f"a dict from names to {self.item.accepts}"
 
     def read(self, value: Any) -> dict[str, Any]:
+        """The dict with its values read; raises :class:`Refused` and names the key of a bad one."""
         if not isinstance(value, Mapping):
             raise Refused
         found = {}
@@ -233,9 +249,11 @@ class Called:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return self.what
 
     def read(self, value: Any) -> Any:
+        """The value as it is; raises :class:`Refused` if it cannot be called."""
         if not callable(value):
             raise Refused
         return value
@@ -250,9 +268,11 @@ class Either:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return f"{self.first.accepts}, or {self.second.accepts}"
 
     def read(self, value: Any) -> Any:
+        """The value as the first kind reads it, or else the second, whose refusal is raised."""
         try:
             return self.first.read(value)
         except Refused:
@@ -273,9 +293,11 @@ class Instance:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return self.what
 
     def read(self, value: Any) -> Any:
+        """The value as it is; raises :class:`Refused` if it is of no such class."""
         if not any(base.__name__ in self.classes for base in type(value).__mro__):
             raise Refused
         return value
@@ -289,7 +311,9 @@ class Anything:
 
     @property
     def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
         return self.what
 
     def read(self, value: Any) -> Any:
+        """The value as it is."""
         return value

@@ -219,6 +219,7 @@ class _Page:
         self._lines: list[str] = []
 
     def line(self, text: str) -> None:
+        """Append a line of HTML."""
         self._lines.append(text)
 
     def table(self, heads: list[tuple[str, bool]], rows: list[list[str]]) -> None:
@@ -236,6 +237,7 @@ class _Page:
         self.line("</tbody></table>")
 
     def text(self) -> str:
+        """The page as one text."""
         return "\n".join(self._lines) + "\n"
 
 

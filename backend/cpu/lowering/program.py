@@ -162,6 +162,7 @@ class _Ends:
         self._known: dict[tuple[str, int], dict[str, SourcePlace | None]] = {}
 
     def of_argument(self, name: str, position: int) -> dict[str, SourcePlace | None]:
+        """The directions in which a function uses an argument, each with a place of its use."""
         key = (name, position)
         if key not in self._known:
             self._known[key] = {}

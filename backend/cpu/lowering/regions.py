@@ -129,6 +129,7 @@ class _ProcessTable:
     value_bytes: int = 0
 
     def add(self, number: int, call: ir.Operation) -> None:
+        """Append the words of one process: its kernel, its number, and its arguments."""
         callee = call.attributes["callee"].value
         operands = list(call.operands)
         if callee not in self.kernels:

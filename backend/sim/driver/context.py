@@ -36,6 +36,7 @@ class Context:
 
     @property
     def address(self) -> int:
+        """The address of the first word, which the driver's functions take."""
         return self.words.ctypes.data
 
     def __getitem__(self, name: str) -> int:

@@ -61,12 +61,15 @@ class FunctionText:
         )
 
     def load(self, address: str, bits: int) -> str:
+        """The integer of ``bits`` bits at an address, which need not be aligned."""
         return self._emit(f"llvm.load {address} {{alignment = 1 : i64}} : !llvm.ptr -> i{bits}")
 
     def load_pointer(self, address: str) -> str:
+        """The pointer stored at an address."""
         return self._emit(f"llvm.load {address} : !llvm.ptr -> !llvm.ptr")
 
     def store(self, value: str, address: str, bits: int) -> None:
+        """Store an integer of ``bits`` bits at an address, which need not be aligned."""
         self._lines.append(
             f"  llvm.store {value}, {address} {{alignment = 1 : i64}} : i{bits}, !llvm.ptr"
         )
@@ -80,12 +83,15 @@ class FunctionText:
         return self._pure(f"llvm.intr.umax({a}, {b}) : (i{bits}, i{bits}) -> i{bits}")
 
     def compare(self, predicate: str, a: str, b: str, bits: int) -> str:
+        """Whether two integers compare so: ``predicate`` is eq, ne, ult, ule, slt …"""
         return self._pure(f'llvm.icmp "{predicate}" {a}, {b} : i{bits}')
 
     def select(self, condition: str, a: str, b: str, bits: int) -> str:
+        """The integer ``a`` where the condition holds, else ``b``."""
         return self._pure(f"llvm.select {condition}, {a}, {b} : i1, i{bits}")
 
     def select_pointer(self, condition: str, a: str, b: str) -> str:
+        """The pointer ``a`` where the condition holds, else ``b``."""
         return self._pure(f"llvm.select {condition}, {a}, {b} : i1, !llvm.ptr")
 
     def resize(self, value: str, source: int, target: int, *, signed: bool = False) -> str:
@@ -116,6 +122,7 @@ class FunctionText:
         self._lines.append(f"^{label}({formal}):" if formal else f"^{label}:")
 
     def branch(self, label: str, arguments: Sequence[tuple[str, str]] = ()) -> None:
+        """End the block with a jump; ``arguments`` are (value, type) pairs."""
         self._lines.append(f"  llvm.br ^{label}{_actual(arguments)}")
 
     def branch_if(
@@ -125,11 +132,13 @@ class FunctionText:
         otherwise: str,
         otherwise_arguments: Sequence[tuple[str, str]] = (),
     ) -> None:
+        """End the block with a jump to ``then``, or to ``otherwise`` with its arguments."""
         self._lines.append(
             f"  llvm.cond_br {condition}, ^{then}, ^{otherwise}{_actual(otherwise_arguments)}"
         )
 
     def finish(self) -> None:
+        """End the block with a return."""
         self._lines.append("  llvm.return")
 
     def text(self) -> str:

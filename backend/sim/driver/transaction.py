@@ -71,6 +71,7 @@ class DriverEmitter:
         self._streams.declare(context)
 
     def emit(self) -> DriverText:
+        """The text of the driver's functions, with the layout of the context they work on."""
         texts = [f.text() for f in (self._reset(), self._start(), self._step())]
         if self._outside.channels or any(s.stall for s in self._outside.streams.values()):
             texts.append(channel_functions())

@@ -104,7 +104,13 @@ class Engine(Protocol):
 
     name: str
 
-    def build(self, design: HardwareDesign, options: BuildOptions) -> SimModel: ...
+    def build(self, design: HardwareDesign, options: BuildOptions) -> SimModel:
+        """Build a model of a design, or take it from the cache.
+
+        Raises:
+            SimulationError: the engine does not support what the options ask for.
+            BuildError: the tools behind the engine fail.
+        """
 
 
 _ENGINES = {

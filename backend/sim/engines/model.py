@@ -90,6 +90,7 @@ class DrivenModel:
         self._steady = not outside.channels and not stalls
 
     def close(self) -> None:
+        """Free the model; closing it again does nothing."""
         if self._open:
             self._open = False
             self._evaluated.close()
@@ -98,6 +99,7 @@ class DrivenModel:
         self.close()
 
     def reset(self) -> None:
+        """Bring the design back to its initial state."""
         self._call("allo_reset")
         self._stale = False
 
@@ -107,6 +109,13 @@ class DrivenModel:
         scalars: Mapping[str, int],
         options: RunOptions,
     ) -> SimResult:
+        """Run one transaction from start to done, with a waveform if the options name a file.
+
+        Raises:
+            SimulationError: the run exceeds its cycles, never ends, or breaks the protocol.
+            DeadlockError: every process waits for another.
+            BoundsError: a subscript is out of range, in a design that checks them.
+        """
         if options.wave is not None:
             self._begin_wave(options)
         try:

@@ -94,6 +94,7 @@ def quantized_perplexity(weights: QuantizedWeights, tokens: np.ndarray) -> float
 
 
 def main() -> None:
+    """Quantise the stored parameters, write them, and print the perplexity before and after."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--params", type=Path, default=DATA / "char_gpt_f32.npz")
     parser.add_argument("--out", type=Path, default=DATA / "char_gpt_w8a8.npz")

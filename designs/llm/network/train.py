@@ -64,6 +64,7 @@ def perplexity(params: gpt.Params, config: GPTConfig, tokens: np.ndarray) -> flo
 
 
 def main() -> None:
+    """Train the model by the command line's options, write it, and print its perplexity."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=1500)
     parser.add_argument("--batch", type=int, default=16)

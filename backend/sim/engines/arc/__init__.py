@@ -42,6 +42,12 @@ class ArcEngine:
     name = "jit"
 
     def build(self, design: HardwareDesign, options: BuildOptions) -> DrivenModel:
+        """Lower the design and compile it with its driver in one module.
+
+        Raises:
+            SimulationError: a waveform is asked for, which this engine does not write.
+            BuildError: CIRCT or LLVM fails, or takes longer than ``options.timeout`` seconds.
+        """
         if options.wave:
             raise SimulationError(
                 'simulator="jit" writes no waveforms.',
@@ -96,6 +102,7 @@ class _Instance:
     probes: frozenset[str]
 
     def evaluated(self, seed: int | None) -> Evaluated:
+        """An initialised state and how to evaluate it; ``seed`` randomises the state first."""
         memory = np.zeros(self.model.size + ALIGNMENT, dtype=np.uint8)
         skip = -memory.ctypes.data % ALIGNMENT
         state = memory[skip : skip + self.model.size]

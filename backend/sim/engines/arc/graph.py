@@ -42,10 +42,12 @@ class Node:
 
     @property
     def reads(self) -> bool:
+        """Whether the node reads a register or a memory."""
         return self.name in (STATE_READ, MEMORY_READ)
 
     @property
     def is_constant(self) -> bool:
+        """Whether the node depends on nothing, the storage itself excepted."""
         return not self.operands and self.name != STORAGE
 
     @property

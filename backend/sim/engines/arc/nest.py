@@ -283,6 +283,7 @@ class _Rewriting:
         self._copies: dict[Node, dict[Branch, ir.Value]] = {}
 
     def run(self) -> None:
+        """Move every node into its branch, copy those that have several, and erase the unused."""
         graph = self._graph
         dead: list[ir.Operation] = []
         for node in graph.nodes:

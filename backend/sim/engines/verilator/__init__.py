@@ -34,6 +34,12 @@ class VerilatorEngine:
     name = "verilator"
 
     def build(self, design: HardwareDesign, options: BuildOptions) -> DrivenModel:
+        """Verilate the design, compile it, and load it with its driver; models are cached.
+
+        Raises:
+            ToolMissingError: there is no Verilator or no C++ compiler.
+            ToolFailedError: one of them fails.
+        """
         library = _Library(compile_model(design, options), options.wave)
         instance = library.instance(design, options.randomize)
         ports = PortMap(
@@ -64,6 +70,7 @@ class _Library:
         self._wave = wave
 
     def instance(self, design: HardwareDesign, seed: int | None) -> _Instance:
+        """A new model of the library; ``seed`` randomises its first contents, None makes them zero."""
         handle = self._library.allo_new(0 if seed is None else 1 + seed % (1 << 30))
         names = [port.name for port in top_ports(design)]
         addresses = (ctypes.c_void_p * len(names))()

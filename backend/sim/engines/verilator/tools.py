@@ -26,6 +26,7 @@ class Verilator:
 
     @property
     def include(self) -> Path:
+        """The folder of Verilator's C++ headers."""
         return self.root / "include"
 
 
