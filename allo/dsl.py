@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from allo.dialects.diagnostics import TypeMismatchError
+from allo.dialects.text.shown import shown
+
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -127,6 +130,25 @@ def power(x: Any, y: Any, name: str | None = None) -> Any:
 def abs(x: Any, name: str | None = None) -> Any:
     """The absolute value."""
     return _numpy().abs(x)
+
+
+@_dsl
+def popcount(x: Any, name: str | None = None) -> Any:
+    """How many bits of an integer are one; those of a negative number are its two's complement.
+
+    Raises:
+        TypeMismatchError: a negative Python integer, which has no width, or a value that is no integer.
+    """
+    numpy = _numpy()
+    if isinstance(x, int) and x >= 0:
+        return x.bit_count()
+    kind = getattr(x, "dtype", None)
+    if kind is None or kind.kind not in "iub":
+        raise TypeMismatchError(
+            f"allo.popcount counts the bits of an integer of known width, not of {shown(x)}.",
+            help="give a NumPy integer: np.int32(-1) has 32 bits.",
+        )
+    return numpy.bitwise_count(x.view(f"u{kind.itemsize}"))
 
 
 @_dsl

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from allo.dialects.diagnostics import UnsupportedTargetError
+from allo.dialects.diagnostics import TargetError, UnsupportedTargetError
 from allo.dialects.options import check_step, read_call, read_options
 from allo.dialects.text.near import did_you_mean
+from allo.dialects.text.shown import shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +105,56 @@ _BUILT_IN: dict[str, str] = {
     "rtl": "allo.backend.sim:build",
     "systemverilog": "allo.backend.rtl:build_text",
 }
+_NAME = re.compile(r"\w+")
+_SPELLED = re.compile(r"[\w.]+:\w+")
 _PLATFORMS = ("intel_hls",)
 """Further names that ``HLSModule`` takes."""
 _REGISTERED: dict[str, str | Builder] = dict(_BUILT_IN)
 
 
-def register_target(name: str, builder: str | Builder) -> None:
-    """Make ``s.build(target=name)`` call ``builder``, a function or ``"module:function"``."""
+def register_target(name: str, builder: str | Builder, *, replace: bool = False) -> None:
+    """Make ``s.build(target=name)`` call ``builder``, a function or ``"module:function"``.
+
+    Args:
+        replace: whether the name may be taken; without it only the same builder may come again.
+
+    Raises:
+        TargetError: the name is taken or is none, or the builder does not take one request.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise _refusal(name, "its name is text of letters, digits and underscores.")
+    taken = _REGISTERED.get(name)
+    if taken is not None and taken != builder and not replace:
+        raise _refusal(
+            name,
+            "there is a target of this name already.",
+            help="give it another name, or replace the other with replace=True.",
+        )
+    _check_builder(name, builder)
     _REGISTERED[name] = builder
+
+
+def _check_builder(name: str, builder: object) -> None:
+    """Refuse what cannot be called with a request; text is imported only when it is asked for."""
+    if isinstance(builder, str):
+        if not _SPELLED.fullmatch(builder):
+            raise _refusal(name, f'a builder given as text is "module:function", not {builder!r}.')
+        return
+    if not callable(builder):
+        raise _refusal(name, f"its builder is a function of a BuildRequest, not {shown(builder)}.")
+    try:
+        inspect.signature(builder).bind(None)
+    except ValueError:  # a function of C, which does not say
+        return
+    except TypeError:
+        raise _refusal(
+            name,
+            f"its builder takes a BuildRequest and nothing else, not {inspect.signature(builder)}.",
+        ) from None
+
+
+def _refusal(name: object, rule: str, help: str = "see docs/extending.md.") -> TargetError:
+    return TargetError(f"The target {shown(name)} cannot be registered: {rule}", help=help)
 
 
 def is_own(name: str) -> bool:
@@ -130,6 +175,7 @@ def find_target(name: str) -> Builder:
 
     Raises:
         UnsupportedTargetError: when no target has this name.
+        TargetError: when that of an installed package breaks a rule.
     """
     name = read_call("build", {"target": name})["target"]
     found: str | Builder | None = _REGISTERED.get(name)
@@ -137,16 +183,41 @@ def find_target(name: str) -> Builder:
         found = _from_entry_point(name)
     if found is None:
         raise _unknown(name)
-    if isinstance(found, str):
-        module, function = found.split(":")
-        builder: Builder = getattr(importlib.import_module(module), function)
-        return builder
-    return found
+    builder = _imported(name, found) if isinstance(found, str) else found
+    return builder if is_own(name) else _answering(name, builder)
+
+
+def _imported(name: str, spelled: str) -> Builder:
+    module, function = spelled.split(":")
+    builder: Builder = getattr(importlib.import_module(module), function)
+    _check_builder(name, builder)
+    return builder
+
+
+def _answering(name: str, builder: Builder) -> Builder:
+    """A builder of a user's own, whose answer is held against what ``build`` promises."""
+
+    def build(request: BuildRequest) -> Any:
+        built = builder(request)
+        if not isinstance(built, str) and not callable(built):
+            raise TargetError(
+                f"The target {name} returned {shown(built)}, but a target returns text or an object "
+                "that can be called.",
+                help="see docs/extending.md.",
+            )
+        return built
+
+    return build
 
 
 def _from_entry_point(name: str) -> Builder | None:
-    for point in importlib.metadata.entry_points(group="allo.targets", name=name):
+    points = [*importlib.metadata.entry_points(group="allo.targets", name=name)]
+    if len({point.value for point in points}) > 1:
+        values = " and ".join(point.value for point in points)
+        raise _refusal(name, f"{values} are entry points of this name.", help="uninstall one.")
+    for point in points:
         builder: Builder = point.load()
+        _check_builder(name, builder)
         return builder
     return None
 

@@ -184,6 +184,10 @@ class UnsupportedTargetError(BuildError, NotImplementedError):
     """No target of this name is registered."""
 
 
+class TargetError(BuildError, TypeError):
+    """A target that breaks a rule of targets; it is refused where it is registered."""
+
+
 class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 

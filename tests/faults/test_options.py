@@ -258,7 +258,7 @@ def test_a_target_of_the_users_own_takes_what_it_likes(schedule) -> None:
     from allo.target import register_target
 
     seen = []
-    register_target("of_this_test", seen.append)
+    register_target("of_this_test", lambda request: seen.append(request) or request.top)
     schedule.build(target="of_this_test", colour="red", configs={"depth": 4, "colour": "blue"})
     assert seen[0].settings == {"colour": "red", "depth": 4}
 

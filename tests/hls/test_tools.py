@@ -216,9 +216,9 @@ def fake_rtl():
     from allo import target
 
     original = target._REGISTERED["verilog"]
-    register_target("verilog", FakeRtl)
+    register_target("verilog", FakeRtl, replace=True)
     yield
-    register_target("verilog", original)
+    register_target("verilog", original, replace=True)
 
 
 def test_csyn_without_the_tool_takes_the_open_road(no_tool, fake_rtl, caplog):

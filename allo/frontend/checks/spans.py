@@ -90,6 +90,8 @@ def span_of(value: Subscript) -> Span | None:
             return _kept(span_of(value.value), value.dtype)
         case Select():
             return _union(span_of(value.then), span_of(value.other))
+        case Math(function="ctpop"):
+            return 0, value.dtype.bits
         case Binary():
             return _kept(_binary(value), value.dtype)
     return _type_span(value.dtype)

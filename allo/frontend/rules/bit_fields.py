@@ -1,15 +1,13 @@
-"""Bits of integers: read, stored, put in the other order."""
+"""Bits of integers: read, stored, counted, put in the other order."""
 
 from __future__ import annotations
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Int, UInt
+from allo.dialects.types import AlloType, Index, Int, UInt
 
-from ..tree import Binary, Const, Expr
+from ..tree import Binary, Const, Expr, Math
 from . import operations as ops
-from .integers import (
-    wrap,
-)
+from .integers import INDEX_BITS, is_integer, wrap
 
 
 def bit_range(value: Expr, low: Expr, width: int | Expr, place: SourcePlace) -> Expr:
@@ -91,3 +89,21 @@ def _move_bit(raw: Expr, source: int, target: int, place: SourcePlace) -> Expr:
         return picked
     op, amount = ("<<", target - source) if target > source else (">>", source - target)
     return Binary(dtype, place, op, picked, Const(dtype, place, amount))
+
+
+def population_count(value: Expr, place: SourcePlace) -> Expr:
+    """How many bits of an integer are one: an unsigned integer just wide enough for all of them.
+
+    Raises:
+        TypeMismatchError: the value is no integer.
+    """
+    if not is_integer(value.dtype):
+        raise TypeMismatchError(
+            f"allo.popcount counts the bits of an integer, not of {value.dtype}.",
+            place,
+            help="x.bitcast() is the integer behind a value.",
+        )
+    bits = INDEX_BITS if isinstance(value.dtype, Index) else value.dtype.bits
+    raw = UInt(bits)
+    counted = Math(raw, place, "ctpop", (ops.cast(value, raw, place),))
+    return ops.cast(counted, UInt(bits.bit_length()), place)

@@ -222,6 +222,9 @@ _BUILTINS: dict[Any, Callable[[Body, ast.Call], Value]] = {
 def _dsl(body: Body, name: str, node: ast.Call) -> Value:
     if name == "abs":
         return _absolute(body, node)
+    if name == "popcount":
+        (value,) = arguments(body, node, name, 1)
+        return population_count(body, value, node)
     if name in elementary.UNARY or name == "sqrt":
         (value,) = arguments(body, node, name, 1)
         return function_of(body, name, value, node)
@@ -233,6 +236,17 @@ def _dsl(body: Body, name: str, node: ast.Call) -> Value:
             raise CompileTimeError("get_pid() has a value in a df.kernel only.", body.place(node))
         return literal(body.pid[0])
     return tensor_calls.call(body, name, node)
+
+
+def population_count(body: Body, value: Value, node: ast.AST) -> Value:
+    """How many bits of an integer, or of every element, are one."""
+    if value.is_array:
+        return tensors.broadcast(body, lambda a: population_count(body, a, node), node, value)
+    if not is_integer(value.dtype):
+        raise TypeMismatchError(f"popcount takes an integer, not {value.dtype}.", body.place(node))
+    bits = width(value.dtype)
+    code = f"({coerce(value, value.dtype)} & {(1 << bits) - 1}).bit_count()"
+    return Value(int_type(bits.bit_length(), False), code)
 
 
 def function_of(body: Body, name: str, value: Value, node: ast.AST) -> Value:

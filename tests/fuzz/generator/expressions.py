@@ -252,13 +252,17 @@ def _unary(w: Writer, depth: int) -> Expr:
     a = expression(w, depth - 1)
     options = ["-"]
     if a.ty.is_integer and a.ty.kind != "index":
-        options += ["~", "abs"]
+        options += ["~", "abs", "popcount"]
     elif a.ty.is_float or a.ty.is_fixed:
         options.append("abs")
     op = w.pick(options)
     ty = a.ty
     if op == "abs":
         return Expr(f"abs({a.text})", ty, True)
+    if op == "popcount":
+        w.use("bits")
+        counted = integer(ty.bits.bit_length(), signed=False)
+        return Expr(f"allo.popcount({a.text})", counted, True)
     if ty.kind == "uint":
         ty = integer(ty.bits, signed=True)
     return Expr(f"{op}{a.inner}", ty)

@@ -18,6 +18,7 @@ from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.order import ordered, ordered_scalars
 from allo.frontend.rules import fixed
 from allo.frontend.rules import operations as ops
+from allo.frontend.rules.bit_fields import population_count
 from allo.frontend.rules.integers import is_signed
 from allo.frontend.tree import Binary, Compare, Const, Expr, Math, Select
 
@@ -110,6 +111,18 @@ BUILT_INS: dict[Any, Callable[[FunctionContext, ast.Call], Value]] = {
     abs: _absolute,
     len: _length,
 }
+
+
+def scalar_function(ctx: FunctionContext, name: str) -> Callable[[Expr, SourcePlace], Expr] | None:
+    """What a function of ``allo`` makes of one scalar; None for a function of another kind."""
+    if name == "abs":
+        return lambda value, place: absolute(ctx, value, place)
+    if name == "popcount":
+        return population_count
+    function = MATH_FUNCTIONS.get(name)
+    if function is None:
+        return None
+    return lambda value, place: scalar_math(value, function, place)
 
 
 def scalar_math(value: Expr, function: str, place: SourcePlace) -> Expr:

@@ -195,18 +195,13 @@ def _math_hint(ctx: FunctionContext, node: ast.Call, function: Any) -> None:
 
 def _dsl(ctx: FunctionContext, node: ast.Call, dsl_function: Any) -> Value:
     name = dsl_function.__allo_dsl__
-    function = built_ins.MATH_FUNCTIONS.get(name)
-    if name not in ("power", "abs") and function is None:
+    function = built_ins.scalar_function(ctx, name)
+    if name != "power" and function is None:
         return tensors.dsl_call(ctx, node, dsl_function)
     request = requests.bind(ctx, node, dsl_function)
     values = ordered(ctx, list(request.nodes.values()))
     place = ctx.place(node)
     if name == "power":
         return request.named(operators.apply_binary(ctx, "**", values[0], values[1], place))
-    if function is None:
-        return request.named(
-            built_ins.each(ctx, values[0], lambda v: built_ins.absolute(ctx, v, place), place)
-        )
-    return request.named(
-        built_ins.each(ctx, values[0], lambda v: built_ins.scalar_math(v, function, place), place)
-    )
+    assert function is not None
+    return request.named(built_ins.each(ctx, values[0], lambda v: function(v, place), place))
