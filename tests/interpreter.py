@@ -7,12 +7,20 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.maps import bound_map, condition_of, evaluate
+from allo.dialects.affine.maps import bound_map, condition_of
+from allo.dialects.core.expressions import OPERATORS, fold, leaves
+
+
+def evaluate(expr: ir.AffineExpr, dims: Sequence[int], symbols: Sequence[int] = ()) -> int:
+    """The value of an affine expression at integer dims and symbols."""
+    leaf = leaves(dims.__getitem__, symbols.__getitem__, int)
+    return fold(expr, leaf, lambda operator, a, b: OPERATORS[operator](a, b))
 
 
 def run_module(module: ir.Module, top: str, args: list[Any]) -> list[Any]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.maps import OPERATORS, BoundMap, expression_parts, linear_form
+from allo.dialects.affine.maps import BoundMap
+from allo.dialects.core.expressions import OPERATORS, fold, formula, leaves, linear_form
 
 from .machine import Frame, FunctionCode
 from .terms import Terms, Value
@@ -41,7 +42,8 @@ def symbolic_indices(code: FunctionCode, bound: BoundMap) -> list[Symbolic]:
 def _known(expr: ir.AffineExpr, slots: list[int], dims: int) -> Index:
     form = linear_form(expr, len(slots)) if dims == len(slots) else None
     if form is None:
-        return _general(expr, slots, dims)
+        elements = [_element(slot) for slot in slots]
+        return formula(expr, elements[:dims], elements[dims:])
     factors, constant = form
     used = [(slot, factor) for slot, factor in zip(slots, factors, strict=True) if factor]
     if not used:
@@ -57,48 +59,27 @@ def _known(expr: ir.AffineExpr, slots: list[int], dims: int) -> Index:
     return lambda frame: constant + sum(frame[slot] * factor for slot, factor in used)
 
 
-def _general(expr: ir.AffineExpr, slots: list[int], dims: int) -> Index:
-    if isinstance(expr, ir.AffineConstantExpr):
-        constant = expr.value
-        return lambda frame: constant
-    parts = expression_parts(expr)
-    if parts is None:
-        slot = _slot(expr, slots, dims)
-        return lambda frame: frame[slot] + 0
-    operator, a, b = parts[0], _general(parts[1], slots, dims), _general(parts[2], slots, dims)
-    if operator == "+":
-        return lambda frame: a(frame) + b(frame)
-    if operator == "*":
-        return lambda frame: a(frame) * b(frame)
-    if operator == "mod":
-        return lambda frame: a(frame) % b(frame)
-    if operator == "floordiv":
-        return lambda frame: a(frame) // b(frame)
-    return lambda frame: -(-a(frame) // b(frame))
-
-
-def _slot(expr: ir.AffineExpr, slots: list[int], dims: int) -> int:
-    position: int = expr.position
-    return slots[position + (dims if isinstance(expr, ir.AffineSymbolExpr) else 0)]
+def _element(slot: int) -> Index:
+    return lambda frame: frame[slot] + 0
 
 
 def _symbolic(expr: ir.AffineExpr, slots: list[int], dims: int, terms: Terms) -> Symbolic:
-    if isinstance(expr, ir.AffineConstantExpr):
-        constant = expr.value
-        return lambda frame: constant
-    parts = expression_parts(expr)
-    if parts is None:
-        slot = _slot(expr, slots, dims)
+    def operand(slot: int) -> Symbolic:
         return lambda frame: frame[slot]
-    a, b = (_symbolic(p, slots, dims, terms) for p in parts[1:])
-    label, fold = _OPERATIONS[parts[0]], OPERATORS[parts[0]]
 
-    def value(frame: Frame) -> Value:
-        x, y = a(frame), b(frame)
-        if isinstance(x, int) and isinstance(y, int):
-            return fold(x, y)
-        if (parts[0] == "+" and y == 0) or (parts[0] == "*" and y == 1):
-            return x
-        return terms.make(label, "index", (x, y))
+    def constant(value: int) -> Symbolic:
+        return lambda frame: value
 
-    return value
+    def join(operator: str, a: Symbolic, b: Symbolic) -> Symbolic:
+        return lambda frame: _joined(operator, a(frame), b(frame), terms)
+
+    leaf = leaves(lambda k: operand(slots[k]), lambda k: operand(slots[dims + k]), constant)
+    return fold(expr, leaf, join)
+
+
+def _joined(operator: str, x: Value, y: Value, terms: Terms) -> Value:
+    if isinstance(x, int) and isinstance(y, int):
+        return OPERATORS[operator](x, y)
+    if (operator == "+" and y == 0) or (operator == "*" and y == 1):
+        return x
+    return terms.make(_OPERATIONS[operator], "index", (x, y))

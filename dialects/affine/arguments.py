@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from .._mlir import ir
 from .loops import is_affine_loop, is_loop, spec_of, walk
-from .maps import BoundMap, bound_map, expression_parts
+from .maps import BoundMap, bound_map
 
 Range = tuple[int, int]
 INDEX_RANGE: Range = (-(1 << 63), (1 << 63) - 1)
@@ -142,20 +142,7 @@ class _Calls:
         return [self._expression(e, bound) for e in bound.results]
 
     def _expression(self, expr: ir.AffineExpr, bound: BoundMap) -> Range:
-        if isinstance(expr, ir.AffineConstantExpr):
-            return expr.value, expr.value
-        if isinstance(expr, ir.AffineDimExpr):
-            return self._range(bound.dims[expr.position])
-        if isinstance(expr, ir.AffineSymbolExpr):
-            return self._range(bound.symbols[expr.position])
-        parts = expression_parts(expr)
-        if parts is None:
-            return INDEX_RANGE
-        operator, left, right = parts
-        a, b = self._expression(left, bound), self._expression(right, bound)
-        if not within(a, INDEX_RANGE) or (operator in _DIVISIONS and b[0] <= 0):
-            return INDEX_RANGE
-        return _OPERATORS[operator](a, b)
+        return bound.fold(expr, self._range, lambda c: (c, c), _combined)
 
     def _value(self, op: ir.Operation) -> Range | None:
         if op.name == "arith.constant":
@@ -172,6 +159,12 @@ class _Calls:
         if operator is None:
             return None
         return _OPERATORS[operator](self._range(op.operands[0]), self._range(op.operands[1]))
+
+
+def _combined(operator: str, a: Range, b: Range) -> Range:
+    if not within(a, INDEX_RANGE) or (operator in _DIVISIONS and b[0] <= 0):
+        return INDEX_RANGE
+    return _OPERATORS[operator](a, b)
 
 
 def _multiply(a: Range, b: Range) -> Range:

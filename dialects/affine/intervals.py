@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from .._mlir import ir
+from ..core.expressions import Form, fold, join_linear, leaves, unit_form
 from .loops import LOOP_NAMES
-from .maps import BoundMap, bound_map, expression_parts, linear_form
+from .maps import BoundMap, bound_map
 from .ranges import value_range_at
 
 Interval = tuple[int, int]
@@ -36,38 +38,48 @@ def interval_of(value: ir.Value, at: ir.Operation, depth: int = 0) -> Interval |
     return _kept(found, value.type)
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of an affine expression.
+
+    Attributes:
+        form: the part as a linear expression of the dims, where it is one.
+        rest: its range as its own parts tell it, for where the form tells none.
+    """
+
+    form: Form | None
+    rest: Callable[[], Interval | None]
+
+
 def expression_interval(
     expr: ir.AffineExpr, bound: BoundMap, at: ir.Operation, depth: int = 0
 ) -> Interval | None:
     """What an affine expression cannot leave where ``at`` runs."""
-    if not bound.map.n_symbols:
-        form = linear_form(expr, bound.map.n_dims)
-        if form is not None:
-            terms = [(v, c) for v, c in zip(bound.dims, form[0], strict=True) if c]
+    count = bound.map.n_dims
+
+    def whole(part: _Part) -> Interval | None:
+        if part.form is not None and not bound.map.n_symbols:
+            factors, constant = part.form
+            terms = [(v, c) for v, c in zip(bound.dims, factors, strict=True) if c]
             span = value_range_at(at, terms) if terms else (0, 0)
             if span is not None:
-                return span[0] + form[1], span[1] + form[1]
-    return _expression(expr, bound, at, depth)
+                return span[0] + constant, span[1] + constant
+        return part.rest()
 
+    def join(operator: str, a: _Part, b: _Part) -> _Part:
+        form = join_linear(operator, a.form, b.form)
+        return _Part(form, lambda: _JOINS[operator](whole(a), whole(b)))
 
-def _expression(
-    expr: ir.AffineExpr, bound: BoundMap, at: ir.Operation, depth: int
-) -> Interval | None:
-    if isinstance(expr, ir.AffineConstantExpr):
-        return expr.value, expr.value
-    if isinstance(expr, ir.AffineDimExpr):
-        return interval_of(bound.dims[expr.position], at, depth + 1)
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return interval_of(bound.symbols[expr.position], at, depth + 1)
-    parts = expression_parts(expr)
-    if parts is None:
-        return None
-    operator, left, right = parts
-    a = expression_interval(left, bound, at, depth + 1)
-    b = expression_interval(right, bound, at, depth + 1)
-    if operator == "mod":
-        return _mod(a, b)
-    return {"+": _add, "*": _multiply, "floordiv": _floor, "ceildiv": _ceil}[operator](a, b)
+    def dim(k: int) -> _Part:
+        return _Part(unit_form(k, count), lambda: interval_of(bound.dims[k], at, depth + 1))
+
+    def symbol(k: int) -> _Part:
+        return _Part(None, lambda: interval_of(bound.symbols[k], at, depth + 1))
+
+    def constant(value: int) -> _Part:
+        return _Part(([0] * count, value), lambda: (value, value))
+
+    return whole(fold(expr, leaves(dim, symbol, constant), join))
 
 
 def _mod(a: Interval | None, b: Interval | None) -> Interval | None:
@@ -172,6 +184,7 @@ _add = _both(_ends(lambda x, y: x + y))
 _multiply = _both(_ends(lambda x, y: x * y))
 _floor = _both(_division(lambda x, y: x // y))
 _ceil = _both(_division(lambda x, y: -(-x // y)))
+_JOINS = {"+": _add, "*": _multiply, "mod": _mod, "floordiv": _floor, "ceildiv": _ceil}
 _RULES: dict[str, Callable[..., Interval | None]] = {
     "arith.addi": _add,
     "arith.subi": _both(_ends(lambda x, y: x - y)),

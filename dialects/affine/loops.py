@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from .._mlir import ir
-from .maps import BoundMap, bound_map, constant_map, simplify
+from .maps import BoundMap, bound_map, constant_map
+from .substitute import simplify
 
 LOOP_NAMES = ("affine.for", "scf.for")
 

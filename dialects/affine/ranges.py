@@ -8,8 +8,9 @@ from typing import Protocol
 import islpy as isl
 
 from .._mlir import ir
+from ..core.expressions import linear_form
 from .loops import LoopSpec, is_affine_loop, parent_of, spec_of
-from .maps import BoundMap, condition_of, expression_parts, linear_form
+from .maps import BoundMap, condition_of
 
 Term = tuple[ir.Value, int]
 
@@ -148,26 +149,26 @@ def expression_text(expr: ir.AffineExpr, bound: BoundMap, names: Names) -> str:
     """The isl text of an affine expression whose operands have the given names.
 
     Raises:
-        Unknown: a division by something that is not a constant.
+        Unknown: a product with, or a division by, something that is not a constant.
     """
-    if isinstance(expr, ir.AffineConstantExpr):
-        return str(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return names[bound.dims[expr.position]]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return names[bound.symbols[expr.position]]
-    parts = expression_parts(expr)
-    if parts is None:
-        raise Unknown
-    operator, left, right = parts
-    a = expression_text(left, bound, names)
+    text, _ = bound.fold(expr, lambda v: (names[v], None), lambda c: (str(c), c), _joined_texts)
+    return text
+
+
+type _Text = tuple[str, int | None]
+"""The text of an expression, and its value where it is a constant."""
+
+
+def _joined_texts(operator: str, left: _Text, right: _Text) -> _Text:
+    a, (b, constant) = left[0], right
     if operator == "+":
-        return f"({a} + {expression_text(right, bound, names)})"
-    if not isinstance(right, ir.AffineConstantExpr):
+        return f"({a} + {b})", None
+    if constant is None:
         raise Unknown
-    c = right.value
     if operator == "*":
-        return f"({c} * {a})"
+        return f"({constant} * {a})", None
     if operator == "mod":
-        return f"({a} mod {c})"
-    return f"floor({a}/{c})" if operator == "floordiv" else f"(-floor((-{a})/{c}))"
+        return f"({a} mod {constant})", None
+    if operator == "floordiv":
+        return f"floor({a}/{constant})", None
+    return f"(-floor((-{a})/{constant}))", None

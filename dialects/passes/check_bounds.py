@@ -184,10 +184,8 @@ class _Maker:
 
     def applied(self, bound: BoundMap, position: int) -> ir.Value:
         """One result of an affine map."""
-        single = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [bound.results[position]])
-        return self.op(
-            "affine.apply", self._index, bound.operands, map=ir.AffineMapAttr.get(single)
-        )
+        single = ir.AffineMapAttr.get(bound.alone(bound.results[position]).map)
+        return self.op("affine.apply", self._index, bound.operands, map=single)
 
     def compare(self, predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
         wide = ir.IntegerType.get_signless(64)

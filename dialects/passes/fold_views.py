@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from .._mlir import ir
 from ..affine.loops import walk
-from ..affine.maps import BoundMap, bound_map, simplify
+from ..affine.maps import BoundMap, bound_map
+from ..affine.substitute import simplify
 from ..core.rewrite import replace_operation
 from .specialise import argument_rows, homes, sign, specialise_calls, symbol
 
@@ -142,7 +143,7 @@ def _lead(op: ir.Operation, source: ir.Value) -> list[ir.Value]:
 def _fold_affine(op: ir.Operation, found: Slice) -> None:
     bound = bound_map(op)
     if any(not isinstance(o, int) and not _is_affine_index(o) for o in found.offsets):
-        indices = [_apply(op, _single(bound, k)) for k in range(len(bound.map.results))]
+        indices = [_apply(op, bound.alone(expr)) for expr in bound.map.results]
         _replace_plain(op, found, indices)
         return
     offset_dims = [o for o in found.offsets if not isinstance(o, int)]
@@ -193,12 +194,6 @@ def _replace_plain(op: ir.Operation, found: Slice, indices: Sequence[ir.Value]) 
     name = "memref.load" if op.name.endswith(".load") else "memref.store"
     attributes = {n: op.attributes[n] for n in op.attributes if n in ("from", "to", "unsigned")}
     replace_operation(op, name, [*_lead(op, found.source), *subscripts], attributes)
-
-
-def _single(bound: BoundMap, position: int) -> BoundMap:
-    results = [bound.map.results[position]]
-    made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, results)
-    return BoundMap(made, bound.operands)
 
 
 def _apply(op: ir.Operation, bound: BoundMap) -> ir.Value:

@@ -26,8 +26,9 @@ from ..affine.loops import (
     string_attribute,
     walk,
 )
-from ..affine.maps import BoundMap, Condition, condition_of, constant_map, replace_index, simplify
+from ..affine.maps import BoundMap, Condition, condition_of, constant_map
 from ..affine.ranges import value_range
+from ..affine.substitute import replace_index, simplify
 from ..core.locations import place_of
 from ..diagnostics import SourcePlace
 
@@ -112,18 +113,13 @@ def _trips(op: ir.Operation, spec: LoopSpec) -> tuple[int | None, bool]:
         return None, False
     best: int | None = None
     for expr in spec.upper.map.results:
-        span = constant_difference(_single(spec.upper, expr), spec.lower)
+        span = constant_difference(spec.upper.alone(expr), spec.lower)
         if span is not None:
             best = span if best is None else min(best, span)
     exact = best is not None and len(spec.upper.map.results) == 1
     if best is None and (around := value_range([(induction_variable(op), 1)])) is not None:
         best = around[1] - around[0] + 1
     return (None if best is None else max(0, -(-best // spec.step))), exact
-
-
-def _single(bound: BoundMap, expr: ir.AffineExpr) -> BoundMap:
-    made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
-    return BoundMap(made, bound.operands)
 
 
 def _unroll_completely(op: ir.Operation, spec: LoopSpec, trips: int, *, exact: bool) -> None:
@@ -157,7 +153,7 @@ def _unroll_by(op: ir.Operation, spec: LoopSpec, factor: int, *, guarded: bool) 
 
 def _offset(lower: BoundMap, offset: int) -> BoundMap:
     moved = ir.AffineExpr.get_add(lower.map.results[0], ir.AffineExpr.get_constant(offset))
-    return simplify(_single(lower, moved))
+    return simplify(lower.alone(moved))
 
 
 def _place_body(copy: ir.Operation, index: BoundMap, spec: LoopSpec, *, guarded: bool) -> None:
@@ -187,15 +183,13 @@ def _below(index: BoundMap, upper: BoundMap) -> Condition:
     """``index < every upper bound``."""
     rows = []
     for expr in upper.map.results:
-        pair = join_bounds(_single(upper, expr), index)
+        pair = join_bounds(upper.alone(expr), index)
         high, low = pair.map.results
         negative = ir.AffineExpr.get_mul(low, ir.AffineExpr.get_constant(-1))
         gap = ir.AffineExpr.get_add(
             high, ir.AffineExpr.get_add(negative, ir.AffineExpr.get_constant(-1))
         )
-        rows.append(
-            BoundMap(ir.AffineMap.get(pair.map.n_dims, pair.map.n_symbols, [gap]), pair.operands)
-        )
+        rows.append(pair.alone(gap))
     return Condition(join_bounds(*rows), (False,) * len(rows))
 
 

@@ -12,7 +12,8 @@ from ..affine.loops import (
     string_attribute,
     walk,
 )
-from ..affine.maps import BoundMap, bound_map, simplify
+from ..affine.maps import BoundMap, bound_map
+from ..affine.substitute import simplify
 from ..core.locations import place_of
 from ..diagnostics import IllegalTransformError
 from ..passes.unroll import fold_conditions, unroll_completely
@@ -224,8 +225,7 @@ def _operands_of(op: ir.Operation, dims: Sequence[int]) -> set[ir.Value]:
 
 
 def _in_expression(expr: ir.AffineExpr, bound: BoundMap) -> list[ir.Value]:
-    single = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
-    return list(simplify(BoundMap(single, bound.operands)).operands)
+    return list(simplify(bound.alone(expr)).operands)
 
 
 def _subscripts(op: ir.Operation, known: Mapping[ir.Value, int]) -> list[int | None]:

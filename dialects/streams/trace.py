@@ -6,16 +6,17 @@ data its elements are not known, and the :class:`Event` says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from .._mlir import ir
 from ..affine.loops import body_operations, induction_variable, spec_of
-from ..affine.maps import BoundMap, bound_map, condition_of, expression_parts
+from ..affine.maps import BoundMap, bound_map, condition_of
+from ..core import expressions
 
 Environment = list[int]
-Formula = Callable[[Environment], int]
+Formula = expressions.Formula[Environment]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,7 +198,7 @@ class Trace:
             return None
         known = [f for f in operands if f is not None]
         dims = bound.map.n_dims
-        return tuple(_formula_of(e, known[:dims], known[dims:]) for e in bound.map.results)
+        return tuple(expressions.formula(e, known[:dims], known[dims:]) for e in bound.map.results)
 
     def formula(self, value: ir.Value) -> Formula | None:
         """How to compute an index value; None where it depends on data."""
@@ -220,32 +221,6 @@ class Trace:
 def _operations(block: ir.Block) -> Iterator[ir.Operation]:
     for op in block.operations:
         yield op.operation
-
-
-def _formula_of(
-    expr: ir.AffineExpr, dims: Sequence[Formula], symbols: Sequence[Formula]
-) -> Formula:
-    if isinstance(expr, ir.AffineConstantExpr):
-        number = expr.value
-        return lambda env: number
-    if isinstance(expr, ir.AffineDimExpr):
-        return dims[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return symbols[expr.position]
-    parts = expression_parts(expr)
-    if parts is None:
-        raise TypeError(f"{expr} is no affine expression this version of MLIR has")
-    operator, left, right = parts
-    a, b = _formula_of(left, dims, symbols), _formula_of(right, dims, symbols)
-    if operator == "+":
-        return lambda env: a(env) + b(env)
-    if operator == "*":
-        return lambda env: a(env) * b(env)
-    if operator == "mod":
-        return lambda env: a(env) % b(env)
-    if operator == "floordiv":
-        return lambda env: a(env) // b(env)
-    return lambda env: -(-a(env) // b(env))
 
 
 def _run(
@@ -292,7 +267,7 @@ def known_subscripts(bound: BoundMap, known: Mapping[ir.Value, int]) -> list[int
     found: list[int | None] = []
     for expr in bound.map.results:
         try:
-            found.append(_formula_of(expr, formulas[:dims], formulas[dims:])([]))
+            found.append(expressions.formula(expr, formulas[:dims], formulas[dims:])([]))
         except _UnknownIndexError:
             found.append(None)
     return found

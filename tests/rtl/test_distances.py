@@ -18,7 +18,8 @@ from allo.backend.rtl.compile import compile_design
 from allo.backend.rtl.plan import bodies
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.affine.loops import is_loop, spec_of, walk
-from allo.dialects.affine.maps import bound_map, condition_of, evaluate
+from allo.dialects.affine.maps import bound_map, condition_of
+from tests.interpreter import evaluate
 
 from .differential import compare, function
 

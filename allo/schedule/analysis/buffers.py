@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import join_bounds, parent_of
-from allo.dialects.affine.maps import BoundMap, Condition, constant_map, linear_form, simplify
+from allo.dialects.affine.maps import BoundMap, Condition, constant_map
 from allo.dialects.affine.ranges import value_range, value_range_at
+from allo.dialects.affine.substitute import simplify
+from allo.dialects.core.expressions import linear_form
 from allo.dialects.core.rewrite import replace_operation
 
 from ..resolve import buffers_of
@@ -63,11 +65,7 @@ def split_subscripts(bound: BoundMap, inside: Collection[ir.Value]) -> list[Part
     """Each subscript as outer and inner part; None where an inner part is not linear."""
     parts: list[Part] = []
     for expr in bound.map.results:
-        single = simplify(
-            BoundMap(
-                ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr]), bound.operands
-            )
-        )
+        single = simplify(bound.alone(expr))
         moving = [v for v in single.operands if v in inside]
         if not moving:
             parts.append(Part(single, ()))
@@ -210,8 +208,7 @@ def scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:
     """``factor * bound + constant`` of a one-result map."""
     scaled = ir.AffineExpr.get_mul(bound.map.results[0], ir.AffineExpr.get_constant(factor))
     expr = ir.AffineExpr.get_add(scaled, ir.AffineExpr.get_constant(constant))
-    made = ir.AffineMap.get(bound.map.n_dims, bound.map.n_symbols, [expr])
-    return simplify(BoundMap(made, bound.operands))
+    return simplify(bound.alone(expr))
 
 
 def make_guard(

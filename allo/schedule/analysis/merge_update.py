@@ -16,8 +16,8 @@ from allo.dialects.affine.loops import (
     string_attribute,
     terminator,
 )
-from allo.dialects.affine.maps import replace_index
 from allo.dialects.affine.model import Statement
+from allo.dialects.affine.substitute import replace_index
 
 from .buffers import linear_map, make_guard
 from .legality import model_of

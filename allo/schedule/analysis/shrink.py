@@ -13,8 +13,9 @@ from allo.dialects.affine.loops import (
     is_loop,
     walk,
 )
-from allo.dialects.affine.maps import BoundMap, bound_map, simplify
+from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.model import Model
+from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.partition import layout_of
 

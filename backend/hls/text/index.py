@@ -7,11 +7,12 @@ otherwise a helper function is called.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.maps import rows_of
+from allo.dialects.core.expressions import OPERATORS, fold, leaves
 
 from ..emit.values import Scalar
 from . import literals
@@ -83,70 +84,52 @@ class AffinePrinter:
 
     def results(self, affine_map: ir.AffineMap, operands: Sequence[Scalar]) -> list[IndexText]:
         """The results of a map whose dimensions, then symbols, are ``operands``."""
-        terms = [index_of(v) for v in operands]
-        dims, symbols = terms[: affine_map.n_dims], terms[affine_map.n_dims :]
-        return [self._print(e, dims, symbols) for e in affine_map.results]
+        return [self._print(e, affine_map, operands) for e in affine_map.results]
 
     def subscripts(self, affine_map: ir.AffineMap, operands: Sequence[Scalar]) -> list[IndexText]:
         """The same for an element of an array, whose place is an ``int``: sums of such need no more."""
-        terms = [index_of(v) for v in operands]
-        dims, symbols = terms[: affine_map.n_dims], terms[affine_map.n_dims :]
-        wide = any(t.wide for t in terms)
+        wide = any(index_of(v).wide for v in operands)
         return [
-            self._print(e, dims, symbols, widen=wide or not _is_sum(e)) for e in affine_map.results
+            self._print(e, affine_map, operands, widen=wide or not _is_sum(e))
+            for e in affine_map.results
         ]
 
-    def condition(self, integer_set: str, operands: Sequence[Scalar]) -> str:
-        """The C++ condition of a set, given as ``affine_set<…>`` text."""
-        match = re.fullmatch(r"affine_set<(.*?) : \((.*)\)>", integer_set)
-        if match is None:
-            raise ValueError(f"not an integer set: {integer_set}")
-        space, body = match.groups()
-        parts = []
-        for constraint in body.split(", "):
-            left, relation = re.fullmatch(r"(.*) (>=|==) 0", constraint).groups()  # type: ignore[union-attr]
-            text = f"affine_map<{space} -> ({left})>"
-            affine_map = ir.AffineMapAttr(ir.Attribute.parse(text)).value  # type: ignore[attr-defined]
-            parts.append(f"{self.results(affine_map, operands)[0].text} {relation} 0")
-        return " && ".join(parts) if len(parts) > 1 else parts[0]
+    def condition(self, integer_set: ir.Attribute, operands: Sequence[Scalar]) -> str:
+        """The C++ condition of an integer set."""
+        exprs, equal = rows_of(integer_set)
+        rows = zip(self.results(exprs, operands), equal, strict=True)
+        return " && ".join(f"{row.text} {'==' if zero else '>='} 0" for row, zero in rows)
 
     def _print(
         self,
         expr: ir.AffineExpr,
-        dims: list[IndexText],
-        symbols: list[IndexText],
+        affine_map: ir.AffineMap,
+        operands: Sequence[Scalar],
         *,
         widen: bool = True,
     ) -> IndexText:
-        if isinstance(expr, ir.AffineConstantExpr):
-            return constant_index(expr.value)
-        if isinstance(expr, ir.AffineDimExpr):
-            return dims[expr.position]
-        if isinstance(expr, ir.AffineSymbolExpr):
-            return symbols[expr.position]
-        left = self._print(expr.lhs, dims, symbols, widen=widen)
-        right = self._print(expr.rhs, dims, symbols, widen=widen)
-        if isinstance(expr, ir.AffineAddExpr):
-            return _add(left, right, widen=widen)
-        if isinstance(expr, ir.AffineMulExpr):
-            return _multiply(left, right, widen=widen)
-        return self._divide(expr, left, right)
+        def join(operator: str, left: IndexText, right: IndexText) -> IndexText:
+            if operator == "+":
+                return _add(left, right, widen=widen)
+            if operator == "*":
+                return _multiply(left, right, widen=widen)
+            return self._divide(operator, left, right)
 
-    def _divide(self, expr: ir.AffineExpr, left: IndexText, right: IndexText) -> IndexText:
+        terms = [index_of(v) for v in operands]
+        leaf = leaves(terms.__getitem__, terms[affine_map.n_dims :].__getitem__, constant_index)
+        return fold(expr, leaf, join)
+
+    def _divide(self, operator: str, left: IndexText, right: IndexText) -> IndexText:
         plain = left.low is not None and left.low >= 0 and right.low is not None and right.low > 0
         low = high = None
-        if isinstance(expr, ir.AffineModExpr):
+        if operator == "mod":
             if right.high is not None:
                 low, high = 0, right.high - 1
             if plain and left.high is not None and high is not None and left.high <= high:
                 return left
-            symbol, name = "%", "mod"
-        elif isinstance(expr, ir.AffineFloorDivExpr):
-            low, high = _quotients(left, right, lambda a, b: a // b)
-            symbol, name = "/", "floordiv"
         else:
-            low, high = _quotients(left, right, lambda a, b: -(-a // b))
-            symbol, name = "", "ceildiv"
+            low, high = _quotients(left, right, OPERATORS[operator])
+        symbol = {"mod": "%", "floordiv": "/"}.get(operator)
         wide = left.wide or right.wide
         if plain and symbol:
             return IndexText(f"{left.factor} {symbol} {right.atom}", _PRODUCT, low, high, wide)
@@ -156,17 +139,18 @@ class AffinePrinter:
                 raised = _add(left, constant_index(right.high - 1))
             text = f"{raised.atom} / {right.atom}"
             return IndexText(text, _PRODUCT, low, high, raised.wide or right.wide)
-        call = self._helper(f"{name}64" if wide else name)
+        call = self._helper(f"{operator}64" if wide else operator)
         return IndexText(f"{call}({left.text}, {right.text})", _ATOM, low, high, wide)
 
 
 def _is_sum(expr: ir.AffineExpr) -> bool:
     """Whether an expression is made of sums and multiples by numbers that ``int`` holds."""
-    if isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        return _is_sum(expr.lhs) and _is_sum(expr.rhs)
-    if isinstance(expr, ir.AffineConstantExpr):
-        return fits_int((expr.value, expr.value))
-    return isinstance(expr, (ir.AffineDimExpr, ir.AffineSymbolExpr))
+
+    def join(operator: str, left: bool, right: bool) -> bool:
+        return operator in ("+", "*") and left and right
+
+    leaf = leaves(lambda _: True, lambda _: True, lambda value: fits_int((value, value)))
+    return fold(expr, leaf, join)
 
 
 def _add(left: IndexText, right: IndexText, *, widen: bool = True) -> IndexText:

@@ -15,7 +15,9 @@ from allo.dialects import _mlir
 from allo.dialects._mlir import ir
 from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_arguments
 from allo.dialects.affine.loops import walk
+from allo.dialects.affine.maps import rows_of
 from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
@@ -287,35 +289,14 @@ def _read_map(affine_map: ir.AffineMap) -> Map:
 
 
 def _read_set(attr: ir.Attribute) -> tuple[int, tuple[tuple[Expr, bool], ...]]:
-    head, _, tail = str(attr).removeprefix("affine_set<").removesuffix(">").partition(" : ")
-    rows = [row.strip() for row in tail.strip()[1:-1].split(",")]
-    sides = [
-        (row.rpartition(" == " if " == " in row else " >= ")[0], " == " in row) for row in rows
-    ]
-    text = f"affine_map<{head} -> ({', '.join(side for side, _ in sides)})>"
-    read = _read_map(ir.AffineMapAttr(ir.Attribute.parse(text)).value)
-    return read.dims, tuple(
-        (expr, equal) for expr, (_, equal) in zip(read.results, sides, strict=True)
-    )
+    exprs, equal = rows_of(attr)
+    read = _read_map(exprs)
+    return read.dims, tuple(zip(read.results, equal, strict=True))
 
 
 def _read_expr(expr: ir.AffineExpr) -> Expr:
-    if isinstance(expr, ir.AffineConstantExpr):
-        return ("c", expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return ("d", expr.position)
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return ("s", expr.position)
-    for cls, name in (
-        (ir.AffineAddExpr, "+"),
-        (ir.AffineMulExpr, "*"),
-        (ir.AffineModExpr, "mod"),
-        (ir.AffineFloorDivExpr, "floordiv"),
-        (ir.AffineCeilDivExpr, "ceildiv"),
-    ):
-        if isinstance(expr, cls):
-            return (name, _read_expr(expr.lhs), _read_expr(expr.rhs))
-    raise TypeError(f"not an affine expression: {expr}")
+    leaf = leaves(lambda k: ("d", k), lambda k: ("s", k), lambda value: ("c", value))
+    return fold(expr, leaf, lambda operator, a, b: (operator, a, b))
 
 
 def dense_words(attr: ir.Attribute, kind: MemType) -> list[int]:

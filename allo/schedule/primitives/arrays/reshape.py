@@ -7,7 +7,8 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
-from allo.dialects.affine.maps import BoundMap, bound_map, simplify
+from allo.dialects.affine.maps import BoundMap, bound_map
+from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.alias import AliasClasses, refresh_signatures
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of

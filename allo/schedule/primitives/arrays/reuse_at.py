@@ -16,7 +16,8 @@ from allo.dialects.affine.loops import (
     spec_of,
     terminator,
 )
-from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, replace_index
+from allo.dialects.affine.maps import BoundMap, bound_map, constant_map
+from allo.dialects.affine.substitute import replace_index
 from allo.schedule.analysis.buffers import (
     Part,
     add_index,

@@ -13,8 +13,9 @@ from allo.dialects.affine.loops import (
     spec_of,
     string_attribute,
 )
-from allo.dialects.affine.maps import identity_map, replace_index
+from allo.dialects.affine.maps import identity_map
 from allo.dialects.affine.model import Statement
+from allo.dialects.affine.substitute import replace_index
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.legality import check_order, model_of

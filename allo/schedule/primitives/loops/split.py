@@ -13,7 +13,8 @@ from allo.dialects.affine.loops import (
     move_body,
     spec_of,
 )
-from allo.dialects.affine.maps import BoundMap, constant_map, replace_index, simplify
+from allo.dialects.affine.maps import BoundMap, constant_map
+from allo.dialects.affine.substitute import replace_index, simplify
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.handles import Axis

@@ -14,7 +14,8 @@ from allo.dialects.affine.loops import (
     string_attribute,
     walk,
 )
-from allo.dialects.affine.maps import constant_map, replace_index
+from allo.dialects.affine.maps import constant_map
+from allo.dialects.affine.substitute import replace_index
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.streams.processes import UNFOLDED, is_pure

@@ -114,7 +114,7 @@ def _condition(e: FunctionEmitter, op: ir.Operation) -> None:
 
 def _affine_if(e: FunctionEmitter, op: ir.Operation) -> None:
     operands = [e.scalar(v) for v in op.operands]
-    _branch(e, op, e.affine.condition(str(op.attributes["condition"]), operands))
+    _branch(e, op, e.affine.condition(op.attributes["condition"], operands))
 
 
 def _scf_if(e: FunctionEmitter, op: ir.Operation) -> None:
