@@ -53,7 +53,7 @@ def _scf_for(code: FunctionCode, op: ir.Operation) -> Step:
         bounds = [frame[s] for s in slots]
         if not all(isinstance(b, int) for b in bounds):
             raise _unbounded(op)
-        for frame[iterator] in range(*bounds):
+        for frame[iterator] in range(*bounds) if bounds[2] > 0 else ():
             machine.run(body, frame)
 
     return run

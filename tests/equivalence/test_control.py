@@ -299,3 +299,25 @@ def test_a_systolic_array_is_a_matrix_product():
     assert allo.verify(allo.customize(product), systolic)
     wrong = Schedule.from_text(text.replace("arith.addi %s, %w", "arith.subi %s, %w"), "top")
     assert compare(allo.customize(product), wrong).differing == 64
+
+
+def steps_that_are_not_positive(A: int32[8]):
+    n: int32 = 0
+    for i in range(0, 8, n):
+        A[i] = 1
+    n = -2
+    for j in range(7, 0, n):
+        A[j] = 2
+    n = 3
+    for k in range(0, 8, n):
+        A[k] = 3
+
+
+def the_last_loop_alone(A: int32[8]):
+    for k in range(3):
+        A[3 * k] = 3
+
+
+def test_a_loop_whose_step_is_not_positive_has_no_iteration():
+    with_steps, alone = map(allo.customize, (steps_that_are_not_positive, the_last_loop_alone))
+    assert allo.verify(with_steps, alone)

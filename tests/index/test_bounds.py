@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from allo.dialects.diagnostics import AlloError
+import allo
+from allo.dialects.diagnostics import AlloError, SimulationError
 
 from .reference import INDEX, evaluate, wrap
-from .support import ENGINES, TARGETS, build, kernel
+from .support import ENGINES, NAMES, TARGETS, build, kernel
 
 WIDTHS = (2, 7, 31, 32, 33, 40, 63, 64, 65, 130)
 KINDS = [(sign, bits) for sign in "iu" for bits in WIDTHS]
@@ -157,3 +158,48 @@ def test_a_subscript_out_of_range_says_what_it_reaches() -> None:
     lines = ["def top(A: int32[8]):", "    for i in range(4):", "        A[2 * i - 2] = 1"]
     with pytest.raises(AlloError, match=r"2 \* i - 2 reaches -2 for a dimension of extent 8"):
         kernel(lines)
+
+
+STEPS = (1, 5, 0, -1, -5, -(1 << 31))
+
+
+@pytest.mark.parametrize("target", ENGINES)
+def test_a_loop_whose_step_is_not_positive_has_no_iteration(target: str) -> None:
+    """Up, down, by an unsigned step and inside another loop; none may hang or leave an array."""
+    module = build(
+        kernel(
+            [
+                "def top(A: int32[4, 12], low: int32, high: int32, s: int32, u: UInt(40)):",
+                "    for i in range(0, 12, s):",
+                "        A[0, i] += 1",
+                "    for j in range(low, high, s):",
+                "        A[1, j] += j",
+                "    for k in range(low, 12, u):",
+                "        A[2, k] += 1",
+                "    for m in range(3):",
+                "        for n in range(m, high, s + m):",
+                "            A[3, n] += m + 1",
+            ]
+        ),
+        target,
+    )
+    for low, high in ((0, 12), (11, 0), (3, 9)):
+        for step in STEPS:
+            found, want = (np.zeros((4, 12), np.int32) for _ in range(2))
+            module(found, low, high, step, max(step, 0))
+            if step > 0:
+                want[0, ::step] += 1
+                want[1, low:high:step] += np.arange(12, dtype=np.int32)[low:high:step]
+                want[2, low::step] += 1
+            for m in range(3):
+                if step + m > 0:
+                    want[3, m : high : step + m] += m + 1
+            np.testing.assert_array_equal(found, want, err_msg=f"{low} {high} {step}")
+
+
+def test_the_interpreter_refuses_a_step_that_is_not_positive() -> None:
+    lines = ["def top(A: int32[4], s: int32):", "    for i in range(0, 4, s):", "        A[i] = 1"]
+    meaning = allo.interpret("\n".join(lines) + "\n", global_vars=NAMES)
+    said = r"The step of the loop is -3, and a step that is not constant must be positive\."
+    with pytest.raises(SimulationError, match=said):
+        meaning(np.zeros(4, np.int32), -3)

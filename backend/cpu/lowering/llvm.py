@@ -7,6 +7,7 @@ from allo.dialects.boundary.arguments import find_function
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.passes.check_bounds import check_bounds
+from allo.dialects.passes.constant_steps import positive_steps
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
 
@@ -65,6 +66,7 @@ def prepare(
     if not fast_math:
         expand_math(module)
     define_arith(module)
+    positive_steps(module)
     lower_narrow_floats(module)
     results_to_arguments(module)
     dataflow = read_program(module, top)

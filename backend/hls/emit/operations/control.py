@@ -46,7 +46,8 @@ def _affine_for(e: FunctionEmitter, op: ir.Operation) -> None:
 def _scf_for(e: FunctionEmitter, op: ir.Operation) -> None:
     lower, upper, step = (index_of(e.scalar(v)) for v in list(op.operands)[:3])
     high = None if upper.high is None else upper.high - 1
-    _loop(e, op, (lower.text, upper.text, step.text), (lower.low, high), step.high)
+    forward = "" if step.low is not None and step.low > 0 else f"{step.text} > 0 && "
+    _loop(e, op, (lower.text, upper.text, step.text), (lower.low, high), step.high, forward)
 
 
 def _loop(
@@ -55,6 +56,7 @@ def _loop(
     iterations: tuple[str, str, str],
     bounds: Bounds,
     stride: int | None,
+    forward: str = "",
 ) -> None:
     if op.results:
         raise e.unsupported(op, "the loop carries values")
@@ -68,7 +70,7 @@ def _loop(
     low, high = bounds
     end = None if high is None or stride is None else high + stride
     ctype = index_ctype((low, end))
-    head = f"{labelled}for ({e.spell(ctype)} {iv} = {lower}; {iv} < {upper}; {increment})"
+    head = f"{labelled}for ({e.spell(ctype)} {iv} = {lower}; {forward}{iv} < {upper}; {increment})"
     body = op.regions[0].blocks[0]
     for line in loop_heads(e.vendor, op):
         e.out.line(line)
