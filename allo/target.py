@@ -79,11 +79,14 @@ class Executable(Protocol):
 class Report(Protocol):
     """Figures about a built design: JSON first, then a table, then HTML."""
 
-    def to_json(self) -> dict[str, Any]: ...
+    def to_json(self) -> dict[str, Any]:
+        """The figures as a dictionary that ``json`` can write."""
 
-    def table(self) -> str: ...
+    def table(self) -> str:
+        """The figures as text, one line for each loop, memory and operator."""
 
-    def html(self) -> str: ...
+    def html(self) -> str:
+        """The figures as one HTML page."""
 
 
 Builder = Callable[[BuildRequest], Any]

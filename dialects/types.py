@@ -63,6 +63,7 @@ class AlloType:
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is a type of the language."""
         return isinstance(value, AlloType)
 
     @property
@@ -132,6 +133,7 @@ class Int(AlloType):
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is such a type, or a Python integer other than True and False."""
         return isinstance(value, Int) or (isinstance(value, int) and not isinstance(value, bool))
 
 
@@ -143,6 +145,7 @@ class UInt(AlloType):
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is such a type, or a Python integer that is not negative."""
         return isinstance(value, UInt) or (isinstance(value, int) and value >= 0)
 
 
@@ -154,10 +157,12 @@ class Index(AlloType):
 
     @property
     def mlir_name(self) -> str:
+        """The MLIR type that stores a value: always ``index``."""
         return "index"
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is this type, or a Python integer."""
         return isinstance(value, (Index, int))
 
 
@@ -169,6 +174,7 @@ class Fixed(AlloType):
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is such a type."""
         return isinstance(value, Fixed)
 
 
@@ -180,6 +186,7 @@ class UFixed(AlloType):
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is such a type."""
         return isinstance(value, UFixed)
 
 
@@ -203,10 +210,12 @@ class Float(AlloType):
 
     @property
     def mlir_name(self) -> str:
+        """The MLIR type that stores a value: ``f32``, ``bf16``."""
         return self.name
 
     @staticmethod
     def isinstance(value: object) -> bool:
+        """Whether a value is such a type, or a Python float."""
         return isinstance(value, (Float, float))
 
 

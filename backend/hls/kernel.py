@@ -120,6 +120,7 @@ class HlsKernel:
 
     @property
     def hls_code(self) -> str:
+        """The C++ text of the kernel."""
         return self.code.kernel
 
     def csim_code(self) -> HlsCode:

@@ -53,14 +53,17 @@ class BlockPort:
 
     @property
     def count(self) -> int:
+        """The number of elements; 1 for a scalar."""
         return prod(self.shape or (1,))
 
     @property
     def out_name(self) -> str:
+        """The name of the channel for values that leave the block."""
         return f"{self.name}_out" if self.read else self.name
 
     @property
     def dims(self) -> str:
+        """The extents as C++ writes them behind a name; an empty text for a scalar."""
         return "" if self.shape is None else "".join(f"[{n}]" for n in self.shape or (1,))
 
 

@@ -45,6 +45,7 @@ def is_loop(op: ir.Operation | ir.OpView) -> bool:
 
 
 def is_affine_loop(op: ir.Operation | ir.OpView) -> bool:
+    """Whether an operation is an ``affine.for``."""
     return op.operation.name == "affine.for"
 
 
@@ -62,10 +63,12 @@ def spec_of(loop: ir.Operation | ir.OpView) -> LoopSpec:
 
 
 def body_of(loop: ir.Operation | ir.OpView) -> ir.Block:
+    """The block that a loop repeats."""
     return loop.operation.regions[0].blocks[0]
 
 
 def induction_variable(loop: ir.Operation | ir.OpView) -> ir.Value:
+    """The value of a loop's iterator."""
     return body_of(loop).arguments[0]
 
 
@@ -75,6 +78,7 @@ def body_operations(loop: ir.Operation | ir.OpView) -> list[ir.Operation]:
 
 
 def terminator(block: ir.Block) -> ir.Operation:
+    """The last operation of a block."""
     operations = block.operations
     return operations[len(operations) - 1].operation
 
@@ -133,6 +137,7 @@ def move_body(source: ir.Operation, target: ir.Operation) -> None:
 
 
 def parent_of(op: ir.Operation | ir.OpView) -> ir.Operation | None:
+    """The operation around an operation; None for the outermost."""
     parent = op.operation.parent
     return None if parent is None else parent.operation
 

@@ -23,14 +23,17 @@ class BoundMap:
 
     @property
     def dims(self) -> tuple[ir.Value, ...]:
+        """The operands of the map's dimensions."""
         return self.operands[: self.map.n_dims]
 
     @property
     def symbols(self) -> tuple[ir.Value, ...]:
+        """The operands of the map's symbols."""
         return self.operands[self.map.n_dims :]
 
     @property
     def results(self) -> list[ir.AffineExpr]:
+        """The expressions that the map gives."""
         return list(self.map.results)
 
     def alone(self, expr: ir.AffineExpr) -> BoundMap:
@@ -116,6 +119,7 @@ class Condition:
     equal: tuple[bool, ...]
 
     def attribute(self) -> ir.IntegerSetAttr:
+        """The condition as the integer set of an ``affine.if``."""
         bound = self.exprs.map
         made = ir.IntegerSet.get(
             bound.n_dims, bound.n_symbols, list(bound.results), list(self.equal)

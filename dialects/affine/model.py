@@ -55,6 +55,7 @@ class Statement:
 
     @property
     def tuple_text(self) -> str:
+        """The statement's instances as islpy writes them: ``S0[i, j]``."""
         return f"{self.name}[{', '.join(v.symbol for v in self.loops)}]"
 
     @property
@@ -332,6 +333,7 @@ class Model:
         return {memory: users for memory, users in touched.items() if memory in written}
 
     def statement(self, name: str) -> Statement:
+        """The statement of this name."""
         return self.statements[int(name[1:])]
 
 

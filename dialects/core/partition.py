@@ -68,6 +68,7 @@ class ArrayLayout:
 
     @property
     def bank_count(self) -> int:
+        """The number of banks."""
         return prod(d.banks for d in self.dims)
 
     @property

@@ -40,6 +40,7 @@ class Prelude:
     folders: Callable[[], tuple[Path, ...]]
 
     def include_flags(self) -> list[str]:
+        """The compiler's ``-I`` options for the folders; ToolMissingError if headers are missing."""
         return [f"-I{folder}" for folder in self.folders()]
 
     def precompiled(self) -> Path:

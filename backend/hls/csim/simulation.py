@@ -72,14 +72,17 @@ class Simulation:
     _numbers: dict[ir.Value, int] = field(default_factory=dict)
 
     def add_site(self, place: SourcePlace | None, message: str = "") -> int:
+        """Number a put, a get or an assertion by its place and message."""
         self.sites.append((place, message))
         return len(self.sites) - 1
 
     def add_check(self, site: BoundsSite) -> int:
+        """Number a check of subscripts."""
         self.checks.append(site)
         return len(self.checks) - 1
 
     def add_stream(self, value: ir.Value, site: StreamSite) -> int:
+        """Number a stream, and note which value stands for it."""
         self.streams.append(site)
         self._numbers[value] = len(self.streams) - 1
         return len(self.streams) - 1

@@ -101,12 +101,14 @@ class FunctionEmitter:
             self.operation(op.operation)
 
     def operation(self, op: ir.Operation) -> None:
+        """Print one operation by its handler; UnsupportedOpError if there is none."""
         handler = self.context.handlers.get(op.name)
         if handler is None:
             raise self.unsupported(op)
         handler(self, op)
 
     def unsupported(self, op: ir.Operation, why: str = "") -> UnsupportedOpError:
+        """The error that an operation cannot be printed, for the caller to raise."""
         reason = f": {why}" if why else ""
         return UnsupportedOpError(
             f"The HLS back end cannot print the operation {op.name}{reason}.",
@@ -117,12 +119,15 @@ class FunctionEmitter:
     # --- values ---------------------------------------------------------------
 
     def scalar(self, value: ir.Value) -> Scalar:
+        """What a scalar value is in C++; VerificationError if the value is something else."""
         return self._bound(value, Scalar)
 
     def buffer(self, value: ir.Value) -> Buffer:
+        """What an array is in C++; VerificationError if the value is something else."""
         return self._bound(value, Buffer)
 
     def stream(self, value: ir.Value) -> StreamRef:
+        """What a stream is in C++; VerificationError if the value is something else."""
         return self._bound(value, StreamRef)
 
     def _bound[T: (Scalar, Buffer, StreamRef)](self, value: ir.Value, kind: type[T]) -> T:
@@ -134,9 +139,11 @@ class FunctionEmitter:
         return found
 
     def scalars(self, op: ir.Operation) -> list[Scalar]:
+        """What each operand of an operation is in C++, all being scalars."""
         return [self.scalar(v) for v in op.operands]
 
     def spell(self, ctype: CType) -> str:
+        """The C++ name of a type; the class of bfloat16 is printed if it is needed."""
         if ctype.kind is Kind.BFLOAT:
             self.context.helpers.use("bfloat")
         return self.vendor.spell(ctype)
@@ -207,9 +214,11 @@ class FunctionEmitter:
         return scalar
 
     def index_operands(self, values: Sequence[ir.Value]) -> list[Scalar]:
+        """What each of the values is in C++, all being scalars."""
         return [self.scalar(v) for v in values]
 
     def result_ctype(self, op: ir.Operation, signed: bool = True) -> CType:
+        """The C++ type of the first result; UnsupportedOpError if there is none for it."""
         try:
             return ctype_of(op.results[0].type, signed)
         except TypeError as error:
@@ -222,6 +231,7 @@ def source_of(op: ir.Operation) -> SourcePlace | None:
 
 
 def has(op: ir.Operation, name: str) -> bool:
+    """Whether an operation has an attribute of this name."""
     return name in op.attributes
 
 

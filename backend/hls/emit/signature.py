@@ -41,6 +41,7 @@ class Param:
 
     @property
     def is_array(self) -> bool:
+        """Whether it is an array."""
         return self.shape is not None
 
     @property
@@ -50,6 +51,7 @@ class Param:
 
     @property
     def is_stream(self) -> bool:
+        """Whether it is a stream."""
         return isinstance(self.declared, Stream)
 
 
@@ -65,14 +67,17 @@ class Signature:
 
     @property
     def arguments(self) -> tuple[Param, ...]:
+        """The parameters that are arguments of the kernel."""
         return tuple(p for p in self.params if p.role == "in")
 
     @property
     def results(self) -> tuple[Param, ...]:
+        """The trailing parameters that are results of the kernel."""
         return tuple(p for p in self.params if p.role == "result")
 
     @property
     def is_external(self) -> bool:
+        """Whether the function is only declared here, and defined in a file of the user."""
         return not self.op.regions[0].blocks
 
 

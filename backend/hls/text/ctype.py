@@ -40,6 +40,7 @@ class CType:
 
     @property
     def is_fixed(self) -> bool:
+        """Whether it is a fixed-point type."""
         return self.fracs is not None
 
     @property
@@ -50,10 +51,12 @@ class CType:
 
     @property
     def is_integer(self) -> bool:
+        """Whether values are integers: integer, index and fixed-point types."""
         return self.kind in (Kind.INT, Kind.INDEX)
 
     @property
     def is_bool(self) -> bool:
+        """Whether it is ``bool`` in C++: an integer of one bit."""
         return self.kind is Kind.INT and self.bits == 1 and not self.is_fixed
 
     @property
@@ -64,6 +67,7 @@ class CType:
         )
 
     def with_sign(self, signed: bool) -> CType:
+        """The integer type of this width with or without a sign; any other type as it is."""
         return self if self.kind is not Kind.INT else CType(self.kind, self.bits, signed)
 
 

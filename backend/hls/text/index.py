@@ -37,6 +37,7 @@ class IndexText:
 
     @property
     def bounds(self) -> Bounds:
+        """The inclusive range, None where a bound is unknown."""
         return self.low, self.high
 
     @property
@@ -48,14 +49,17 @@ class IndexText:
 
     @property
     def atom(self) -> str:
+        """The text as an operand of any operator, in parentheses if needed."""
         return self.text if self.level == _ATOM else f"({self.text})"
 
     @property
     def factor(self) -> str:
+        """The text as a factor of a product, in parentheses if needed."""
         return self.text if self.level >= _PRODUCT else f"({self.text})"
 
 
 def constant_index(value: int) -> IndexText:
+    """A constant as an index expression."""
     level = _ATOM if value >= 0 else _SUM
     return IndexText(literals.index(value), level, value, value, not fits_int((value, value)))
 

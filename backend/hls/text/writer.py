@@ -30,6 +30,7 @@ class Writer:
 
     @contextlib.contextmanager
     def indented(self) -> Iterator[None]:
+        """Indent the lines that are written inside the ``with`` statement by one level."""
         self._level += 1
         yield
         self._level -= 1
@@ -43,6 +44,7 @@ class Writer:
         self.line(tail)
 
     def text(self) -> str:
+        """All lines as one text."""
         return "\n".join(self._lines) + "\n"
 
 

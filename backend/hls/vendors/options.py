@@ -44,6 +44,7 @@ class HlsOptions:
 
     @property
     def period_ns(self) -> float:
+        """The clock period in nanoseconds."""
         return 1000.0 / self.frequency
 
 

@@ -30,6 +30,7 @@ class Port:
 
     @property
     def is_output(self) -> bool:
+        """Whether the kernel writes to it."""
         return self.access != "in"
 
 

@@ -46,6 +46,7 @@ class HostPort:
 
     @property
     def flags(self) -> str:
+        """The OpenCL flag of the port's buffer, by what the kernel does with it."""
         if self.read and self.written:
             return "CL_MEM_READ_WRITE"
         return "CL_MEM_READ_ONLY" if self.read else "CL_MEM_WRITE_ONLY"

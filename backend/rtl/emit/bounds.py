@@ -36,6 +36,7 @@ class BoundsPort:
 
     @property
     def width(self) -> int:
+        """The width of the port in bits."""
         return port_width(self.words)
 
     def error(self, value: int) -> BoundsError:

@@ -31,14 +31,17 @@ def index_width(low: int, high: int) -> int:
 
 
 def constant(value: int) -> Lin:
+    """The expression of a constant."""
     return Lin(value)
 
 
 def symbol(node: Node, factor: int = 1, const: int = 0) -> Lin:
+    """The expression ``factor * node + const``."""
     return Lin(const, ((node, factor),))
 
 
 def add(a: Lin, b: Lin) -> Lin:
+    """The sum of two expressions, without terms that cancel."""
     if not b.terms:
         return Lin(a.const + b.const, a.terms)
     if not a.terms:
@@ -52,12 +55,14 @@ def add(a: Lin, b: Lin) -> Lin:
 
 
 def scale(a: Lin, factor: int) -> Lin:
+    """The product of an expression and a constant."""
     if factor == 0:
         return Lin(0)
     return Lin(a.const * factor, tuple((node, k * factor) for node, k in a.terms))
 
 
 def subtract(a: Lin, b: Lin) -> Lin:
+    """The difference of two expressions."""
     return add(a, scale(b, -1))
 
 

@@ -37,10 +37,12 @@ class Lin:
 
     @property
     def key(self) -> tuple[int, tuple[tuple[int, int], ...]]:
+        """The whole expression as numbers: equal keys mean equal expressions."""
         return self.const, self.signature
 
     @property
     def is_const(self) -> bool:
+        """Whether it has no symbols."""
         return not self.terms
 
     def bounds(self) -> tuple[int, int]:
@@ -102,10 +104,12 @@ class Node:
 
     @property
     def is_free(self) -> bool:
+        """Whether it belongs to no body: a constant, a counter, an argument, a call's result."""
         return self.kind in FREE
 
     @property
     def latency(self) -> int:
+        """Cycles from the node's start to its value; 0 if it is ready in the same cycle."""
         if self.operator is not None:
             return self.operator.latency
         if self.kind == "load" and self.access is not None:
@@ -175,10 +179,12 @@ class Array:
 
     @property
     def banks(self) -> int:
+        """The number of banks."""
         return self.layout.bank_count
 
     @property
     def depth(self) -> int:
+        """The number of words in each bank."""
         return self.layout.bank_depth
 
 
@@ -390,9 +396,11 @@ class Function:
     cycles: int | None = None
 
     def number(self) -> int:
+        """The number of the next node; each is given once."""
         self.count += 1
         return self.count
 
     def new_body(self) -> Body:
+        """A new body with a number of its own."""
         self.bodies += 1
         return Body(self.bodies)

@@ -32,6 +32,7 @@ class Recurrence:
 
     @property
     def least_ii(self) -> int:
+        """The smallest initiation interval that the cycle allows, in cycles."""
         return -(-self.latency // self.distance) if self.distance else 1
 
 

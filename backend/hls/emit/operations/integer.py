@@ -42,6 +42,7 @@ def _need_as(value: Scalar, ctype: CType) -> int:
 
 
 def need_of_number(number: int) -> int:
+    """The bits that a number needs in two's complement, its sign included."""
     return (number if number >= 0 else ~number).bit_length() + 1
 
 

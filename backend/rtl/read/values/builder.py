@@ -103,6 +103,7 @@ class Builder:
         return Node(self.function.number(), kind, width, label=label, place=self.place, **fields)
 
     def const(self, value: int, width: int) -> Node:
+        """The node of a constant, its value cut to ``width`` bits; equal constants share it."""
         value &= (1 << width) - 1
         key = ("const", value, width)
         found = self.static.unique.get(key)
@@ -145,11 +146,13 @@ class Builder:
         return self.op(glue.gate("and"), (a, b))
 
     def negate(self, a: Node) -> Node:
+        """The negation of a predicate."""
         if a.kind == "const":
             return self.const(a.data ^ 1, 1)
         return self.op(glue.gate("xor"), (a, self.const(1, 1)))
 
     def select(self, condition: Node, then: Node, other: Node) -> Node:
+        """A multiplexer: ``then`` where the condition holds, else ``other``."""
         if then is other:
             return then
         if condition.kind == "const":

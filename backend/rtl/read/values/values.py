@@ -52,7 +52,8 @@ class Library(Protocol):
         operand_types: tuple[str, ...],
         result_type: str,
         attributes: dict[str, Any] | None = None,
-    ) -> Operator: ...
+    ) -> Operator:
+        """The operator for an operation of the core IR; UnsupportedOpError if there is none."""
 
 
 class Values(ABC):

@@ -1,0 +1,82 @@
+"""Every public function, class and method of the library says what it does."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+from tests.house.test_import_rules import LIBRARY, ROOT, source_files
+
+# How many definitions of a folder say nothing yet: this list only gets shorter, and its numbers smaller.
+PENDING = {
+    "allo/equivalence": 7,
+    "allo/frontend": 13,
+    "allo/frontend/elaborate": 4,
+    "allo/frontend/elaborate/arrays": 24,
+    "allo/frontend/elaborate/expressions": 9,
+    "allo/frontend/elaborate/functions": 1,
+    "allo/frontend/elaborate/statements": 10,
+    "allo/frontend/emit": 5,
+    "allo/interpret": 6,
+    "allo/interpret/expressions": 2,
+    "allo/interpret/running": 2,
+    "allo/interpret/statements": 2,
+    "allo/schedule": 6,
+    "dialects/core": 1,
+    "dialects/streams": 5,
+}
+
+type Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+def definitions(body: list[ast.stmt]) -> Iterator[Definition]:
+    """The public functions and classes of a module, and the public methods of these classes."""
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        if node.name.startswith("_"):
+            continue
+        yield node
+        if isinstance(node, ast.ClassDef):
+            yield from definitions(node.body)
+
+
+def is_overload(node: Definition) -> bool:
+    """Whether it only declares one of several signatures."""
+    return any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
+
+
+def undocumented(text: str) -> list[str]:
+    """``line: name`` of every public definition of a module's text without a docstring."""
+    return [
+        f"{node.lineno}: {node.name}"
+        for node in definitions(ast.parse(text).body)
+        if not ast.get_docstring(node) and not is_overload(node)
+    ]
+
+
+def test_what_is_public_says_what_it_does() -> None:
+    silent: dict[str, list[str]] = defaultdict(list)
+    for path in source_files(*LIBRARY):
+        folder = str(path.parent.relative_to(ROOT))
+        silent[folder] += [f"{path.name}:{found}" for found in undocumented(path.read_text())]
+    more = {
+        folder: names for folder, names in silent.items() if len(names) > PENDING.get(folder, 0)
+    }
+    assert not more, (
+        "these have no docstring (one whole sentence each: what it does, units, errors)"
+    )
+
+
+def test_a_definition_without_a_docstring_is_seen() -> None:
+    text = (
+        "def told():\n    '''Tell.'''\n\n"
+        "def silent():\n    return 1\n\n"
+        "def _private():\n    return 2\n\n"
+        "class Silent:\n    def method(self):\n        return 3\n\n"
+        "    def __len__(self):\n        return 4\n\n"
+        "class _Hidden:\n    def method(self):\n        return 5\n\n"
+        "@overload\ndef either(x: int): ...\n"
+    )
+    assert undocumented(text) == ["4: silent", "10: Silent", "11: method"]
