@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from ._mlir import ir
 from .affine.loops import walk
 from .core.locations import place_of
+from .core.signature import callee_of, function_type, symbol
 from .diagnostics import SourcePlace, VerificationError
 
 STAGES = ("scheduled", "lowered")
@@ -63,7 +64,7 @@ def problems(
         operation = op.operation
         if operation.name == "func.func":
             yield from _function(operation, functions, stage, places)
-            functions.append(_text(operation, "sym_name"))
+            functions.append(symbol(operation))
         elif operation.name != "memref.global":
             yield f"{operation.name} stands at module level.", place_of(operation)
     if top is not None and top not in functions:
@@ -75,7 +76,7 @@ def _function(
 ) -> Iterator[tuple[str, SourcePlace | None]]:
     for sentence in _function_attributes(function):
         yield sentence, place_of(function)
-    name = _text(function, "sym_name")
+    name = symbol(function)
     for operation in walk(function):
         for sentence in _operation(operation, earlier, stage):
             yield f"In {name}: {sentence}", place_of(operation)
@@ -88,8 +89,8 @@ def _text(operation: ir.Operation, key: str) -> str:
 
 
 def _function_attributes(function: ir.Operation) -> Iterator[str]:
-    name = _text(function, "sym_name")
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    name = symbol(function)
+    kind = function_type(function)
     wanted = {
         "arg_names": len(kind.inputs),
         "arg_types": len(kind.inputs),
@@ -148,6 +149,6 @@ def _loop(operation: ir.Operation) -> Iterator[str]:
 
 
 def _call(operation: ir.Operation, earlier: list[str]) -> Iterator[str]:
-    callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
-    if callee not in earlier:
-        yield f"it calls {callee}, which does not stand before it."
+    name = callee_of(operation)
+    if name not in earlier:
+        yield f"it calls {name}, which does not stand before it."

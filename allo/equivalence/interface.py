@@ -8,6 +8,7 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import signature_of, symbol
 from allo.dialects.diagnostics import SignatureMismatchError, SourcePlace, UndecidableError
 
 
@@ -58,21 +59,19 @@ class Interface:
 
 def read_interface(module: ir.Module, top: str) -> Interface:
     """The ports of function ``top`` and the module's stateful variables, in order."""
-    definitions = {
-        ir.StringAttr(c.operation.attributes["sym_name"]).value: c.operation
-        for c in module.body.operations
-    }
+    definitions = {symbol(op): op.operation for op in module.body.operations}
     op = definitions[top]
-    kinds = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-    for kind in (*kinds.inputs, *kinds.results):
+    signature = signature_of(op)
+    for kind in (*signature.inputs, *signature.results):
         if isinstance(kind, ir.MemRefType) and not kind.has_static_shape:
             raise UndecidableError(
                 f"{top} takes or returns an array without a fixed size, {kind}.",
                 place_of(op),
                 help="compare kernels whose arrays have numbers as extents.",
             )
-    arguments = _ports(op, list(kinds.inputs), "arg_names", "arg_types", "arg")
-    results = _ports(op, list(kinds.results), None, "res_types", "result")
+    arguments = _ports(signature.inputs, signature.names, signature.declared, "arg")
+    unnamed = ("",) * len(signature.results)
+    results = _ports(signature.results, unnamed, signature.returned, "result")
     state = tuple(
         (name, _state_port(name, d), str(d.attributes["initial_value"]))
         for name, d in definitions.items()
@@ -87,19 +86,13 @@ def _state_port(name: str, definition: ir.Operation) -> Port:
 
 
 def _ports(
-    op: ir.Operation, kinds: list[ir.Type], names: str | None, types: str, default: str
+    kinds: Sequence[ir.Type], names: Sequence[str], declared: Sequence[str], default: str
 ) -> tuple[Port, ...]:
-    called = _strings(op, names) or [
-        default if len(kinds) == 1 else f"{default} {i}" for i in range(len(kinds))
+    called = [
+        name or (default if len(kinds) == 1 else f"{default} {position}")
+        for position, name in enumerate(names)
     ]
-    declared = _strings(op, types) or [""] * len(kinds)
     return tuple(map(_port, called, declared, kinds))
-
-
-def _strings(op: ir.Operation, name: str | None) -> list[str]:
-    if name is None or name not in op.attributes:
-        return []
-    return [ir.StringAttr(a).value for a in ir.ArrayAttr(op.attributes[name])]
 
 
 def _port(name: str, declared: str, kind: ir.Type) -> Port:

@@ -10,6 +10,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import body_of, inner_point, make_loop, walk
 from allo.dialects.affine.maps import identity_map
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import function_type, symbol
 from allo.dialects.diagnostics import ScheduleError
 
 
@@ -45,23 +46,19 @@ def unify(func1: Callable[..., Any], func2: Callable[..., Any], loop_num: int) -
     return first.module
 
 
-def _signature(function: ir.Operation) -> ir.FunctionType:
-    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-
-
 def _check_arguments(first: Any, second: Any) -> None:
     one, two = first.top_func, second.top_func
     if (
-        _signature(one) != _signature(two)
+        function_type(one) != function_type(two)
         or one.attributes["arg_types"] != two.attributes["arg_types"]
     ):
         raise ScheduleError(
             f"unify: {first.top_func_name} and {second.top_func_name} take different arguments: "
-            f"{_signature(one)} and {_signature(two)}.",
+            f"{function_type(one)} and {function_type(two)}.",
             place_of(two),
             help="give both kernels the same argument types and shapes.",
         )
-    if list(_signature(one).results):
+    if list(function_type(one).results):
         raise ScheduleError(
             f"unify: {first.top_func_name} returns a value.",
             place_of(one),
@@ -71,12 +68,12 @@ def _check_arguments(first: Any, second: Any) -> None:
 
 def _absorb(module: ir.Module, other: ir.Module) -> dict[str, str]:
     """Move the symbols of ``other`` into ``module``; old name to new where names met."""
-    taken = {_symbol(op.operation) for op in module.body.operations}
+    taken = {symbol(op.operation) for op in module.body.operations}
     renamed: dict[str, str] = {}
     end = ir.InsertionPoint(module.body)
     for op in list(other.body.operations):
         operation = op.operation
-        name = _symbol(operation)
+        name = symbol(operation)
         if name in taken:
             renamed[name] = f"{name}_second"
             operation.attributes["sym_name"] = ir.StringAttr.get(renamed[name])
@@ -94,10 +91,6 @@ def _absorb(module: ir.Module, other: ir.Module) -> dict[str, str]:
     return renamed
 
 
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
 def _build_top(
     module: ir.Module,
     model: ir.Operation,
@@ -108,7 +101,7 @@ def _build_top(
     location = model.location
     byte = ir.IntegerType.get_signless(8)
     selectors = ir.MemRefType.get([steps], byte)
-    inputs = [*_signature(model).inputs, selectors]
+    inputs = [*function_type(model).inputs, selectors]
     attributes = {n: model.attributes[n] for n in model.attributes}
     attributes |= {
         "sym_name": ir.StringAttr.get(wanted),

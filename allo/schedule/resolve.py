@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import functions_of, signature_of, symbol
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
 
 from .bands import Band, bands_of
@@ -37,15 +38,6 @@ class FoundBuffer:
     @property
     def type(self) -> ir.MemRefType:
         return ir.MemRefType(self.value.type)
-
-
-def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
-    """The functions of a module by name, in order."""
-    return {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
 
 
 def find_function(module: ir.Module, name: str) -> ir.Operation:
@@ -154,12 +146,9 @@ def buffers_of(function: ir.Operation) -> dict[str, ir.Value]:
     """Arguments, local arrays, call results and constants of a function by name."""
     found: dict[str, ir.Value] = {}
     block = function.regions[0].blocks[0]
-    if "arg_names" in function.attributes:
-        names = [ir.StringAttr(a).value for a in ir.ArrayAttr(function.attributes["arg_names"])]
-    else:
-        names = [f"arg{k}" for k in range(len(block.arguments))]
-    for name, value in zip(names, block.arguments, strict=True):
-        found.setdefault(name, value)
+    signature = signature_of(function)
+    for position, value in enumerate(block.arguments):
+        found.setdefault(signature.name(position), value)
     for op in walk(function):
         if op.name not in ("memref.alloc", "memref.get_global", "func.call", "memref.subview"):
             continue
@@ -218,4 +207,4 @@ def find_buffer(
 
 
 def function_name(function: ir.Operation) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
+    return symbol(function)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
 from allo.dialects.text.shown import shown
@@ -30,7 +31,7 @@ from .primitives.loops.reorder import reorder
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
-from .resolve import buffers_of, find_function, function_name, functions_of
+from .resolve import buffers_of, find_function, function_name
 from .state import ScheduleState, TextKernel
 
 

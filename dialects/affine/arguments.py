@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .._mlir import ir
+from ..core.signature import callee_of, function_type, functions_of, has_body
 from .loops import is_affine_loop, is_loop, spec_of, walk
 from .maps import BoundMap, bound_map
 
@@ -30,11 +31,7 @@ def settle_index_arguments(module: ir.Module) -> None:
     There are three ranges (any index, 32 bits, 31 bits without a sign), so that functions that differ
     in the numbers they are given stay alike. Before and after: upstream dialects.
     """
-    functions = {
-        op.operation.attributes["sym_name"].value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = functions_of(module)
     if not any(_index_positions(f) for f in functions.values()):
         return
     found: dict[str, dict[int, Range]] = {}
@@ -43,8 +40,8 @@ def settle_index_arguments(module: ir.Module) -> None:
             function = functions[name]
             ranges = _widened(found.get(name, {}))
             _mark(function, ranges)
-            arguments = function.regions[0].blocks[0].arguments if _has_body(function) else []
-            known = {arguments[p]: r for p, r in ranges.items()} if _has_body(function) else {}
+            arguments = function.regions[0].blocks[0].arguments if has_body(function) else []
+            known = {arguments[p]: r for p, r in ranges.items()} if has_body(function) else {}
             for callee, given in _Calls(known).of(function):
                 _join(found.setdefault(callee, {}), given)
 
@@ -79,13 +76,9 @@ def _join(known: dict[int, Range], given: dict[int, Range]) -> None:
         known[position] = min(before[0], low), max(before[1], high)
 
 
-def _has_body(function: ir.Operation) -> bool:
-    return len(function.regions[0].blocks) > 0
-
-
 def _index_positions(function: ir.Operation) -> list[int]:
-    kind = ir.FunctionType(function.attributes["function_type"].value)
-    return [p for p, t in enumerate(kind.inputs) if isinstance(t, ir.IndexType)]
+    inputs = function_type(function).inputs
+    return [p for p, t in enumerate(inputs) if isinstance(t, ir.IndexType)]
 
 
 def _callees_first(functions: dict[str, ir.Operation]) -> list[str]:
@@ -96,16 +89,12 @@ def _callees_first(functions: dict[str, ir.Operation]) -> list[str]:
             return
         for op in walk(functions[name]):
             if op.name == "func.call":
-                visit(_callee(op), (*above, name))
+                visit(callee_of(op), (*above, name))
         order[name] = None
 
     for name in functions:
         visit(name, ())
     return list(order)
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 class _Calls:
@@ -119,7 +108,7 @@ class _Calls:
             if op.name == "func.call":
                 operands = enumerate(op.operands)
                 indices = ((p, v) for p, v in operands if isinstance(v.type, ir.IndexType))
-                yield _callee(op), {p: self._range(v) for p, v in indices}
+                yield callee_of(op), {p: self._range(v) for p, v in indices}
             if is_loop(op):
                 self._known[op.regions[0].blocks[0].arguments[0]] = self._counter(op)
             elif len(op.results) == 1 and isinstance(op.results[0].type, ir.IndexType):

@@ -20,6 +20,7 @@ import numpy as np
 from .._mlir import ir
 from ..core.effects import EffectAnalysis
 from ..core.locations import place_of
+from ..core.signature import functions_of, signature_of
 from ..diagnostics import (
     ArgumentCountError,
     BoundaryError,
@@ -165,10 +166,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
         BuildError: when the module has no such function, or its attributes do not fit.
     """
     function = find_function(module, top)
-    types = function.attributes["function_type"].value
-    names = _strings(function, "arg_names", len(types.inputs))
-    dtypes = _strings(function, "arg_types", len(types.inputs))
-    result_dtypes = _strings(function, "res_types", len(types.results))
+    types = signature_of(function)
     effects = EffectAnalysis(module.operation).summary(top)
     place = place_of(function)
     block = function.regions[0].blocks[0]
@@ -182,7 +180,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
             position in effects.arguments_read,
         )
         for position, (name, dtype, mlir_type) in enumerate(
-            zip(names, dtypes, types.inputs, strict=True)
+            zip(types.names, types.declared, types.inputs, strict=True)
         )
     ]
     many = len(types.results) > 1
@@ -190,7 +188,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
         Parameter(
             f"result {i}" if many else "result", _declared(dtype, mlir_type), _shape(mlir_type)
         )
-        for i, (dtype, mlir_type) in enumerate(zip(result_dtypes, types.results, strict=True))
+        for i, (dtype, mlir_type) in enumerate(zip(types.returned, types.results, strict=True))
     ]
     return Signature(top, tuple(arguments), tuple(results), place)
 
@@ -201,29 +199,13 @@ def find_function(module: ir.Module, name: str) -> ir.Operation:
     Raises:
         BuildError: when there is none; the message lists those there are.
     """
-    known = []
-    for op in module.body.operations:
-        symbol = op.attributes["sym_name"].value if "sym_name" in op.attributes else ""
-        if op.operation.name == "func.func":
-            known.append(symbol)
-            if symbol == name:
-                return op.operation
+    functions = functions_of(module)
+    if name in functions:
+        return functions[name]
     raise BuildError(
         f"The module has no function {name!r}.",
-        help=f"its functions: {', '.join(known) or 'none'}.",
+        help=f"its functions: {', '.join(functions) or 'none'}.",
     )
-
-
-def _strings(function: ir.Operation, attribute: str, count: int) -> list[str]:
-    if attribute not in function.attributes:
-        return [""] * count
-    values = [entry.value for entry in function.attributes[attribute]]
-    if len(values) != count:
-        raise BuildError(
-            f"Attribute {attribute} has {len(values)} entries, the function {count}.",
-            place_of(function),
-        )
-    return values
 
 
 def _shape(mlir_type: ir.Type) -> tuple[int | None, ...] | None:

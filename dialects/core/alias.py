@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable
 
 from .._mlir import ir
 from .effects import VIEWS
+from .signature import callee_of, symbol
 
 
 class AliasClasses:
@@ -24,9 +25,9 @@ class AliasClasses:
         for op in module.regions[0].blocks[0].operations:
             operation = op.operation
             if operation.name == "func.func":
-                self._functions[_symbol(operation)] = operation
+                self._functions[symbol(operation)] = operation
             elif operation.name == "memref.global":
-                self._globals[_symbol(operation)] = operation
+                self._globals[symbol(operation)] = operation
         for function in self._functions.values():
             self._visit_function(function)
 
@@ -75,7 +76,7 @@ class AliasClasses:
         return ir.WalkResult.ADVANCE
 
     def _visit_call(self, op: ir.Operation) -> None:
-        callee = self._functions.get(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        callee = self._functions.get(callee_of(op))
         if callee is None or not len(callee.regions[0].blocks):
             return
         block = callee.regions[0].blocks[0]
@@ -124,22 +125,3 @@ def has_views(module: ir.Module) -> bool:
 
 def _is_array(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType)
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def refresh_signatures(functions: Iterable[ir.Operation]) -> None:
-    """Make each function's type agree with its arguments and returned values."""
-    for function in functions:
-        if not len(function.regions[0].blocks):
-            continue
-        block = function.regions[0].blocks[0]
-        operations = block.operations
-        returned = operations[len(operations) - 1].operation
-        inputs = [a.type for a in block.arguments]
-        outputs = [v.type for v in returned.operands]
-        made = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
-        if function.attributes["function_type"] != made:
-            function.attributes["function_type"] = made

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .._mlir import ir
+from .signature import callee_of, function_type, functions_of, symbol
 
 VIEWS = frozenset(
     {
@@ -68,13 +69,9 @@ class EffectAnalysis:
     """Effects of the operations of one module; function summaries are computed once."""
 
     def __init__(self, module: ir.Operation) -> None:
-        self._functions = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-            for op in module.regions[0].blocks[0].operations
-            if op.operation.name == "func.func"
-        }
+        self._functions = functions_of(module)
         self._constants = {
-            ir.StringAttr(op.operation.attributes["sym_name"]).value
+            symbol(op)
             for op in module.regions[0].blocks[0].operations
             if op.operation.name == "memref.global" and "constant" in op.operation.attributes
         }
@@ -99,7 +96,7 @@ class EffectAnalysis:
         while changed:
             changed = False
             for call in calls:
-                callee = self._functions.get(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+                callee = self._functions.get(callee_of(call))
                 if callee is not None and len(callee.regions[0].blocks):
                     changed = self._join_parameters(call, callee) or changed
 
@@ -177,7 +174,7 @@ class EffectAnalysis:
 
     def _memory_of_result(self, call: ir.Operation, value: ir.Value, exact: bool) -> Memory:
         position = list(call.results).index(value)
-        callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+        callee = callee_of(call)
         memory = self.summary(callee).returned.get(position)
         if memory is None:
             return Memory(value, exact)
@@ -189,7 +186,7 @@ class EffectAnalysis:
         return Memory(value, exact and memory.exact)
 
     def _call_effects(self, op: ir.Operation) -> list[Effect]:
-        summary = self.summary(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+        summary = self.summary(callee_of(op))
         effects = []
         for position, operand in enumerate(op.operands):
             if position in summary.arguments_read:
@@ -264,7 +261,7 @@ def _calls_of_arrays(function: ir.Operation) -> list[ir.Operation]:
 
 def _assume_everything(declaration: ir.Operation, into: FunctionEffects) -> None:
     """An external function may read and write each of its arrays."""
-    inputs = declaration.attributes["function_type"].value.inputs
+    inputs = function_type(declaration).inputs
     arrays = {i for i, kind in enumerate(inputs) if isinstance(kind, ir.MemRefType)}
     into.arguments_read |= arrays
     into.arguments_written |= arrays

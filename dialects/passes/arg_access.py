@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .._mlir import ir
 from ..core.effects import EffectAnalysis, FunctionEffects
+from ..core.signature import callee_of, function_type, symbol
 
 
 def analyze_arg_load_store(module: ir.Module | ir.Operation) -> dict[str, list[str]]:
@@ -16,13 +17,13 @@ def analyze_arg_load_store(module: ir.Module | ir.Operation) -> dict[str, list[s
     for op in module.operation.regions[0].blocks[0].operations:
         if op.operation.name != "func.func":
             continue
-        name = op.operation.attributes["sym_name"].value  # type: ignore[attr-defined]
+        name = symbol(op)
         found[name] = _function(op.operation, effects.summary(name))
     return found
 
 
 def _function(op: ir.Operation, summary: FunctionEffects) -> list[str]:
-    inputs = ir.FunctionType(op.attributes["function_type"].value).inputs  # type: ignore[attr-defined]
+    inputs = function_type(op).inputs
     if not len(op.regions[0].blocks):
         return ["both" if isinstance(t, ir.MemRefType) else "in" for t in inputs]
     words = []
@@ -61,7 +62,7 @@ def _covers(use: ir.OpOperand, argument: ir.Value, module: ir.Module) -> bool:
     if owner.name == "func.call":
         if _loops_around(owner) is None:
             return False
-        callee = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
+        callee = callee_of(owner)
         target = ir.SymbolTable(module.operation)[callee].operation
         has_body = len(target.regions[0].blocks) > 0
         return has_body and writes_everything(target, use.operand_number, module)

@@ -20,6 +20,7 @@ from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
 from ..core.bounds import CHECK
 from ..core.effects import VIEWS
+from ..core.signature import argument_name
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1, "memref.load": 0, "memref.store": 1}
 _SLT, _SGE = 2, 5
@@ -225,8 +226,7 @@ def _name(access: ir.Operation, array: ir.Value) -> str:
     while not isinstance(array, ir.BlockArgument) and array.owner.operation.name in VIEWS:
         array = array.owner.operation.operands[0]
     if isinstance(array, ir.BlockArgument):
-        names = array.owner.owner.operation.attributes["arg_names"]
-        return ir.StringAttr(ir.ArrayAttr(names)[array.arg_number]).value
+        return argument_name(array)
     attributes = array.owner.operation.attributes
     key = "var" if "var" in attributes else "name"
     return ir.StringAttr(attributes[key]).value if key in attributes else "array"

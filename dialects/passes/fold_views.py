@@ -17,7 +17,8 @@ from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
 from ..core.rewrite import replace_operation
-from .specialise import argument_rows, homes, sign, specialise_calls, symbol
+from ..core.signature import sign, signature_of, symbol
+from .specialise import homes, specialise_calls
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
 _VIEWS = ("memref.subview", "memref.cast")
@@ -260,7 +261,8 @@ def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     """Let ``function`` take whole arrays and offsets; rewrite its calls."""
     slices = _slices(sites[0])
     block = function.regions[0].blocks[0]
-    names, kinds = argument_rows(function)
+    signature = signature_of(function)
+    names, kinds = list(map(signature.name, range(len(signature.names)))), list(signature.declared)
     merged = {k: home for k, home in enumerate(_homes(sites[0], slices)) if home not in (-1, k)}
     begin = ir.InsertionPoint.at_block_begin(block)
     added: list[tuple[str, str]] = []

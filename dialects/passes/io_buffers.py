@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from math import prod
 
 from .._mlir import ir
+from ..core.signature import refresh_types, signature_of, symbol
 from ..types import Fixed, Stream, Struct, UFixed, UInt, parse_type
 from .arg_access import analyze_arg_load_store, writes_everything
 
@@ -58,28 +59,19 @@ class _Wrapper:
         self.last = operations[-1].operation
 
     def run(self) -> None:
-        name = self.top.attributes["sym_name"].value  # type: ignore[attr-defined]
+        name = symbol(self.top)
         access = analyze_arg_load_store(self.module)[name]
         whole = [
             word == "out" and writes_everything(self.top, k, self.module)
             for k, word in enumerate(access)
         ]
-        declared = self._declared("arg_types", len(access))
-        for position in range(len(access)):
-            self._argument(position, access[position], declared[position], whole[position])
+        signature = signature_of(self.top)
+        for position, declared in enumerate(signature.declared):
+            self._argument(position, access[position], declared, whole[position])
         results = list(self.last.operands)
-        declared = self._declared("res_types", len(results))
-        for position, value in enumerate(results):
-            self._result(len(access) + position, position, value, declared[position])
-        inputs = [a.type for a in self.entry.arguments]
-        outputs = [v.type for v in self.last.operands]
-        kind = ir.TypeAttr.get(ir.FunctionType.get(inputs, outputs))
-        self.top.attributes["function_type"] = kind
-
-    def _declared(self, attribute: str, count: int) -> list[str]:
-        if attribute not in self.top.attributes:
-            return [""] * count
-        return [a.value for a in self.top.attributes[attribute]]  # type: ignore[attr-defined]
+        for position, (value, declared) in enumerate(zip(results, signature.returned, strict=True)):
+            self._result(len(access) + position, position, value, declared)
+        refresh_types([self.top])
 
     def _argument(self, position: int, access: str, declared: str, whole: bool) -> None:
         argument = self.entry.arguments[position]

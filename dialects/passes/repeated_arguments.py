@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..core.rewrite import replace_operation
-from .specialise import argument_rows, homes, sign, specialise_calls, symbol
+from ..core.signature import sign, signature_of, symbol
+from .specialise import homes, specialise_calls
 
 
 def merge_repeated_arguments(module: ir.Module) -> None:
@@ -34,7 +35,8 @@ def _repeated(same: Sequence[int]) -> dict[int, int]:
 def _merge(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     merged = _repeated(homes(list(sites[0].operands)))
     block = function.regions[0].blocks[0]
-    names, kinds = argument_rows(function)
+    signature = signature_of(function)
+    names, kinds = list(signature.names), list(signature.declared)
     for position, home in merged.items():
         block.arguments[position].replace_all_uses_with(block.arguments[home])
     for position in sorted(merged, reverse=True):

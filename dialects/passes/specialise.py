@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from .._mlir import ir
 from ..affine.loops import walk
+from ..core.signature import callee_of, functions_of, symbol
 
 
 def specialise_calls(
@@ -26,15 +27,11 @@ def specialise_calls(
             serves the call as it is.
         change: rewrites a function and the calls of one pattern.
     """
-    functions = {
-        symbol(op.operation): op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = functions_of(module)
     calls: dict[str, list[ir.Operation]] = {}
     for op in walk(module.operation):
         if op.name == "func.call":
-            calls.setdefault(callee(op), []).append(op)
+            calls.setdefault(callee_of(op), []).append(op)
     changed = False
     for name, sites in calls.items():
         function = functions.get(name)
@@ -75,54 +72,6 @@ def _identity(value: ir.Value) -> object:
     return value
 
 
-def callee(call: ir.Operation) -> str:
-    """The name of the function that is called."""
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
-def symbol(op: ir.Operation) -> str:
-    """The name of a function."""
-    return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def argument_rows(function: ir.Operation) -> tuple[list[str], list[str]]:
-    """Names and declared types of a function's arguments."""
-    count = len(function.regions[0].blocks[0].arguments)
-    names, kinds = (_strings(function, name, count) for name in ("arg_names", "arg_types"))
-    return names, kinds
-
-
-def _strings(function: ir.Operation, name: str, count: int) -> list[str]:
-    if name not in function.attributes:
-        return [f"arg{k}" for k in range(count)]
-    return [ir.StringAttr(a).value for a in ir.ArrayAttr(function.attributes[name])]
-
-
-def sign(function: ir.Operation, names: Sequence[str], kinds: Sequence[str]) -> None:
-    """Give a function the signature of its entry block's arguments."""
-    block = function.regions[0].blocks[0]
-    old = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
-    made = ir.FunctionType.get([a.type for a in block.arguments], old.results)
-    function.attributes["function_type"] = ir.TypeAttr.get(made)
-    if "arg_names" in function.attributes:
-        function.attributes["arg_names"] = _string_array(names)
-    if "arg_types" in function.attributes:
-        function.attributes["arg_types"] = _string_array(kinds)
-    if "itypes" in function.attributes:
-        letters = "".join(_letter(kind) for kind in kinds)
-        function.attributes["itypes"] = ir.StringAttr.get(letters)
-
-
-def _string_array(values: Sequence[str]) -> ir.ArrayAttr:
-    return ir.ArrayAttr.get([ir.StringAttr.get(v) for v in values])
-
-
-def _letter(kind: str) -> str:
-    from ..types import parse_type, signedness_letter
-
-    return signedness_letter(parse_type(kind))
-
-
 def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
     name, number = wanted, 0
     while name in functions:
@@ -133,7 +82,7 @@ def _free_name(functions: dict[str, ir.Operation], wanted: str) -> str:
 
 def _drop_unused_copies(module: ir.Module, called: dict[str, list[ir.Operation]]) -> None:
     """Functions that were called before and are not any more."""
-    still = {callee(op) for op in walk(module.operation) if op.name == "func.call"}
+    still = {callee_of(op) for op in walk(module.operation) if op.name == "func.call"}
     for op in list(module.body.operations):
         operation = op.operation
         if operation.name != "func.func" or symbol(operation) not in called:

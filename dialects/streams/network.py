@@ -14,6 +14,7 @@ from itertools import groupby
 from .._mlir import ir
 from ..affine.loops import string_attribute
 from ..core.locations import place_of
+from ..core.signature import callee_of, functions_of
 from ..diagnostics import IllegalTransformError, SourcePlace
 from .processes import Process, Section, section_of
 from .space import StreamSpace, stream_space
@@ -156,7 +157,7 @@ class Network:
             owner = owner.parent.operation
         callee = None
         if call is not None:
-            callee = self.functions[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+            callee = self.functions[callee_of(call)]
         if owner == (callee or self.function):
             return
         raise IllegalTransformError(
@@ -376,15 +377,6 @@ def too_many(process: Process) -> IllegalTransformError:
         process.place,
         help="stream a tile at a time, and call that from a loop around the tiles.",
     )
-
-
-def functions_of(module: ir.Operation) -> dict[str, ir.Operation]:
-    """The functions of a module by name."""
-    return {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
-        for op in module.regions[0].blocks[0].operations
-        if op.operation.name == "func.func"
-    }
 
 
 def stream_arrays(function: ir.Operation) -> list[StreamArray]:

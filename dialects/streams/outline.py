@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..affine.loops import terminator, walk
-from .network import functions_of
+from ..core.signature import callee_of, declared_type, functions_of, sign, symbol
+from .functions import call, new_function
 from .processes import UNFOLDED, Process, is_pure
-from .signature import call, declared_type, new_function, set_arguments
 from .trace import known_index
 from .values import free_values, variable_name
 
@@ -20,11 +20,9 @@ class Outliner:
     def __init__(self, module: ir.Module, function: ir.Operation) -> None:
         self._module = module
         self._function = function
-        self._name = ir.StringAttr(function.attributes["sym_name"]).value
+        self._name = symbol(function)
         self._calls = Counter(
-            ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            for op in walk(module.operation)
-            if op.name == "func.call"
+            callee_of(op) for op in walk(module.operation) if op.name == "func.call"
         )
 
     # --- processes -------------------------------------------------------------------
@@ -40,7 +38,7 @@ class Outliner:
         return self._outline(process)
 
     def _own_callee(self, made: ir.Operation) -> None:
-        name = ir.FlatSymbolRefAttr(made.attributes["callee"]).value
+        name = callee_of(made)
         if self._calls[name] == 1:
             return
         self._calls[name] -= 1
@@ -60,7 +58,7 @@ class Outliner:
         body = _Body(self._function, made)
         copies = {v: body.inside(v) for v in free_values(ops)}
         inner = call(
-            ir.StringAttr(made.attributes["sym_name"]).value,
+            symbol(made),
             body.operands,
             process.ops[0].location,
             ir.InsertionPoint(process.ops[-1]),
@@ -102,7 +100,7 @@ class Outliner:
         ops = [*_own_arrays(calls), *calls]
         body = _Body(self._function, made)
         copies = {v: body.inside(v) for v in free_values(ops)}
-        name = ir.StringAttr(made.attributes["sym_name"]).value
+        name = symbol(made)
         call(name, body.operands, calls[0].location, ir.InsertionPoint(calls[-1]))
         body.take(ops, copies)
         return made
@@ -150,7 +148,7 @@ class _Body:
                 for position, operand in enumerate(inner.operands):
                     if operand in copies:
                         inner.operands[position] = copies[operand]
-        set_arguments(self._made, self._names, self._types)
+        sign(self._made, self._names, self._types)
 
 
 def _own_arrays(ops: Sequence[ir.Operation]) -> list[ir.Operation]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .._mlir import ir
 from ..affine.loops import is_loop, string_attribute, walk
 from ..core.locations import place_of
+from ..core.signature import callee_of
 from ..diagnostics import SourcePlace
 
 UNFOLDED = "unfolded"
@@ -111,6 +112,6 @@ def _process(op: ir.Operation, tag: str | None) -> Process:
         coordinates = tuple(int(n) for n in numbers.split(","))
         return Process("_".join([band, *map(str, coordinates)]), [op], band, coordinates)
     if op.name == "func.call":
-        return Process(ir.FlatSymbolRefAttr(op.attributes["callee"]).value, [op])
+        return Process(callee_of(op), [op])
     name = string_attribute(op, "op_name") or op.name.replace(".", "_")
     return Process(name, [op])

@@ -15,10 +15,11 @@ from ..affine.loops import (
 from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
 from ..core.locations import place_of
+from ..core.signature import callee_of, declared_type, sign, signature_of
 from ..diagnostics import IllegalTransformError
 from ..passes.unroll import fold_conditions, unroll_completely
+from .functions import call
 from .network import StreamArray, functions_of
-from .signature import argument_texts, call, declared_type, set_arguments
 from .trace import known_index, known_subscripts
 
 _ACCESSES = ("affine.load", "affine.store", "memref.load", "memref.store")
@@ -41,7 +42,7 @@ class StreamRewriter:
         numbers = {a.value: n for n, a in enumerate(self._arrays)}
         if not any(v in numbers for v in made.operands):
             return
-        name = ir.FlatSymbolRefAttr(made.attributes["callee"]).value
+        name = callee_of(made)
         callee = functions_of(self._module.operation)[name]
         block = callee.regions[0].blocks[0]
         known: dict[ir.Value, int] = {}
@@ -146,8 +147,8 @@ class _Callee:
         self._callee = callee
         self._block = callee.regions[0].blocks[0]
         self._accesses = list(accesses)
-        self._names = argument_texts(callee, "arg_names")
-        self._types = argument_texts(callee, "arg_types")
+        signature = signature_of(callee)
+        self._names, self._types = signature.names, signature.declared
         self._handles: dict[_Fifo, ir.Value] = {}
         self._labels: list[str] = []
         self.order: list[_Fifo] = []
@@ -194,7 +195,7 @@ class _Callee:
         """Write the new signature."""
         names = [self._names[p] for p in kept]
         labels = [label if label not in names else f"{label}_" for label in self._labels]
-        set_arguments(self._callee, [*names, *labels], [*(self._types[p] for p in kept), *streams])
+        sign(self._callee, [*names, *labels], [*(self._types[p] for p in kept), *streams])
 
 
 def _label(op: ir.Operation) -> str:

@@ -14,6 +14,7 @@ from .._mlir import ir
 from ..affine.loops import body_operations, induction_variable, spec_of
 from ..affine.maps import BoundMap, bound_map, condition_of
 from ..core import expressions
+from ..core.signature import callee_of
 
 Environment = list[int]
 Formula = expressions.Formula[Environment]
@@ -147,7 +148,7 @@ class Trace:
         return [_If(tuple(zip(rows, condition.equal, strict=True)), then, otherwise)]
 
     def _call(self, op: ir.Operation, certain: bool) -> list[_Node]:
-        name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        name = callee_of(op)
         callee = self._functions.get(name)
         if callee is None or not len(callee.regions[0].blocks) or name in self._open:
             return self._access(op, certain)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..affine.loops import string_attribute, walk
+from ..core.signature import signature_of
 
 
 def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
@@ -26,10 +27,7 @@ def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
 def variable_name(function: ir.Operation, value: ir.Value) -> str:
     """The user's name of an array or scalar of ``function``."""
     if isinstance(value, ir.BlockArgument):
-        if "arg_names" in function.attributes:
-            names = ir.ArrayAttr(function.attributes["arg_names"])
-            return ir.StringAttr(names[value.arg_number]).value
-        return f"arg{value.arg_number}"
+        return signature_of(function).name(value.arg_number)
     op = value.owner.operation
     if op.name.endswith(".load"):
         return string_attribute(op, "from") or "value"

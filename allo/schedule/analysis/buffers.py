@@ -12,6 +12,7 @@ from allo.dialects.affine.ranges import value_range, value_range_at
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.expressions import linear_form
 from allo.dialects.core.rewrite import replace_operation
+from allo.dialects.core.signature import signature_of
 
 from ..resolve import buffers_of
 
@@ -37,10 +38,7 @@ def declared_attributes(function: ir.Operation, value: ir.Value) -> dict[str, ir
 def _argument_attributes(
     function: ir.Operation, value: ir.BlockArgument
 ) -> dict[str, ir.Attribute]:
-    if "arg_types" not in function.attributes:
-        return {}
-    types = ir.ArrayAttr(function.attributes["arg_types"])
-    text = ir.StringAttr(types[value.arg_number]).value
+    text = signature_of(function).declared[value.arg_number]
     if text.startswith("ui"):
         return {"unsigned": ir.UnitAttr.get()}
     if text.startswith(("fixed", "ufixed", "struct")):

@@ -8,9 +8,9 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
+from allo.dialects.core.signature import functions_of
 
 from ..handles import LoopWrapper, MockBuffer
-from ..resolve import functions_of
 from ..state import ScheduleState
 
 

@@ -7,8 +7,9 @@ from math import prod
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.alias import AliasClasses, refresh_signatures
+from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import refresh_types
 from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, SourcePlace
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.streams.network import Network, StreamArray, stream_arrays
@@ -56,7 +57,7 @@ def mark(module: ir.Module, buffer: FoundBuffer, space: StreamSpace) -> None:
     classes = AliasClasses(module.operation)
     for value in classes.members(buffer.value):
         value.set_type(in_space(ir.MemRefType(value.type), space))
-    refresh_signatures(classes.functions.values())
+    refresh_types(classes.functions.values())
 
 
 def _checked_axes(buffer: FoundBuffer, dst: Any, axis: Any) -> list[int]:

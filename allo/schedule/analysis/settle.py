@@ -17,8 +17,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import bound_map
 from allo.dialects.affine.model import Model
 from allo.dialects.core.effects import EffectAnalysis
-
-from ..resolve import functions_of
+from allo.dialects.core.signature import functions_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from allo.dialects._mlir import ir
 from allo.dialects.affine.arguments import index_ranges
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import signature_of, symbol
 from allo.dialects.diagnostics import DTypeError, UnsupportedOpError
 from allo.dialects.types import AlloType, Index, Stream, parse_type
 
@@ -83,16 +84,14 @@ class Signature:
 
 def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
     """The signature of a ``func.func``."""
-    symbol = op.attributes["sym_name"].value  # type: ignore[attr-defined]
-    function_type = ir.FunctionType(op.attributes["function_type"].value)  # type: ignore[attr-defined]
-    inputs, results = list(function_type.inputs), list(function_type.results)
-    names = _strings(op, "arg_names", len(inputs))
-    arg_types = _strings(op, "arg_types", len(inputs))
-    res_types = _strings(op, "res_types", len(results))
+    name, found = symbol(op), signature_of(op)
+    inputs, results = found.inputs, found.results
     letters = _letters(op, "itypes", len(inputs)), _letters(op, "otypes", len(results))
     params = [
-        _param(op, name, "in", kind, declared, letter)
-        for name, kind, declared, letter in zip(names, inputs, arg_types, letters[0], strict=True)
+        _param(op, argument, "in", kind, declared, letter)
+        for argument, kind, declared, letter in zip(
+            found.names, inputs, found.declared, letters[0], strict=True
+        )
     ]
     for position, bounds in index_ranges(op).items():
         if params[position].declared == Index():
@@ -100,9 +99,9 @@ def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
             params[position] = replace(params[position], ctype=small, bounds=bounds)
     params += [
         _param(op, "", "result", kind, declared, letter)
-        for kind, declared, letter in zip(results, res_types, letters[1], strict=True)
+        for kind, declared, letter in zip(results, found.returned, letters[1], strict=True)
     ]
-    return Signature(symbol, function_identifier(symbol), tuple(params), op, flat)
+    return Signature(name, function_identifier(name), tuple(params), op, flat)
 
 
 def _param(
@@ -132,12 +131,6 @@ def _declared(op: ir.Operation, element: ir.Type, letter: str) -> AlloType:
         raise UnsupportedOpError(
             f"A value of type {element} cannot be a parameter in HLS C++.", place_of(op)
         ) from error
-
-
-def _strings(op: ir.Operation, name: str, count: int) -> list[str]:
-    if name not in op.attributes:
-        return [""] * count
-    return [a.value for a in op.attributes[name]]  # type: ignore[attr-defined]
 
 
 def _letters(op: ir.Operation, name: str, count: int) -> str:

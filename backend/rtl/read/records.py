@@ -20,6 +20,7 @@ from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
+from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.constant_steps import constant_steps
@@ -152,11 +153,11 @@ class _Reader:
         return program
 
     def _function(self, op: ir.OpView) -> FunctionRecord:
-        kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+        kind = signature_of(op)
         block = op.regions[0].blocks[0] if len(op.regions[0].blocks) else None
-        _refuse_open_arrays(op, list(kind.inputs))
+        _refuse_open_arrays(op, kind)
         return FunctionRecord(
-            name=ir.StringAttr(op.attributes["sym_name"]).value,
+            name=symbol(op),
             args=[self._number(a) for a in block.arguments] if block else [],
             arg_types=[self._type(t) for t in kind.inputs],
             result_types=[self._type(t) for t in kind.results],
@@ -237,7 +238,7 @@ class _Reader:
         words = None
         if "initial_value" in op.attributes:
             words = dense_words(op.attributes["initial_value"], kind)
-        name = ir.StringAttr(op.attributes["sym_name"]).value
+        name = symbol(op)
         return GlobalRecord(name, kind, "constant" in op.attributes, words)
 
 
@@ -260,14 +261,12 @@ def _float_attr(attr: ir.FloatAttr, width: int) -> tuple[str, int]:
 _LITERAL = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?[0-9][0-9.eE+-]*")
 
 
-def _refuse_open_arrays(function: ir.OpView, inputs: list[ir.Type]) -> None:
+def _refuse_open_arrays(function: ir.OpView, signature: Signature) -> None:
     """A memory of the design has a size."""
-    for position, kind in enumerate(inputs):
+    for position, kind in enumerate(signature.inputs):
         if not isinstance(kind, ir.MemRefType) or kind.has_static_shape:
             continue
-        name = str(position)
-        if "arg_names" in function.attributes:
-            name = function.attributes["arg_names"][position].value  # type: ignore[index]
+        name = signature.names[position] or str(position)
         raise UnsupportedOpError(
             f"Argument {name} is an array of any length; hardware needs its size.",
             place_of(function),

@@ -20,6 +20,7 @@ from allo.dialects.affine.loops import (
 )
 from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, identity_map
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.buffers import (
     add_index,
@@ -33,7 +34,7 @@ from allo.schedule.analysis.buffers import (
 )
 from allo.schedule.bands import bands_of
 from allo.schedule.handles import MockBuffer
-from allo.schedule.resolve import FoundBuffer, FoundLoop, functions_of
+from allo.schedule.resolve import FoundBuffer, FoundLoop
 from allo.schedule.state import ScheduleState
 
 _BAND = "PE"

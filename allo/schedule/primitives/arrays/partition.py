@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.alias import AliasClasses, has_views, refresh_signatures
+from allo.dialects.core.alias import AliasClasses, has_views
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import (
     ArrayLayout,
@@ -16,6 +16,7 @@ from allo.dialects.core.partition import (
     make_dim,
     with_layout,
 )
+from allo.dialects.core.signature import refresh_types
 from allo.dialects.diagnostics import PartitionError, PartitionWarning, ScheduleError, SourcePlace
 from allo.dialects.passes.fold_views import fold_views
 from allo.schedule.handles import Buffer, MockBuffer
@@ -192,7 +193,7 @@ def _apply(s: ScheduleState, buffer: FoundBuffer, layout: ArrayLayout) -> None:
     for op in classes.globals_of(buffer.value):
         kind = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value)
         op.attributes["type"] = ir.TypeAttr.get(with_layout(kind, layout))
-    refresh_signatures(classes.functions.values())
+    refresh_types(classes.functions.values())
 
 
 __all__ = ["MockBuffer", "partition"]

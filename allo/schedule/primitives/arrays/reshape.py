@@ -9,9 +9,10 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.substitute import simplify
-from allo.dialects.core.alias import AliasClasses, refresh_signatures
+from allo.dialects.core.alias import AliasClasses
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
+from allo.dialects.core.signature import refresh_types
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.buffers import redirect
 from allo.schedule.handles import Buffer
@@ -57,7 +58,7 @@ def reshape(s: ScheduleState, target: Buffer, shape: Sequence[int]) -> None:
         redirect(op, memref, _reindexed(old, old_shape, new_shape), name)
     for op in classes.globals_of(buffer.value):
         _reshape_global(op, new_shape)
-    refresh_signatures(classes.functions.values())
+    refresh_types(classes.functions.values())
 
 
 def _checked_shape(buffer: FoundBuffer, shape: Sequence[int]) -> list[int]:

@@ -9,6 +9,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import function_type, functions_of
 from allo.dialects.diagnostics import (
     AlloError,
     HandleTypeError,
@@ -19,7 +20,7 @@ from allo.schedule.analysis.callees import match_callees, renamed
 from allo.schedule.handles import LoopWrapper, MockBuffer
 from allo.schedule.near import suggestion
 from allo.schedule.primitive import primitive
-from allo.schedule.resolve import find_function, functions_of
+from allo.schedule.resolve import find_function
 from allo.schedule.state import ScheduleState
 
 # Parameters of primitives that hold handles, by what a plain string in them names.
@@ -121,7 +122,7 @@ def _origin(inner: ScheduleState, top: str) -> str:
 
 def _check_signature(inner: ScheduleState, function: ir.Operation, target: str) -> None:
     mine = _plain_types(inner.original_signature)
-    theirs = _plain_types(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value))
+    theirs = _plain_types(function_type(function))
     if mine == theirs:
         return
     raise ScheduleError(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from allo.dialects.core.alias import AliasClasses
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import UnknownHandleError
 from allo.schedule.near import suggestion
-from allo.schedule.resolve import buffers_of, find_function, functions_of, split_name
+from allo.schedule.resolve import buffers_of, find_function, split_name
 from allo.schedule.state import ScheduleState
 
 

@@ -17,11 +17,12 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import constant_map
 from allo.dialects.affine.substitute import replace_index
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.streams.processes import UNFOLDED, is_pure
 from allo.schedule.bands import Band
 from allo.schedule.primitive import primitive
-from allo.schedule.resolve import find_band, functions_of
+from allo.schedule.resolve import find_band
 from allo.schedule.state import ScheduleState
 
 
