@@ -128,6 +128,13 @@ class Schedule(ScheduleState):
     def __repr__(self) -> str:
         return f"Schedule({self.top_func_name}, {len(self.primitive_sequences)} primitives)"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the network of a region, and the loop nests with their marks."""
+        from .display import schedule_html
+
+        with self.context:
+            return schedule_html(self.module, self.top_func_name)
+
     # --- primitives -------------------------------------------------------------------------
 
     split = split

@@ -42,6 +42,12 @@ class DesignReport(DesignFigures):
 
         return render_html(self)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the tables of :meth:`html`, as a part of its page."""
+        from .view import render_fragment
+
+        return render_fragment(self)
+
     def __str__(self) -> str:
         return self.table()
 

@@ -153,36 +153,38 @@ def _print_function(console: Console, function: FunctionReport) -> None:
 
 # --- HTML ---------------------------------------------------------------------------
 
+# Each rule is for what stands inside `allo-report`, so that a report can stand in a notebook, too.
 _STYLE = """
-:root { --ink: #1d2433; --soft: #667085; --line: #e3e7ee; --page: #f6f7fa; --card: #fff;
-        --mark: #2f6feb; --wash: #e8f0fe; --warn: #b54708; }
+.allo-report { --ink: #1d2433; --soft: #667085; --line: #e3e7ee; --page: #f6f7fa; --card: #fff;
+        --mark: #2f6feb; --wash: #e8f0fe; --warn: #b54708; color: var(--ink);
+        font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif }
 @media (prefers-color-scheme: dark) {
-  :root { --ink: #e6e9ef; --soft: #98a2b3; --line: #2c3444; --page: #12161f; --card: #1a202c;
-          --mark: #6ea1ff; --wash: #1f2c47; --warn: #f5b26b; } }
-* { box-sizing: border-box }
-body { margin: 0; background: var(--page); color: var(--ink);
-       font: 15px/1.5 system-ui, "Segoe UI", Helvetica, Arial, sans-serif; }
-main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px; }
-h1 { font-size: 26px; margin: 0 } h2 { font-size: 18px; margin: 0 0 4px }
-h3 { font-size: 13px; margin: 20px 0 6px; color: var(--soft); text-transform: uppercase;
-     letter-spacing: .06em }
-.soft { color: var(--soft) } .warn { color: var(--warn) }
-.figures { display: flex; flex-wrap: wrap; gap: 12px; margin: 20px 0 28px }
-.figure { background: var(--card); border: 1px solid var(--line); border-radius: 10px;
-          padding: 10px 16px; min-width: 120px }
-.figure b { display: block; font-size: 20px; font-variant-numeric: tabular-nums }
-.figure span { color: var(--soft); font-size: 12px }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
-          padding: 20px 24px; margin-bottom: 20px; overflow-x: auto }
-table { border-collapse: collapse; width: 100%; font-size: 14px }
-th { text-align: left; color: var(--soft); font-weight: 500; border-bottom: 1px solid var(--line) }
-th, td { padding: 6px 10px 6px 0; vertical-align: top }
-td { border-bottom: 1px solid var(--line) } tr:last-child td { border-bottom: 0 }
-.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
-code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace }
-.bar { height: 6px; border-radius: 3px; background: var(--mark); min-width: 1px }
-.share { width: 120px; padding-top: 8px }
-.chip { display: inline-block; background: var(--wash); border-radius: 999px;
+  .allo-report { --ink: #e6e9ef; --soft: #98a2b3; --line: #2c3444; --page: #12161f;
+          --card: #1a202c; --mark: #6ea1ff; --wash: #1f2c47; --warn: #f5b26b } }
+.allo-report * { box-sizing: border-box }
+body.allo-report { margin: 0; background: var(--page) }
+.allo-report main { max-width: 1080px; margin: 0 auto; padding: 32px 24px 64px }
+.allo-report h1 { font-size: 26px; margin: 0 } .allo-report h2 { font-size: 18px; margin: 0 0 4px }
+.allo-report h3 { font-size: 13px; margin: 20px 0 6px; color: var(--soft); letter-spacing: .06em;
+     text-transform: uppercase }
+.allo-report .soft { color: var(--soft) } .allo-report .warn { color: var(--warn) }
+.allo-report .figures { display: flex; flex-wrap: wrap; gap: 12px; margin: 20px 0 28px }
+.allo-report .figure { background: var(--card); border: 1px solid var(--line); min-width: 120px;
+          border-radius: 10px; padding: 10px 16px }
+.allo-report .figure b { display: block; font-size: 20px; font-variant-numeric: tabular-nums }
+.allo-report .figure span { color: var(--soft); font-size: 12px }
+.allo-report section { background: var(--card); border: 1px solid var(--line); overflow-x: auto;
+          border-radius: 12px; padding: 20px 24px; margin-bottom: 20px }
+.allo-report table { border-collapse: collapse; width: 100%; font-size: 14px }
+.allo-report th { text-align: left; color: var(--soft); font-weight: 500 }
+.allo-report th, .allo-report td { padding: 6px 10px 6px 0; vertical-align: top;
+          border-bottom: 1px solid var(--line) }
+.allo-report tbody tr:last-child td { border-bottom: 0 }
+.allo-report .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+.allo-report code { font: 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace }
+.allo-report .bar { height: 6px; border-radius: 3px; background: var(--mark); min-width: 1px }
+.allo-report .share { width: 120px; padding-top: 8px }
+.allo-report .chip { display: inline-block; background: var(--wash); border-radius: 999px;
         padding: 2px 12px; margin: 0 6px 6px 0; font-size: 13px }
 """
 
@@ -194,7 +196,23 @@ def render_html(report: DesignFigures) -> str:
     page.line('<html lang="en"><head><meta charset="utf-8">')
     page.line('<meta name="viewport" content="width=device-width, initial-scale=1">')
     page.line(f"<title>{escape(report.top)} · {escape(report.tool)}</title>")
-    page.line(f"<style>{_STYLE}</style></head><body><main>")
+    page.line(f'<style>{_STYLE}</style></head><body class="allo-report"><main>')
+    _content(page, report)
+    page.line("</main></body></html>")
+    return page.text()
+
+
+def render_fragment(report: DesignFigures) -> str:
+    """The report as HTML for a notebook: what the page holds, without being a page."""
+    page = _Page()
+    page.line(f'<div class="allo-report"><style>{_STYLE}</style>')
+    _content(page, report)
+    page.line("</div>")
+    return page.text()
+
+
+def _content(page: _Page, report: DesignFigures) -> None:
+    """What a report says: its design, its figures, its functions and notes."""
     page.line(f"<h1>{escape(report.top)}</h1>")
     page.line(f'<div class="soft">{escape(report.tool)}, target {escape(report.target)}</div>')
     page.line('<div class="figures">')
@@ -208,8 +226,6 @@ def render_html(report: DesignFigures) -> str:
         for note in report.notes:
             page.line(f"<li>{escape(note)}</li>")
         page.line("</ul></section>")
-    page.line("</main></body></html>")
-    return page.text()
 
 
 class _Page:

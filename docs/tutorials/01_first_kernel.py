@@ -82,6 +82,13 @@ print("cycles after: ", pipelined.cycles)
 print(f"{M * N * K / pipelined.cycles:.2f} multiplications a cycle")
 
 # %% [markdown]
+# A notebook shows a schedule as the loops it has now, with what was asked of each. `C_row` is the buffer
+# that `buffer_at` made, and `j_init` and `j_back` are the loops that fill it and write it back.
+
+# %%
+s
+
+# %% [markdown]
 # One multiplication starts in nearly every cycle. More than one a cycle needs more multipliers, and
 # memories that deliver more than one element a cycle. `unroll` gives the multipliers. `partition`
 # spreads an array over several memories, called banks.

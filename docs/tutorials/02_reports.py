@@ -46,7 +46,7 @@ def measure(schedule):
 s = allo.customize(matvec)
 s.pipeline("k")
 report = measure(s)
-print(report)
+report
 
 # %% [markdown]
 # Each row of the second table is a loop. Read it from left to right: the loop and its line, how often
@@ -133,7 +133,7 @@ loop = report.functions[0].loops[-1]
 print(f"II: {loop.ii}, cycles: {report.cycles}, limit: {loop.limit or 'none'}")
 assert loop.ii == 1
 print(f"{first / report.cycles:.1f} times as fast as at the beginning")
-print(report)
+report
 
 # %% [markdown]
 # The first limit can come back. Four rows are now done at once, so the loop returns to `y[0]` four times

@@ -68,6 +68,12 @@ blocks = x.reshape(BLOCKS, SIZE)
 expected = (blocks - (blocks.sum(axis=1, keepdims=True) >> 3)).reshape(N)
 
 # %% [markdown]
+# A notebook draws the network: each box is a process, each arrow a FIFO with its depth.
+
+# %%
+network(2)
+
+# %% [markdown]
 # ## A deadlock
 #
 # We begin with a depth of two, as for the other FIFOs. `target="simulator"` runs the processes on the

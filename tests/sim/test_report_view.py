@@ -101,3 +101,20 @@ def test_the_page_is_whole_and_loads_nothing(report):
         "fadd_f32 × 8",
     ):
         assert figure in text
+
+
+def test_a_notebook_shows_the_page_as_a_part(report):
+    """The same text; every rule of style is for what stands inside the part."""
+    report.top = "a<b>&"
+    whole, part = Page(), Page()
+    whole.feed(report.html())
+    part.feed(report._repr_html_())
+    assert part.open == []
+    assert words(" ".join(part.text)) in words(" ".join(whole.text))
+    assert "a<b>&" in part.text
+    assert "<b>&" not in report._repr_html_()
+    style = re.search(r"<style>(.*?)</style>", report._repr_html_(), re.DOTALL)[1]
+    selectors = re.findall(r"(?:^|\})\s*([^{}@]+)\{", style)
+    assert len(selectors) >= 15
+    for selector in ", ".join(selectors).split(","):
+        assert selector.strip().startswith((".allo-report", "body.allo-report"))

@@ -1,0 +1,42 @@
+"""What a notebook shows of a schedule: the network of a dataflow region, and the loop nests."""
+
+from __future__ import annotations
+
+from html import escape
+
+from allo.dialects._mlir import ir
+
+from ..resolve import functions_of
+from .drawing import draw
+from .nests import lines_of
+from .network import network_of
+
+_MOST_FUNCTIONS = 12
+_FRAME = (
+    "font: 13px/1.45 ui-monospace, Menlo, Consolas, monospace; overflow-x: auto; padding: 4px 0"
+)
+_MARK = "border: 1px solid; border-radius: 8px; padding: 0 6px; margin-left: 8px; opacity: 0.75"
+
+
+def schedule_html(module: ir.Module, top: str) -> str:
+    """The module of a schedule as HTML that loads nothing: network first, then functions."""
+    functions = functions_of(module)
+    network = network_of(functions, top)
+    order = [top, *(name for name in functions if name != top)]
+    parts = [draw(network)] if network else []
+    parts += [_function(functions[name]) for name in order[:_MOST_FUNCTIONS]]
+    if len(order) > _MOST_FUNCTIONS:
+        parts.append(f"<div>… and {len(order) - _MOST_FUNCTIONS} more functions</div>")
+    return f'<div style="{_FRAME}">{"".join(parts)}</div>'
+
+
+def _function(function: ir.Operation) -> str:
+    rows = []
+    for line in lines_of(function):
+        marks = "".join(f'<span style="{_MARK}">{escape(mark)}</span>' for mark in line.marks)
+        weight = "600" if line.level == 0 else "400"
+        rows.append(
+            f'<div style="padding-left: {2 * line.level}em; font-weight: {weight}; '
+            f'white-space: nowrap">{escape(line.text)}{marks}</div>'
+        )
+    return f'<div style="margin-bottom: 8px">{"".join(rows)}</div>'

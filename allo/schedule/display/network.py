@@ -1,0 +1,87 @@
+"""The network of a dataflow region: its processes, and the FIFOs between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import string_attribute, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Fifo:
+    """A FIFO; an end that no process of the region holds is None (the outside, or nobody)."""
+
+    name: str
+    dtype: str
+    depth: int
+    producer: str | None
+    consumer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Processes in the order of their calls, and the FIFOs that the region declares."""
+
+    processes: tuple[str, ...]
+    fifos: tuple[Fifo, ...]
+
+
+def network_of(functions: Mapping[str, ir.Operation], top: str) -> Network | None:
+    """The network that the top function declares, or None for one without FIFOs."""
+    inside = list(walk(functions[top]))
+    streams = [op for op in inside if op.name == "allo.stream"]
+    if not streams:
+        return None
+    calls = _named_calls(op for op in inside if op.name == "func.call")
+    return Network(tuple(calls), tuple(_fifo(stream, calls, functions) for stream in streams))
+
+
+def _named_calls(calls: Iterable[ir.Operation]) -> dict[str, ir.Operation]:
+    """Process to its call; processes that share a function are numbered."""
+    found: dict[str, ir.Operation] = {}
+    seen: Counter[str] = Counter()
+    for call in calls:
+        name = _callee(call)
+        seen[name] += 1
+        found[name if seen[name] == 1 else f"{name} #{seen[name]}"] = call
+    return found
+
+
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def _fifo(
+    stream: ir.Operation, calls: Mapping[str, ir.Operation], functions: Mapping[str, ir.Operation]
+) -> Fifo:
+    ends: dict[str, str] = {}
+    for process, call in calls.items():
+        for position, operand in enumerate(call.operands):
+            if operand == stream.results[0]:
+                for verb in _verbs(functions, _callee(call), position):
+                    ends.setdefault(verb, process)
+    depth = ir.IntegerAttr(stream.attributes["depth"]).value
+    name, dtype = (string_attribute(stream, key) or "" for key in ("name", "dtype"))
+    return Fifo(name, dtype, depth, ends.get("allo.put"), ends.get("allo.get"))
+
+
+def _verbs(functions: Mapping[str, ir.Operation], name: str, position: int) -> set[str]:
+    """``allo.put`` and ``allo.get``, as a function uses the FIFO that is this argument of it."""
+    function = functions.get(name)
+    if function is None or not len(function.regions[0].blocks):
+        return set()
+    argument = function.regions[0].blocks[0].arguments[position]
+    found: set[str] = set()
+    for op in walk(function):
+        places = [at for at, operand in enumerate(op.operands) if operand == argument]
+        if not places:
+            continue
+        if op.name in ("allo.put", "allo.get") and places[0] == 0:
+            found.add(op.name)
+        elif op.name == "func.call":
+            for at in places:
+                found |= _verbs(functions, _callee(op), at)
+    return found

@@ -1,0 +1,213 @@
+"""What a notebook shows of a schedule: its loop nests, and the network of a region."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, float32, int32
+from allo.schedule.display.drawing import columns_of, draw
+from allo.schedule.display.network import Fifo, Network
+
+VOID = {"br", "hr", "img", "meta", "link", "input"}
+
+
+class Balanced(HTMLParser):
+    """Fails where an element is not closed in its order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def lines(markup: str) -> list[str]:
+    """The text of the lines, each with its marks in brackets."""
+    checked = Balanced()
+    checked.feed(markup)
+    assert checked.open == []
+    marked = re.sub(r"<span[^>]*>(.*?)</span>", r" [\1]", markup)
+    divided = re.sub(r"<svg.*?</svg>", "", marked, flags=re.DOTALL)
+    return [unescape(text) for text in re.sub(r"<[^>]+>", "\n", divided).split("\n") if text]
+
+
+def gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
+    C: float32[32, 32] = 0.0
+    for i, j in allo.grid(32, 32, name="mm"):
+        for k in allo.reduction(32):
+            C[i, j] += A[i, k] * B[k, j]
+    return C
+
+
+def test_the_loop_nest_with_its_marks() -> None:
+    s = allo.customize(gemm)
+    s.reorder("k", "j")
+    s.buffer_at(s.C, "i")
+    s.split("j", 4)
+    s.pipeline("j.outer", initiation_interval=2, rewind=True)
+    s.unroll("j.inner")
+    s.partition(s.B, partition_type=allo.Partition.Cyclic, dim=2, factor=4)
+    assert lines(s._repr_html_()) == [
+        "gemm",
+        "B [4 banks: dimension 2 cyclic]",
+        "for i in range(32) [mm]",
+        "for j_init in range(32) [pipeline II=1]",
+        "C_row ← …",
+        "for k in range(32) [reduction]",
+        "for j.outer in range(8) [S_k_0] [pipeline II=2 rewind]",
+        "for j.inner in range(4) [unroll completely]",
+        "C_row ← A, B",
+        "for j_back in range(32) [pipeline II=1]",
+        "C ← C_row",
+    ]
+
+
+def test_bounds_conditions_and_calls() -> None:
+    def inner(x: int32) -> int32:
+        return x + 1
+
+    def outer(A: int32[8], n: int32):
+        for i in range(2, 8, 2):
+            for j in range(i):
+                if j > 3:
+                    A[j] = inner(A[i])
+        while A[0] < n:
+            A[0] += 1
+
+    assert lines(allo.customize(outer)._repr_html_()) == [
+        "outer",
+        "for i in range(2, 8, 2) [S_i_0]",
+        "for j in range(…) [S_j_0]",
+        "if …",
+        "inner(…)",
+        "A ← …",
+        "while …",
+        "A ← A",
+        "inner",
+    ]
+
+
+def test_names_of_the_user_are_escaped() -> None:
+    def named(A: int32[4]):
+        for i in allo.grid(4, name="<script>alert('x')</script>&\""):
+            A[i] = i
+
+    markup = allo.customize(named)._repr_html_()
+    assert "<script" not in markup
+    assert "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;&amp;&quot;" in markup
+    fifo = Fifo("a<b>&", 'i32"', 2, "p<1>", "q&")
+    for processes in (("p<1>", "q&"), ("p<1>", "q&", *(f"r{n}" for n in range(30)))):
+        drawn = draw(Network(processes, (fifo,)))
+        assert "<1>" not in drawn
+        assert "<b>" not in drawn
+        assert "p&lt;1&gt;" in drawn
+        assert "q&amp;" in drawn
+        assert "i32&quot;" in drawn
+
+
+def network():
+    @df.region()
+    def top(X: int32[8], Y: int32[8]):
+        p: Stream[int32, 2]
+        q: Stream[int32, 4][2]
+
+        @df.kernel(mapping=[1], args=[X])
+        def source(x: int32[8]):
+            for i in range(8):
+                p.put(x[i])
+
+        @df.kernel(mapping=[1])
+        def middle():
+            for i in range(8):
+                v: int32 = p.get()
+                q[0].put(v)
+                q[1].put(v)
+
+        @df.kernel(mapping=[1], args=[Y])
+        def sink(y: int32[8]):
+            for i in range(8):
+                a: int32 = q[0].get()
+                b: int32 = q[1].get()
+                y[i] = a + b
+
+    return df.customize(top)
+
+
+def test_the_network_of_a_region_is_drawn() -> None:
+    markup = network()._repr_html_()
+    drawing = ElementTree.fromstring(re.findall(r"<svg.*?</svg>", markup, re.DOTALL)[0])
+    svg = "{http://www.w3.org/2000/svg}"
+    assert [text.text for text in drawing.iter(f"{svg}text")] == [
+        "p (2)",
+        "q_0 (4) +1",
+        "source_0",
+        "middle_0",
+        "sink_0",
+    ]
+    assert [tip.text for tip in drawing.iter(f"{svg}title")] == [
+        "p: i32, depth 2",
+        "q_0: i32, depth 4\nq_1: i32, depth 4",
+    ]
+    lefts = [int(box.attrib["x"]) for box in drawing.iter(f"{svg}rect")]
+    assert lefts == sorted(set(lefts))
+    text = lines(markup)
+    assert text[:4] == ["top [dataflow]", "source_0(…)", "middle_0(…)", "sink_0(…)"]
+    assert "p ← x" in text
+    assert "v, q_0, q_1 ← p" in text
+
+
+def test_a_kernel_without_fifos_has_no_drawing() -> None:
+    assert "<svg" not in allo.customize(gemm)._repr_html_()
+
+
+def fifo(producer: str, consumer: str) -> Fifo:
+    return Fifo(f"{producer}{consumer}", "i32", 2, producer, consumer)
+
+
+@pytest.mark.parametrize(
+    ("ways", "columns"),
+    [
+        ("ab bc", [["a"], ["b"], ["c"]]),
+        ("ab ac bc", [["a"], ["b"], ["c"]]),
+        ("ac bc", [["a", "b"], ["c"]]),
+        ("ab bc cb", [["a"], ["b"], ["c"]]),
+        ("aa ab bc", [["a"], ["b"], ["c"]]),
+        ("ca ab", [["c"], ["a"], ["b"]]),
+    ],
+)
+def test_columns_follow_the_data(ways: str, columns: list[list[str]]) -> None:
+    found = columns_of(Network(("a", "b", "c"), tuple(fifo(*way) for way in ways.split())))
+    assert found == columns
+
+
+def test_many_processes_are_a_table() -> None:
+    names = tuple(f"cell_{n}" for n in range(40))
+    fifos = tuple(fifo(a, b) for a, b in zip(names, names[1:], strict=False))
+    drawn = draw(Network(names, (*fifos, Fifo("out", "i8", 3, "cell_39", None))))
+    assert "<svg" not in drawn
+    assert "40 processes, 40 FIFOs" in drawn
+    assert "<td>cell_39</td><td>–</td><td>out</td><td>i8</td><td>3</td>" in drawn
+
+
+def test_functions_beyond_a_dozen_are_counted() -> None:
+    @df.region()
+    def top(X: int32[16]):
+        @df.kernel(mapping=[15], args=[X])
+        def cell(x: int32[16]):
+            p = df.get_pid()
+            x[p] = p
+
+    text = lines(df.customize(top)._repr_html_())
+    assert text[-1] == "… and 4 more functions"
