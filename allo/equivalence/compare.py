@@ -26,7 +26,9 @@ class Scheduled(Protocol):
     module: ir.Module
     top_func_name: str
 
-    def build(self, target: str | None = None) -> Any: ...
+    def build(self, target: str | None = None) -> Any:
+        """The program for a target."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ class Port:
 
     @property
     def elements(self) -> int:
+        """How many values it is."""
         return prod(self.shape or ())
 
     def fits(self, other: Port) -> bool:

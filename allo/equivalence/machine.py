@@ -58,6 +58,7 @@ class FunctionCode:
 
     @property
     def size(self) -> int:
+        """How many slots a frame has."""
         return len(self._slots)
 
     def slot(self, value: ir.Value) -> int:
@@ -115,6 +116,7 @@ class Machine:
             self.definitions[name] = op
 
     def handler(self, op: ir.Operation) -> Handler:
+        """What translates an operation."""
         return self.handlers.get(op.name, self.handlers[""])
 
     def run(self, block: Block, frame: Frame) -> None:

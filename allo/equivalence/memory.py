@@ -56,6 +56,7 @@ class View:
             yield self.offset + sum(i * s for i, s in zip(index, self.strides, strict=True))
 
     def values(self) -> list[Value]:
+        """The elements, row by row."""
         return [self.storage.cells[p] for p in self.positions()]
 
 
@@ -83,6 +84,7 @@ class Memory:
     def write(
         self, storage: Storage, position: int, value: Value, place: SourcePlace | None
     ) -> None:
+        """Store a value, and note where."""
         if self._journal is not None:
             old = storage.cells[position]
             self._journal.append(Write(storage, position, old, storage.writers[position]))

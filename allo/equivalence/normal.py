@@ -81,6 +81,7 @@ class Forms:
         return found
 
     def key(self, number: int) -> Key:
+        """What the form of a number is."""
         return self._keys[number]
 
     def _complete(self, root: Pair) -> None:

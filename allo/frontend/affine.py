@@ -54,6 +54,7 @@ class Symbol:
 
     @property
     def reach(self) -> tuple[int, int]:
+        """A range that holds every value."""
         return range_of(self.arg.dtype)
 
 
@@ -66,6 +67,7 @@ class FloorDiv:
 
     @property
     def reach(self) -> tuple[int, int]:
+        """A range that holds every value."""
         low, high = self.value.bounds()
         return low // self.divisor, high // self.divisor
 
@@ -79,6 +81,7 @@ class Mod:
 
     @property
     def reach(self) -> tuple[int, int]:
+        """A range that holds every value."""
         low, high = self.value.bounds()
         return (low, high) if low >= 0 and high < self.divisor else (0, self.divisor - 1)
 
@@ -95,6 +98,7 @@ class Affine:
 
     @property
     def is_constant(self) -> bool:
+        """Whether it is a whole number."""
         return not self.terms
 
     def __add__(self, other: Affine) -> Affine:

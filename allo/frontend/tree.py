@@ -52,30 +52,43 @@ class StreamRef:
     place: SourcePlace
 
 
-# --- expressions: every one has ``dtype`` and ``place`` ------------------------------
+# --- expressions ---------------------------------------------------------------
 
 
 @dataclass(slots=True, eq=False)
-class Const:
+class Typed:
+    """An expression: the type of its value, and where it stands in the program."""
+
     dtype: AlloType
     place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class Placed:
+    """A statement, and where it stands in the program."""
+
+    place: SourcePlace
+
+
+@dataclass(slots=True, eq=False)
+class Const(Typed):
+    """A number; a ``literal`` takes the type of what stands beside it."""
+
     value: int | float
     literal: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class IndexValue:
+class IndexValue(Typed):
     """The value of an affine expression, of type index."""
 
-    dtype: AlloType
-    place: SourcePlace
     affine: Affine
 
 
 @dataclass(slots=True, eq=False)
-class ArgValue:
-    dtype: AlloType
-    place: SourcePlace
+class ArgValue(Typed):
+    """The value of a scalar argument."""
+
     arg: ScalarArg
 
 
@@ -83,95 +96,81 @@ Subscript = Union[Affine, "Expr"]
 
 
 @dataclass(slots=True, eq=False)
-class Load:
+class Load(Typed):
     """An element of a variable; a subscript is affine, or an expression of type index."""
 
-    dtype: AlloType
-    place: SourcePlace
     var: Var
     indices: tuple[Subscript, ...]
 
 
 @dataclass(slots=True, eq=False)
-class Binary:
+class Binary(Typed):
     """``op`` on operands already cast to ``lhs.dtype``; ``op`` is the Python operator, min or max."""
 
-    dtype: AlloType
-    place: SourcePlace
     op: str
     lhs: Expr
     rhs: Expr
 
 
 @dataclass(slots=True, eq=False)
-class Compare:
-    dtype: AlloType
-    place: SourcePlace
+class Compare(Typed):
+    """A comparison of operands of one type, as one bit."""
+
     op: str
     lhs: Expr
     rhs: Expr
 
 
 @dataclass(slots=True, eq=False)
-class Select:
-    dtype: AlloType
-    place: SourcePlace
+class Select(Typed):
+    """One of two values of one type."""
+
     condition: Expr
     then: Expr
     other: Expr
 
 
 @dataclass(slots=True, eq=False)
-class Cast:
-    dtype: AlloType
-    place: SourcePlace
+class Cast(Typed):
+    """A value in another type."""
+
     value: Expr
 
 
 @dataclass(slots=True, eq=False)
-class Math:
+class Math(Typed):
     """A scalar function of the ``math`` dialect, by its name there."""
 
-    dtype: AlloType
-    place: SourcePlace
     function: str
     args: tuple[Expr, ...]
 
 
 @dataclass(slots=True, eq=False)
-class Bitcast:
+class Bitcast(Typed):
     """The same bits as another type of the same width."""
 
-    dtype: AlloType
-    place: SourcePlace
     value: Expr
 
 
 @dataclass(slots=True, eq=False)
-class CallResult:
+class CallResult(Typed):
     """One scalar result of a call statement before it."""
 
-    dtype: AlloType
-    place: SourcePlace
     call: Call
     position: int
 
 
 @dataclass(slots=True, eq=False)
-class Computed:
+class Computed(Typed):
     """A value computed once by an earlier :class:`Compute` statement."""
 
-    dtype: AlloType
-    place: SourcePlace
     source: Compute
 
 
 @dataclass(slots=True, eq=False)
-class StreamGet:
+class StreamGet(Typed):
     """A value popped by an earlier :class:`Get` statement."""
 
-    dtype: AlloType
-    place: SourcePlace
     get: Get
 
 
@@ -196,34 +195,32 @@ Expr = (
 
 
 @dataclass(slots=True, eq=False)
-class Declare:
+class Declare(Placed):
     """Allocate a local, or fetch a global."""
 
-    place: SourcePlace
     var: Var
 
 
 @dataclass(slots=True, eq=False)
-class Fill:
-    place: SourcePlace
+class Fill(Placed):
+    """Every element of a variable set to one value."""
+
     var: Var
     value: Expr
 
 
 @dataclass(slots=True, eq=False)
-class Copy:
+class Copy(Placed):
     """All of ``source`` into ``target``: same shape, same element type."""
 
-    place: SourcePlace
     source: Var
     target: Var
 
 
 @dataclass(slots=True, eq=False)
-class Store:
+class Store(Placed):
     """``partial`` where ``value`` is the old element with some of its bits replaced."""
 
-    place: SourcePlace
     var: Var
     indices: tuple[Subscript, ...]
     value: Expr
@@ -231,10 +228,9 @@ class Store:
 
 
 @dataclass(slots=True, eq=False)
-class For:
+class For(Placed):
     """``for iter in range(max(lower), min(upper), step)`` when affine; else one lower and upper."""
 
-    place: SourcePlace
     iter: Iter
     lower: tuple[Subscript, ...]
     upper: tuple[Subscript, ...]
@@ -255,18 +251,18 @@ class AffineCondition:
 
 
 @dataclass(slots=True, eq=False)
-class If:
-    place: SourcePlace
+class If(Placed):
+    """Statements that run where a condition holds, and others where it does not."""
+
     condition: Expr | AffineCondition
     then: list[Stmt]
     other: list[Stmt]
 
 
 @dataclass(slots=True, eq=False)
-class While:
+class While(Placed):
     """``prelude`` computes what ``condition`` reads, before each test."""
 
-    place: SourcePlace
     prelude: list[Stmt]
     condition: Expr
     body: list[Stmt]
@@ -287,10 +283,9 @@ Argument = Expr | Var | View | StreamRef
 
 
 @dataclass(slots=True, eq=False)
-class Call:
+class Call(Placed):
     """A call; an array result becomes the variable of ``results`` at its position."""
 
-    place: SourcePlace
     callee: str
     args: tuple[Argument, ...]
     results: tuple[Var | None, ...]
@@ -298,49 +293,47 @@ class Call:
 
 
 @dataclass(slots=True, eq=False)
-class Compute:
+class Compute(Placed):
     """Evaluate an expression here, once, for several readers; ``index`` stands for it in subscripts."""
 
-    place: SourcePlace
     value: Expr
     index: Iter | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Return:
-    place: SourcePlace
+class Return(Placed):
+    """The end of the function, with its results."""
+
     values: tuple[Expr | Var, ...]
 
 
 @dataclass(slots=True, eq=False)
-class MakeStream:
+class MakeStream(Placed):
     """One FIFO of a region."""
 
-    place: SourcePlace
     stream: StreamRef
 
 
 @dataclass(slots=True, eq=False)
-class Put:
-    place: SourcePlace
+class Put(Placed):
+    """A value, or a block, put into a FIFO."""
+
     stream: StreamRef
     value: Expr | Var
 
 
 @dataclass(slots=True, eq=False)
-class Get:
+class Get(Placed):
     """Pop one element: a scalar, or a block into ``into``."""
 
-    place: SourcePlace
     stream: StreamRef
     into: Var | None = None
 
 
 @dataclass(slots=True, eq=False)
-class Effect:
+class Effect(Placed):
     """``print`` or ``assert``."""
 
-    place: SourcePlace
     kind: str
     operands: tuple[Expr, ...]
     text: str

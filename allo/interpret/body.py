@@ -102,6 +102,7 @@ class Body:
         return name
 
     def place(self, node: ast.AST) -> SourcePlace:
+        """Where a node stands."""
         return self.text.place(node)
 
     def place_code(self, node: ast.AST) -> str:
@@ -136,6 +137,7 @@ class Body:
         raise UnknownNameError(f"The name {node.id!r} is not defined.", self.place(node))
 
     def bind(self, name: str, entry: Entry) -> None:
+        """Give a name a meaning in the present block."""
         self.scopes[-1][name] = entry
 
     def visible(self, name: str) -> Any:

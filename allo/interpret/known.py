@@ -113,6 +113,7 @@ def element_type(array: np.ndarray) -> AlloType | None:
 
 
 def is_number(value: Any) -> bool:
+    """Whether a Python object is a number."""
     return isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_))
 
 

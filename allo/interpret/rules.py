@@ -43,14 +43,17 @@ UINT1 = int_type(1, False)
 
 
 def is_integer(dtype: AlloType) -> bool:
+    """Whether a type is an integer or index."""
     return isinstance(dtype, (Int, UInt, Index))
 
 
 def is_fixed(dtype: AlloType) -> bool:
+    """Whether a type is fixed point."""
     return isinstance(dtype, (Fixed, UFixed))
 
 
 def is_number(dtype: AlloType) -> bool:
+    """Whether a type has arithmetic."""
     return is_integer(dtype) or is_fixed(dtype) or isinstance(dtype, Float)
 
 

@@ -244,6 +244,7 @@ class FunctionContext:
             self.dead -= 1
 
     def bind(self, name: str, binding: Binding) -> None:
+        """Give a name a meaning in the present block; ``_`` has none."""
         if name != "_":
             self.scopes[-1][name] = binding
 
@@ -264,6 +265,7 @@ class FunctionContext:
         return None
 
     def find_own(self, name: str) -> Binding | None:
+        """What a name is bound to inside this function."""
         for scope in reversed(self.scopes):
             if name in scope:
                 return scope[name]
@@ -290,6 +292,7 @@ class FunctionContext:
         return self.names.lookup(name)
 
     def unknown_name(self, node: ast.AST, name: str) -> UnknownNameError:
+        """The error for a name without a meaning, with what may have been meant."""
         message, place = f"The name {name!r} is not defined.", self.place(node)
         if name in self.ended:
             return UnknownNameError(

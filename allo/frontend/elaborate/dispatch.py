@@ -63,6 +63,7 @@ def as_scalar(ctx: FunctionContext, node: ast.expr, value: Value) -> Expr:
 def type_error(
     ctx: FunctionContext, node: ast.AST, message: str, help: str | None = None
 ) -> TypeMismatchError:
+    """A :class:`TypeMismatchError` at a node."""
     return TypeMismatchError(message, ctx.place(node), help=help)
 
 

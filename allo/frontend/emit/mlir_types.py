@@ -73,15 +73,18 @@ class TypeCache:
         )
 
     def string(self, text: str) -> ir.Attribute:
+        """The attribute of a text."""
         found = self._strings.get(text)
         if found is None:
             found = self._strings[text] = ir.StringAttr.get(text)
         return found
 
     def strings(self, texts: Sequence[str]) -> ir.Attribute:
+        """The attribute of a list of texts."""
         return ir.ArrayAttr.get([self.string(t) for t in texts])
 
     def location(self, place: SourcePlace) -> ir.Location:
+        """The location of a place."""
         found = self._places.get(place)
         if found is None:
             found = self._places[place] = location_of(place)
@@ -103,9 +106,11 @@ class TypeCache:
         return ir.Attribute.parse(f"{number} : i{bits}")
 
     def integer(self, value: int, bits: int = 32) -> ir.Attribute:
+        """The attribute of an integer without a sign."""
         return ir.IntegerAttr.get(ir.IntegerType.get_signless(bits), value)
 
     def unsigned_integer(self, value: int) -> ir.Attribute:
+        """The attribute of an unsigned integer of 32 bits."""
         return ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), value)
 
 

@@ -78,6 +78,7 @@ def cast_function(source: Value, target_code: Callable[[Value], str]) -> str:
 
 
 def permuted(value: Value, axes: Sequence[int]) -> tuple[Extent, ...]:
+    """The extents with the axes in another order."""
     shape = value.shape or ()
     return tuple(shape[axis] for axis in axes)
 

@@ -80,6 +80,7 @@ class Value:
 
     @property
     def is_array(self) -> bool:
+        """Whether it is an array."""
         return self.shape is not None
 
     def array_code(self) -> str:

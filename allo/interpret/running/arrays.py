@@ -16,6 +16,7 @@ def row_major(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def size_of(shape: Sequence[int]) -> int:
+    """The number of elements of a shape."""
     size = 1
     for extent in shape:
         size *= extent

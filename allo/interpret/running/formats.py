@@ -45,6 +45,7 @@ class Format:
 
     @property
     def largest(self) -> float:
+        """The greatest finite number."""
         return math.ldexp((1 << self.precision) - 1, self.emax - self.precision + 1)
 
 

@@ -74,8 +74,10 @@ class OneFifo:
 
     @property
     def name(self) -> str:
+        """Its name in messages."""
         return "_".join([self.stream.name, *map(str, self.indices)])
 
     @property
     def python(self) -> str:
+        """Its name in the text."""
         return "_".join([self.stream.python, *map(str, self.indices)])

@@ -43,22 +43,30 @@ class Along:
 
 
 class ArrayValue:
-    """An array-valued expression: ``shape`` and ``dtype`` known, elements on demand."""
+    """An array-valued expression: ``shape`` and ``dtype`` known, elements on demand.
+
+    Attributes:
+        sources: the arrays it is computed from; of a `View` and a `Scalar` none.
+    """
 
     dtype: AlloType
     shape: tuple[int, ...]
     place: SourcePlace
+    sources: tuple[ArrayValue, ...]
 
     def element(self, indices: Indices) -> Expr:
+        """The element at a place."""
         raise NotImplementedError
 
     def leaves(self) -> Iterator[View]:
         """Every variable it reads, as it reads it."""
-        raise NotImplementedError
+        for source in self.sources:
+            yield from source.leaves()
 
     def settle(self, settled: Callable[[Expr], Expr]) -> None:
         """Put ``settled(e)`` in the place of every scalar that all elements share."""
-        raise NotImplementedError
+        for source in self.sources:
+            source.settle(settled)
 
 
 @dataclass(slots=True, eq=False)
@@ -116,19 +124,11 @@ class Elementwise(ArrayValue):
     dtype: AlloType
     shape: tuple[int, ...]
     place: SourcePlace
-    operands: tuple[ArrayValue, ...]
+    sources: tuple[ArrayValue, ...]
     compute: Callable[[list[Expr]], Expr]
 
     def element(self, indices: Indices) -> Expr:
-        return self.compute([broadcast_element(o, indices) for o in self.operands])
-
-    def leaves(self) -> Iterator[View]:
-        for operand in self.operands:
-            yield from operand.leaves()
-
-    def settle(self, settled: Callable[[Expr], Expr]) -> None:
-        for operand in self.operands:
-            operand.settle(settled)
+        return self.compute([broadcast_element(o, indices) for o in self.sources])
 
 
 @dataclass(slots=True, eq=False)
@@ -144,14 +144,6 @@ class Generated(ArrayValue):
     def element(self, indices: Indices) -> Expr:
         return self.compute(indices)
 
-    def leaves(self) -> Iterator[View]:
-        for source in self.sources:
-            yield from source.leaves()
-
-    def settle(self, settled: Callable[[Expr], Expr]) -> None:
-        for source in self.sources:
-            source.settle(settled)
-
 
 @dataclass(slots=True, eq=False)
 class Named(ArrayValue):
@@ -160,17 +152,11 @@ class Named(ArrayValue):
     dtype: AlloType
     shape: tuple[int, ...]
     place: SourcePlace
-    source: ArrayValue
+    sources: tuple[ArrayValue]
     name: str
 
     def element(self, indices: Indices) -> Expr:
-        return self.source.element(indices)
-
-    def leaves(self) -> Iterator[View]:
-        yield from self.source.leaves()
-
-    def settle(self, settled: Callable[[Expr], Expr]) -> None:
-        self.source.settle(settled)
+        return self.sources[0].element(indices)
 
 
 Value = Expr | ArrayValue
@@ -269,12 +255,10 @@ class Scalar(ArrayValue):
         self.dtype = value.dtype
         self.shape = ()
         self.place = value.place
+        self.sources = ()
 
     def element(self, indices: Indices) -> Expr:
         return self.value
-
-    def leaves(self) -> Iterator[View]:
-        return iter(())
 
     def settle(self, settled: Callable[[Expr], Expr]) -> None:
         self.value = settled(self.value)
@@ -285,8 +269,8 @@ def cast_array(value: ArrayValue, dtype: AlloType, place: SourcePlace) -> ArrayV
     if value.dtype == dtype:
         return value
     if isinstance(value, Named):
-        source = cast_array(value.source, dtype, place)
-        return Named(dtype, value.shape, place, source, value.name)
+        source = cast_array(value.sources[0], dtype, place)
+        return Named(dtype, value.shape, place, (source,), value.name)
     ops.cast(value.element((constant(0),) * len(value.shape)), dtype, place)
     return Elementwise(dtype, value.shape, place, (value,), lambda v: ops.cast(v[0], dtype, place))
 

@@ -69,10 +69,12 @@ def _computed(ctx: FunctionContext, value: ArrayValue) -> View:
 
 
 def matmul(request: Request) -> Value:
+    """``allo.matmul(a, b)``: the product of matrices, or of batches of them."""
     return _product(request, request.stored("a"), request.stored("b"))
 
 
 def bmm(request: Request) -> Value:
+    """``allo.bmm(a, b)``: products of batches of matrices."""
     a, b = request.stored("a"), request.stored("b")
     if len(a.shape) != 3 or len(b.shape) != 3:
         raise request.error(
@@ -110,6 +112,7 @@ def _batched(value: View, batch: Indices, last: Indices) -> Expr:
 
 
 def linear(request: Request) -> Value:
+    """``allo.linear(x, weight, bias)``: ``x`` times the transposed ``weight``, plus ``bias``."""
     x, weight = request.stored("x"), request.stored("weight")
     if len(weight.shape) != 2 or len(x.shape) < 2 or x.shape[-1] != weight.shape[-1]:
         raise request.error(
@@ -134,6 +137,7 @@ def _is_none(node: ast.expr) -> bool:
 
 
 def conv2d(request: Request) -> Value:
+    """``allo.conv2d(inp, weight)``: NCHW by FCHW, stride 1, no padding."""
     image, weight = request.stored("inp"), request.stored("weight")
     if len(image.shape) != 4 or len(weight.shape) != 4 or image.shape[1] != weight.shape[1]:
         raise request.error(
@@ -167,6 +171,8 @@ def _window_extents(
 
 
 def pool(combine: str) -> Callable[[Request], Value]:
+    """The handler of ``allo.maxpool`` or ``allo.sumpool``."""
+
     def compute(request: Request) -> Value:
         image, window = request.stored("inp"), request.array("window")
         if len(image.shape) != 4 or len(window.shape) != 2:

@@ -31,6 +31,7 @@ class Request:
 
     @property
     def place(self) -> SourcePlace:
+        """Where the call stands."""
         return self.ctx.place(self.node)
 
     def array(self, name: str) -> ArrayValue:
@@ -56,9 +57,10 @@ class Request:
             return value
         if isinstance(value, View) and value.var.kind == "result" and value.is_whole:
             return value
-        return Named(value.dtype, value.shape, value.place, value, self.band)
+        return Named(value.dtype, value.shape, value.place, (value,), self.band)
 
     def error(self, message: str, help: str | None = None) -> ShapeMismatchError:
+        """A :class:`ShapeMismatchError` with the function's name."""
         return ShapeMismatchError(f"allo.{self.function}: {message}", self.place, help=help)
 
 

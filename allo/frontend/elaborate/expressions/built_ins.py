@@ -47,6 +47,8 @@ def _arguments(ctx: FunctionContext, node: ast.Call, count: int, name: str) -> l
 
 
 def cast_to(dtype: AlloType, name: str) -> Callable[[FunctionContext, ast.Call], Value]:
+    """The handler of a call that casts: ``int8(x)``."""
+
     def convert(ctx: FunctionContext, node: ast.Call) -> Value:
         value = _arguments(ctx, node, 1, name)[0]
         place = ctx.place(node)

@@ -297,6 +297,7 @@ def _array_choice(
 
 
 def compare(ctx: FunctionContext, node: ast.Compare) -> Value:
+    """``a < b``, a chain of comparisons, or a comparison of arrays."""
     symbol = operators.compare_symbols(ctx, node)[0]
     left, right = ordered_pair(ctx, node.left, node.comparators[0])
     if isinstance(left, ArrayValue) or isinstance(right, ArrayValue):

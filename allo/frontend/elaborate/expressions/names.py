@@ -30,6 +30,7 @@ from allo.frontend.tree import ArgValue, Expr, IndexValue, Load, Var
 
 
 def literal(ctx: FunctionContext, node: ast.Constant) -> Value:
+    """A number written in the program."""
     value = node.value
     if isinstance(value, (bool, int, float)):
         return ops.literal(int(value) if isinstance(value, bool) else value, ctx.place(node))
@@ -42,6 +43,7 @@ def literal(ctx: FunctionContext, node: ast.Constant) -> Value:
 
 
 def name(ctx: FunctionContext, node: ast.Name) -> Value:
+    """The value that a name stands for."""
     place = ctx.place(node)
     found = ctx.find(node.id)
     if isinstance(found, Var):
@@ -113,6 +115,7 @@ def captured_value(ctx: FunctionContext, node: ast.AST, name: str, value: Any) -
 
 
 def array_literal(ctx: FunctionContext, node: ast.List | ast.Tuple) -> Value:
+    """Numbers written out: a constant array."""
     value = ctx.constant(node, "An array literal")
     try:
         array = np.array(value)

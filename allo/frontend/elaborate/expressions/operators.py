@@ -52,6 +52,7 @@ UNARY_SYMBOLS: dict[type[ast.unaryop], str] = {
 
 
 def binary(ctx: FunctionContext, node: ast.BinOp) -> Value:
+    """``a + b`` and its kin, and ``a @ b``."""
     symbol = BINARY_SYMBOLS.get(type(node.op))
     lhs, rhs = ordered_pair(ctx, node.left, node.right)
     if symbol is None:
@@ -75,6 +76,7 @@ def apply_binary(
 
 
 def unary(ctx: FunctionContext, node: ast.UnaryOp) -> Value:
+    """``-a``, ``+a``, ``~a``, ``not a``."""
     symbol = UNARY_SYMBOLS[type(node.op)]
     value = dispatch.expression(ctx, node.operand)
     place = ctx.place(node)
@@ -96,6 +98,7 @@ def compare_symbols(ctx: FunctionContext, node: ast.Compare) -> list[str]:
 def compare_arrays(
     ctx: FunctionContext, node: ast.Compare, symbol: str, left: Value, right: Value
 ) -> Value:
+    """A comparison of arrays, element by element."""
     if len(node.ops) > 1:
         raise ctx.unsupported(
             node, "A chained comparison of arrays is ambiguous.", "compare element by element."

@@ -35,6 +35,7 @@ class Instance:
 
     @property
     def pid(self) -> tuple[int, ...]:
+        """The coordinates of the instance."""
         return self.info.pid or ()
 
 

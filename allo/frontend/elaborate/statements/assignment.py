@@ -23,6 +23,7 @@ from allo.frontend.tree import Const, Effect, Store, Var
 
 
 def assign(ctx: FunctionContext, node: ast.Assign) -> None:
+    """``a = e``, ``a = b = e``, ``a, b = e1, e2``."""
     if streams.assign_pid(ctx, node):
         return
     if len(node.targets) > 1:
@@ -128,6 +129,7 @@ def _detached(ctx: FunctionContext, value: Value) -> Value:
 
 
 def augmented(ctx: FunctionContext, node: ast.AugAssign) -> None:
+    """``a += e``: computed in the type of the rule, and cast back."""
     symbol = operators.BINARY_SYMBOLS.get(type(node.op))
     if symbol is None:
         raise dispatch.unsupported_node(ctx, node)
@@ -148,6 +150,7 @@ def augmented(ctx: FunctionContext, node: ast.AugAssign) -> None:
 
 
 def expression_statement(ctx: FunctionContext, node: ast.Expr) -> None:
+    """A call, or a docstring."""
     value = node.value
     if isinstance(value, ast.Constant) and (isinstance(value.value, str) or value.value is ...):
         return
@@ -162,10 +165,12 @@ def expression_statement(ctx: FunctionContext, node: ast.Expr) -> None:
 
 
 def nothing(ctx: FunctionContext, node: ast.Pass) -> None:
+    """``pass``."""
     del ctx, node
 
 
 def assertion(ctx: FunctionContext, node: ast.Assert) -> None:
+    """``assert condition, "text"``: checked in simulation."""
     condition = ops.truth(dispatch.scalar(ctx, node.test))
     text = "assertion failed"
     if node.msg is not None:

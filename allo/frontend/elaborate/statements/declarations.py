@@ -27,6 +27,7 @@ from allo.frontend.tree import Declare, Var
 
 
 def declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
+    """``x: T`` or ``x: T = e``."""
     if not isinstance(node.target, ast.Name):
         raise ctx.unsupported(
             node.target, "Only a plain name can be declared with a type.", "drop the annotation."
@@ -186,6 +187,7 @@ def _constant_initialiser(
 
 
 def function(ctx: FunctionContext, node: ast.FunctionDef) -> None:
+    """A nested ``def``: a function of the kernel, or a ``df.kernel`` of a region."""
     if regions.kernel_definition(ctx, node):
         return
     if node.decorator_list:

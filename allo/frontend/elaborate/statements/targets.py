@@ -40,6 +40,7 @@ class Element:
     place: SourcePlace
 
     def load(self) -> Expr:
+        """The present value."""
         return Load(self.var.dtype, self.place, self.var, self.indices)
 
 
@@ -52,6 +53,7 @@ class Bits:
     width: int | Expr
 
     def load(self) -> Expr:
+        """The present value."""
         return bit_fields.bit_range(self.element.load(), self.low, self.width, self.element.place)
 
 
@@ -63,6 +65,7 @@ class Field:
     name: str
 
     def load(self) -> Expr:
+        """The present value."""
         return packing.field(self.element.load(), self.name, self.element.place)
 
 
