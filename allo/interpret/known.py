@@ -9,14 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.types import (
-    AlloType,
-    ArrayAnnotation,
-    bfloat16,
-    float16,
-    float32,
-    float64,
-)
+from allo.dialects.types import AlloType, ArrayAnnotation, bfloat16, float16, float32, float64
 
 from .names import Names
 from .rules import int_type

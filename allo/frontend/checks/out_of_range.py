@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from allo.dialects.affine.points import first_point, span_over
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
+from allo.frontend.checks.spans import loads
 
 from ..affine import Affine, FloorDiv, Iter, Mod, shown_iteration
 from ..tree import (
@@ -23,7 +24,6 @@ from ..tree import (
     For,
     Function,
     If,
-    Load,
     Put,
     Return,
     Stmt,
@@ -33,7 +33,7 @@ from ..tree import (
     View,
     While,
 )
-from .spans import children, is_inside
+from .spans import is_inside
 
 
 class _Unknown(Exception):
@@ -165,15 +165,8 @@ def _computed(indices: Iterable[Subscript]) -> list[Expr]:
 
 
 def _loads(values: Iterable[Expr]) -> Iterator[Access]:
-    pending, seen = list(values), set()
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, Load):
-            yield value.place, value.var, value.indices, (0,) * len(value.indices)
-        pending.extend(children(value))
+    for load in loads(values):
+        yield load.place, load.var, load.indices, (0,) * len(load.indices)
 
 
 def _check(

@@ -7,7 +7,7 @@ operand, so hardware may compute it early and choose afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from allo.dialects.types import AlloType
 
@@ -73,6 +73,19 @@ def children(expr: Expr) -> Iterator[Expr]:
             yield expr.value
         case Math():
             yield from expr.args
+
+
+def loads(values: Iterable[Expr]) -> Iterator[Load]:
+    """Every element that expressions read, each expression once."""
+    pending, seen = list(values), set()
+    while pending:
+        value = pending.pop()
+        if value in seen:
+            continue
+        seen.add(value)
+        if isinstance(value, Load):
+            yield value
+        pending.extend(children(value))
 
 
 def span_of(value: Subscript) -> Span | None:

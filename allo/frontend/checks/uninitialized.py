@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeGuard
 
 from allo.dialects.diagnostics import SourcePlace, UninitializedWarning
+from allo.frontend.checks.spans import loads
 
 from ..affine import Affine
 from ..tree import (
@@ -27,7 +28,6 @@ from ..tree import (
     Function,
     Get,
     If,
-    Load,
     Put,
     Return,
     Stmt,
@@ -36,7 +36,6 @@ from ..tree import (
     View,
     While,
 )
-from .spans import children
 
 Read = tuple[Var, SourcePlace]
 
@@ -126,7 +125,7 @@ class _Finder:
     # --- reads -------------------------------------------------------------------------------
 
     def _reads(self, values: Iterable[Expr], stored: set[Var]) -> None:
-        for load in _loads(values):
+        for load in loads(values):
             if load.var.shape:
                 self._array(load.var, load.place)
             elif load.var.kind == "local" and load.var not in stored:
@@ -149,18 +148,6 @@ class _Finder:
             return
         self._seen.add(var)
         self.found.append((var, place))
-
-
-def _loads(values: Iterable[Expr]) -> Iterator[Load]:
-    pending, seen = list(values), set()
-    while pending:
-        value = pending.pop()
-        if value in seen:
-            continue
-        seen.add(value)
-        if isinstance(value, Load):
-            yield value
-        pending.extend(children(value))
 
 
 def _bounds(loop: For) -> list[Expr]:

@@ -18,6 +18,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import AlloType, Struct
+from allo.frontend.syntax import last_name
 
 from ..affine import Affine, ScalarArg, Symbol
 from ..capture import MISSING, Names
@@ -345,9 +346,7 @@ class FunctionContext:
 
     def _pid_call(self, node: ast.Call) -> Any:
         """The value of ``get_pid()`` in a compile-time expression, or ``MISSING``."""
-        func = node.func
-        name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        if name != "get_pid":
+        if last_name(node) != "get_pid":
             return MISSING
         if self.pid is None:
             raise UnsupportedSyntaxError(

@@ -8,23 +8,15 @@ from __future__ import annotations
 
 import ast
 
-from allo.dialects.diagnostics import (
-    AlloError,
-    TypeMismatchError,
-    UnsupportedSyntaxError,
-)
+from allo.dialects.diagnostics import AlloError, TypeMismatchError, UnsupportedSyntaxError
 from allo.dialects.internal import foreseen
 from allo.frontend.affine import constant
 from allo.frontend.consteval import NotConstantError
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value
-from allo.frontend.elaborate.context import (
-    FunctionContext,
-)
+from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    Expr,
-)
+from allo.frontend.tree import Expr
 
 
 def expression(ctx: FunctionContext, node: ast.expr) -> Value:

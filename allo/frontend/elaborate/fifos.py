@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import ast
 
-from allo.dialects.diagnostics import (
-    DataflowError,
-    ShapeMismatchError,
-    TypeMismatchError,
-)
+from allo.dialects.diagnostics import DataflowError, ShapeMismatchError, TypeMismatchError
 from allo.dialects.types import Stream
 from allo.frontend.elaborate.context import FunctionContext, StreamBinding
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
-from allo.frontend.tree import (
-    StreamRef,
-)
+from allo.frontend.syntax import flatten
+from allo.frontend.tree import StreamRef
 
 
 def stream_of(ctx: FunctionContext, node: ast.expr) -> tuple[StreamBinding, list[ast.expr]] | None:
     """The stream a node names, and the subscripts behind it; None when it names none."""
-    items: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        part = node.slice
-        items[:0] = part.elts if isinstance(part, ast.Tuple) else [part]
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    found = ctx.find(node.id)
+    base, items = flatten(node)
+    found = ctx.find(base.id) if isinstance(base, ast.Name) else None
     return (found, items) if isinstance(found, StreamBinding) else None
 
 

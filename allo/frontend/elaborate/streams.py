@@ -22,6 +22,7 @@ from allo.frontend.elaborate.expressions.fields import as_words, word_of
 from allo.frontend.elaborate.fifos import carried, fifo_of, index_of, stream_of, use_of
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import is_integer
+from allo.frontend.syntax import last_name
 from allo.frontend.tree import (
     Const,
     Declare,
@@ -44,11 +45,7 @@ _MISSING_OPERATIONS = ("try_put", "try_get", "empty", "full", "peek")
 
 def is_get_pid(node: ast.expr) -> bool:
     """Whether a node is a call of ``get_pid``."""
-    if not isinstance(node, ast.Call):
-        return False
-    func = node.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name == "get_pid"
+    return isinstance(node, ast.Call) and last_name(node) == "get_pid"
 
 
 def assign_pid(ctx: FunctionContext, node: ast.Assign) -> bool:
@@ -82,11 +79,11 @@ def assign_pid(ctx: FunctionContext, node: ast.Assign) -> bool:
 
 def put_statement(ctx: FunctionContext, node: ast.Call) -> bool:
     """``s.put(v)`` or ``df.scatter(buffer, pipes)``; False for any other call."""
-    if _called(node) == "scatter" and _is_free_function(ctx, node):
+    if last_name(node) == "scatter" and _is_free_function(ctx, node):
         _scatter(ctx, node)
         return True
     found = _operation(ctx, node)
-    if found is None or _called(node) != "put":
+    if found is None or last_name(node) != "put":
         return False
     stream, items = found
     if len(node.args) != 1 or node.keywords:
@@ -113,24 +110,19 @@ def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
         value = ctx.constant(node, "get_pid()")
         pid = value if isinstance(value, tuple) else (value,)
         return [ops.literal(p, ctx.place(node)) for p in pid]
-    if _called(node) == "gather" and _is_free_function(ctx, node):
+    if last_name(node) == "gather" and _is_free_function(ctx, node):
         return [_gather(ctx, node)]
     found = _operation(ctx, node)
     if found is None:
         return None
     stream, items = found
-    if _called(node) == "put":
+    if last_name(node) == "put":
         raise ctx.unsupported(node, "put() gives no value.", "write it on a line of its own.")
     if node.args or node.keywords:
         raise ctx.unsupported(node, "get() takes no arguments.")
     assert isinstance(node.func, ast.Attribute)
     fifo = fifo_of(ctx, node.func.value, stream, items, "get")
     return [_get(ctx, fifo, ctx.place(node))]
-
-
-def _called(node: ast.Call) -> str:
-    func = node.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
 
 def _is_free_function(ctx: FunctionContext, node: ast.Call) -> bool:

@@ -12,17 +12,7 @@ import math
 from fractions import Fraction
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import (
-    AlloType,
-    Fixed,
-    Float,
-    Index,
-    Int,
-    UFixed,
-    UInt,
-    float32,
-    float64,
-)
+from allo.dialects.types import AlloType, Fixed, Float, Index, Int, UFixed, UInt, float32, float64
 
 from ..checks.spans import span_of
 from ..tree import Binary, Cast, Compare, Const, Expr

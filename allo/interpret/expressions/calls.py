@@ -284,7 +284,7 @@ def local_function(body: Body, node: ast.FunctionDef) -> None:
         DataflowError: for a ``df.kernel``, which stands in a region.
     """
     for mark in node.decorator_list:
-        if processes.decorator_name(mark) == "kernel":
+        if processes.last_name(mark) == "kernel":
             raise DataflowError(
                 f"The df.kernel {node.name!r} does not stand in a df.region.",
                 body.place(mark),

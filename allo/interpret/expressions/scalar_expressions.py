@@ -6,11 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from allo.dialects.diagnostics import (
-    ShapeMismatchError,
-    TypeMismatchError,
-    UnsupportedSyntaxError,
-)
+from allo.dialects.diagnostics import ShapeMismatchError, TypeMismatchError, UnsupportedSyntaxError
 from allo.dialects.types import Float, Struct
 
 from .. import constants

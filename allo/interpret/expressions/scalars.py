@@ -9,14 +9,7 @@ from typing import Any
 
 from allo.dialects.types import AlloType, Float, Index, Struct, float64
 
-from ..rules import (
-    UINT1,
-    is_fixed,
-    is_integer,
-    literal_type,
-    result_type,
-    unary_type,
-)
+from ..rules import UINT1, is_fixed, is_integer, literal_type, result_type, unary_type
 from ..running import integers
 from ..running.casts import (
     cast_code,

@@ -24,7 +24,7 @@ from ..expressions.structs import struct_value
 from ..expressions.tensors import cast_function
 from ..expressions.values import Symbol, Value
 from ..known import Declared, Known
-from . import assignment
+from . import assignment, processes
 
 _META = ("meta_if", "meta_elif", "meta_else", "meta_for")
 
@@ -70,8 +70,7 @@ def _meta_name(node: ast.stmt) -> str | None:
     call = node.items[0].context_expr
     if not isinstance(call, ast.Call):
         return None
-    func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", None)
+    name = processes.last_name(call)
     return name if name in _META else None
 
 

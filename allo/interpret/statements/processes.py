@@ -257,9 +257,7 @@ def bind_pid(body: Body, node: ast.Assign) -> bool:
     """``i, j = df.get_pid()``, which binds names to known numbers; whether this was it."""
     if not isinstance(node.value, ast.Call) or len(node.targets) != 1:
         return False
-    func = node.value.func
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", None)
-    if name != "get_pid" or body.pid is None:
+    if last_name(node.value) != "get_pid" or body.pid is None:
         return False
     target = node.targets[0]
     names = list(target.elts) if isinstance(target, ast.Tuple) else [target]
@@ -279,11 +277,11 @@ def bind_pid(body: Body, node: ast.Assign) -> bool:
 def is_region(function: Any, node: ast.FunctionDef) -> bool:
     """Whether a function is a dataflow region."""
     return bool(getattr(function, "__allo_region__", False)) or any(
-        decorator_name(d) == "region" for d in node.decorator_list
+        last_name(d) == "region" for d in node.decorator_list
     )
 
 
-def decorator_name(node: ast.expr) -> str | None:
-    """The last part of a decorator's name."""
+def last_name(node: ast.expr) -> str | None:
+    """The last part of the name that a node is or calls."""
     func = node.func if isinstance(node, ast.Call) else node
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", None)

@@ -15,7 +15,7 @@ from ..known import Known, plain_number
 from ..signatures import bind_parameter, read_parameters
 from . import assignment
 from . import bodies as statements
-from .processes import decorator_name
+from .processes import last_name
 from .streams import StreamSymbol
 
 
@@ -48,7 +48,7 @@ def _part(body: Body, node: ast.stmt, parameters: list[Parameter], runs: list[st
     if isinstance(node, ast.AnnAssign):
         assignment.declare(body, node)
     elif isinstance(node, ast.FunctionDef):
-        marks = [d for d in node.decorator_list if decorator_name(d) == "kernel"]
+        marks = [d for d in node.decorator_list if last_name(d) == "kernel"]
         if not marks:
             calls.local_function(body, node)
         else:

@@ -13,15 +13,7 @@ from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import AlloType
 from allo.frontend.affine import Affine, constant
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    Binary,
-    Const,
-    Expr,
-    IndexValue,
-    Load,
-    Subscript,
-    Var,
-)
+from allo.frontend.tree import Binary, Const, Expr, IndexValue, Load, Subscript, Var
 
 Indices = tuple[Subscript, ...]
 

@@ -14,6 +14,7 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Generated, Indices, 
 from allo.frontend.elaborate.arrays.requests import Request, new_result, require_float
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
+from allo.frontend.syntax import is_none
 from allo.frontend.tree import Const, Expr, Load, Math, Store
 
 
@@ -120,17 +121,13 @@ def linear(request: Request) -> Value:
             "extents must be equal."
         )
     product = _product(request, x, arrays.transposed(weight, (1, 0), request.place))
-    if "bias" not in request.nodes or _is_none(request.nodes["bias"]):
+    if is_none(request.nodes.get("bias")):
         return product
     bias = request.array("bias")
     total = arrays.elementwise(
         [product, bias], lambda v: _add(request, v[0], v[1]), request.place, "Cannot apply '+'"
     )
     return arrays.cast_array(total, x.dtype, request.place)
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 # --- windows ---------------------------------------------------------------------------------------

@@ -7,25 +7,13 @@ from collections.abc import Callable, Sequence
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import AlloType
 from allo.frontend.affine import Iter, constant, of_atom
-from allo.frontend.checks.spans import children
+from allo.frontend.checks.spans import loads
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Indices, Named, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import INDEX_RANGE
-from allo.frontend.tree import (
-    Compute,
-    Computed,
-    Const,
-    Copy,
-    Declare,
-    Expr,
-    Fill,
-    For,
-    Load,
-    Store,
-    Var,
-)
+from allo.frontend.tree import Compute, Computed, Const, Copy, Declare, Expr, Fill, For, Store, Var
 
 
 def loop_nest(
@@ -127,8 +115,7 @@ def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) 
 
 def _reads(value: Expr, var: Var) -> bool:
     """Whether an expression loads from a variable."""
-    here = isinstance(value, Load) and value.var is var
-    return here or any(_reads(part, var) for part in children(value))
+    return any(load.var is var for load in loads([value]))
 
 
 def compute_once(ctx: FunctionContext, value: Expr) -> Expr:

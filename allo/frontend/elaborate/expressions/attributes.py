@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from allo.dialects.diagnostics import (
-    SourcePlace,
-)
+from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import Float, Int, UInt, float16, float32, float64
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
@@ -16,10 +14,7 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.names import captured_value
 from allo.frontend.rules import bit_fields, fixed
-from allo.frontend.tree import (
-    Bitcast,
-    Expr,
-)
+from allo.frontend.tree import Bitcast, Expr
 
 
 def attribute(ctx: FunctionContext, node: ast.Attribute) -> Value:

@@ -5,11 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
-from allo.dialects.diagnostics import (
-    DTypeWarning,
-    ShapeMismatchError,
-    SourcePlace,
-)
+from allo.dialects.diagnostics import DTypeWarning, ShapeMismatchError, SourcePlace
 from allo.dialects.types import Int, Struct, UInt
 from allo.frontend.affine import Affine, constant
 from allo.frontend.elaborate import dispatch
@@ -20,12 +16,7 @@ from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.elaborate.expressions.fields import field_name
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    Binary,
-    Const,
-    Expr,
-    Subscript,
-)
+from allo.frontend.tree import Binary, Const, Expr, Subscript
 
 
 def select_bits(

@@ -6,10 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from allo.dialects.diagnostics import (
-    SourcePlace,
-    TypeMismatchError,
-)
+from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Fixed, Float, float32, int32
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays

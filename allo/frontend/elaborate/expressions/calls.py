@@ -6,11 +6,7 @@ import ast
 import math
 from typing import Any
 
-from allo.dialects.diagnostics import (
-    AlloError,
-    CompileTimeError,
-    UnsupportedSyntaxError,
-)
+from allo.dialects.diagnostics import AlloError, CompileTimeError, UnsupportedSyntaxError
 from allo.dialects.types import AlloType
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch, streams

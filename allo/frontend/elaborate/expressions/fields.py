@@ -14,6 +14,7 @@ from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
+from allo.frontend.syntax import flatten
 from allo.frontend.tree import Const, Expr, Load, Subscript, Var
 
 
@@ -87,12 +88,8 @@ def struct_element(
     ctx: FunctionContext, node: ast.expr
 ) -> tuple[StructBinding, tuple[Subscript, ...]] | None:
     """A Struct variable, or an element of an array of Structs."""
-    items: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):
-        part = node.slice
-        items[:0] = part.elts if isinstance(part, ast.Tuple) else [part]
-        node = node.value
-    binding = ctx.find(node.id) if isinstance(node, ast.Name) else None
+    base, items = flatten(node)
+    binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(binding, StructBinding) or len(items) != len(binding.shape):
         return None
     return binding, tuple(indexing.subscript(ctx, item) for item in items)

@@ -13,31 +13,18 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 
-from allo.dialects.diagnostics import (
-    SourcePlace,
-)
+from allo.dialects.diagnostics import SourcePlace
 from allo.frontend.affine import constant
 from allo.frontend.checks import spans
 from allo.frontend.elaborate import dispatch, exits
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
-from allo.frontend.elaborate.context import (
-    FunctionContext,
-)
+from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import conditions, operators
 from allo.frontend.elaborate.expressions.order import ordered_pair, reads_storage
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    AffineCondition,
-    Const,
-    Expr,
-    If,
-    Load,
-    Stmt,
-    Store,
-    Var,
-)
+from allo.frontend.tree import AffineCondition, Const, Expr, If, Load, Stmt, Store, Var
 
 
 @dataclass(slots=True)

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.diagnostics import (
-    ShapeMismatchError,
-    SourcePlace,
-)
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import AlloType
 from allo.frontend.affine import ScalarArg
 from allo.frontend.capture import MISSING

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import ast
 
-from allo.dialects.diagnostics import (
-    SourcePlace,
-)
+from allo.dialects.diagnostics import SourcePlace
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import reductions
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value
-from allo.frontend.elaborate.context import (
-    FunctionContext,
-)
+from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.order import ordered_pair
 from allo.frontend.rules import operations as ops
 

@@ -9,17 +9,8 @@ from typing import Any, get_args
 
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays.lazy import Value
-from allo.frontend.elaborate.context import (
-    FunctionContext,
-)
-from allo.frontend.tree import (
-    ArgValue,
-    Compute,
-    Computed,
-    Const,
-    Expr,
-    IndexValue,
-)
+from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.tree import ArgValue, Compute, Computed, Const, Expr, IndexValue
 
 _EXPRESSIONS = get_args(Expr)
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from allo.dialects.diagnostics import (
-    CompileTimeError,
-    ShapeMismatchError,
-    SourcePlace,
-)
+from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, SourcePlace
 from allo.frontend.affine import Affine, Iter, constant, shown_iteration
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
@@ -21,6 +17,7 @@ from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.elaborate.expressions.bits import select_bits
 from allo.frontend.elaborate.expressions.fields import field_of
 from allo.frontend.elaborate.expressions.names import captured_value, variable
+from allo.frontend.syntax import flatten
 from allo.frontend.tree import Subscript, Var
 
 
@@ -44,19 +41,6 @@ def _compile_time(ctx: FunctionContext, node: ast.Subscript) -> Any:
     if isinstance(base, ast.Name) and isinstance(ctx.find(base.id), Var):
         return MISSING
     return ctx.try_constant(node)
-
-
-def flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
-    """``A[i, j][k]`` as its base and the list of subscripts ``i, j, k``."""
-    groups: list[ast.expr] = []
-    base: ast.expr = node
-    while isinstance(base, ast.Subscript):
-        groups.append(base.slice)
-        base = base.value
-    items: list[ast.expr] = []
-    for group in reversed(groups):
-        items.extend(group.elts if isinstance(group, ast.Tuple) else [group])
-    return base, items
 
 
 def _select(ctx: FunctionContext, owner: Value, items: list[ast.expr], place: SourcePlace) -> Value:

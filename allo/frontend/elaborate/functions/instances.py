@@ -33,6 +33,7 @@ from allo.frontend.elaborate.functions.annotations import Declared, declared, pa
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.source import Source, source_of
+from allo.frontend.syntax import flatten, is_none
 from allo.frontend.tree import ArgValue, Function, Store, StreamRef, Var
 
 
@@ -323,9 +324,7 @@ def _assigned_names(tree: ast.FunctionDef) -> frozenset[str]:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
         if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
-            base: ast.AST = node
-            while isinstance(base, ast.Subscript):
-                base = base.value
+            base, _ = flatten(node)
             if isinstance(base, ast.Name):
                 found.add(base.id)
         pending.extend(ast.iter_child_nodes(node))
@@ -349,7 +348,7 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
 
 def _results(ctx: FunctionContext) -> None:
     node = ctx.source.tree.returns
-    if node is None or (isinstance(node, ast.Constant) and node.value is None):
+    if node is None or is_none(node):
         return
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         node = parse_string(ctx, node)

@@ -23,6 +23,7 @@ from allo.frontend.elaborate.functions import sharing
 from allo.frontend.elaborate.functions.annotations import Declared, show_type
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
+from allo.frontend.syntax import last_name
 from allo.frontend.tree import Argument, ArgValue, Call, MakeStream, Return, StreamRef, Var
 
 MAX_MAPPING = 3
@@ -129,7 +130,7 @@ def _region_statement(ctx: FunctionContext, node: ast.stmt) -> None:
 
 def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
     """Take note of a ``df.kernel`` of a region; False for an ordinary function."""
-    call = next((d for d in node.decorator_list if _is_kernel_decorator(d)), None)
+    call = next((d for d in node.decorator_list if last_name(d) == "kernel"), None)
     if call is None:
         return False
     if ctx.region is None:
@@ -142,12 +143,6 @@ def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
         raise _missing_mapping(ctx, node, call)
     ctx.region.kernels.append((node, call))
     return True
-
-
-def _is_kernel_decorator(node: ast.expr) -> bool:
-    func = node.func if isinstance(node, ast.Call) else node
-    name = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-    return name == "kernel"
 
 
 def _missing_mapping(ctx: FunctionContext, node: ast.FunctionDef, place: ast.expr) -> DataflowError:

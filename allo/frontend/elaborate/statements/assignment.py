@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from allo.dialects.diagnostics import (
-    SourcePlace,
-    TypeMismatchError,
-)
+from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.frontend.elaborate import dispatch, streams
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores

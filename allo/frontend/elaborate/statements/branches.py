@@ -10,13 +10,7 @@ from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import conditions
 from allo.frontend.elaborate.statements import meta
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    Const,
-    If,
-    Stmt,
-    Store,
-    Var,
-)
+from allo.frontend.tree import Const, If, Stmt, Store, Var
 
 
 def if_statement(ctx: FunctionContext, node: ast.If) -> None:

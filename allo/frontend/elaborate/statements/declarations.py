@@ -7,11 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.diagnostics import (
-    CompileTimeError,
-    TypeMismatchError,
-    UnknownNameError,
-)
+from allo.dialects.diagnostics import CompileTimeError, TypeMismatchError, UnknownNameError
 from allo.dialects.types import AlloType, Float, Stream, Struct
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch, globals_

@@ -7,6 +7,7 @@ import ast
 from allo.dialects.diagnostics import CompileTimeError
 from allo.frontend.elaborate import dispatch, exits
 from allo.frontend.elaborate.context import ConstBinding, FunctionContext, as_int
+from allo.frontend.syntax import last_name
 
 _BRANCHES = ("meta_if", "meta_elif", "meta_else")
 
@@ -21,10 +22,7 @@ def _call(node: ast.stmt) -> ast.Call | None:
 
 def _name(node: ast.stmt) -> str:
     call = _call(node)
-    if call is None:
-        return ""
-    func = call.func
-    return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    return "" if call is None else last_name(call)
 
 
 def is_meta_branch(node: ast.stmt) -> bool:

@@ -18,6 +18,7 @@ from allo.frontend.elaborate.expressions.fields import as_words
 from allo.frontend.elaborate.functions.annotations import show_type
 from allo.frontend.elaborate.statements import targets
 from allo.frontend.rules import operations as ops
+from allo.frontend.syntax import is_none
 from allo.frontend.tree import Const, Expr, Load, Return, Store, Var
 
 
@@ -118,7 +119,7 @@ def return_statement(ctx: FunctionContext, node: ast.Return) -> None:
 
 def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) -> list[Any]:
     wanted = ctx.function.results
-    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+    if node.value is None or is_none(node.value):
         if wanted:
             raise TypeMismatchError(
                 f"Mismatch in function signature: {ctx.info.origin} must return "

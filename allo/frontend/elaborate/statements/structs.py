@@ -13,6 +13,7 @@ from allo.frontend.elaborate.expressions.fields import field_values, struct_elem
 from allo.frontend.elaborate.functions.annotations import Declared
 from allo.frontend.elaborate.statements import targets
 from allo.frontend.rules import fixed, packing
+from allo.frontend.syntax import flatten
 from allo.frontend.tree import ArgValue, Expr, Store, Subscript, Var
 
 
@@ -88,9 +89,7 @@ def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePl
 
 def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
     """Assign an element of an array argument; False when the target holds no packed Struct."""
-    base = goal
-    while isinstance(base, ast.Subscript):
-        base = base.value
+    base, _ = flatten(goal)
     found = ctx.find(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(found, Var) or not isinstance(found.dtype, Struct):
         return False

@@ -5,10 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from allo.dialects.diagnostics import (
-    ShapeMismatchError,
-    SourcePlace,
-)
+from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import Struct
 from allo.frontend.affine import constant
 from allo.frontend.capture import MISSING
@@ -22,13 +19,8 @@ from allo.frontend.elaborate.expressions.bits import bit_field
 from allo.frontend.elaborate.expressions.fields import field_name, field_of
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import (
-    Expr,
-    Load,
-    Store,
-    Subscript,
-    Var,
-)
+from allo.frontend.syntax import flatten
+from allo.frontend.tree import Expr, Load, Store, Subscript, Var
 
 
 @dataclass(slots=True)
@@ -84,7 +76,7 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
         raise ctx.unsupported(
             node, f"{ast.unparse(node)} cannot be assigned to.", "assign to a name or an element."
         )
-    base, items = subscripts.flatten(node)
+    base, items = flatten(node)
     field = field_of(ctx, base, items)
     if field is not None:
         var, items = field
