@@ -6,7 +6,7 @@ import ast
 
 
 def last_name(node: ast.AST) -> str:
-    """The last part of the name that a node is or calls: ``get`` of ``pipe.get()``; ``""`` where it has none."""
+    """The last part of the name that a node is or calls: ``get`` of ``pipe.get()``; else ``""``."""
     func = node.func if isinstance(node, ast.Call) else node
     return func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
 
