@@ -72,6 +72,7 @@ class View(ArrayValue):
 
     @property
     def dtype(self) -> AlloType:  # type: ignore[override]
+        """The type of the variable's elements."""
         return self.var.dtype
 
     @property
@@ -94,12 +95,16 @@ class View(ArrayValue):
         )
 
     def element(self, indices: Indices) -> Expr:
+        """A load of the variable."""
         return Load(self.var.dtype, self.place, self.var, self.subscripts(indices))
 
     def leaves(self) -> Iterator[View]:
+        """The view itself."""
         yield self
 
     def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Put ``settled(e)`` in the place of every computed subscript."""
+
         def at(position: Subscript) -> Subscript:
             return position if isinstance(position, Affine) else settled(position)
 
@@ -120,6 +125,7 @@ class Elementwise(ArrayValue):
     compute: Callable[[list[Expr]], Expr]
 
     def element(self, indices: Indices) -> Expr:
+        """``compute`` of the elements of the operands."""
         return self.compute([broadcast_element(o, indices) for o in self.sources])
 
 
@@ -134,6 +140,7 @@ class Generated(ArrayValue):
     compute: Callable[[Indices], Expr]
 
     def element(self, indices: Indices) -> Expr:
+        """What ``compute`` gives for the place."""
         return self.compute(indices)
 
 
@@ -148,6 +155,7 @@ class Named(ArrayValue):
     name: str
 
     def element(self, indices: Indices) -> Expr:
+        """The element of the value it names."""
         return self.sources[0].element(indices)
 
 
@@ -250,9 +258,11 @@ class Scalar(ArrayValue):
         self.sources = ()
 
     def element(self, indices: Indices) -> Expr:
+        """The scalar, at every place."""
         return self.value
 
     def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Put ``settled`` of the scalar in its place."""
         self.value = settled(self.value)
 
 
