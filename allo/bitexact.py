@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from allo.dialects.passes.math.polynomial import PolynomialTable
-from allo.dialects.passes.math.tables_f32 import ERF, EXP2, LOG2_OF_E, RSQRT, TANH
+from allo.dialects.passes.math.tables import constant, table
 
 __all__ = ["erf", "exp", "rsqrt", "tanh"]
 
@@ -54,9 +54,10 @@ def exp(x: np.ndarray) -> np.ndarray:
     width = _FRACTION + 1 + left + 1
     amount = np.minimum((_TOP - exponent) & 0xFFFFFFFF, width - 1)
     size = (significand << left) >> amount
-    # size * LOG2_OF_E has up to 69 bits: multiply in two halves, then drop 33 bits.
-    low = (size & 0x1FFFF) * LOG2_OF_E
-    power = ((size >> 17) * LOG2_OF_E + (low >> 17)) >> 16
+    # size * log2_of_e has up to 69 bits: multiply in two halves, then drop 33 bits.
+    log2_of_e = constant("f32", "LOG2_OF_E")
+    low = (size & 0x1FFFF) * log2_of_e
+    power = ((size >> 17) * log2_of_e + (low >> 17)) >> 16
     negative = bits >> 31 == 1
     result, overflow = _power_of_two(np.where(negative, -power, power))
     limit = np.where(negative, 0, _INFINITY)
@@ -67,22 +68,23 @@ def exp(x: np.ndarray) -> np.ndarray:
 def _power_of_two(power: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     whole, part = power >> _POSITION, power & ((1 << _POSITION) - 1)
     segment = _POSITION - 4
-    mantissa = _evaluate(EXP2, part >> segment, part & ((1 << segment) - 1), segment)
+    powers = table("f32", "EXP2")
+    mantissa = _evaluate(powers, part >> segment, part & ((1 << segment) - 1), segment)
     field = whole + 126
     down = np.minimum(np.maximum(-field, 0), 31)
-    drop = EXP2.fraction - _FRACTION
+    drop = powers.fraction - _FRACTION
     rounded = ((mantissa >> down) + (1 << (drop - 1))) >> drop
     return (np.maximum(field, 0) << _FRACTION) + rounded, field >= 254
 
 
 def tanh(x: np.ndarray) -> np.ndarray:
     """Hyperbolic tangent."""
-    return _odd_saturating(x, TANH)
+    return _odd_saturating(x, table("f32", "TANH"))
 
 
 def erf(x: np.ndarray) -> np.ndarray:
     """Error function."""
-    return _odd_saturating(x, ERF)
+    return _odd_saturating(x, table("f32", "ERF"))
 
 
 def _odd_saturating(x: np.ndarray, table: PolynomialTable) -> np.ndarray:
@@ -126,8 +128,9 @@ def rsqrt(x: np.ndarray) -> np.ndarray:
     power = exponent + (1 - hidden) - shift - 127
     significand = significand << shift
     index = (power & 1) << 4 | (significand >> segment) & 15
-    mantissa = _evaluate(RSQRT, index, significand & ((1 << segment) - 1), segment)
-    drop = RSQRT.fraction - _FRACTION
+    roots = table("f32", "RSQRT")
+    mantissa = _evaluate(roots, index, significand & ((1 << segment) - 1), segment)
+    drop = roots.fraction - _FRACTION
     rounded = (mantissa + (1 << (drop - 1))) >> drop
     result = ((125 - (power >> 1)) << _FRACTION) + rounded
     limit = np.where(bits == _INFINITY, 0, _NAN)

@@ -3,12 +3,12 @@
 Each table row interpolates a function on one segment at Chebyshev points, in 100 digits; the
 coefficients are rounded to the table's fraction bits.
 
-    scripts/python scripts/make_math_tables.py f32 > dialects/passes/math/tables_f32.py
+    scripts/python scripts/make_math_tables.py > dialects/passes/math/tables.json
 """
 
 from __future__ import annotations
 
-import sys
+import json
 from collections.abc import Callable, Sequence
 
 import mpmath as mp
@@ -39,13 +39,13 @@ def uniform(function: Function, low: float, step: float, count: int) -> list[Seg
 
 
 def table(segments: Sequence[Segment], degree: int, fraction: int) -> str:
-    """Python text of a table."""
+    """JSON text of a table, a segment a line."""
     rows = []
     for function, low, high in segments:
         exact = polynomial(function, mp.mpf(low), mp.mpf(high), degree)
-        numbers = ", ".join(str(int(mp.nint(c * mp.mpf(2) ** fraction))) for c in exact)
-        rows.append(f"        ({numbers}),\n")
-    return f"PolynomialTable(\n    {fraction},\n    (\n{''.join(rows)}    ),\n)"
+        rows.append(json.dumps([int(mp.nint(c * mp.mpf(2) ** fraction)) for c in exact]))
+    text = ",\n        ".join(rows)
+    return f'{{\n      "fraction": {fraction},\n      "coefficients": [\n        {text}\n      ]\n    }}'
 
 
 def log_ratio(base: mp.mpf) -> Function:
@@ -125,23 +125,21 @@ CONSTANTS = {
 
 
 def main() -> None:
-    """Print the module for the format named on the command line."""
-    kind = sys.argv[1]
+    """Print the file."""
     values = {
         "LOG2_OF_E": 1 / mp.log(2),
         "LN_OF_2": mp.log(2),
         "LOG10_OF_2": mp.log10(2),
         "TWO_OVER_PI": 2 / mp.pi,
     }
-    print(f'"""Polynomial tables for {kind}; written by scripts/make_math_tables.py."""\n')
-    print("# fmt: off")
-    print("# ruff: noqa: E501")
-    print("from .polynomial import PolynomialTable\n")
-    for name, text in (tables_f32() if kind == "f32" else tables_f64()).items():
-        print(f"{name} = {text}\n")
-    for name, fraction in CONSTANTS[kind].items():
-        number = int(mp.nint(values[name] * mp.mpf(2) ** fraction))
-        print(f"{name} = {number}  # {fraction} fraction bits")
+    formats = []
+    for kind, tables in (("f32", tables_f32()), ("f64", tables_f64())):
+        entries = [f'    "{name}": {text}' for name, text in tables.items()]
+        for name, fraction in CONSTANTS[kind].items():
+            number = int(mp.nint(values[name] * mp.mpf(2) ** fraction))
+            entries.append(f'    "{name}": {number}')
+        formats.append(f'  "{kind}": {{\n' + ",\n".join(entries) + "\n  }")
+    print("{\n" + ",\n".join(formats) + "\n}")
 
 
 if __name__ == "__main__":

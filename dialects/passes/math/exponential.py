@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 
-from . import tables_f32, tables_f64
 from .bits import Bits, Emitter
 from .operand import Operand, Shape, take_apart
 from .polynomial import PolynomialTable, evaluate
+from .tables import constant, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,24 +17,33 @@ class Power:
     """How a format computes ``2**t``.
 
     Attributes:
+        kind: name of the format.
         position: fraction bits of t.
         segments: bits of t that choose the polynomial.
-        table: ``2**f`` for f in [0, 1).
-        log2_of_e: with ``log_fraction`` fraction bits.
+        log_fraction: fraction bits of ``log2_of_e``.
         top: largest exponent field of an operand of exp that need not overflow.
     """
 
+    kind: str
     position: int
     segments: int
-    table: PolynomialTable
-    log2_of_e: int
     log_fraction: int
     top: int
 
+    @property
+    def table(self) -> PolynomialTable:
+        """``2**f`` for f in [0, 1)."""
+        return table(self.kind, "EXP2")
+
+    @property
+    def log2_of_e(self) -> int:
+        """The base 2 logarithm of e in fixed point."""
+        return constant(self.kind, "LOG2_OF_E")
+
 
 POWERS = {
-    "f32": Power(27, 4, tables_f32.EXP2, tables_f32.LOG2_OF_E, 33, 133),
-    "f64": Power(59, 5, tables_f64.EXP2, tables_f64.LOG2_OF_E, 68, 1032),
+    "f32": Power("f32", 27, 4, 33, 133),
+    "f64": Power("f64", 59, 5, 68, 1032),
 }
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 
-from . import tables_f32, tables_f64
 from .bits import Bits, Emitter
 from .operand import Operand, fixed_to_float, normalised, take_apart
 from .polynomial import PolynomialTable, evaluate
+from .tables import constant, table
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,25 +27,22 @@ class Base:
 
 _SEGMENTS = 5
 _WIDTH = {"f32": 64, "f64": 128}
-BASES = {
-    "f32": {
-        "math.log": Base(tables_f32.LN, tables_f32.LN_OF_2),
-        "math.log2": Base(tables_f32.LOG2, 1 << 55),
-        "math.log10": Base(tables_f32.LOG10, tables_f32.LOG10_OF_2),
-    },
-    "f64": {
-        "math.log": Base(tables_f64.LN, tables_f64.LN_OF_2),
-        "math.log2": Base(tables_f64.LOG2, 1 << 114),
-        "math.log10": Base(tables_f64.LOG10, tables_f64.LOG10_OF_2),
-    },
-}
+_LOG2_FRACTION = {"f32": 55, "f64": 114}
+
+
+def base_of(kind: str, op: str) -> Base:
+    """The base of the logarithm that ``op`` names, for a float format."""
+    if op == "math.log2":
+        return Base(table(kind, "LOG2"), 1 << _LOG2_FRACTION[kind])
+    name = {"math.log": "LN", "math.log10": "LOG10"}[op]
+    return Base(table(kind, name), constant(kind, f"{name}_OF_2"))
 
 
 def expand_log(emitter: Emitter, value: ir.Value, op: str) -> ir.Value:
     """The logarithm that ``op`` names."""
     operand = take_apart(emitter, value)
     shape = operand.shape
-    base = BASES[shape.name][op]
+    base = base_of(shape.name, op)
     total = fixed_log(operand, base, _WIDTH[shape.name])
     bits = fixed_to_float(total, base.table.fraction + shape.fraction + 1, shape)
 

@@ -8,30 +8,27 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from . import tables_f32, tables_f64
 from .bits import Emitter
 from .operand import fixed_to_float, multiply, take_apart
-from .polynomial import PolynomialTable, evaluate
-
-_TANH = {"f32": tables_f32.TANH, "f64": tables_f64.TANH}
-_ERF = {"f32": tables_f32.ERF, "f64": tables_f64.ERF}
+from .polynomial import evaluate
+from .tables import table
 
 
 def expand_tanh(emitter: Emitter, value: ir.Value) -> ir.Value:
     """Hyperbolic tangent."""
-    return _expand(emitter, value, _TANH)
+    return _expand(emitter, value, "TANH")
 
 
 def expand_erf(emitter: Emitter, value: ir.Value) -> ir.Value:
     """Error function."""
-    return _expand(emitter, value, _ERF)
+    return _expand(emitter, value, "ERF")
 
 
-def _expand(emitter: Emitter, value: ir.Value, tables: dict[str, PolynomialTable]) -> ir.Value:
+def _expand(emitter: Emitter, value: ir.Value, name: str) -> ir.Value:
     operand = take_apart(emitter, value)
     shape = operand.shape
-    table = tables[shape.name]
-    octaves = len(table.coefficients) // 8
+    pieces = table(shape.name, name)
+    octaves = len(pieces.coefficients) // 8
     below = shape.bias - 3  # exponent field of [1/8, 1/4); the octaves begin above it
     start = operand.exponent - below
     down = (operand.constant(below) - operand.exponent).umin(shape.width - 1)
@@ -40,8 +37,8 @@ def _expand(emitter: Emitter, value: ir.Value, tables: dict[str, PolynomialTable
     octave = start.smax(0).zext(3).zext(6)
     rest = shape.fraction - 2
     index = octave.shl(3) | position.field(rest, 3).zext(6)
-    result = evaluate(table, index, position.zext(rest))
-    factor = fixed_to_float(result, table.fraction, shape)
+    result = evaluate(pieces, index, position.zext(rest))
+    factor = fixed_to_float(result, pieces.fraction, shape)
 
     unit = (operand.bits & shape.sign) | shape.one
     above = operand.exponent.is_("sge", shape.bias)

@@ -11,11 +11,9 @@ from .bits import Bits, Emitter
 from .exponential import POWERS, power_of_two, power_width
 from .logarithm import Base, fixed_log
 from .operand import SHAPES, Operand, take_apart
-from .tables_f32 import LOG2_WIDE
+from .tables import table
 
 _SHAPE = SHAPES["f32"]
-_LOG_FRACTION = LOG2_WIDE.fraction + 24
-_LOG_WIDTH = _LOG_FRACTION + 9
 _LARGEST_FIELD = 189
 """Exponent field of y above which any x but 1 gives zero or infinity."""
 
@@ -45,10 +43,13 @@ def expand_powf(emitter: Emitter, x: ir.Value, y: ir.Value) -> ir.Value:
 def _scaled_log(base: Operand, exponent: Operand) -> Bits:
     """``y log2 |x|``, signed, 27 fraction bits, limited to +-2**9."""
     emitter = base.emitter
-    log = fixed_log(base, Base(LOG2_WIDE, 1 << _LOG_FRACTION), _LOG_WIDTH)
+    polynomials = table("f32", "LOG2_WIDE")
+    fraction = polynomials.fraction + 24
+    width = fraction + 9
+    log = fixed_log(base, Base(polynomials, 1 << fraction), width)
     below = log.is_("slt", 0)
     size = emitter.select(below, -log, log)
-    wide = _LOG_WIDTH + 24
+    wide = width + 24
     product = size.zext(wide) * exponent.significand.zext(24).zext(wide)
     down = (emitter.constant(_LARGEST_FIELD, 32) - exponent.exponent).umin(wide - 1)
     limit = (1 << POWERS["f32"].position + 9) - 1

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 
-from . import tables_f32, tables_f64
 from .bits import Emitter
 from .operand import normalised, take_apart
 from .polynomial import evaluate
-
-_TABLE = {"f32": tables_f32.RSQRT, "f64": tables_f64.RSQRT}
+from .tables import table
 
 
 def expand_rsqrt(emitter: Emitter, value: ir.Value) -> ir.Value:
     """``x = m 4**q`` with m in [1, 4): ``2/sqrt(m)`` from a table, times ``2**(-q-1)``."""
     operand = take_apart(emitter, value)
     shape = operand.shape
-    table = _TABLE[shape.name]
+    roots = table(shape.name, "RSQRT")
     significand, field = normalised(operand)
     power = field - shape.bias
     rest = shape.fraction - 4
     index = power.zext(1).zext(5).shl(4) | significand.field(rest, 4).zext(5)
-    mantissa = evaluate(table, index, significand.zext(rest)).sext(shape.width)
-    low = table.fraction - shape.fraction
+    mantissa = evaluate(roots, index, significand.zext(rest)).sext(shape.width)
+    low = roots.fraction - shape.fraction
     rounded = (mantissa + (1 << low - 1)).shr(low)
     bits = (operand.constant(shape.bias - 2) - power.sar(1)).shl(shape.fraction) + rounded
 

@@ -13,7 +13,7 @@ from allo.dialects._mlir import ir
 from .bits import Bits, Emitter
 from .operand import SHAPES, Operand, fixed_to_float, take_apart
 from .polynomial import PolynomialTable, evaluate
-from .tables_f32 import QUARTER, TANGENT, TWO_OVER_PI
+from .tables import constant, table
 
 _SHAPE = SHAPES["f32"]
 _SEGMENT = 23
@@ -38,8 +38,9 @@ def expand_tan(emitter: Emitter, value: ir.Value) -> ir.Value:
     operand = take_apart(emitter, value)
     turn = _reduce(operand)
     segment, local = _position(turn)
-    factor = evaluate(TANGENT, segment, local)
-    rest = fixed_to_float(_times(turn.rest.sext(64), factor, TANGENT), 62, _SHAPE)
+    slopes = table("f32", "TANGENT")
+    factor = evaluate(slopes, segment, local)
+    rest = fixed_to_float(_times(turn.rest.sext(64), factor, slopes), 62, _SHAPE)
     odd = turn.quadrant.zext(1)
     kind = ir.F32Type.get(emitter.context)
     minus_one = operand.constant(_SHAPE.sign | _SHAPE.one).as_float("f32")
@@ -61,7 +62,7 @@ class _Turn:
 def _reduce(operand: Operand) -> _Turn:
     emitter = operand.emitter
     shift = (emitter.constant(304, 32) - operand.exponent).umin(255)
-    window = emitter.constant(TWO_OVER_PI, 256).shr(shift.zext(256)).zext(_TURN)
+    window = emitter.constant(constant("f32", "TWO_OVER_PI"), 256).shr(shift.zext(256)).zext(_TURN)
     turns = (window * operand.significand.zext(_TURN)).field(_TURN - 64, 64)
     centred = turns + (1 << 61)
     return _Turn(centred.field(62, 2), centred.zext(62) ^ (1 << 61))
@@ -84,9 +85,10 @@ def _wave(turn: _Turn, cosine: Bits) -> Bits:
     """Sine of the rest, or its cosine where the bit is set, with 62 fraction bits."""
     emitter = cosine.emitter
     segment, local = _position(turn)
-    factor = evaluate(QUARTER, cosine.zext(4).shl(3) | segment.zext(4), local)
+    waves = table("f32", "QUARTER")
+    factor = evaluate(waves, cosine.zext(4).shl(3) | segment.zext(4), local)
     other = emitter.select(cosine, emitter.constant(1 << 62, 64), turn.rest.sext(64))
-    return _times(other, factor, QUARTER)
+    return _times(other, factor, waves)
 
 
 def _expand(emitter: Emitter, value: ir.Value, *, cosine: bool) -> ir.Value:
