@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from .generator import FEATURES, Program, make_program
+from .runner.evaluate import evaluate
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 7))
@@ -45,6 +46,22 @@ def test_every_kind_and_feature_is_common() -> None:
         "deadlock",
     }
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
+
+
+@pytest.mark.parametrize("seed", [99167, 20011649])
+def test_programs_that_once_left_an_array_stay_inside(seed: int) -> None:
+    """A triangular loop in a loop to 6; a bound of run time from the low bits of an Int(96)."""
+    verdict = evaluate(make_program(seed), [], lambda _: None)
+    assert (verdict.status, verdict.oracle) == ("ok", True), verdict.detail
+
+
+def test_a_program_that_leaves_an_array_is_rejected_as_such() -> None:
+    program = make_program(99167)
+    program.source = program.source.replace("C[(j + i) % 6, ", "C[5 - j, ")
+    program.steps = []
+    verdict = evaluate(program, ["cpu"], lambda _: None)
+    assert (verdict.status, verdict.target, verdict.agreed) == ("reject", "oracle", [])
+    assert verdict.reason.startswith("BoundsError: "), verdict.detail
 
 
 def test_a_feature_may_be_asked_for_or_left_out() -> None:

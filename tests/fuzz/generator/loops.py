@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from .writer import LoopVar, Writer
 
+INDEX_BITS = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Header:
@@ -142,6 +144,8 @@ def _at_run_time(w: Writer, extent: int) -> Header | None:
         value = w.pick((f"{s.name} % {mask + 1}", f"min({s.name}, {mask})"))
     elif w.chance(0.25):
         value = f"min({s.name}, {mask})"
+        if s.ty.kind == "int" and s.ty.bits > INDEX_BITS:  # a bound of its low bits may be any
+            value = f"max(0, {value})"
     else:
         value = f"{s.name} & {mask}"
     choice = w.rng.randrange(5)

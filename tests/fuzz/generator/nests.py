@@ -113,7 +113,7 @@ def _band(w: Writer) -> None:
         if outer is not None and w.chance(0.3):
             w.use("triangular bounds")
             low, high = w.pick(((outer.name, "6"), ("0", f"{outer.name} + 1")))
-            variable = LoopVar(name, 0, 5)
+            variable = LoopVar(name, 0, max(5, outer.high))
             bounds = f"{low}, {high}"
         elif w.chance(0.15):
             w.use("negative steps")
