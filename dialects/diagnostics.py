@@ -158,6 +158,10 @@ class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
 
 
+class PrimitiveError(ScheduleError, TypeError):
+    """A primitive that breaks a rule of primitives; it is refused where it is registered."""
+
+
 class PartitionWarning(UserWarning):
     """A partition into more banks than there are elements."""
 

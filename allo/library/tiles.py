@@ -106,22 +106,20 @@ def schedule_systolic(s):
 
 
 def check_systolic(s):
-    """Whether the module is one function ``gemm`` with one nest of three loops."""
+    """Whether the module is one function with one nest, that of a product."""
     return s.systolic
 
 
 def prepare_systolic(s, band):
-    """Let the first two arguments of ``gemm`` flow through the cells of its nest; the two FIFO arrays.
+    """Let the first two arguments of a product flow through the cells of its nest; the two FIFO arrays.
 
     What is left is ``s.unfold``, and ``s.to`` for each of them.
     """
     if not check_systolic(s):
-        raise ValueError(
-            "prepare_systolic needs a module of one function gemm with one nest of loops."
-        )
+        raise ValueError("prepare_systolic needs a module of one function with one product nest.")
     rows, columns = [name for name, _ in s.get_loops()[band]][:2]
-    left, right = (getattr(s, argument.name) for argument in s.func_args["gemm"][:2])
-    return s.buffer_at(left, columns), s.buffer_at(right, rows)
+    left, right = (getattr(s, argument.name) for argument in s.func_args[s.top_func_name][:2])
+    return s.feed(left, columns), s.feed(right, rows)
 
 
 def stream_tile(s, tile):

@@ -1,6 +1,7 @@
 """Handles: how a schedule names loops, bands of loops, and buffers.
 
-Handles hold names, not operations, so they stay valid across structural changes.
+Handles hold names, not operations, so they stay valid across structural changes. The aliases at the
+end say what the parameters of primitives take.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import HandleTypeError, UnknownHandleError
 
+from .bands import bands_of
 from .near import suggestion
 
 
@@ -22,18 +24,36 @@ class LoopWrapper:
         func: function name.
         band: band name; ``""`` when only the function is known.
         loop_name: the loop's name in the band.
-        loop: the loop operation when the handle was made (a snapshot).
+        module: where :attr:`loop` looks the names up; a handle made by hand has none.
     """
 
     func: str
     band: str
     loop_name: str
-    loop: ir.Operation | None = field(default=None, compare=False, repr=False)
+    module: ir.Module | None = field(default=None, compare=False, repr=False)
 
     @property
     def name(self) -> str:
         """``func:band.loop``."""
         return f"{self.func}:{self.band}.{self.loop_name}"
+
+    @property
+    def loop(self) -> ir.Operation:
+        """The loop's operation as the module holds it now.
+
+        Raises:
+            UnknownHandleError: the module has no such loop any more, or the handle has no module.
+        """
+        symbols = None if self.module is None else ir.SymbolTable(self.module.operation)
+        if symbols is not None and self.func in symbols:
+            for band in reversed(bands_of(symbols[self.func].operation)):
+                found = band.find(self.loop_name) if band.name == self.band else None
+                if found is not None:
+                    return found
+        raise UnknownHandleError(
+            f"There is no loop {self.name} now.",
+            help="take the handle again from s.get_loops().",
+        )
 
     def __repr__(self) -> str:
         return f"LoopWrapper({self.name})"
@@ -80,7 +100,7 @@ class LoopBand:
             HandleTypeError: on a collection of bands, which has none.
         """
         first = next(iter(self.loops.values()), None)
-        if isinstance(first, LoopWrapper) and first.loop is not None:
+        if isinstance(first, LoopWrapper):
             return first.loop
         raise HandleTypeError(
             f"{self._what} is not a single band of loops; take one of its bands.",
@@ -109,5 +129,23 @@ class MockBuffer:
         return f"MockBuffer({self.func}:{self.name})"
 
 
-Axis = str | LoopWrapper
-Buffer = str | MockBuffer
+# What a parameter of a primitive takes. `compose` reads these from the annotations, so that it knows
+# which function a string means; see `parameters.py`.
+
+type Axis = str | LoopWrapper
+"""A loop: ``"i"`` of the top function, ``"func:i"``, or a handle."""
+
+type Buffer = str | MockBuffer
+"""An array: ``"A"`` of the top function, ``"func:A"``, or a handle."""
+
+type BandName = str
+"""A nest of loops: ``"band"`` of the top function, or ``"func:band"``."""
+
+type FunctionName = str
+"""A function; where the parameter may be None, that is the top function."""
+
+type Consumer = str
+"""A band of the array's function, or a function that it calls."""
+
+type Setting[T] = T
+"""A value that names nothing of the schedule, such as a text: ``compose`` passes it on as it is."""

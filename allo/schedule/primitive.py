@@ -1,9 +1,10 @@
-"""What every primitive shares: run as a transaction, record for ``compose``, check arguments."""
+"""What every primitive shares: known parameters, a transaction, a record for ``compose``."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Concatenate
@@ -12,15 +13,24 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import AlloError, ScheduleError, SourcePlace
 from allo.dialects.internal import foreseen
 from allo.dialects.text.near import did_you_mean
+from allo.dialects.verify import verify
 
+from .parameters import check_parameters
 from .state import ScheduleState
 
 
 def primitive[**P, R](
     function: Callable[Concatenate[ScheduleState, P], R],
 ) -> Callable[Concatenate[ScheduleState, P], R]:
-    """Make a function a schedule primitive: atomic, and recorded when it succeeds."""
+    """Make a function a schedule primitive: atomic, and recorded when it succeeds.
 
+    Where the environment has ``ALLO_VERIFY`` set, as in the tests, the module is held against the
+    rules of ``docs/core_ir.md`` after each call.
+
+    Raises:
+        PrimitiveError: the function's parameters are not of kinds that ``compose`` knows.
+    """
+    check_parameters(function)
     signature = inspect.signature(function)
 
     @functools.wraps(function)
@@ -32,6 +42,8 @@ def primitive[**P, R](
         try:
             with foreseen(f"The primitive {function.__name__}"), transaction(s):
                 result = function(s, *args, **kwargs)
+                if os.environ.get("ALLO_VERIFY"):
+                    verify(s.module, top=s.top_func_name)
         except AlloError as error:
             # The user's line is the last of the traceback but this one; a cause keeps its own.
             raise error.with_traceback(None) from error.__cause__
@@ -39,6 +51,12 @@ def primitive[**P, R](
         return result
 
     return run
+
+
+def unrecorded(s: ScheduleState, name: str) -> Callable[..., Any]:
+    """The primitive of this name without its transaction and its record, for use within another."""
+    run: Callable[..., Any] = getattr(type(s), name)
+    return getattr(run, "__wrapped__", run)
 
 
 def _misfit(

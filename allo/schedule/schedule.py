@@ -15,6 +15,7 @@ from .bands import bands_of
 from .handles import LoopBand, LoopWrapper, MockBuffer
 from .near import suggestion
 from .primitives.arrays.buffer_at import buffer_at
+from .primitives.arrays.feed import feed, is_operand
 from .primitives.arrays.partition import partition
 from .primitives.arrays.reshape import reshape
 from .primitives.arrays.reuse_at import reuse_at
@@ -108,11 +109,11 @@ class Schedule(ScheduleState):
 
     @property
     def systolic(self) -> bool:
-        """Whether the module is one function ``gemm`` with one perfect nest of three loops."""
-        if list(functions_of(self.module)) != ["gemm"]:
-            return False
+        """Whether the module is one function with one nest, that of a product: see ``feed``."""
         bands = bands_of(self.top_func)
-        return len(bands) == 1 and len(bands[0].loops) == 3
+        if len(functions_of(self.module)) != 1 or len(bands) != 1:
+            return False
+        return any(is_operand(bands[0], array) for array in buffers_of(self.top_func).values())
 
     def __getattr__(self, name: str) -> MockBuffer:
         if name.startswith("_") or "module" not in self.__dict__:
@@ -147,6 +148,7 @@ class Schedule(ScheduleState):
     dataflow = dataflow
     partition = partition
     buffer_at = buffer_at
+    feed = feed
     reuse_at = reuse_at
     compute_at = compute_at
     reshape = reshape
@@ -173,7 +175,7 @@ class Schedule(ScheduleState):
         for band in bands_of(function):
             if band.hidden:
                 continue
-            loops = {n: LoopWrapper(name, band.name, n, op) for n, op in band.loops}
+            loops = {n: LoopWrapper(name, band.name, n, self.module) for n, _ in band.loops}
             bands[band.name] = LoopBand(loops, f"band {band.name} of function {name}")
         return LoopBand(bands, f"function {name}")
 

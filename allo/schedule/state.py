@@ -60,13 +60,21 @@ class ScheduleState:
         original_signature: the type of the top function before any primitive.
     """
 
+    context: ir.Context
+    module: ir.Module
+    top_func_name: str
+    kernel: Kernel
+    primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]]
+    partitioned_arrays: dict[str, list[tuple[int, Any, int]]]
+    original_signature: ir.FunctionType
+
     def __init__(self, kernel: Kernel) -> None:
-        self.context: ir.Context = kernel.context
-        self.module: ir.Module = kernel.module
-        self.top_func_name: str = kernel.top
-        self.kernel: Kernel = kernel
-        self.primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]] = []
-        self.partitioned_arrays: dict[str, list[tuple[int, Any, int]]] = {}
+        self.context = kernel.context
+        self.module = kernel.module
+        self.top_func_name = kernel.top
+        self.kernel = kernel
+        self.primitive_sequences = []
+        self.partitioned_arrays = {}
         with self.context:
             top = find_function(self.module, self.top_func_name)
             self.original_signature = ir.FunctionType(

@@ -74,7 +74,7 @@ def test_a_gemm_is_prepared_for_cells():
     s.build(target="vhls")(A, B, C)
     np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int) + 1)
     assert not systolic.check_systolic(s)
-    with pytest.raises(ValueError, match="prepare_systolic needs a module of one function gemm"):
+    with pytest.raises(ValueError, match="prepare_systolic needs a module of one function with"):
         systolic.prepare_systolic(s, "PE")
 
 

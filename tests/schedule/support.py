@@ -19,6 +19,25 @@ def kernel(name: str, top: str | None = None) -> Schedule:
     return Schedule.from_text((DATA / f"{name}.mlir").read_text(), top)
 
 
+def short(source: str, top: str | None = None) -> Schedule:
+    """A schedule of core IR written in short, without declared types and names of accesses."""
+    source = re.sub(r"\.load %(\w+)(\[[^\]]*\]) :", r'.load %\1\2 {from = "\1"} :', source)
+    source = re.sub(
+        r"\.store (%\w+), %(\w+)(\[[^\]]*\]) :", r'.store \1, %\2\3 {to = "\2"} :', source
+    )
+    source = re.sub(r"\((.*)\) attributes \{arg_names = (\[[^\]]*\])\}", _declared, source)
+    return Schedule.from_text(source, top)
+
+
+def _declared(match: re.Match[str]) -> str:
+    types = re.findall(r"%\w+: (?:memref<(?:\d+x)*(\w+)>|(\w+))", match[1])
+    names = ", ".join(f'"{array or scalar}"' for array, scalar in types)
+    return (
+        f"({match[1]}) attributes {{arg_names = {match[2]}, arg_types = [{names}], "
+        f'itypes = "{"s" * len(types)}", otypes = "", res_types = []}}'
+    )
+
+
 def text(s: Schedule) -> str:
     return str(s.module)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+import allo
 from allo.errors import ScheduleError, UnknownHandleError
+from allo.ir.types import int32
 from allo.schedule import Schedule
 from tests.schedule.support import check_golden, count, full_text, kernel, refused, text
 
@@ -101,3 +103,51 @@ def test_compose_that_fails_half_way_changes_nothing():
         r"No such loop 'j'.*note: while composing unroll of inner on inner\.",
         lambda: s.compose(inner),
     )
+
+
+def test_compose_replays_the_defaults_of_the_callee():
+    """A call without an argument meant the callee's top, not this one."""
+    inner, s = callee("inner"), two_instances()
+    inner.inline()
+    inner.dataflow("inner")
+    s.compose(inner)
+    marked = [line for line in text(s).splitlines() if "func.func" in line and "inline" in line]
+    assert [line.split("@")[1].split("(")[0] for line in marked] == ["inner"]
+    assert "dataflow" in marked[0]
+
+
+def test_compose_replays_names_of_arrays_without_a_function():
+    inner, s = callee("inner"), two_instances()
+    inner.reshape("A", (64,))
+    s.compose(inner, id="b")
+    assert "func.func @inner_b(%arg0: memref<64xi32>)" in text(s)
+
+
+def first(A: int32[8], X: int32[8]):
+    for i in range(8):
+        X[i] = A[i] + 1
+
+
+def second(X: int32[8], B: int32[8]):
+    for i in range(8):
+        B[i] = X[i] * 2
+
+
+def middle(A: int32[8], B: int32[8]):
+    X: int32[8]
+    first(A, X)
+    second(X, B)
+
+
+def around(A: int32[8], B: int32[8], C: int32[8]):
+    middle(A, B)
+    second(B, C)
+
+
+def test_compose_finds_the_instance_of_a_consumer():
+    """`second` has another caller, so the composed function gets a copy, and `to` must name that."""
+    inner, s = allo.customize(middle), allo.customize(around)
+    inner.to(inner.X, "second", depth=2)
+    s.compose(inner)
+    assert '@second_middle(%arg0: memref<8xi32, "stream:2">' in text(s)
+    assert "@second(%arg0: memref<8xi32>" in text(s)

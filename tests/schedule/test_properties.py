@@ -13,7 +13,7 @@ from allo.dialects.passes.unroll import unroll_loops
 from allo.errors import ScheduleError
 from allo.schedule import Schedule
 from tests.interpreter import copied, run_module
-from tests.schedule.support import full_text
+from tests.schedule.support import full_text, short
 
 SHAPES = {"A": (12, 12), "B": (12, 12), "y": (12,)}
 HEAD = (
@@ -147,7 +147,7 @@ def arguments(seed: int) -> list:
 @given(st.data())
 def test_random_schedules_keep_the_answer(data):
     source = data.draw(kernels(), label="kernel")
-    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    original, s = short(source), short(source)
     for _ in range(data.draw(st.integers(1, 5))):
         kind, call = data.draw(applications(s), label="primitive")
         before = full_text(s)
@@ -203,7 +203,7 @@ def test_buffered_sums_keep_the_answer(data):
     save = "memref.copy %C, %B : memref<12x12xi32> to memref<12x12xi32>\n"
     nest = SUMS.format(**extents, name=name, where=where, shape=shape)
     source = HEAD + local + fill + nest + save + "return }"
-    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    original, s = short(source), short(source)
     for axis in data.draw(st.lists(st.sampled_from("ijk"), max_size=2, unique=True)):
         try:
             s.split(axis, data.draw(st.integers(1, 4)))

@@ -6,7 +6,7 @@ import pytest
 
 from allo.errors import IllegalTransformError, ScheduleError, UnknownHandleError
 from allo.schedule import Schedule
-from tests.schedule.support import check_golden, count, kernel, refused, text
+from tests.schedule.support import check_golden, count, kernel, refused, short, text
 from tests.schedule.test_more_primitives import assert_same
 
 PIPE = """
@@ -34,7 +34,7 @@ func.func @top(%A: memref<4x6xi32>, %B: memref<4x6xi32>) attributes {{arg_names 
 
 
 def pipe(subscript: str = "%i, %j") -> Schedule:
-    return Schedule.from_text(PIPE.format(subscript=subscript), "top")
+    return short(PIPE.format(subscript=subscript), "top")
 
 
 def test_to_makes_a_fifo_between_calls():
@@ -110,7 +110,7 @@ func.func @top(%A: memref<2x2xi32>) attributes {arg_names = ["A"]} {
     ],
 )
 def test_unfold_makes_functions_of_their_own(axes, callees):
-    s, original = Schedule.from_text(ARRAY), Schedule.from_text(ARRAY)
+    s, original = short(ARRAY), short(ARRAY)
     assert s.unfold("PE", axes) == axes
     assert count(s, "call @kernel") == len(callees)
     assert all(f"call @{name}(" in text(s) and f"func.func @{name}(" in text(s) for name in callees)
@@ -128,6 +128,6 @@ def test_unfold_makes_functions_of_their_own(axes, callees):
     ],
 )
 def test_unfold_refuses(axes, pattern):
-    s = Schedule.from_text(ARRAY)
+    s = short(ARRAY)
     refused(s, ScheduleError, pattern, lambda: s.unfold("PE", axes))
     refused(s, UnknownHandleError, "Band PF not found in function top", lambda: s.unfold("PF", [0]))

@@ -11,6 +11,7 @@ from allo.dialects.passes.unroll import unroll_loops
 from allo.errors import ScheduleError
 from allo.schedule import Schedule
 from tests.interpreter import run_module
+from tests.schedule.support import short
 
 SIZE = 9
 IMAGE = f"memref<{SIZE}x{SIZE}xi32>"
@@ -70,7 +71,7 @@ def stencils(draw) -> str:
 @given(st.data())
 def test_random_windows(data):
     source = data.draw(stencils())
-    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    original, s = short(source), short(source)
     target = s.A
     for axis in data.draw(st.sampled_from([["y"], ["x"], ["y", "x"]])):
         try:
@@ -117,7 +118,7 @@ def volumes(draw) -> str:
 @given(st.data())
 def test_random_volumes(data):
     source = data.draw(volumes())
-    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    original, s = short(source), short(source)
     targets = {"A": s.A, "D": s.D}
     steps = data.draw(
         st.lists(st.tuples(st.sampled_from("AD"), st.sampled_from("zyx")), max_size=6)
@@ -161,7 +162,7 @@ def chains(draw) -> str:
 @given(st.data())
 def test_random_chains(data):
     source = data.draw(chains())
-    original, s = Schedule.from_text(source), Schedule.from_text(source)
+    original, s = short(source), short(source)
     bands = s.get_loops()
     axis = data.draw(st.sampled_from("ij"))
     try:

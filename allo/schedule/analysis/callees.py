@@ -10,7 +10,8 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.signature import functions_of
 
-from ..handles import LoopWrapper, MockBuffer
+from ..parameters import moved
+from ..primitive import unrecorded
 from ..state import ScheduleState
 
 
@@ -43,18 +44,12 @@ def _named(inner: ScheduleState) -> set[str]:
     """Functions named by handles of recorded primitives."""
     found: set[str] = set()
 
-    def visit(value: Any) -> None:
-        if isinstance(value, (LoopWrapper, MockBuffer)):
-            found.add(value.func)
-        elif isinstance(value, str):
-            found.add(value.partition(":")[0])
-        elif isinstance(value, (list, tuple)):
-            for item in value:
-                visit(item)
+    def note(name: str) -> str:
+        found.add(name)
+        return name
 
-    for _, args, kwargs in inner.primitive_sequences:
-        visit(list(args))
-        visit(list(kwargs.values()))
+    for name, args, kwargs in inner.primitive_sequences:
+        moved(unrecorded(inner, name), inner, args, kwargs, inner.top_func_name, note)
     return found & set(inner.kernel.functions)
 
 

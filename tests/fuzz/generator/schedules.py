@@ -131,12 +131,17 @@ def _aim_at_products(func: str, bands: Bands, names: set[str]) -> list[Step]:
     made = []
     for band, loops in bands:
         if any(loop.startswith("k") for loop in loops):
-            for target in names & {"C", "D"}:
+            for target in sorted(names & {"C", "D"}):
                 for loop in loops[:2]:
                     step = Step(
                         "buffer_at", ({"buffer": [func, target]}, {"loop": [func, band, loop]})
                     )
                     made.append(step)
+            for target in sorted(names & {"A", "B"}):
+                for loop in loops[:2]:
+                    made.append(
+                        Step("feed", ({"buffer": [func, target]}, {"loop": [func, band, loop]}))
+                    )
             order = [{"loop": [func, band, n]} for n in loops]
             made.append(Step("reorder", (*reversed(order),)))
             made.append(Step("reorder", (*order[-1:], *order[1:-1])))
@@ -220,6 +225,13 @@ def _buffer_at(sites: _Sites, rng: random.Random) -> Step | None:
     if found is None or loop is None:
         return None
     return Step("buffer_at", (_of_function(sites, loop, found[0], rng), loop))
+
+
+def _feed(sites: _Sites, rng: random.Random) -> Step | None:
+    found, loop = sites.buffer(rng), sites.loop(rng)
+    if found is None or loop is None:
+        return None
+    return Step("feed", (_of_function(sites, loop, found[0], rng), loop))
 
 
 def _reuse_at(sites: _Sites, rng: random.Random) -> Step | None:
@@ -328,6 +340,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (2, _parallel),
     (6, _partition),
     (6, _buffer_at),
+    (2, _feed),
     (5, _reuse_at),
     (4, _compute_at),
     (2, _reshape),

@@ -43,13 +43,13 @@ from allo.schedule.analysis.buffers import (
     store,
 )
 from allo.schedule.analysis.initial import initial_constant, meets_box
-from allo.schedule.handles import Axis, MockBuffer
+from allo.schedule.handles import Axis, Buffer, MockBuffer
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 from allo.schedule.state import ScheduleState
 
 from ..loops.split import split_loop
-from .feed import feed, is_operand
+from .feed import feed_along, is_operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Use:
 
 
 @primitive
-def buffer_at(s: ScheduleState, target: MockBuffer, axis: Axis) -> MockBuffer:
+def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     """Accumulate ``target`` in a local buffer that lives for one iteration of ``axis``.
 
     ::
@@ -105,8 +105,7 @@ def buffer_at(s: ScheduleState, target: MockBuffer, axis: Axis) -> MockBuffer:
     an interval of 1; where the inner loop is marked for complete unrolling they copy as many
     elements at once (``j_init`` around an unrolled ``j_init.inner``).
 
-    An array that a module of one function ``gemm`` only reads in its nest of three loops flows along
-    ``axis`` from cell to cell instead, through ``<target>_fifo`` (see ``feed.py`` and ``to``).
+    Of an operand of a product it is ``feed``: published programs spell that so.
 
     Returns:
         The handle of the new buffer, ``<target>_row`` or ``<target>_fifo``.
@@ -117,8 +116,8 @@ def buffer_at(s: ScheduleState, target: MockBuffer, axis: Axis) -> MockBuffer:
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
     loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
-    if is_operand(s, loop, buffer):
-        return feed(loop, buffer)
+    if is_operand(loop.band, buffer.value):
+        return feed_along(s, loop, buffer)
     _check_axis(loop, buffer)
     accesses = _accesses(s, loop, buffer)
     inner = [op for op in walk(loop.op) if is_loop(op)]
@@ -261,8 +260,7 @@ def _gaps(own: Sequence[Part], parts: Sequence[Part]) -> tuple[int, ...] | None:
     gaps = []
     for mine, base in zip(own, parts, strict=True):
         gap = constant_difference(mine.outer, base.outer)
-        moves = bool(mine.coefficients or base.coefficients)
-        if gap is None or (gap and not moves):
+        if gap is None or (gap and not mine.coefficients and not base.coefficients):
             return None
         gaps.append(gap)
     return tuple(gaps)
@@ -325,13 +323,10 @@ def _buffer_dims(
         low = min(r[0] + gap for r, gap in zip(known, gaps, strict=True))
         high = max(r[1] + gap for r, gap in zip(known, gaps, strict=True))
         name = string_attribute(variables[moving[0].coefficients[0][0]], "loop_name") or "loop"
-        base = (
-            name.removesuffix(".outer").removesuffix(".inner")
-            if len(moving[0].coefficients) > 1
-            else name
-        )
+        if len(moving[0].coefficients) > 1:
+            name = name.removesuffix(".outer").removesuffix(".inner")
         lanes = _lanes(moving[0], variables)
-        dims.append(BufferDim(position, low, high - low + 1, base, lanes))
+        dims.append(BufferDim(position, low, high - low + 1, name, lanes))
     return dims
 
 

@@ -1,4 +1,4 @@
-"""``buffer_at`` of an operand of a matrix product: it flows from cell to cell instead."""
+"""``feed``: an operand of a product passes from cell to cell of the nest."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, bound_map, constant_map, identity_map
+from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.buffers import (
     add_index,
@@ -32,9 +32,10 @@ from allo.schedule.analysis.buffers import (
     redirect,
     store,
 )
-from allo.schedule.bands import bands_of
-from allo.schedule.handles import MockBuffer
-from allo.schedule.resolve import FoundBuffer, FoundLoop
+from allo.schedule.bands import Band, bands_of
+from allo.schedule.handles import Axis, Buffer, MockBuffer
+from allo.schedule.primitive import primitive
+from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 from allo.schedule.state import ScheduleState
 
 _BAND = "PE"
@@ -42,7 +43,14 @@ _BAND = "PE"
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """How an operand goes through the nest: along ``axis``, a lane for each ``own``, by ``steps``."""
+    """How an operand goes through the nest.
+
+    Attributes:
+        own: the loop that has a stream of the operand for each of its iterations.
+        axis: the loop along whose iterations, the cells, an element passes.
+        steps: the innermost loop, an element of the stream for each of its iterations.
+        loads: the reads of the operand.
+    """
 
     own: ir.Operation
     axis: ir.Operation
@@ -50,20 +58,13 @@ class _Flow:
     loads: list[ir.Operation]
 
 
-def is_operand(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> bool:
-    """Whether the array is only read in a nest of three loops, and the module is one ``gemm``."""
-    if list(functions_of(s.module)) != ["gemm"] or len(loop.band.loops) != 3:
-        return False
-    uses = [op for op in walk(loop.band.root) if buffer.value in list(op.operands)]
-    return bool(uses) and all(op.name == "affine.load" for op in uses)
-
-
-def feed(loop: FoundLoop, buffer: FoundBuffer) -> MockBuffer:
-    """Let the operand enter at one edge of the cells and move on by one cell along ``loop``.
+@primitive
+def feed(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
+    """Let an operand of a product enter at one edge of the nest and pass from cell to cell along ``axis``.
 
     ::
 
-        buf = s.buffer_at(s.A, "j")
+        s.feed(s.A, "j")
 
                                                   for k, i:                       # load_A
                                                       A_fifo[i, 0, k] = A[i, k]
@@ -77,18 +78,94 @@ def feed(loop: FoundLoop, buffer: FoundBuffer) -> MockBuffer:
                                                   for k, i:                       # drain_A
                                                       A_drain[i] = A_fifo[i, N, k]
 
+    Each iteration of the two outer loops is a cell, a processing element. ``unfold`` makes the cells
+    processes, and ``to`` with an axis makes the new array FIFOs between them.
+
+    Returns:
+        The handle of the new array, ``<target>_fifo``.
+
     Raises:
-        ScheduleError: the nest is not that of a product with the sum innermost, or the operand does
-            not stand still along ``loop``.
+        ScheduleError: the nest is not that of a product with the sum innermost, or the operand has a
+            subscript of ``axis``, or is written in the nest.
     """
+    buffer = find_buffer(s.module, s.top_func_name, target, "feed")
+    loop = find_loop(s.module, s.top_func_name, axis, "feed")
+    if not is_operand(loop.band, buffer.value):
+        raise _fail(
+            loop,
+            buffer,
+            "it is no operand of a product in this nest",
+            "three loops, one inside the other, add up products of arrays that each have two of "
+            "their indices as subscripts.",
+        )
+    return feed_along(s, loop, buffer)
+
+
+def is_operand(band: Band, array: ir.Value) -> bool:
+    """Whether a nest is that of a product, and the array one of the operands.
+
+    Three loops then add up a sum, and each access of the array is a read with two of their indices
+    as its subscripts.
+    """
+    loops = [op for _, op in band.loops]
+    if len(loops) != 3 or not all(map(is_affine_loop, loops)):
+        return False
+    indices = [induction_variable(op) for op in loops]
+    uses = [op for op in walk(band.root) if array in list(op.operands)]
+    return bool(uses) and all(_reads_two(op, indices) for op in uses) and _adds_up(band.root)
+
+
+def _reads_two(op: ir.Operation, indices: Sequence[ir.Value]) -> bool:
+    if op.name != "affine.load":
+        return False
+    bound = bound_map(op)
+    plain = all(isinstance(e, ir.AffineDimExpr) for e in bound.map.results)
+    if not plain or len(bound.map.results) != 2 or len(bound.operands) != 2:
+        return False
+    return bound.operands[0] != bound.operands[1] and all(v in indices for v in bound.operands)
+
+
+def _adds_up(nest: ir.Operation) -> bool:
+    accesses = [op for op in walk(nest) if op.name in ("affine.load", "affine.store")]
+    read = [(op.operands[0], bound_map(op)) for op in accesses if op.name == "affine.load"]
+    return any(
+        (op.operands[1], bound_map(op)) in read for op in accesses if op.name == "affine.store"
+    )
+
+
+def feed_along(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> MockBuffer:
+    """What :func:`feed` does with an operand that :func:`is_operand` knows."""
     flow = _flow(loop, buffer)
+    effects = EffectAnalysis(s.module.operation)
+    _check_accesses(loop, buffer, effects)
     root = loop.band.root
     if (string_attribute(root, "op_name") or "S_").startswith("S_") and _BAND not in [
         band.name for band in bands_of(loop.function)
     ]:
         root.attributes["op_name"] = ir.StringAttr.get(_BAND)
-    _accumulate(loop, flow)
+    _accumulate(loop, flow, effects)
     return MockBuffer(loop.func, _stream(loop, buffer, flow))
+
+
+def _check_accesses(loop: FoundLoop, buffer: FoundBuffer, effects: EffectAnalysis) -> None:
+    """Nothing but plain accesses, and no store to the operand by another name."""
+    key = effects.memory_of(buffer.value).key
+    for op in walk(loop.band.root):
+        found = effects.effects_of(op)
+        if found and op.name not in ("affine.load", "affine.store"):
+            raise _fail(
+                loop,
+                buffer,
+                f"{op.name} in its nest uses an array as a whole or by a subscript that is not affine",
+                "a cell reads and writes single elements with affine subscripts.",
+            )
+        if any(e.writes and e.memory.key == key for e in found):
+            raise _fail(
+                loop,
+                buffer,
+                "its nest writes it by another name: a call passes the array twice",
+                "give the function one parameter for it.",
+            )
 
 
 def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
@@ -98,8 +175,8 @@ def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
     if body_operations(outer) != [middle] or nested != [inner]:
         raise _fail(loop, buffer, "its nest is not one loop in another", "write allo.grid(M, N).")
     for op in loops:
-        bounds = spec_of(op).constant_bounds() if is_affine_loop(op) else None
-        if bounds is None or bounds[0] != 0 or spec_of(op).step != 1:
+        bounds = spec_of(op).constant_bounds()
+        if bounds is None or bounds[0] != 0 or bounds[1] < 1 or spec_of(op).step != 1:
             raise _fail(
                 loop,
                 buffer,
@@ -116,37 +193,37 @@ def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
     own, axis = (middle, outer) if loop.op == outer else (outer, middle)
     loads = [op for op in walk(inner) if buffer.value in list(op.operands)]
     wanted = {induction_variable(own), induction_variable(inner)}
-    for op in loads:
-        bound = bound_map(op)
-        plain = all(isinstance(e, ir.AffineDimExpr) for e in bound.map.results)
-        if parent_of(op) != inner or not plain or set(bound.operands) != wanted:
-            raise _fail(
-                loop,
-                buffer,
-                "it is not subscripted by the innermost loop and the other outer one",
-                "an operand that flows along a loop has no subscript of that loop; the sum is innermost.",
-            )
-    if len({str(bound_map(op).map) for op in loads}) > 1 or len(bound_map(loads[0]).operands) != 2:
+    if not loads or any(
+        parent_of(op) != inner or set(bound_map(op).operands) != wanted for op in loads
+    ):
+        raise _fail(
+            loop,
+            buffer,
+            "it is not subscripted by the innermost loop and the other outer one",
+            "an operand that flows along a loop has no subscript of that loop; the sum is innermost.",
+        )
+    if any(bound_map(op) != bound_map(loads[0]) for op in loads):
         raise _fail(loop, buffer, "its accesses differ", "read one element of it an iteration.")
     return _Flow(own, axis, inner, loads)
 
 
 def _fail(loop: FoundLoop, buffer: FoundBuffer, why: str, help: str) -> ScheduleError:
     return ScheduleError(
-        f"buffer_at: cannot let {buffer.name} flow along loop {loop.name}: {why}.",
+        f"feed: cannot let {buffer.name} flow along loop {loop.name}: {why}.",
         place_of(loop.op),
         help=help,
     )
 
 
-def _accumulate(loop: FoundLoop, flow: _Flow) -> None:
+def _accumulate(loop: FoundLoop, flow: _Flow, effects: EffectAnalysis) -> None:
     """What the innermost loop adds up is kept in a scalar of the cell."""
     variable = induction_variable(flow.steps)
     inside = [op for op in walk(flow.steps) if op.name in ("affine.load", "affine.store")]
     stored = [op for op in inside if op.name == "affine.store"]
     for op in stored:
         array = op.operands[1]
-        same = [o for o in inside if array in list(o.operands)]
+        key = effects.memory_of(array).key
+        same = [o for o in inside if any(e.memory.key == key for e in effects.effects_of(o))]
         bounds = [bound_map(o) for o in same]
         if not ir.MemRefType(array.type).rank or any(
             o.map != bounds[0].map or o.operands != bounds[0].operands for o in bounds

@@ -21,7 +21,7 @@ from allo.schedule.analysis.link import link, mark
 from allo.schedule.analysis.private import check_private
 from allo.schedule.analysis.settle import drop_initial_fill, end_of, hoist_reads
 from allo.schedule.bands import bands_of
-from allo.schedule.handles import Buffer
+from allo.schedule.handles import Buffer, Consumer
 from allo.schedule.near import suggestion
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import FoundBuffer, find_buffer
@@ -41,7 +41,7 @@ class Side:
 def to(
     s: ScheduleState,
     target: Buffer,
-    dst: str | Sequence[int],
+    dst: Consumer | Sequence[int],
     axis: int | None = None,
     depth: int = -1,
 ) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
@@ -17,23 +16,20 @@ from allo.dialects.diagnostics import (
     UnknownHandleError,
 )
 from allo.schedule.analysis.callees import match_callees, renamed
-from allo.schedule.handles import LoopWrapper, MockBuffer
+from allo.schedule.handles import Setting
 from allo.schedule.near import suggestion
-from allo.schedule.primitive import primitive
+from allo.schedule.parameters import moved
+from allo.schedule.primitive import primitive, unrecorded
 from allo.schedule.resolve import find_function
 from allo.schedule.state import ScheduleState
-
-# Parameters of primitives that hold handles, by what a plain string in them names.
-_LOOP_PARAMETERS = frozenset({"axis", "axes", "from_loop", "target_loop", "factor_axis"})
-_FUNCTION_PRIMITIVES = frozenset({"dataflow", "inline"})
 
 
 @primitive
 def compose(
     s: ScheduleState,
-    schs: Any,
-    id: str | None = None,
-    instantiate: Sequence[Any] | None = None,
+    schs: Setting[Any],
+    id: Setting[str] | None = None,
+    instantiate: Setting[Sequence[Any]] | None = None,
 ) -> None:
     """Replay the schedule of a function this kernel calls on its instance here.
 
@@ -85,10 +81,10 @@ def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None) -> None
     _own_state(s, inner, function, target, id)
     names = match_callees(s, inner, target, id if id is not None else target)
     for name, args, kwargs in inner.primitive_sequences:
-        run: Callable[..., Any] = inspect.unwrap(getattr(type(s), name))
-        new_args, new_kwargs = retarget(run, name, args, kwargs, inner.top_func_name, names)
+        run = unrecorded(s, name)
+        call = moved(run, s, args, kwargs, inner.top_func_name, lambda f: renamed(f, names))
         try:
-            run(s, *new_args, **new_kwargs)
+            run(*call.args, **call.kwargs)
         except AlloError as error:
             error.notes = (
                 *error.notes,
@@ -149,46 +145,6 @@ def _plain(kind: ir.Type) -> str:
 def _shown(types: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
     inputs, results = types
     return f"({', '.join(inputs)}) -> ({', '.join(results)})"
-
-
-def retarget(
-    function: Callable[..., Any],
-    name: str,
-    args: Sequence[Any],
-    kwargs: dict[str, Any],
-    top: str,
-    names: Mapping[str, str],
-) -> tuple[list[Any], dict[str, Any]]:
-    """Recorded arguments of a primitive of function ``top`` with handles renamed by ``names``."""
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    labels = [p.name for p in parameters]
-    star = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-    out = []
-    for position, value in enumerate(args):
-        parameter = labels[position] if position < len(labels) else star
-        out.append(_moved(value, name, parameter or "", top, names))
-    return out, {k: _moved(v, name, k, top, names) for k, v in kwargs.items()}
-
-
-def _moved(
-    value: Any, primitive_name: str, parameter: str, top: str, names: Mapping[str, str]
-) -> Any:
-    if isinstance(value, LoopWrapper):
-        return LoopWrapper(renamed(value.func, names), value.band, value.loop_name)
-    if isinstance(value, MockBuffer):
-        return MockBuffer(renamed(value.func, names), value.name, value.idx)
-    if isinstance(value, (list, tuple)) and parameter in ("dst", "axes"):
-        return [_moved(v, primitive_name, parameter, top, names) for v in value]
-    if not isinstance(value, str):
-        return value
-    if primitive_name in _FUNCTION_PRIMITIVES:
-        return renamed(value, names)
-    func, colon, rest = value.partition(":")
-    if colon:
-        return f"{renamed(func, names)}:{rest}"
-    if parameter in _LOOP_PARAMETERS or parameter == "band_name":
-        return f"{names[top]}:{value}"
-    return value
 
 
 def _own_state(

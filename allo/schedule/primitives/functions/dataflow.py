@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import ScheduleError
-from allo.schedule.handles import LoopWrapper
+from allo.schedule.handles import FunctionName, LoopWrapper
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function, find_loop
 from allo.schedule.state import ScheduleState
 
 
 @primitive
-def dataflow(s: ScheduleState, axis: str | LoopWrapper) -> None:
+def dataflow(s: ScheduleState, axis: FunctionName | LoopWrapper) -> None:
     """Let the parts of a function, or of a loop's body, run as concurrent processes.
 
     ::

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import ScheduleError
+from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function
 from allo.schedule.state import ScheduleState
 
 
 @primitive
-def inline(s: ScheduleState, axis: str | None = None) -> None:
+def inline(s: ScheduleState, axis: FunctionName | None = None) -> None:
     """Ask for a function to be inlined where it is called; the top function by default.
 
     ::

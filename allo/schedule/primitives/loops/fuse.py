@@ -66,7 +66,7 @@ def fuse(s: ScheduleState, *axes: Axis) -> LoopWrapper:
             )
     name = "_".join(f.name for f in found) + "_fused"
     fuse_loops(chain, name)
-    return LoopWrapper(found[0].func, found[0].band.name, name)
+    return LoopWrapper(found[0].func, found[0].band.name, name, s.module)
 
 
 def fuse_loops(chain: list[ir.Operation], name: str) -> ir.Operation:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     body_operations,
+    enclosing_loops,
     induction_variable,
     is_affine_loop,
     is_loop,
@@ -21,13 +22,14 @@ from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.streams.processes import UNFOLDED, is_pure
 from allo.schedule.bands import Band
+from allo.schedule.handles import BandName
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_band
 from allo.schedule.state import ScheduleState
 
 
 @primitive
-def unfold(s: ScheduleState, band_name: str, axes: Sequence[int]) -> list[int]:
+def unfold(s: ScheduleState, band_name: BandName, axes: Sequence[int]) -> list[int]:
     """Make one copy of a nest's body for each iteration of the loops at positions ``axes``.
 
     ::
@@ -108,6 +110,7 @@ def _unfold(
             _unfold(s, nested, count - 1, band, here)
         else:
             _rename(s, copy, here)
+            _name_bands(copy, band, here)
             _tag(copy, f"{band}:{','.join(map(str, here))}")
         for inner in body_operations(copy):
             inner.move_before(copy)
@@ -122,6 +125,16 @@ def _rename(s: ScheduleState, copy: ir.Operation, suffix: tuple[int, ...]) -> No
             _own_function(s, op, label)
         elif is_loop(op) and (band := string_attribute(op, "op_name")) is not None:
             op.attributes["op_name"] = ir.StringAttr.get(f"{band}_{label}")
+
+
+def _name_bands(copy: ir.Operation, band: str, suffix: tuple[int, ...]) -> None:
+    """A loop that stands outermost in its function from now on is a band of its own."""
+    if len(enclosing_loops(copy)) >= len(suffix):  # the copies of outer unfolded loops go, too
+        return
+    loops = [op for op in body_operations(copy) if is_loop(op) and "op_name" not in op.attributes]
+    for number, op in enumerate(loops):
+        label = "_".join(map(str, suffix if number == 0 else (*suffix, number)))
+        op.attributes["op_name"] = ir.StringAttr.get(f"{band}_{label}")
 
 
 def _tag(copy: ir.Operation, tag: str) -> None:
