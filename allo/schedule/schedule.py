@@ -29,6 +29,7 @@ from .primitives.loops.fuse import fuse
 from .primitives.loops.parallel import parallel
 from .primitives.loops.pipeline import pipeline
 from .primitives.loops.reorder import reorder
+from .primitives.loops.skew import skew
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
@@ -141,6 +142,7 @@ class Schedule(ScheduleState):
     split = split
     reorder = reorder
     fuse = fuse
+    skew = skew
     unroll = unroll
     pipeline = pipeline
     parallel = parallel

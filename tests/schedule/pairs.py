@@ -134,6 +134,7 @@ def applications(s: Schedule) -> Iterator[Application]:
         for first, second in combinations(loops, 2):
             yield "reorder", (second, first)
             yield "fuse", (first, second)
+            yield "skew", (first, second)
     for above, below in permutations(bands, 2):
         for loop in above:
             for other in below:

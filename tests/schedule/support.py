@@ -72,7 +72,7 @@ def _note(op, lines):
     from allo.dialects._mlir import ir
 
     location = str(op.operation.location)
-    if op.operation.name not in ("affine.yield", "scf.yield", "linalg.yield"):
+    if op.operation.name not in ("affine.yield", "scf.yield", "linalg.yield", "builtin.module"):
         lines.append(f"{op.operation.name} {location}")
     return ir.WalkResult.ADVANCE
 

@@ -104,6 +104,7 @@ def applications(draw, s: Schedule):
                 "reorder",
                 "reorder",
                 "reorder",
+                "skew",
                 "unroll",
                 "pipeline",
                 "parallel",
@@ -119,6 +120,8 @@ def applications(draw, s: Schedule):
     if kind == "reorder":
         chosen = draw(st.lists(st.sampled_from(loops), min_size=2, max_size=3, unique=True))
         return kind, tuple(chosen)
+    if kind == "skew":
+        return kind, (axis, draw(st.sampled_from(loops)), draw(st.integers(1, 2)))
     if kind == "unroll":
         return kind, (axis, draw(st.integers(0, 4)))
     if kind == "partition":

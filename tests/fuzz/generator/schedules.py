@@ -182,6 +182,15 @@ def _reorder(sites: _Sites, rng: random.Random) -> Step | None:
     return Step("reorder", tuple({"loop": [func, band, n]} for n in chosen))
 
 
+def _skew(sites: _Sites, rng: random.Random) -> Step | None:
+    deep = [band for band in sites.bands if len(band[2]) > 1]
+    if not deep:
+        return None
+    func, band, names = rng.choice(deep)
+    at = sorted(rng.sample(range(len(names)), 2))
+    return Step("skew", (*({"loop": [func, band, names[k]]} for k in at), rng.choice((1, 1, 2))))
+
+
 def _fuse(sites: _Sites, rng: random.Random) -> Step | None:
     deep = [band for band in sites.bands if len(band[2]) > 1]
     if not deep:
@@ -335,6 +344,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (6, _split),
     (6, _reorder),
     (4, _fuse),
+    (3, _skew),
     (5, _unroll),
     (8, _pipeline),
     (2, _parallel),

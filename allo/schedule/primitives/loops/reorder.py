@@ -11,16 +11,19 @@ from allo.dialects.affine.loops import (
     build_loop,
     enclosing_loops,
     induction_variable,
+    inner_point,
     is_affine_loop,
     perfect_chain,
     spec_of,
     string_attribute,
     terminator,
 )
+from allo.dialects.affine.maps import BoundMap
 from allo.dialects.affine.model import Statement
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.legality import check_order, model_of
+from allo.schedule.analysis.rebound import is_shifted, rebound
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundLoop, find_loop
@@ -40,7 +43,9 @@ def reorder(s: ScheduleState, *axes: Axis) -> None:
                 for k:          ──▶             for j:
                     C[i, j] += …                    C[i, j] += …
 
-    Legal when every dependence keeps its direction. An integer accumulation may run in any order;
+    A loop whose bounds ``skew`` shifted may move outside the other: its bounds then cover all values it
+    takes, and the other loop runs over those that meet its value. Legal when every dependence keeps its
+    direction. An integer accumulation may run in any order;
     a floating-point one onto the same element only over loops declared with ``allo.reduction``.
 
     Raises:
@@ -63,9 +68,9 @@ def reorder(s: ScheduleState, *axes: Axis) -> None:
         return
     order = iter(named)
     wanted = [next(order) if op in named else op for op in chain]
-    _check_bounds(wanted, what)
+    bounds = _new_bounds(wanted, what)
     _check_dependences(s, chain, wanted, what)
-    permute(chain, wanted)
+    permute(chain, wanted, bounds)
 
 
 def _check_same_band(found: Sequence[FoundLoop]) -> None:
@@ -103,19 +108,32 @@ def _chain(by_depth: Sequence[ir.Operation], what: str) -> list[ir.Operation]:
     )
 
 
-def _check_bounds(wanted: Sequence[ir.Operation], what: str) -> None:
+def _new_bounds(wanted: Sequence[ir.Operation], what: str) -> list[tuple[BoundMap, BoundMap]]:
+    """The bounds of the loops in their new order: those they have, but where one is shifted by another."""
+    kept = [(spec_of(op).lower, spec_of(op).upper) for op in wanted]
+    moved = _dependent(wanted)
+    if not moved:
+        return kept
+    found = rebound(wanted) if all(is_shifted(op, by) for op, by in moved) else None
+    if found is not None:
+        return found
+    op, by = moved[0]
+    fixed, outside = (string_attribute(x, "loop_name") for x in (op, by))
+    raise ScheduleError(
+        f"Cannot {what}: the bounds of loop {fixed} depend on loop {outside}, which "
+        "would move inside it.",
+        place_of(op),
+        help=f"keep {outside} outside {fixed}.",
+    )
+
+
+def _dependent(wanted: Sequence[ir.Operation]) -> list[tuple[ir.Operation, ir.Operation]]:
+    """Each loop whose bounds depend on one that shall stand inside it, with that one."""
+    found = []
     for position, op in enumerate(wanted):
-        spec = spec_of(op)
-        for inside in wanted[position + 1 :]:
-            variable = induction_variable(inside)
-            if variable in spec.lower.operands or variable in spec.upper.operands:
-                moved, fixed = (string_attribute(x, "loop_name") for x in (inside, op))
-                raise ScheduleError(
-                    f"Cannot {what}: the bounds of loop {fixed} depend on loop {moved}, which "
-                    "would move inside it.",
-                    place_of(op),
-                    help=f"keep {moved} outside {fixed}.",
-                )
+        used = [*spec_of(op).lower.operands, *spec_of(op).upper.operands]
+        found += [(op, by) for by in wanted[position + 1 :] if induction_variable(by) in used]
+    return found
 
 
 def _check_dependences(
@@ -136,23 +154,24 @@ def _check_dependences(
     check_order(model, times, what, changed)
 
 
-def permute(chain: Sequence[ir.Operation], wanted: Sequence[ir.Operation]) -> None:
+def permute(
+    chain: Sequence[ir.Operation],
+    wanted: Sequence[ir.Operation],
+    bounds: Sequence[tuple[BoundMap, BoundMap]],
+) -> None:
     """Rebuild a perfect nest with its loops in another order; the band's name stays outermost."""
     specs = [spec_of(op) for op in wanted]
     labels = [_label(op) for op in chain]
     body = body_of(chain[-1])
     made: list[ir.Operation] = []
     point = ir.InsertionPoint(chain[0])
-    for depth, (spec, label) in enumerate(zip(specs, labels, strict=True)):
+    for spec, label, (lower, upper) in zip(specs, labels, bounds, strict=True):
         attributes = {n: a for n, a in spec.attributes.items() if n != "op_name"}
         if label is not None:
             attributes["op_name"] = label
-        last = depth == len(specs) - 1
-        bare = LoopSpec(spec.lower, spec.upper, spec.step, attributes, spec.location)
-        loop = build_loop(bare, point)
+        loop = build_loop(LoopSpec(lower, upper, spec.step, attributes, spec.location), point)
         made.append(loop)
-        if not last:
-            point = ir.InsertionPoint(terminator(body_of(loop)))
+        point = inner_point(loop)
     end = terminator(body_of(made[-1]))
     for op in list(body.operations)[:-1]:
         op.operation.move_before(end)
