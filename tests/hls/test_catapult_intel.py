@@ -138,7 +138,7 @@ def test_catapult_csyn_without_the_tool():
     mod = build(GEMM, "catapult", "gemm", mode="csyn")
     with pytest.raises(BoundaryError, match="csyn mode does not need to pass in arguments"):
         mod(np.zeros(3))
-    assert mod().cycles > 0  # the open road
+    assert mod().cycles > 0  # Allo's own Verilog
     strict = build(GEMM, "catapult", "gemm", mode="csyn", configs={"fallback": False})
     with pytest.raises(ToolMissingError, match="catapult is not available; csyn needs it"):
         strict()

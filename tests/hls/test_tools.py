@@ -1,4 +1,4 @@
-"""The drivers of vendor tools, against a fake tool on PATH, and the open road without one."""
+"""The drivers of vendor tools, against a fake tool on PATH, and Allo's own Verilog without one."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def test_emulation_runs_make(tool, tmp_path, monkeypatch):
     np.testing.assert_array_equal(c, np.full((6, 16), 10, np.float32))
 
 
-# --- the open road -------------------------------------------------------------------
+# --- Allo's own Verilog in place of the tool -------------------------------------------
 
 
 class FakeRtl:

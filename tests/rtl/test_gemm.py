@@ -1,4 +1,4 @@
-"""The main road: gemm in float32, utilisation, reasons for II, compile time."""
+"""Gemm in float32, utilisation, reasons for II, compile time."""
 
 from __future__ import annotations
 

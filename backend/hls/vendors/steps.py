@@ -1,7 +1,7 @@
 """The steps beyond csim: C synthesis, co-simulation, emulation.
 
-A vendor's tool runs them where it is installed. Where it is not, csyn and cosim take the open
-road: Allo's own Verilog, simulated by Verilator, with the same type of report.
+A vendor's tool runs them where it is installed. Where it is not, csyn and cosim use Allo's
+own Verilog, simulated by Verilator, with a report of the same type.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def run_csyn(module: HlsKernel) -> DesignReport:
     """
     tool = find_tool(module.platform)
     if tool is None:
-        rtl = _open_road(module, "csyn")
+        rtl = _own_verilog(module, "csyn")
         module.report = rtl.report
         return rtl.report
     folder = _project_folder(module)
@@ -68,7 +68,7 @@ def run_csyn(module: HlsKernel) -> DesignReport:
 
 
 def run_script(module: HlsKernel) -> DesignReport:
-    """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``; there is no open road.
+    """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``, which nothing replaces.
 
     Raises:
         ToolMissingError: the tool is not installed.
@@ -189,10 +189,10 @@ def _needed(module: HlsKernel) -> tuple[str, ...]:
     return ("tapa", "make") if module.mode == "fast_hw_emu" else ("tapa", "v++", "make")
 
 
-# --- the open road -------------------------------------------------------------------
+# --- Allo's own Verilog in place of the tool -------------------------------------------
 
 
-def _open_road(module: HlsKernel, step: str) -> Any:
+def _own_verilog(module: HlsKernel, step: str) -> Any:
     """The same kernel built as Allo's own Verilog."""
     if not module.options.fallback:
         raise ToolMissingError(
@@ -214,7 +214,7 @@ def _open_road(module: HlsKernel, step: str) -> Any:
 
 
 def _open_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
-    rtl = _open_road(module, "cosim")
+    rtl = _own_verilog(module, "cosim")
     call = bind(module.signature, args)
     arguments = args[: len(module.signature.arguments)]
     results = rtl(*arguments)
