@@ -130,7 +130,7 @@ def test_pynq_impl_needs_vivado():
     assert caught.value.message == "vivado is not available; mode impl of target pynq needs it."
 
 
-def test_pynq_csyn_takes_the_open_road_and_no_arguments():
+def test_pynq_csyn_uses_own_verilog_and_no_arguments():
     mod = build(CALLS, "pynq", mode="csyn")
     with pytest.raises(BoundaryError, match="csyn mode does not need to pass in arguments"):
         mod(np.zeros(4, np.int8))

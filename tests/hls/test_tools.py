@@ -221,7 +221,7 @@ def fake_rtl():
     register_target("verilog", original, replace=True)
 
 
-def test_csyn_without_the_tool_takes_the_open_road(no_tool, fake_rtl, caplog):
+def test_csyn_without_the_tool_uses_own_verilog(no_tool, fake_rtl, caplog):
     mod = build(GEMM, "vitis_hls", "gemm", mode="csyn")
     with caplog.at_level(logging.WARNING):
         report = mod()
@@ -232,7 +232,7 @@ def test_csyn_without_the_tool_takes_the_open_road(no_tool, fake_rtl, caplog):
     ]
 
 
-def test_cosim_without_the_tool_takes_the_open_road(no_tool, fake_rtl):
+def test_cosim_without_the_tool_uses_own_verilog(no_tool, fake_rtl):
     mod = build(GEMM, "vivado_hls", "gemm", mode="cosim")
     rng = np.random.default_rng(0)
     a, b = rng.random((6, 10), np.float32), rng.random((10, 16), np.float32)
@@ -256,13 +256,13 @@ def test_fallback_can_be_forbidden(no_tool, where):
     )
 
 
-def test_implementation_has_no_open_road(no_tool):
+def test_implementation_has_no_replacement(no_tool):
     with pytest.raises(ToolMissingError) as caught:
         build(GEMM, "vivado_hls", "gemm", mode="impl")()
     assert caught.value.message == "vivado_hls is not available; mode impl needs it."
 
 
-def test_open_road_by_the_verilog_compiler(no_tool):
+def test_own_verilog_by_the_verilog_compiler(no_tool):
     """No fake: Allo's Verilog, simulated."""
     mod = build(GEMM, "vitis_hls", "gemm", mode="cosim")
     rng = np.random.default_rng(0)
