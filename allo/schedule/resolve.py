@@ -37,6 +37,7 @@ class FoundBuffer:
 
     @property
     def type(self) -> ir.MemRefType:
+        """The MLIR type of the buffer."""
         return ir.MemRefType(self.value.type)
 
 
@@ -207,4 +208,5 @@ def find_buffer(
 
 
 def function_name(function: ir.Operation) -> str:
+    """The name of a function of the module."""
     return symbol(function)

@@ -79,10 +79,12 @@ class Schedule(ScheduleState):
 
     @property
     def ext_libs(self) -> list[Any]:
+        """The external C++ modules that the kernels call."""
         return self.kernel.ext_libs
 
     @property
     def inst_list(self) -> tuple[Any, ...]:
+        """The template arguments with which the kernel was instantiated."""
         return self.kernel.template_args
 
     @property
@@ -96,6 +98,7 @@ class Schedule(ScheduleState):
 
     @property
     def stateful_var_map(self) -> dict[str, tuple[str, str]]:
+        """The function and the variable behind each stateful global."""
         return self.kernel.stateful
 
     @property

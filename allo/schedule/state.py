@@ -26,7 +26,8 @@ class Kernel(Protocol):
     template_args: tuple[Any, ...]
 
     @property
-    def func_args(self) -> dict[str, list[Any]]: ...
+    def func_args(self) -> dict[str, list[Any]]:
+        """The arguments of each function: name, type and shape."""
 
 
 @dataclass(slots=True)

@@ -33,6 +33,7 @@ class AliasClasses:
 
     @property
     def functions(self) -> dict[str, ir.Operation]:
+        """The functions of the module by name."""
         return self._functions
 
     def members(self, value: ir.Value) -> list[ir.Value]:

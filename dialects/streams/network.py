@@ -37,6 +37,7 @@ class StreamArray:
 
     @property
     def place(self) -> SourcePlace | None:
+        """Where the array is declared in the user's Python."""
         return place_of(self.value.owner.operation)
 
 
@@ -130,6 +131,7 @@ class Network:
         return f"{self.arrays[array].name}{index}"
 
     def depth(self, fifo: Fifo) -> int:
+        """How many elements a FIFO holds."""
         return self.arrays[fifo[0]].space.depth
 
     def _steps(self, process: Process) -> list[Step]:
@@ -371,6 +373,7 @@ def _unknown(array: StreamArray, access: Access) -> IllegalTransformError:
 
 
 def too_many(process: Process) -> IllegalTransformError:
+    """The error that a process has too many accesses to follow, for the caller to raise."""
     return IllegalTransformError(
         f"{process.name} touches FIFOs and shared arrays more than {MOST_STEPS:,} times, which is too "
         "much to follow.",

@@ -46,6 +46,7 @@ class Process:
 
     @property
     def place(self) -> SourcePlace | None:
+        """Where the first loop of the process is, or else its first operation."""
         return place_of(next((op for op in self.ops if is_loop(op)), self.ops[0]))
 
     @property

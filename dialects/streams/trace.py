@@ -42,6 +42,7 @@ class Access:
 
     @property
     def is_known(self) -> bool:
+        """Whether it surely happens, to one element, at subscripts that are known."""
         return self.certain and not self.whole and self.subscripts is not None
 
 
