@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from allo.dialects._mlir import ir
+from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.target import BuildRequest
 
@@ -283,7 +285,7 @@ def _callees(ops: list[Op]) -> list[str]:
 
 
 def compile_design(
-    module_text: str,
+    module: str | ir.Module,
     top: str,
     *,
     clock_mhz: float = DEFAULT_CLOCK_MHZ,
@@ -295,7 +297,7 @@ def compile_design(
     """Compile a core IR module into hardware.
 
     Args:
-        module_text: the core IR, with source locations.
+        module: the core IR, with source locations, as text or as a module, which is changed.
         top: name of the top function.
         clock_mhz: clock frequency that operators are pipelined for.
         device: device family of the operator library.
@@ -308,7 +310,8 @@ def compile_design(
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
-    program = read_program(module_text, checked=check_bounds)
+    module = parse_module(module) if isinstance(module, str) else module
+    program = read_program(module, checked=check_bounds)
     record = _top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())

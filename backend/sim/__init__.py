@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from allo.dialects._mlir import ir, make_context
 from allo.dialects.boundary.arguments import Signature, read_signature
+from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import OptionError
 from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest
@@ -54,10 +54,10 @@ def build(request: BuildRequest) -> RTLModule:
     options["clock_mhz"] = frequency or options["clock_mhz"]
     options["external"] = (*options["external"], *(simulation["memory"] or ()))
     options["target"] = request.target
-    with make_context() as context:
-        signature = read_signature(ir.Module.parse(request.module_text, context), request.top)
+    core = parse_module(request.module_text)
+    signature = read_signature(core, request.top)
     _check_external(request.settings["external"], signature)
-    design = compile_design(request.module_text, request.top, **options)
+    design = compile_design(core, request.top, **options)
     module = RTLModule(design, signature, SimulationOptions(**simulation))
     if request.project is not None:
         module.write_project(request.project)

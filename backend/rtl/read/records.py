@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from allo.dialects import _mlir
 from allo.dialects._mlir import ir
 from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_arguments
 from allo.dialects.affine.loops import walk
@@ -106,14 +105,12 @@ class Program:
     checks: dict[BoundsSite, int] = field(default_factory=dict)
 
 
-def read_program(text: str, *, checked: bool = False) -> Program:
-    """Parse a core IR module, expand its scalar functions as the CPU does, and read it.
+def read_program(module: ir.Module, *, checked: bool = False) -> Program:
+    """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
-    ``checked`` inserts checks of the subscripts that may be out of range.
+    The module is changed. ``checked`` inserts checks of the subscripts that may be out of range.
     """
-    context = _mlir.make_context()
-    with context:
-        module = ir.Module.parse(text)
+    with module.context:
         make_regions(module)
         make_plain_regions(module)
         if checked:
