@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+from allo.dialects.core.parse import parse_module
 from allo.target import BuildRequest
 
-from .module import LLVMModule, parse_module
+from .module import LLVMModule
 
 __all__ = ["LLVMModule", "build", "build_simulator", "parse_module"]
 

@@ -62,7 +62,7 @@ class EntryLayout:
 
 
 def _address(array: np.ndarray) -> int:
-    return array.__array_interface__["data"][0]
+    return int(array.__array_interface__["data"][0])
 
 
 def _closed(parameter: Parameter) -> tuple[int, ...]:

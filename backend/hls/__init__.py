@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .vendors.availability import is_available
 
@@ -21,7 +21,7 @@ def build(request: BuildRequest) -> HLSModule:
     return HLSModule.from_request(request)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name == "HLSModule":
         from .module import HLSModule
 

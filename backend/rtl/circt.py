@@ -46,4 +46,4 @@ def export_verilog(text: str) -> str:
     Raises:
         BuildError: the text is not valid.
     """
-    return in_circt("allo.backend.rtl._circt:export_verilog", text)
+    return str(in_circt("allo.backend.rtl._circt:export_verilog", text))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from allo.target import BuildRequest
@@ -25,7 +25,7 @@ def is_available() -> bool:
     return any(shutil.which(name) for name in ("g++", "xlscc"))
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name == "XLSCCModule":
         from .module import XLSCCModule
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from allo.backend.hls.csim.build import CsimKernel, compile_csim
 from allo.backend.hls.csim.simulation import Simulation
-from allo.backend.hls.emit.module import EmitOptions, emit_module
+from allo.backend.hls.emit.function import EmitOptions
+from allo.backend.hls.emit.module import emit_module
 from allo.backend.hls.external import read_externals
 from allo.backend.hls.vendors.ports import count_outputs, read_ports
 from allo.backend.hls.vendors.tables import XLS

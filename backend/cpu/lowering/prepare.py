@@ -154,7 +154,7 @@ def _is_own_allocation(value: ir.Value, block: ir.Block) -> bool:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return False
-    return owner.operation.name == "memref.alloc" and owner.operation.block == block
+    return bool(owner.operation.name == "memref.alloc" and owner.operation.block == block)
 
 
 def _replace_allocation(value: ir.Value, argument: ir.Value) -> None:
@@ -205,7 +205,7 @@ def _is_strided(mlir_type: ir.Type) -> bool:
 def _is_padded(element: ir.Type) -> bool:
     if not isinstance(element, ir.IntegerType):
         return False
-    return element.width > 64 and element.width % 128 != 0
+    return bool(element.width > 64 and element.width % 128 != 0)
 
 
 def _copy_elements(source: ir.Value, target: ir.Value, index: list[ir.Value]) -> None:

@@ -147,7 +147,7 @@ def _refuse_results(call: ir.Operation) -> None:
 
 
 def _callee(call: ir.Operation) -> str:
-    return call.attributes["callee"].value
+    return str(call.attributes["callee"].value)
 
 
 def _text(op: ir.Operation, attribute: str, default: str = "") -> str:

@@ -38,7 +38,7 @@ def stored_type(kind: ir.Type) -> ir.Type:
 def stored_bytes(kind: ir.Type) -> int:
     """The size of a value in a frame."""
     if isinstance(kind, ir.MemRefType):
-        return 8 * (3 + 2 * kind.rank)
+        return int(8 * (3 + 2 * kind.rank))
     return cell_bytes(parse_type(str(kind)))
 
 

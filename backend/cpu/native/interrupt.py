@@ -45,7 +45,7 @@ class Guarded:
         """
         enter = _library() if self._addresses and _may_be_interrupted() else None
         if enter is None:
-            return _PLAIN(function)(argument)
+            return int(_PLAIN(function)(argument))
         if self._ranges is None:
             self._ranges = _ranges_of(self._addresses)
         result = ctypes.c_int64()

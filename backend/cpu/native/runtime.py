@@ -108,7 +108,7 @@ def _is_current(library: ctypes.CDLL) -> bool:
     """Whether a library is of this version: a prebuilt one may be left from an older."""
     if not all(hasattr(library, name) for name in ("allo_runtime_abi", *_GENERATED_CODE_CALLS)):
         return False
-    return library.allo_runtime_abi() == _ABI
+    return bool(library.allo_runtime_abi() == _ABI)
 
 
 class Runtime:

@@ -208,7 +208,10 @@ class CsimKernel:
     def _run(self, pointers: Any) -> int:
         """Run in a thread of its own where Ctrl-C is to be served: a loop of the kernel sees that soon."""
         self._library.allo_want_end(0)
-        return run_aside(lambda: self._entry(pointers), lambda: self._library.allo_want_end(1))
+        found: int = run_aside(
+            lambda: self._entry(pointers), lambda: self._library.allo_want_end(1)
+        )
+        return found
 
     def _failure(self, status: int) -> SimulationError:
         records = self._records()

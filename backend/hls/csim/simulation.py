@@ -90,7 +90,7 @@ class Simulation:
     def add_call(self, op: ir.Operation, callee: ir.Operation, place: SourcePlace | None) -> int:
         """Number a kernel call and note at which ends of which streams it stands."""
         number = len(self.calls)
-        self.calls.append((callee.attributes["sym_name"].value, place))  # type: ignore[attr-defined]
+        self.calls.append((callee.attributes["sym_name"].value, place))
         for operand, argument in zip(
             op.operands, callee.regions[0].blocks[0].arguments, strict=True
         ):

@@ -237,9 +237,9 @@ def has(op: ir.Operation, name: str) -> bool:
 
 def string(op: ir.Operation, name: str) -> str | None:
     """A string attribute's value, or None when it is absent."""
-    return op.attributes[name].value if name in op.attributes else None  # type: ignore[attr-defined]
+    return op.attributes[name].value if name in op.attributes else None
 
 
 def integer(op: ir.Operation, name: str) -> int | None:
     """An integer attribute's value, or None when it is absent."""
-    return int(op.attributes[name].value) if name in op.attributes else None  # type: ignore[attr-defined]
+    return int(op.attributes[name].value) if name in op.attributes else None

@@ -177,7 +177,8 @@ def _result_name(op: ir.Operation, position: int) -> str | None:
     attributes = value.owner.attributes
     if value.owner.name not in ("memref.alloc", "func.call") or "name" not in attributes:
         return None
-    return attributes["name"].value  # type: ignore[attr-defined]
+    found: str | None = attributes["name"].value
+    return found
 
 
 def _port_pragmas(vendor: Vendor, name: str, param: Param) -> list[str]:

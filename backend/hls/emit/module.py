@@ -128,7 +128,7 @@ def _definitions(
 
 def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     return {
-        op.operation.attributes["sym_name"].value: op.operation  # type: ignore[attr-defined]
+        op.operation.attributes["sym_name"].value: op.operation
         for op in module.body.operations
         if op.operation.name == "func.func"
     }
@@ -136,7 +136,7 @@ def _functions(module: ir.Module) -> dict[str, ir.Operation]:
 
 def _globals(module: ir.Module) -> dict[str, ir.Operation]:
     return {
-        op.operation.attributes["sym_name"].value: op.operation  # type: ignore[attr-defined]
+        op.operation.attributes["sym_name"].value: op.operation
         for op in module.body.operations
         if op.operation.name == "memref.global"
     }
@@ -233,7 +233,7 @@ def _shared(context: ModuleContext) -> str:
     out = Writer()
     for symbol, name in context.shared_globals.items():
         definition = context.globals[symbol]
-        memref = ir.MemRefType(definition.attributes["type"].value)  # type: ignore[attr-defined]
+        memref = ir.MemRefType(definition.attributes["type"].value)
         emitter = FunctionEmitter(context, out, next(iter(context.signatures.values())))
         ctype = element_ctype(emitter, definition, memref)
         buffer = Buffer(name, tuple(memref.shape), ctype)

@@ -134,7 +134,7 @@ def _declared(op: ir.Operation, element: ir.Type, letter: str) -> AlloType:
 
 
 def _letters(op: ir.Operation, name: str, count: int) -> str:
-    text = op.attributes[name].value if name in op.attributes else ""  # type: ignore[attr-defined]
+    text = op.attributes[name].value if name in op.attributes else ""
     return text if len(text) == count else "s" * count
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -70,7 +71,7 @@ def floating(value: float, ctype: CType, vendor: Vendor) -> str:
     return f"({kind}){value!r}"
 
 
-def _reader(ctype: CType):
+def _reader(ctype: CType) -> Callable[[float], Any]:
     if ctype.kind is Kind.BFLOAT:
         return lambda v: v
     return _FORMATS[ctype.bits]
@@ -92,7 +93,9 @@ def scalar(value: int | float, ctype: CType, vendor: Vendor) -> str:
     return floating(float(value), ctype, vendor)
 
 
-def initialiser(values: Sequence[int | float], shape: Sequence[int], spell) -> str:
+def initialiser(
+    values: Sequence[int | float], shape: Sequence[int], spell: Callable[[int | float], str]
+) -> str:
     """Nested braces around row-major values; ``spell`` writes one value."""
     if not shape:
         return spell(values[0])

@@ -54,7 +54,8 @@ def run_csyn(module: HlsKernel) -> DesignReport:
     if tool is None:
         rtl = _own_verilog(module, "csyn")
         module.report = rtl.report
-        return rtl.report
+        found: DesignReport = rtl.report
+        return found
     folder = _project_folder(module)
     _run_tcl(module, tool, folder, "C synthesis")
     if module.platform == "catapult":

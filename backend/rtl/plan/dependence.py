@@ -7,6 +7,7 @@ same coefficients; anything else is assumed to meet in the next iteration unless
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from math import gcd
 
 from ..graph.linear import common_factor, subtract
@@ -230,7 +231,10 @@ class Distances:
             last = value + 1 if last is None else last
         return best
 
-    def _candidates(self, level, rows, positive: bool, reach: int):
+    def _candidates(
+        self, level: int, rows: list[tuple[tuple[int, ...], int]], positive: bool, reach: int
+    ) -> Sequence[int]:
+        """Distances of one level that may solve every row, the least first."""
         low, high = (-reach if positive else 0), reach
         last = [all(x == 0 for x in c[level + 1 :]) for c, _ in rows]
         for (c, right), final in zip(rows, last, strict=True):

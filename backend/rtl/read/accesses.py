@@ -124,7 +124,7 @@ class Memory:
         body = self._b.body
         if body.known is None:
             body.known = {}
-        found = body.known.get(array.number)
+        found: _Known | None = body.known.get(array.number)
         if found is None:
             found = body.known[array.number] = _Known(array)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from itertools import product
 
 from allo.dialects.diagnostics import SourcePlace
@@ -89,7 +90,7 @@ class Bulk:
             self._memory.finish(body)
         return Leaf(levels, body, 1, band=name, place=place)
 
-    def _filling(self, body: Body, place: SourcePlace | None):
+    def _filling(self, body: Body, place: SourcePlace | None) -> AbstractContextManager[None]:
         self._b.place = place
         return self._b.filling(body)
 

@@ -126,7 +126,7 @@ def read_program(module: ir.Module, *, checked: bool = False) -> Program:
 def float_bits(value: float, width: int) -> int:
     """The bits of a float constant of 16, 32 or 64 bits."""
     code, integer = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[width]
-    return struct.unpack(integer, struct.pack(code, value))[0]
+    return int(struct.unpack(integer, struct.pack(code, value))[0])
 
 
 class _Reader:

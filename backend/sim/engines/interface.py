@@ -131,4 +131,5 @@ def find_engine(name: str) -> Engine:
             f"There is no simulator {name!r}.", help=f"simulator= takes {known}."
         )
     module, cls = _ENGINES[name].split(":")
-    return getattr(importlib.import_module(module), cls)()
+    found: Engine = getattr(importlib.import_module(module), cls)()
+    return found

@@ -28,10 +28,10 @@ def _nested(name: str, terms: list[IndexText]) -> str:
 
 
 def _affine_for(e: FunctionEmitter, op: ir.Operation) -> None:
-    sizes = list(op.attributes["operandSegmentSizes"])  # type: ignore[call-overload]
+    sizes = list(op.attributes["operandSegmentSizes"])
     operands = [e.scalar(v) for v in op.operands]
-    lower_map = op.attributes["lowerBoundMap"].value  # type: ignore[attr-defined]
-    upper_map = op.attributes["upperBoundMap"].value  # type: ignore[attr-defined]
+    lower_map = op.attributes["lowerBoundMap"].value
+    upper_map = op.attributes["upperBoundMap"].value
     lower = e.affine.results(lower_map, operands[: sizes[0]])
     upper = e.affine.results(upper_map, operands[sizes[0] : sizes[0] + sizes[1]])
     step = integer(op, "step") or 1

@@ -10,7 +10,7 @@ from ..emitter import FunctionEmitter, Handler
 
 
 def _texts(e: FunctionEmitter, op: ir.Operation) -> list[IndexText]:
-    affine_map = op.attributes["map"].value  # type: ignore[attr-defined]
+    affine_map = op.attributes["map"].value
     return e.affine.results(affine_map, e.index_operands(list(op.operands)))
 
 

@@ -7,6 +7,8 @@ the C++ operation has is computed unsigned and cast back.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from allo.dialects._mlir import ir
 
 from ...text import literals
@@ -61,7 +63,7 @@ def _both(e: FunctionEmitter, a: Scalar, b: Scalar, ctype: CType) -> tuple[str, 
     return e.text(a, ctype), e.text(b, ctype)
 
 
-def _sum_handler(symbol: str, bit_symbol: str, growth) -> Handler:
+def _sum_handler(symbol: str, bit_symbol: str, growth: Callable[[int, int], int]) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
         a, b = e.scalars(op)
         ctype = _result(e, op, a, b)
@@ -291,7 +293,7 @@ def _extremum_range(name: str, a: Scalar, b: Scalar) -> tuple[int | None, int | 
 def _constant(e: FunctionEmitter, op: ir.Operation) -> None:
     attribute = op.attributes["value"]
     ctype = e.result_ctype(op)
-    value = attribute.value  # type: ignore[attr-defined]
+    value = attribute.value
     if ctype.is_integer:
         value = int(value)
         if ctype.is_bool:

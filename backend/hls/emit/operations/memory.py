@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from allo.dialects._mlir import ir
 from allo.dialects.core.dense import dense_values
 from allo.dialects.core.locations import place_of
@@ -140,10 +142,10 @@ def _subview(e: FunctionEmitter, op: ir.Operation) -> None:
     operands = iter(list(op.operands)[1:])
     offsets = [
         e.text(e.scalar(next(operands))) if offset == dynamic else str(offset)
-        for offset in op.attributes["static_offsets"]  # type: ignore[attr-defined]
+        for offset in op.attributes["static_offsets"]
     ]
-    sizes = list(op.attributes["static_sizes"])  # type: ignore[call-overload]
-    steps = list(op.attributes["static_strides"])  # type: ignore[call-overload]
+    sizes = list(op.attributes["static_sizes"])
+    steps = list(op.attributes["static_strides"])
     if dynamic in sizes or dynamic in steps:
         raise e.unsupported(op, "its extents or steps are not constant")
     shape = tuple(ir.MemRefType(op.results[0].type).shape)
@@ -171,7 +173,7 @@ def _alias(e: FunctionEmitter, op: ir.Operation) -> None:
 
 
 def _affine_subscripts(e: FunctionEmitter, op: ir.Operation, operands: list[ir.Value]) -> list[str]:
-    affine_map = op.attributes["map"].value  # type: ignore[attr-defined]
+    affine_map = op.attributes["map"].value
     return [t.text for t in e.affine.subscripts(affine_map, e.index_operands(operands))]
 
 
@@ -234,7 +236,12 @@ def moved(
 # --- whole arrays -----------------------------------------------------------------
 
 
-def nest(e: FunctionEmitter, shape: tuple[int, ...], body, place: SourcePlace | None) -> None:
+def nest(
+    e: FunctionEmitter,
+    shape: tuple[int, ...],
+    body: Callable[[list[str]], None],
+    place: SourcePlace | None,
+) -> None:
     """A loop nest over ``shape``; ``body`` is called with the subscripts, inside it."""
 
     def level(dim: int, subscripts: list[str]) -> None:

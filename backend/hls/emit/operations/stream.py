@@ -208,7 +208,7 @@ def _print(e: FunctionEmitter, op: ir.Operation) -> None:
 def _declared_types(op: ir.Operation, count: int) -> list[AlloType | None]:
     if "types" not in op.attributes:
         return [None] * count
-    return [parse_type(name.value) for name in op.attributes["types"]]  # type: ignore[attr-defined]
+    return [parse_type(name.value) for name in op.attributes["types"]]
 
 
 def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType | None) -> tuple[str, str]:

@@ -132,7 +132,7 @@ class Arithmetic(Values):
         if kind == "d":
             return operands[expr[1]]
         if kind == "s":
-            return operands[dims + expr[1]]
+            return operands[dims + int(expr[1])]
         left = self.expression(expr[1], operands, dims)
         right = self.expression(expr[2], operands, dims)
         if kind == "+":

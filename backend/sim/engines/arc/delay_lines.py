@@ -51,7 +51,7 @@ def _may_pack(register: ir.Operation) -> bool:
 def _is_zero(value: ir.Value) -> bool:
     if isinstance(value.owner, ir.Block) or value.owner.operation.name != "hw.constant":
         return False
-    return ir.IntegerAttr(value.owner.operation.attributes["value"]).value == 0
+    return bool(ir.IntegerAttr(value.owner.operation.attributes["value"]).value == 0)
 
 
 def _alike(a: ir.Operation, b: ir.Operation) -> bool:

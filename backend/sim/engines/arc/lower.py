@@ -121,7 +121,7 @@ def _is_zero(value: ir.Value) -> bool:
     owner = value.owner
     if isinstance(owner, ir.Block) or owner.name != "hw.constant":
         return False
-    return ir.IntegerAttr(owner.attributes["value"]).value == 0
+    return bool(ir.IntegerAttr(owner.attributes["value"]).value == 0)
 
 
 def _model_operations(module: ir.Module) -> list[ir.OpView]:

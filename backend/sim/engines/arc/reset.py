@@ -43,7 +43,7 @@ def reset_values(graph: Graph, reset: Node, known: Mapping[Node, bool]) -> list[
 
 
 def _bits(node: Node) -> int:
-    return ir.IntegerType(node.op.results[0].type).width
+    return int(ir.IntegerType(node.op.results[0].type).width)
 
 
 class _Evaluated:
@@ -78,7 +78,8 @@ class _Evaluated:
     def _compute(self, node: Node) -> int | None:
         if node.name == "hw.constant":
             value = ir.IntegerAttr(node.op.attributes["value"]).value
-            return value & ((1 << _bits(node)) - 1)
+            found: int | None = value & ((1 << _bits(node)) - 1)
+            return found
         if node.name == "comb.mux":
             test = self.value(node.operands[0])
             return None if test is None else self.value(node.operands[1 if test else 2])

@@ -110,4 +110,4 @@ def _offset_of(state: ir.Value) -> int:
     owner = state.owner
     if isinstance(owner, ir.Block) or "offset" not in owner.attributes:
         return -1
-    return ir.IntegerAttr(owner.attributes["offset"]).value
+    return int(ir.IntegerAttr(owner.attributes["offset"]).value)

@@ -101,7 +101,10 @@ class _Library:
 
     def _signal(self, handle: int, path: str) -> int:
         scope, _, name = path.rpartition(".")
-        return self._library.allo_signal(ctypes.c_void_p(handle), scope.encode(), name.encode())
+        found: int = self._library.allo_signal(
+            ctypes.c_void_p(handle), scope.encode(), name.encode()
+        )
+        return found
 
     def _begin_wave(self, handle: int, file: str) -> None:
         self._library.allo_begin_wave(ctypes.c_void_p(handle), os.fsencode(file))
