@@ -192,6 +192,26 @@ def test_columns_follow_the_data(ways: str, columns: list[list[str]]) -> None:
     assert found == columns
 
 
+@pytest.mark.parametrize("ways", ["ab bc ac", "ab bc ca", "ab bc ac ca", "aa ab bc"])
+def test_no_label_lies_on_a_process_or_outside_the_drawing(ways: str) -> None:
+    fifos = tuple(fifo(*way) for way in ways.split())
+    drawing = ElementTree.fromstring(draw(Network(("a", "b", "c"), fifos)))
+    svg = "{http://www.w3.org/2000/svg}"
+    boxes = [
+        tuple(int(box.attrib[key]) for key in ("x", "y", "width", "height"))
+        for box in drawing.iter(f"{svg}rect")
+    ]
+    labels = [text for text in drawing.iter(f"{svg}text") if "(" in (text.text or "")]
+    assert len(labels) == len(fifos)
+    for label in labels:
+        x, y = int(label.attrib["x"]), int(label.attrib["y"])
+        assert 10 <= y <= int(drawing.attrib["height"])
+        for left, above, width, height in boxes:
+            assert not (left <= x <= left + width and above - 2 <= y <= above + height + 10)
+    places = [(label.attrib["x"], label.attrib["y"]) for label in labels]
+    assert len(set(places)) == len(places)
+
+
 def test_many_processes_are_a_table() -> None:
     names = tuple(f"cell_{n}" for n in range(40))
     fifos = tuple(fifo(a, b) for a, b in zip(names, names[1:], strict=False))

@@ -13,6 +13,10 @@ from .network import Fifo, Network
 _MOST_PROCESSES = 24
 _CHARACTER, _HEIGHT, _ROW, _GAP = 8, 28, 64, 24
 _BESIDE_LABEL = 40
+_LIFT, _LIFT_MORE = (
+    56,
+    28,
+)  # how far a FIFO that passes other columns bends upwards, and each further one
 
 type Place = tuple[int, int, int]
 
@@ -23,10 +27,11 @@ def draw(network: Network) -> str:
         return _table(network)
     columns = columns_of(network)
     edges = _edges(network)
-    places = _places(columns, edges)
+    lifts = _lifts(columns, edges)
+    places = _places(columns, edges, max(lifts.values(), default=0))
     width = max(x + wide for x, _, wide in places.values()) + _GAP
     height = max(y for _, y, _ in places.values()) + _HEIGHT + _GAP
-    shapes = [_edge(places[a], places[b], fifos) for (a, b), fifos in edges.items()]
+    shapes = [_edge(places[a], places[b], f, lifts[a, b]) for (a, b), f in edges.items()]
     shapes += [_box(name, place) for name, place in places.items()]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -82,14 +87,29 @@ def _edges(network: Network) -> dict[tuple[str, str], list[Fifo]]:
     return edges
 
 
-def _places(columns: list[list[str]], edges: dict[tuple[str, str], list[Fifo]]) -> dict[str, Place]:
-    """Left edge, upper edge and width of each process's box."""
+def _lifts(
+    columns: list[list[str]], edges: dict[tuple[str, str], list[Fifo]]
+) -> dict[tuple[str, str], int]:
+    """How far each edge bends upwards: not at all to the next column, else past what is between."""
+    column = {name: number for number, names in enumerate(columns) for name in names}
+    lifts: dict[tuple[str, str], int] = {}
+    for start, end in edges:
+        next_to = column[end] == column[start] + 1
+        bent = sum(1 for lift in lifts.values() if lift)
+        lifts[start, end] = 0 if next_to else _LIFT + bent * _LIFT_MORE
+    return lifts
+
+
+def _places(
+    columns: list[list[str]], edges: dict[tuple[str, str], list[Fifo]], lift: int
+) -> dict[str, Place]:
+    """Left edge, upper edge and width of each process's box, with room for the highest bend."""
     label = max((len(_label(fifos)) for fifos in edges.values()), default=0)
     places: dict[str, Place] = {}
     left, tallest = 2, max(len(column) for column in columns)
     for column in columns:
         wide = max(len(name) for name in column) * _CHARACTER + 16
-        above = (tallest - len(column)) * _ROW // 2 + _GAP
+        above = (tallest - len(column)) * _ROW // 2 + _GAP + lift * 3 // 4
         for row, name in enumerate(column):
             places[name] = (left, above + row * _ROW, wide)
         left += wide + label * _CHARACTER + _BESIDE_LABEL
@@ -111,17 +131,20 @@ def _box(name: str, place: Place) -> str:
     )
 
 
-def _edge(start: Place, end: Place, fifos: list[Fifo]) -> str:
+def _edge(start: Place, end: Place, fifos: list[Fifo], lift: int) -> str:
     """A curve with an arrow head, its label, and every FIFO in the tool tip."""
     x1, y1 = start[0] + start[2], start[1] + _HEIGHT // 2
     x2, y2 = end[0], end[1] + _HEIGHT // 2
     bend = max(_BESIDE_LABEL // 2, abs(x2 - x1) // 2)
+    top = (
+        y1 + y2
+    ) // 2 - lift * 3 // 4  # where a curve with control points lifted so far has its middle
     tip = "&#10;".join(escape(f"{f.name}: {f.dtype}, depth {f.depth}") for f in fifos)
     return (
         f"<g><title>{tip}</title>"
-        f'<path d="M{x1} {y1}C{x1 + bend} {y1} {x2 - bend} {y2} {x2} {y2}" opacity="0.7"/>'
-        f'<path d="M{x2 - 7} {y2 - 4}L{x2} {y2}L{x2 - 7} {y2 + 4}" opacity="0.7"/>'
-        f'<text x="{(x1 + x2) // 2}" y="{(y1 + y2) // 2 - 5}" text-anchor="middle" '
+        f'<path d="M{x1} {y1}C{x1 + bend} {y1 - lift} {x2 - bend} {y2 - lift} {x2} {y2}" '
+        f'opacity="0.7"/><path d="M{x2 - 7} {y2 - 4}L{x2} {y2}L{x2 - 7} {y2 + 4}" opacity="0.7"/>'
+        f'<text x="{(x1 + x2) // 2}" y="{top - 5}" text-anchor="middle" '
         f'fill="currentColor" stroke="none" opacity="0.8">{escape(_label(fifos))}</text></g>'
     )
 
