@@ -29,9 +29,12 @@ class Ended:
 
 
 PRELUDE = """
+import signal
 import numpy as np
 import allo
 from allo.ir.types import *
+# A shell that starts a job in the background has it, and so the tests, ignore Ctrl-C.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
 
