@@ -13,7 +13,14 @@ import numpy as np
 
 import allo
 import allo.dataflow as df
-from allo.errors import AlloError, BoundsError, DeadlockError, SimulationError, UndefinedReadError
+from allo.errors import (
+    AlloError,
+    BoundsError,
+    DeadlockError,
+    SimulationError,
+    StepsExceededError,
+    UndefinedReadError,
+)
 
 from ..generator.program import Program, Step
 from ..generator.schedules import apply_step, draw_step
@@ -146,7 +153,7 @@ def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
             given = template_arguments(program, prepared.space) or None
             runner = allo.interpret(prepared.space[program.top], instantiate=given)
             found = outcomes(program, runner)
-        except (BoundsError, UndefinedReadError) as error:
+        except (BoundsError, StepsExceededError, UndefinedReadError) as error:
             raise _ended(verdict, "oracle", error) from None  # the generator's fault, not a program
         except (Exception, SystemExit) as error:
             verdict.refused.append(f"oracle: {reason_of(error)}")
