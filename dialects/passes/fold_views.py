@@ -1,6 +1,6 @@
 """Slices go: every access names the whole array.
 
-Assumes core IR after ``lower_bulk``. A ``memref.subview`` used by loads and stores is folded into
+A ``memref.subview`` used by loads and stores is folded into
 their subscripts. One that is passed to a function moves into that function, which then takes the
 whole array and, for each offset known only when it runs, an index: a function whose calls slice
 alike changes in place, otherwise a copy ``<name>_v<n>`` is made. Two arguments that are one array
