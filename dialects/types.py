@@ -239,7 +239,7 @@ class Struct(AlloType):
         super().__init__(sum(t.bits for t in self.fields.values()), 0, f"struct<{body}>")
 
     def __getattr__(self, key: str) -> AlloType:
-        fields = self.__dict__.get("fields", {})
+        fields: dict[str, AlloType] = self.__dict__.get("fields", {})
         if key in fields:
             return fields[key]
         raise AttributeError(key)

@@ -85,7 +85,7 @@ def _function(
 
 
 def _text(operation: ir.Operation, key: str) -> str:
-    return ir.StringAttr(operation.attributes[key]).value
+    return str(ir.StringAttr(operation.attributes[key]).value)
 
 
 def _function_attributes(function: ir.Operation) -> Iterator[str]:

@@ -46,7 +46,7 @@ def is_loop(op: ir.Operation | ir.OpView) -> bool:
 
 def is_affine_loop(op: ir.Operation | ir.OpView) -> bool:
     """Whether an operation is an ``affine.for``."""
-    return op.operation.name == "affine.for"
+    return bool(op.operation.name == "affine.for")
 
 
 def spec_of(loop: ir.Operation | ir.OpView) -> LoopSpec:

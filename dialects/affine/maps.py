@@ -57,7 +57,7 @@ class BoundMap:
         """The single constant the map yields, or None."""
         results = self.map.results
         if len(results) == 1 and isinstance(results[0], ir.AffineConstantExpr):
-            return results[0].value
+            return int(results[0].value)
         return None
 
 

@@ -72,7 +72,8 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
 def _bfloat16() -> np.dtype:
     import ml_dtypes
 
-    return np.dtype(ml_dtypes.bfloat16)
+    bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+    return bfloat16
 
 
 @functools.cache

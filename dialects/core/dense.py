@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def _body(attribute: ir.Attribute) -> str:
     return match[1]
 
 
-def _flatten(value) -> list[int]:
+def _flatten(value: Any) -> list[int]:
     if not isinstance(value, list):
         return [int(value)]
     return [leaf for part in value for leaf in _flatten(part)]

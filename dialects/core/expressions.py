@@ -55,7 +55,7 @@ def fold[T](
     operator = _OPERATOR_OF.get(type(expr))
     if operator is None:
         return leaf(expr)
-    return join(operator, fold(expr.lhs, leaf, join), fold(expr.rhs, leaf, join))  # type: ignore[attr-defined]
+    return join(operator, fold(expr.lhs, leaf, join), fold(expr.rhs, leaf, join))
 
 
 def leaves[T](
@@ -80,8 +80,8 @@ def leaves_of(expr: ir.AffineExpr) -> Iterator[ir.AffineExpr]:
     if type(expr) not in _OPERATOR_OF:
         yield expr
         return
-    yield from leaves_of(expr.lhs)  # type: ignore[attr-defined]
-    yield from leaves_of(expr.rhs)  # type: ignore[attr-defined]
+    yield from leaves_of(expr.lhs)
+    yield from leaves_of(expr.rhs)
 
 
 def rebuild_expression(
@@ -100,7 +100,8 @@ def formula[E](
 ) -> Formula[E]:
     """How to compute an expression from an environment, given how to compute dims and symbols."""
     leaf = leaves(dims.__getitem__, symbols.__getitem__, _number)
-    return fold(expr, leaf, _combined)
+    found: Formula[E] = fold(expr, leaf, _combined)
+    return found
 
 
 def _number[E](value: int) -> Formula[E]:

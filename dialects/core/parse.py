@@ -22,7 +22,7 @@ def text_of(module: Any) -> str:
             f"Core IR is MLIR text or a module, not {shown(module)}.",
             help="pass s.module of a schedule, or its text.",
         )
-    return module.operation.get_asm(enable_debug_info=True)
+    return str(module.operation.get_asm(enable_debug_info=True))
 
 
 def parse_module(text: str) -> ir.Module:

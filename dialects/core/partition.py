@@ -168,4 +168,4 @@ def _read_dim(bank: ir.AffineExpr, offset: ir.AffineExpr, extent: int) -> DimPar
 
 
 def _constant(expr: ir.AffineExpr) -> int:
-    return ir.AffineConstantExpr(expr).value
+    return int(ir.AffineConstantExpr(expr).value)

@@ -75,12 +75,12 @@ def function_type(function: ir.Operation | ir.OpView) -> ir.FunctionType:
 
 def symbol(op: ir.Operation | ir.OpView) -> str:
     """The name of a function or a global."""
-    return ir.StringAttr(op.operation.attributes["sym_name"]).value
+    return str(ir.StringAttr(op.operation.attributes["sym_name"]).value)
 
 
 def callee_of(call: ir.Operation | ir.OpView) -> str:
     """The name of the function that is called."""
-    return ir.FlatSymbolRefAttr(call.operation.attributes["callee"]).value
+    return str(ir.FlatSymbolRefAttr(call.operation.attributes["callee"]).value)
 
 
 def functions_of(module: ir.Module | ir.Operation) -> dict[str, ir.Operation]:
@@ -116,7 +116,7 @@ def declared_type(function: ir.Operation, value: ir.Value) -> str:
         return declared or _plain(value.type, unsigned=False)
     attributes = value.owner.operation.attributes
     if "dtype" in attributes:
-        return ir.StringAttr(attributes["dtype"]).value
+        return str(ir.StringAttr(attributes["dtype"]).value)
     return _plain(value.type, unsigned="unsigned" in attributes)
 
 

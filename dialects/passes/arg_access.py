@@ -69,7 +69,7 @@ def _covers(use: ir.OpOperand, argument: ir.Value, module: ir.Module) -> bool:
     if owner.name != "affine.store" or use.operand_number != 1:
         return False
     loops = _loops_around(owner)
-    affine_map = owner.attributes["map"].value  # type: ignore[attr-defined]
+    affine_map = owner.attributes["map"].value
     if loops is None or not affine_map.is_projected_permutation:
         return False
     operands = list(owner.operands)[2:]
@@ -98,10 +98,10 @@ def _loops_around(op: ir.Operation) -> list[tuple[ir.Value, int]] | None:
 
 
 def _extent(loop: ir.Operation) -> int | None:
-    lower = loop.attributes["lowerBoundMap"].value.results  # type: ignore[attr-defined]
-    upper = loop.attributes["upperBoundMap"].value.results  # type: ignore[attr-defined]
+    lower = loop.attributes["lowerBoundMap"].value.results
+    upper = loop.attributes["upperBoundMap"].value.results
     constants = all(isinstance(e, ir.AffineConstantExpr) for e in (*lower, *upper))
     if not constants or len(lower) != 1 or len(upper) != 1:
         return None
-    plain = lower[0].value == 0 and loop.attributes["step"].value == 1  # type: ignore[attr-defined]
+    plain = lower[0].value == 0 and loop.attributes["step"].value == 1
     return upper[0].value if plain and upper[0].value > 0 else None

@@ -222,7 +222,7 @@ class _Maker:
 def _name(access: ir.Operation, array: ir.Value) -> str:
     for key in ("from", "to"):
         if key in access.attributes:
-            return ir.StringAttr(access.attributes[key]).value
+            return str(ir.StringAttr(access.attributes[key]).value)
     while not isinstance(array, ir.BlockArgument) and array.owner.operation.name in VIEWS:
         array = array.owner.operation.operands[0]
     if isinstance(array, ir.BlockArgument):

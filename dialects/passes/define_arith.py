@@ -38,7 +38,7 @@ def _bits(value: ir.Value) -> int:
         return _INDEX_BITS
     if not isinstance(value.type, ir.IntegerType):
         return 0
-    return value.type.width
+    return int(value.type.width)
 
 
 def _constant_of(value: ir.Value) -> int | None:

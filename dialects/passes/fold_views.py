@@ -173,7 +173,7 @@ def _is_affine_index(value: ir.Value) -> bool:
     op = value.owner.operation
     if op.name == "affine.apply":
         return all(_is_affine_index(v) for v in op.operands)
-    return op.name == "arith.constant" or op.parent.operation.name == "func.func"
+    return bool(op.name == "arith.constant" or op.parent.operation.name == "func.func")
 
 
 def _fold_plain(op: ir.Operation, found: Slice) -> None:

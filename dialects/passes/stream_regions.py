@@ -13,8 +13,9 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .._mlir import ir
+from ..core.signature import functions_of
 from ..diagnostics import IllegalTransformError
-from ..streams.network import Network, StreamArray, functions_of, stream_arrays
+from ..streams.network import Network, StreamArray, stream_arrays
 from ..streams.outline import Outliner, drop_unused
 from ..streams.rewrite import StreamRewriter
 from ..streams.sharing import check_memories

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 
 def run_aside[T](work: Callable[[], T], stop: Callable[[], object] | None = None) -> T:
@@ -21,7 +20,7 @@ def run_aside[T](work: Callable[[], T], stop: Callable[[], object] | None = None
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    outcome: list[Any] = []
+    outcome: list[T] = []
     failure: list[BaseException] = []
     done = threading.Event()
 

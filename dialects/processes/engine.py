@@ -143,7 +143,7 @@ def _pointer_of(capsule: object) -> int:
     python.PyCapsule_GetName.argtypes = [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule))
+    return int(python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule)))
 
 
 def _wrapped(pointer: int) -> ExecutionEngine:

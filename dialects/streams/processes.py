@@ -70,7 +70,7 @@ class Section:
 
 def is_pure(op: ir.Operation) -> bool:
     """Whether an operation may be computed again where it is wanted."""
-    return op.name.startswith(_PURE)
+    return bool(op.name.startswith(_PURE))
 
 
 def section_of(function: ir.Operation, arrays: Collection[ir.Value]) -> Section:

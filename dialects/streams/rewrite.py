@@ -15,11 +15,11 @@ from ..affine.loops import (
 from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
 from ..core.locations import place_of
-from ..core.signature import callee_of, declared_type, sign, signature_of
+from ..core.signature import callee_of, declared_type, functions_of, sign, signature_of
 from ..diagnostics import IllegalTransformError
 from ..passes.unroll import fold_conditions, unroll_completely
 from .functions import call
-from .network import StreamArray, functions_of
+from .network import StreamArray
 from .trace import known_index, known_subscripts
 
 _ACCESSES = ("affine.load", "affine.store", "memref.load", "memref.store")

@@ -254,7 +254,7 @@ def known_index(value: ir.Value, known: Mapping[ir.Value, int]) -> int | None:
         return None
     op = value.owner.operation
     if op.name == "arith.constant":
-        return ir.IntegerAttr(op.attributes["value"]).value
+        return int(ir.IntegerAttr(op.attributes["value"]).value)
     if op.name == "affine.apply":
         found = known_subscripts(bound_map(op), known)
         return found[0] if found else None
