@@ -23,12 +23,6 @@ def _context(digits: int) -> Context:
     return Context(prec=digits, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
-def _decimal(x: float, context: Context) -> Decimal:
-    """A float, exactly (the context's digits only bound what follows)."""
-    del context
-    return Decimal(x)
-
-
 def _rounded(compute: Callable[[int], Decimal | Fraction], form: Format) -> float:
     """The nearest number of the format to what ``compute(digits)`` approaches: its relative
     error must lie below 10**(3 - digits)."""

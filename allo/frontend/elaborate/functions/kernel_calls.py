@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
+from allo.dialects.diagnostics import (
+    FrontendError,
+    ShapeMismatchError,
+    SourcePlace,
+    TypeMismatchError,
+)
 from allo.dialects.types import Stream
 from allo.frontend.affine import constant
 from allo.frontend.elaborate import dispatch, fifos
@@ -17,6 +23,7 @@ from allo.frontend.elaborate.context import FunctionContext, StreamBinding
 from allo.frontend.elaborate.expressions.fields import as_words
 from allo.frontend.elaborate.expressions.order import in_order
 from allo.frontend.elaborate.functions import instances as functions
+from allo.frontend.elaborate.functions.annotations import show_type
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Argument, Call, CallResult, Return, Subscript, Var
@@ -129,16 +136,47 @@ def _arguments(
         in_order(
             ctx,
             [
-                partial(_argument, ctx, argument, parameter, info, number)
+                partial(_argument, _Passed(ctx, argument, parameter, info, number))
                 for number, (argument, parameter) in pairs
             ],
         )
     )
 
 
-def _argument(
-    ctx: FunctionContext, node: ast.expr, wanted: ValueInfo, info: FunctionInfo, number: int
-) -> Argument:
+@dataclass(frozen=True, slots=True)
+class _Passed:
+    """An expression given for parameter ``number``, from 1, of a function."""
+
+    ctx: FunctionContext
+    node: ast.expr
+    wanted: ValueInfo
+    info: FunctionInfo
+    number: int
+
+    def mismatch(self, value: Value) -> FrontendError:
+        """The error for a value of another type or shape."""
+        wanted, origin = self.wanted, self.info.origin
+        shape = value.shape if isinstance(value, ArrayValue) else ()
+        has = show_type(value.dtype, shape) if shape else f"the scalar {value.dtype}"
+        wants = (
+            show_type(wanted.dtype, wanted.shape) if wanted.shape else f"a scalar {wanted.dtype}"
+        )
+        error = TypeMismatchError if _shapes_agree(shape, wanted.shape) else ShapeMismatchError
+        return error(
+            f"Argument {self.number} of {origin} ({wanted.name}) is {has}, but {origin} wants {wants}.",
+            self.ctx.place(self.node),
+            help="give both sides the same element type and shape.",
+            notes=(("declared here", wanted.place),) if wanted.place else (),
+        )
+
+    def is_written(self) -> bool:
+        """Whether the function writes into the parameter."""
+        callee = self.ctx.module.trees.get(self.info.name)
+        return callee is not None and callee.params[self.number - 1] in callee.written
+
+
+def _argument(passed: _Passed) -> Argument:
+    ctx, node, wanted, info = passed.ctx, passed.node, passed.wanted, passed.info
     if isinstance(wanted.dtype, Stream):
         return fifos.argument(ctx, node, wanted, info)
     if isinstance(node, ast.Name) and isinstance(ctx.find(node.id), StreamBinding):
@@ -159,63 +197,49 @@ def _argument(
         )
     value = dispatch.expression(ctx, node) if words is None else words
     if wanted.shape:
-        return array_argument(ctx, node, value, wanted, info, number)
+        return _array_argument(passed, value)
     if isinstance(value, ArrayValue):
         if arrays.total(value.shape) != 1:
-            raise _mismatch(ctx, node, value, wanted, info, number)
+            raise passed.mismatch(value)
         value = value.element((constant(0),) * len(value.shape))
     return ops.cast(value, wanted.dtype, ctx.place(node))
 
 
-def array_argument(
-    ctx: FunctionContext,
-    node: ast.expr,
-    value: Value,
-    wanted: ValueInfo,
-    info: FunctionInfo,
-    number: int,
-) -> Argument:
+def _array_argument(passed: _Passed, value: Value) -> Argument:
     """An array as an argument: a variable or a view by reference, an expression by a temporary."""
+    wanted = passed.wanted
     if not isinstance(value, ArrayValue):
-        raise _mismatch(ctx, node, value, wanted, info, number)
+        raise passed.mismatch(value)
     dropped = tuple(d for d in value.shape if d != 1)
     squeezed = dropped == tuple(d for d in wanted.shape if d != 1)
     if not _shapes_agree(value.shape, wanted.shape) and not squeezed:
-        raise _mismatch(ctx, node, value, wanted, info, number)
+        raise passed.mismatch(value)
     if isinstance(value, View) and value.dtype != wanted.dtype:
-        raise _mismatch(ctx, node, value, wanted, info, number)
-    if not isinstance(value, View) or not keeps_order(value):
+        raise passed.mismatch(value)
+    if not isinstance(value, View) or not _keeps_order(value):
         if isinstance(value, View):
-            _refuse_written_copy(ctx, node, value, wanted, info, number)
-        copy = stores.fresh_copy(ctx, value, wanted.name, wanted.dtype)
-        value = arrays.whole(copy, ctx.place(node))
+            _refuse_written_copy(passed, value)
+        copy = stores.fresh_copy(passed.ctx, value, wanted.name, wanted.dtype)
+        value = arrays.whole(copy, passed.ctx.place(passed.node))
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
         return value.var
-    return tree_view(value, len(wanted.shape))
+    return _tree_view(value, len(wanted.shape))
 
 
-def _refuse_written_copy(
-    ctx: FunctionContext,
-    node: ast.expr,
-    value: View,
-    wanted: ValueInfo,
-    info: FunctionInfo,
-    number: int,
-) -> None:
+def _refuse_written_copy(passed: _Passed, value: View) -> None:
     """A transposed view is passed as a copy: what a function wrote into it would be lost."""
-    callee = ctx.module.trees.get(info.name)
-    if callee is None or callee.params[number - 1] not in callee.written:
+    if not passed.is_written():
         return
     raise dispatch.type_error(
-        ctx,
-        node,
-        f"{info.origin} writes into {wanted.name}, and {ast.unparse(node)} is a transposed view of "
-        f"{value.var.name}, which cannot be passed by reference.",
+        passed.ctx,
+        passed.node,
+        f"{passed.info.origin} writes into {passed.wanted.name}, and {ast.unparse(passed.node)} is a "
+        f"transposed view of {value.var.name}, which cannot be passed by reference.",
         "pass a local array, and store its elements back when the function has returned.",
     )
 
 
-def tree_view(value: View, rank: int) -> TreeView:
+def _tree_view(value: View, rank: int) -> TreeView:
     """A view as a subview; dimensions of extent 1 go when the receiver has fewer."""
     surplus = len(value.shape) - rank
     offsets: list[Subscript] = []
@@ -236,7 +260,7 @@ def tree_view(value: View, rank: int) -> TreeView:
     return TreeView(value.var, tuple(offsets), tuple(sizes), tuple(steps), value.place)
 
 
-def keeps_order(value: View) -> bool:
+def _keeps_order(value: View) -> bool:
     """Whether the axes of a view stand as those of its variable: a subview can say it."""
     axes = [s.axis for s in value.selectors if isinstance(s, Along)]
     return axes == sorted(axes)
@@ -245,31 +269,6 @@ def keeps_order(value: View) -> bool:
 def _shapes_agree(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
     return len(shape) == len(wanted) and all(
         w is None or s == -1 or s == w for s, w in zip(shape, wanted, strict=True)
-    )
-
-
-def _mismatch(
-    ctx: FunctionContext,
-    node: ast.expr,
-    value: Value,
-    wanted: ValueInfo,
-    info: FunctionInfo,
-    number: int,
-) -> Exception:
-    shape = value.shape if isinstance(value, ArrayValue) else ()
-    has = f"{value.dtype}{arrays.show(shape)}" if shape else f"the scalar {value.dtype}"
-    wants = (
-        f"{wanted.dtype}{arrays.show(wanted.shape)}" if wanted.shape else f"a scalar {wanted.dtype}"
-    )
-    same_shape = _shapes_agree(shape, wanted.shape)
-    error = TypeMismatchError if same_shape else ShapeMismatchError
-    notes = (("declared here", wanted.place),) if wanted.place else ()
-    return error(
-        f"Argument {number} of {info.origin} ({wanted.name}) is {has}, "
-        f"but {info.origin} wants {wants}.",
-        ctx.place(node),
-        help="give both sides the same element type and shape.",
-        notes=notes,
     )
 
 
