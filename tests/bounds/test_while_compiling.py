@@ -54,6 +54,16 @@ def chosen(x: int32[8], y: int32[8]):
         y[i] = x[i + 2] if i < 7 else 0
 
 
+def double(x: int32) -> int32:
+    return 2 * x
+
+
+def passed(x: int32[8], y: int32[8]):
+    for i in range(8):
+        if i > 2:
+            y[i] = double(x[i + 3])
+
+
 def total(part: int32[4]) -> int32:
     r: int32 = 0
     for i in range(4):
@@ -70,6 +80,7 @@ def windows(x: int32[8], y: int32[8]):
 REFUSED = [
     (triangle, "subscript 0 reaches 8 .* extent 8 of x", "takes 0 to 14, and is 8 at i = 1, j = 7"),
     (cut, "subscript 0 reaches 8 .* extent 8 of x", "takes 6 to 10, and is 8 at i = 5"),
+    (passed, "subscript 0 reaches 8 .* extent 8 of x", "takes 6 to 10, and is 8 at i = 5"),
     (otherwise, "subscript 0 reaches -1 .* extent 8 of x", "takes -1 to 0, and is -1 at i = 6"),
     (backwards, "subscript 0 reaches -1 .* extent 8 of x", "takes -1 to 5, .* at i = 7, j = 6"),
     (strided, r"i \+ 2 reaches 8 .* extent 8 of x", "takes 2 to 8, and is 8 at i = 6"),

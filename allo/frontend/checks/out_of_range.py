@@ -11,21 +11,15 @@ from dataclasses import dataclass, replace
 
 from allo.dialects.affine.points import first_point, span_over
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
-from allo.frontend.checks.spans import loads
+from allo.frontend.checks.spans import evaluated, loads
 
 from ..affine import Affine, FloorDiv, Iter, Mod, shown_iteration
 from ..tree import (
     AffineCondition,
     Call,
-    Compute,
-    Effect,
-    Expr,
-    Fill,
     For,
     Function,
     If,
-    Put,
-    Return,
     Stmt,
     Store,
     Subscript,
@@ -136,37 +130,15 @@ Access = tuple[SourcePlace, Var, tuple[Subscript, ...], tuple[int, ...]]
 
 def _accesses(statement: Stmt) -> Iterator[Access]:
     """Place, array, subscripts, and how far a slice goes beyond each."""
-    match statement:
-        case Store():
-            yield statement.place, statement.var, statement.indices, (0,) * len(statement.indices)
-            yield from _loads([statement.value, *_computed(statement.indices)])
-        case Fill() | Compute():
-            yield from _loads([statement.value])
-        case Put() if not isinstance(statement.value, Var):
-            yield from _loads([statement.value])
-        case Effect():
-            yield from _loads(statement.operands)
-        case Return():
-            yield from _loads(v for v in statement.values if not isinstance(v, Var))
-        case For():
-            yield from _loads(_computed((*statement.lower, *statement.upper, statement.step)))
-        case If() if not isinstance(statement.condition, AffineCondition):
-            yield from _loads([statement.condition])
-        case Call():
-            for argument in statement.args:
-                if isinstance(argument, View):
-                    rows = zip(argument.sizes, argument.steps, strict=True)
-                    reach = tuple(((size or 1) - 1) * step for size, step in rows)
-                    yield argument.place, argument.var, argument.offsets, reach
-
-
-def _computed(indices: Iterable[Subscript]) -> list[Expr]:
-    return [index for index in indices if not isinstance(index, Affine)]
-
-
-def _loads(values: Iterable[Expr]) -> Iterator[Access]:
-    for load in loads(values):
+    if isinstance(statement, Store):
+        yield statement.place, statement.var, statement.indices, (0,) * len(statement.indices)
+    for load in loads(evaluated(statement)):
         yield load.place, load.var, load.indices, (0,) * len(load.indices)
+    for argument in statement.args if isinstance(statement, Call) else ():
+        if isinstance(argument, View):
+            rows = zip(argument.sizes, argument.steps, strict=True)
+            reach = tuple(((size or 1) - 1) * step for size, step in rows)
+            yield argument.place, argument.var, argument.offsets, reach
 
 
 def _check(

@@ -14,18 +14,32 @@ from allo.dialects.types import AlloType
 from ..affine import Affine
 from ..rules.integers import is_integer, range_of
 from ..tree import (
+    AffineCondition,
+    Argument,
     Binary,
     Bitcast,
+    Call,
     Cast,
     Compare,
+    Compute,
     Const,
+    Effect,
     Expr,
+    Fill,
+    For,
+    If,
     IndexValue,
     Load,
     Math,
+    Put,
+    Return,
     Select,
+    Stmt,
+    Store,
+    StreamRef,
     Subscript,
     Var,
+    View,
 )
 
 Span = tuple[int, int]
@@ -73,6 +87,38 @@ def children(expr: Expr) -> Iterator[Expr]:
             yield expr.value
         case Math():
             yield from expr.args
+
+
+def evaluated(statement: Stmt) -> list[Expr]:
+    """The expressions that a statement evaluates: not those of its blocks, nor what a ``while`` tests."""
+    match statement:
+        case Store():
+            return [*_computed(statement.indices), statement.value]
+        case Fill() | Compute():
+            return [statement.value]
+        case Put() if not isinstance(statement.value, Var):
+            return [statement.value]
+        case Effect():
+            return list(statement.operands)
+        case Return():
+            return [v for v in statement.values if not isinstance(v, Var)]
+        case Call():
+            return [v for argument in statement.args for v in _argument_values(argument)]
+        case For():
+            return _computed((*statement.lower, *statement.upper, statement.step))
+        case If() if not isinstance(statement.condition, AffineCondition):
+            return [statement.condition]
+    return []
+
+
+def _computed(subscripts: Iterable[Subscript]) -> list[Expr]:
+    return [part for part in subscripts if not isinstance(part, Affine)]
+
+
+def _argument_values(argument: Argument) -> list[Expr]:
+    if isinstance(argument, View):
+        return _computed(argument.offsets)
+    return [] if isinstance(argument, (Var, StreamRef)) else [argument]
 
 
 def loads(values: Iterable[Expr]) -> Iterator[Load]:

@@ -8,20 +8,16 @@ pass. An array warns only where nothing in the whole function stores into it.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeGuard
 
 from allo.dialects.diagnostics import SourcePlace, UninitializedWarning
-from allo.frontend.checks.spans import loads
+from allo.frontend.checks.spans import evaluated, loads
 
-from ..affine import Affine
 from ..tree import (
-    AffineCondition,
     Call,
-    Compute,
     Copy,
     Declare,
-    Effect,
     Expr,
     Fill,
     For,
@@ -29,7 +25,6 @@ from ..tree import (
     Get,
     If,
     Put,
-    Return,
     Stmt,
     Store,
     Var,
@@ -89,15 +84,14 @@ class _Finder:
                     self._while(statement, stored, around)
                 case _:
                     kept = {statement.var} if _is_partial(statement) else set()
-                    self._reads(_values(statement), stored | kept)
+                    self._reads(evaluated(statement), stored | kept)
                     self._whole_arrays(statement)
                     stored |= _targets(statement)
 
     def _if(
         self, statement: If, stored: set[Var], around: frozenset[Var], *, in_loop: bool
     ) -> None:
-        if not isinstance(statement.condition, AffineCondition):
-            self._reads([statement.condition], stored)
+        self._reads(evaluated(statement), stored)
         known = stored | (around if in_loop else set())
         ends = []
         for branch in (statement.then, statement.other):
@@ -115,7 +109,7 @@ class _Finder:
         stored |= inside
 
     def _for(self, statement: For, stored: set[Var], around: frozenset[Var]) -> None:
-        self._reads(_bounds(statement), stored)
+        self._reads(evaluated(statement), stored)
         surely_runs = statement.iter.span is not None
         known = set(stored) if surely_runs else stored | around
         inside = _stores(statement.body)
@@ -148,36 +142,6 @@ class _Finder:
             return
         self._seen.add(var)
         self.found.append((var, place))
-
-
-def _bounds(loop: For) -> list[Expr]:
-    parts = (*loop.lower, *loop.upper, loop.step)
-    return [part for part in parts if not isinstance(part, Affine)]
-
-
-def _values(statement: Stmt) -> list[Expr]:
-    """The expressions a statement without blocks evaluates."""
-    match statement:
-        case Store():
-            return [*(i for i in statement.indices if not isinstance(i, Affine)), statement.value]
-        case Fill() | Compute():
-            return [statement.value]
-        case Put() if not isinstance(statement.value, Var):
-            return [statement.value]
-        case Effect():
-            return list(statement.operands)
-        case Return():
-            return [v for v in statement.values if not isinstance(v, Var)]
-        case Call():
-            return [v for a in statement.args for v in _argument_values(a)]
-    return []
-
-
-def _argument_values(argument: object) -> Iterator[Expr]:
-    if isinstance(argument, View):
-        yield from (offset for offset in argument.offsets if not isinstance(offset, Affine))
-    elif hasattr(argument, "dtype") and not isinstance(argument, Var):
-        yield argument
 
 
 def _is_partial(statement: Stmt) -> TypeGuard[Store]:
