@@ -6,18 +6,16 @@ Every region has ``go``, high in its first cycle, and ``last``, high in its last
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Block, Body, Call, If, Leaf, Loop, Region, Seq, While
-from ..plan.bind import Interface
 from .activity import Tokens
 from .calls import Calls
 from .context import Context
 from .counters import Counters
-from .memory.memories import Memories
 from .memory.ram import Scope
 from .stream_ports import StreamPorts
 
@@ -25,19 +23,13 @@ from .stream_ports import StreamPorts
 class Control:
     """Emits the control of one function."""
 
-    def __init__(
-        self,
-        context: Context,
-        callees: Mapping[str, Interface],
-        memories: Memories,
-        streams: StreamPorts,
-    ) -> None:
+    def __init__(self, context: Context, calls: Calls, streams: StreamPorts) -> None:
         self._c = context
         self._text = context.text
         self._streams = streams
         self._scope: Scope = ()
         self._counters = Counters(context, self._register)
-        self.calls = Calls(context, callees, memories, streams)
+        self._calls = calls
 
     def emit(self) -> str:
         """Emit all control; returns the last pulse of the function."""
@@ -94,7 +86,7 @@ class Control:
             case While():
                 return self._while(region, go)
             case Call():
-                return self.calls.call(region, go, self._scope)
+                return self._calls.call(region, go, self._scope)
         raise TypeError(region)
 
     def _sequence(self, seq: Seq, go: str) -> str:

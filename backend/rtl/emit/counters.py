@@ -79,13 +79,7 @@ class Counters:
         limit = text.extend(upper, width, width + 1, signed=True)
         end = text.compare("sge", wide, limit, width + 1)
         following = text.mux(end, lower, text.slice(wide, 0, width, width + 1), width)
-        self._register(
-            held,
-            text.mux(carry, following, current, width),
-            width,
-            enable=text.any_of(carry, go),
-            place=level.place,
-        )
+        self._step(level, go, carry, (held, current, following), width)
         context.stable[level.iv.number] = current
         if level.counts:
             context.stable[level.iv.number] = self._iteration(level, go, carry, end)
@@ -100,11 +94,14 @@ class Counters:
         following = text.mux(
             end, zero, text.binary("add", current, text.const(1, width), width), width
         )
-        self._register(
-            held,
-            text.mux(carry, following, current, width),
-            width,
-            enable=text.any_of(carry, go),
-            place=level.place,
-        )
+        self._step(level, go, carry, (held, current, following), width)
         return current
+
+    def _step(
+        self, level: Level, go: str, carry: str, names: tuple[str, str, str], width: int
+    ) -> None:
+        """The register (held, current, following) of a counter that starts with ``go``."""
+        text, (held, current, following) = self._text, names
+        value = text.mux(carry, following, current, width)
+        enable = text.any_of(carry, go)
+        self._register(held, value, width, enable=enable, place=level.place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..graph.nodes import Body, Function, Node
 from ..graph.prune import bodies_of
 from ..plan.bind import Binding, Interface
+from .calls import Calls
 from .context import Context
 from .control import Control
 from .memory.memories import Memories
@@ -47,7 +48,8 @@ class Emitter:
         self.lends = lends and not self.context.waits_inside
         self.memories = Memories(self.context)
         self.streams = StreamPorts(self.context)
-        self.control = Control(self.context, callees, self.memories, self.streams)
+        self.calls = Calls(self.context, callees, self.memories, self.streams)
+        self.control = Control(self.context, self.calls, self.streams)
 
     def run(self) -> Interface:
         """Emit everything; the text is then in ``self.text``."""
@@ -65,7 +67,7 @@ class Emitter:
         last = self.control.emit()
         for body in bodies_of(self.function.root):
             self._emit_body(body)
-        self.control.calls.finish()
+        self.calls.finish()
         self.context.units.finish(interface)
         self.memories.finish()
         self.streams.finish()

@@ -14,6 +14,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import INDEX_RANGE
 from ..graph.nodes import Array, Block, Function, Lin, Node, Region, Seq, Stream
+from ..operators.library import OperatorLibrary
 from .accesses import Memory
 from .bulk import Bulk
 from .initialise import first_run_arrays, first_run_regions
@@ -22,7 +23,6 @@ from .storage import array_for_global, array_for_local, array_for_parameter
 from .stream_ops import Streams
 from .values.arithmetic import Arithmetic, is_pure
 from .values.builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
-from .values.values import Library
 
 SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc", "scf.condition"})
 
@@ -37,7 +37,7 @@ class StraightLine:
         program: Program,
         record: FunctionRecord,
         module: str,
-        library: Library,
+        library: OperatorLibrary,
         constants: dict[int, int] | None = None,
     ) -> None:
         self.program = program

@@ -7,7 +7,7 @@ in as many bits as its values need.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Protocol
+from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
 
@@ -22,6 +22,7 @@ from ...graph.linear import (
     within,
 )
 from ...graph.nodes import Lin, Node
+from ...operators.library import OperatorLibrary
 from ...operators.spec import Operator
 from ..records import Op, element_width
 from .builder import Bound, Builder, Deferred
@@ -43,23 +44,10 @@ DIVISIONS = frozenset(
 _CONSTANT_MATTERS = DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 
 
-class Library(Protocol):
-    """What is asked of the operator library."""
-
-    def find(
-        self,
-        op: str,
-        operand_types: tuple[str, ...],
-        result_type: str,
-        attributes: dict[str, Any] | None = None,
-    ) -> Operator:
-        """The operator for an operation of the core IR; UnsupportedOpError if there is none."""
-
-
 class Values(ABC):
     """The values of the body that a builder fills."""
 
-    def __init__(self, builder: Builder, library: Library) -> None:
+    def __init__(self, builder: Builder, library: OperatorLibrary) -> None:
         self._b = builder
         self._library = library
 
