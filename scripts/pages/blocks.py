@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MARK = "<!-- run -->"
-LIMIT_S = 120
+LIMIT_S = 300
 
 
 @dataclass(frozen=True)

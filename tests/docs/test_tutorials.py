@@ -15,7 +15,7 @@ from scripts.pages import percent, run_tutorial
 ROOT = Path(__file__).resolve().parents[2]
 TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.py"))
 RUNNER = ROOT / "scripts" / "pages" / "run_tutorial.py"
-LIMIT_S = 180
+LIMIT_S = 300
 
 
 def stem(path: Path) -> str:
