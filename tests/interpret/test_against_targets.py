@@ -82,3 +82,23 @@ def test_fixed_point_beside_an_index_of_any_size(target: str, tmp_path: Path) ->
         less, same = (np.full(6, 9, np.int32) for _ in range(2))
         run(x, at, less, same)
         assert [less.tolist(), same.tolist()] == wanted
+
+
+NUMBER = 58
+TABLE = np.array([3, 0b110_1010], np.int64)
+
+
+def test_bits_of_captured_numbers_fill_an_array(tmp_path: Path) -> None:
+    def kernel(out: int32[3, 2]):
+        part: int32[2] = NUMBER[1:5]
+        bit: int32[2] = TABLE[1][3]
+        word: int32[2] = TABLE
+        for i in range(2):
+            out[0, i] = part[i]
+            out[1, i] = bit[i]
+            out[2, i] = word[i]
+
+    for run in (allo.interpret(kernel), built(kernel, "cpu", tmp_path)):
+        out = np.zeros((3, 2), np.int32)
+        run(out)
+        np.testing.assert_array_equal(out, [[13, 13], [1, 1], [3, 0b110_1010]])

@@ -51,10 +51,20 @@ def _read_known(body: Body, node: ast.Subscript) -> Value | None:
     entry = body.find(root.id)
     if not isinstance(entry, Known) or isinstance(entry.value, (int, float)):
         return None
+    if is_number_in_array(body, node.value):
+        return None
     value = body.evaluate(node, "A subscript of a captured array")
     if isinstance(value, np.ndarray) and isinstance(entry.value, np.ndarray):
         return None
     return known_value(body, Known(value), node)
+
+
+def is_number_in_array(body: Body, node: ast.expr) -> bool:
+    """Whether a known expression is an element of a captured array: a subscript behind it takes bits."""
+    if not isinstance(node, ast.Subscript):
+        return False
+    value = body.evaluate(node, "A subscript of a captured array")
+    return isinstance(value, (int, float, np.number))
 
 
 def finish(body: Body, value: Value, node: ast.AST) -> Value:

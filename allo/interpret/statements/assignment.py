@@ -155,8 +155,14 @@ def _known_array(body: Body, node: ast.expr) -> Any:
         return body.evaluate(node, "The list of an initialiser")
     if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not body.is_known(node):
         return None
+    if isinstance(node, ast.Subscript) and _is_number(body.evaluate(node.value, "An initialiser")):
+        return None  # its bits
     value = body.evaluate(node, "An initialiser")
     return value if isinstance(value, (np.ndarray, list, tuple)) else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number))
 
 
 # --- assignments ----------------------------------------------------------------------------------
