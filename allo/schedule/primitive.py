@@ -34,7 +34,7 @@ def primitive[**P, R](
     signature = inspect.signature(function)
 
     @functools.wraps(function)
-    def run(s: ScheduleState, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(s: ScheduleState, /, *args: P.args, **kwargs: P.kwargs) -> R:
         try:
             signature.bind(s, *args, **kwargs)
         except TypeError as error:
@@ -90,7 +90,8 @@ def transaction(s: ScheduleState) -> Iterator[None]:
 
 
 def _text(op: ir.Operation) -> str:
-    return op.get_asm(enable_debug_info=True)
+    text: str = op.get_asm(enable_debug_info=True)
+    return text
 
 
 def _restore(module: ir.Module, backup: ir.Operation) -> None:

@@ -65,7 +65,7 @@ def _verified[**P, R](
     """The function with the module verified after it."""
 
     @functools.wraps(function)
-    def run(s: ScheduleState, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(s: ScheduleState, /, *args: P.args, **kwargs: P.kwargs) -> R:
         result = function(s, *args, **kwargs)
         try:
             verify(s.module, top=s.top_func_name)

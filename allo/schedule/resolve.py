@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import functions_of, signature_of, symbol
+from allo.dialects.core.signature import functions_of, signature_of
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
 
 from .bands import Band, bands_of
@@ -37,7 +37,7 @@ class FoundBuffer:
 
     @property
     def type(self) -> ir.MemRefType:
-        """The MLIR type of the buffer."""
+        """The type of the array."""
         return ir.MemRefType(self.value.type)
 
 
@@ -170,7 +170,8 @@ def _global_name(op: ir.Operation) -> str:
         name = string_attribute(use.owner, "from") or string_attribute(use.owner, "to")
         if name is not None:
             return name
-    return ir.FlatSymbolRefAttr(op.attributes["name"]).value
+    symbol: str = ir.FlatSymbolRefAttr(op.attributes["name"]).value
+    return symbol
 
 
 def find_buffer(
@@ -205,8 +206,3 @@ def find_buffer(
             place_of(function),
         )
     return FoundBuffer(function, func, name, value)
-
-
-def function_name(function: ir.Operation) -> str:
-    """The name of a function of the module."""
-    return symbol(function)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.core.signature import functions_of
+from allo.dialects.core.signature import functions_of, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
 from allo.dialects.text.shown import shown
@@ -33,7 +33,7 @@ from .primitives.loops.skew import skew
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
-from .resolve import buffers_of, find_function, function_name
+from .resolve import buffers_of, find_function
 from .state import ScheduleState, TextKernel
 
 
@@ -169,7 +169,7 @@ class Schedule(ScheduleState):
         elif isinstance(func, str):
             name = func
         elif isinstance(func, (ir.Operation, ir.OpView)):
-            name = function_name(func.operation)
+            name = symbol(func)
         else:
             raise HandleTypeError(
                 f"get_loops takes the name of a function, not {shown(func)}.",

@@ -199,7 +199,7 @@ def child_towards(block: ir.Block, op: ir.Operation) -> ir.Operation:
 
 def is_inside(block: ir.Block, op: ir.Operation) -> bool:
     """Whether a block holds an operation, at any depth."""
-    return child_towards(block, op).block == block
+    return bool(child_towards(block, op).block == block)
 
 
 def scaled(bound: BoundMap, factor: int, constant: int) -> BoundMap:

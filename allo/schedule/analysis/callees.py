@@ -8,7 +8,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
-from allo.dialects.core.signature import functions_of
+from allo.dialects.core.signature import callee_of, functions_of
 
 from ..parameters import moved
 from ..primitive import unrecorded
@@ -71,11 +71,7 @@ def _pair(module: ir.Module, inner: ScheduleState, target: str) -> dict[str, str
 
 
 def _calls(function: ir.Operation) -> list[str]:
-    return list(dict.fromkeys(_callee(op) for op in walk(function) if op.name == "func.call"))
-
-
-def _callee(op: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    return list(dict.fromkeys(callee_of(op) for op in walk(function) if op.name == "func.call"))
 
 
 def _own(module: ir.Module, target: str, wanted: set[str], label: str) -> None:
@@ -95,8 +91,8 @@ def _own(module: ir.Module, target: str, wanted: set[str], label: str) -> None:
     functions = functions_of(module)
     for name in changed:
         for op in [o for o in walk(functions[name]) if o.name == "func.call"]:
-            if _callee(op) in copies:
-                op.attributes["callee"] = ir.FlatSymbolRefAttr.get(copies[_callee(op)])
+            if callee_of(op) in copies:
+                op.attributes["callee"] = ir.FlatSymbolRefAttr.get(copies[callee_of(op)])
 
 
 def _reached(calls: dict[str, list[str]], names: Any) -> set[str]:

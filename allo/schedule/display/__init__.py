@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.signature import functions_of
 
-from ..resolve import functions_of
 from .drawing import draw
 from .nests import lines_of
 from .network import network_of

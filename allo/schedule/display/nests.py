@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, is_loop, spec_of, string_attribute
 from allo.dialects.core.partition import Partition, layout_of
+from allo.dialects.core.signature import argument_name, symbol
 
-from ..resolve import buffers_of, function_name
+from ..resolve import buffers_of
 
 _MARKS = ("reduction", "parallel", "dataflow")
 
@@ -26,7 +27,7 @@ class Line:
 def lines_of(function: ir.Operation) -> list[Line]:
     """The function's name, its partitioned arrays, and its statements in the order of the program."""
     marks = tuple(name for name in ("dataflow", "inline") if name in function.attributes)
-    found = [Line(0, function_name(function), marks)]
+    found = [Line(0, symbol(function), marks)]
     for name, value in buffers_of(function).items():
         banks = _banks(value.type)
         if banks:
@@ -131,5 +132,4 @@ def _fifo_name(op: ir.Operation) -> str | None:
     fifo = op.operands[0]
     if not isinstance(fifo, ir.BlockArgument):
         return None
-    names = ir.ArrayAttr(fifo.owner.owner.attributes["arg_names"])
-    return ir.StringAttr(names[fifo.arg_number]).value
+    return argument_name(fifo)

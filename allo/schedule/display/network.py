@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
+from allo.dialects.core.signature import callee_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +45,10 @@ def _named_calls(calls: Iterable[ir.Operation]) -> dict[str, ir.Operation]:
     found: dict[str, ir.Operation] = {}
     seen: Counter[str] = Counter()
     for call in calls:
-        name = _callee(call)
+        name = callee_of(call)
         seen[name] += 1
         found[name if seen[name] == 1 else f"{name} #{seen[name]}"] = call
     return found
-
-
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 def _fifo(
@@ -61,7 +58,7 @@ def _fifo(
     for process, call in calls.items():
         for position, operand in enumerate(call.operands):
             if operand == stream.results[0]:
-                for verb in _verbs(functions, _callee(call), position):
+                for verb in _verbs(functions, callee_of(call), position):
                     ends.setdefault(verb, process)
     depth = ir.IntegerAttr(stream.attributes["depth"]).value
     name, dtype = (string_attribute(stream, key) or "" for key in ("name", "dtype"))
@@ -83,5 +80,5 @@ def _verbs(functions: Mapping[str, ir.Operation], name: str, position: int) -> s
             found.add(op.name)
         elif op.name == "func.call":
             for at in places:
-                found |= _verbs(functions, _callee(op), at)
+                found |= _verbs(functions, callee_of(op), at)
     return found

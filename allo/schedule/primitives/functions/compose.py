@@ -71,7 +71,8 @@ def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> ScheduleState:
             help=f"customise it yourself: s.compose(allo.customize({name}, …)), or give the function "
             "an attribute default_schedule, a function from template arguments to a Schedule.",
         )
-    return make(instantiate)
+    made: ScheduleState = make(instantiate)
+    return made
 
 
 def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None) -> None:

@@ -18,7 +18,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import constant_map
 from allo.dialects.affine.substitute import replace_index
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import functions_of
+from allo.dialects.core.signature import callee_of, functions_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.dialects.streams.processes import UNFOLDED, is_pure
 from allo.schedule.bands import Band
@@ -52,7 +52,7 @@ def unfold(s: ScheduleState, band_name: BandName, axes: Sequence[int]) -> list[i
     positions = _checked_axes(axes)
     _, band = find_band(s.module, s.top_func_name, band_name)
     chain = _chain(band, positions)
-    called = {_callee(op) for op in walk(chain[-1]) if op.name == "func.call"}
+    called = {callee_of(op) for op in walk(chain[-1]) if op.name == "func.call"}
     _unfold(s, chain[positions[0]], len(positions), band.name, ())
     _drop_uncalled(s, called)
     return list(positions)
@@ -145,12 +145,8 @@ def _tag(copy: ir.Operation, tag: str) -> None:
         op.attributes[UNFOLDED] = ir.StringAttr.get(tag)
 
 
-def _callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
 def _own_function(s: ScheduleState, call: ir.Operation, label: str) -> None:
-    name = _callee(call)
+    name = callee_of(call)
     functions = functions_of(s.module)
     wanted = f"{name}_{label}"
     if wanted not in functions:
@@ -160,7 +156,7 @@ def _own_function(s: ScheduleState, call: ir.Operation, label: str) -> None:
 
 
 def _drop_uncalled(s: ScheduleState, names: set[str]) -> None:
-    used = {_callee(op) for op in walk(s.module.operation) if op.name == "func.call"}
+    used = {callee_of(op) for op in walk(s.module.operation) if op.name == "func.call"}
     for name, function in functions_of(s.module).items():
         if name in names and name not in used and name != s.top_func_name:
             function.erase()
