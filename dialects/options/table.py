@@ -274,27 +274,13 @@ TABLE: tuple[Option, ...] = (
     _call("max_cycles", _CYCLES, None, "This run is given up after this many cycles.", none=True),
     _call("stall_seed", _SEED, 1, "It is the seed of the random stalls."),
     # --- what lies outside a design ------------------------------------------------------
-    _channel(
-        "name", Text("a name"), "", "Arrays whose channels have the same name share one channel."
-    ),
+    _channel("name", Text("a name"), "", "Arrays whose channels have one name share it."),
     _channel(
         "bytes_per_cycle", Number(1e-6, 1e6, "bytes"), 0, "It is the bandwidth in bytes a cycle."
     ),
-    _channel(
-        "latency",
-        Integer(0, 10**6),
-        0,
-        "It is the number of cycles from a request to its first byte.",
-    ),
-    _channel(
-        "line_bytes", Integer(1, 1 << 20), 64, "It is the number of bytes that one transfer moves."
-    ),
-    _channel(
-        "prefetch",
-        Integer(1, 1 << 16),
-        8,
-        "It is the number of lines fetched ahead of a sequential reader.",
-    ),
+    _channel("latency", Integer(0, 10**6), 0, "The first byte comes after this many cycles."),
+    _channel("line_bytes", Integer(1, 1 << 20), 64, "One transfer moves this many bytes."),
+    _channel("prefetch", Integer(1, 1 << 16), 8, "This many lines are fetched ahead of a reader."),
     _channel(
         "stall", _PROBABILITY, 0.0, "It is the probability that a transfer finds the memory busy."
     ),
@@ -361,13 +347,7 @@ TABLE: tuple[Option, ...] = (
         False,
         "It is accepted and has no effect; whole-array operations become loops.",
     ),
-    _fn(
-        "global_vars",
-        Named(Anything()),
-        None,
-        "It holds the names that the kernel may refer to.",
-        none=True,
-    ),
+    _fn("global_vars", Named(Anything()), None, "It holds the names a kernel may use.", none=True),
     _fn(
         "instantiate",
         Items(Anything("a template argument")),
@@ -405,13 +385,7 @@ TABLE: tuple[Option, ...] = (
         "These are the template arguments in order.",
         none=True,
     ),
-    _region(
-        "global_vars",
-        Named(Anything()),
-        None,
-        "It holds the names that the region may refer to.",
-        none=True,
-    ),
+    _region("global_vars", Named(Anything()), None, "It holds the names it may use.", none=True),
     _region(
         "share",
         Flag(),
