@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from .._mlir import ir
+from ..checked import module_pass
 from ..core.signature import callee_of, function_type, functions_of, has_body
 from .loops import is_affine_loop, is_loop, spec_of, walk
 from .maps import BoundMap, bound_map
@@ -25,6 +26,7 @@ def within(values: Range, limits: Range) -> bool:
     return limits[0] <= values[0] and values[1] <= limits[1]
 
 
+@module_pass
 def settle_index_arguments(module: ir.Module) -> None:
     """Mark every called function with the ranges of its index arguments.
 

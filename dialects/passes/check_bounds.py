@@ -18,6 +18,7 @@ from .._mlir import ir
 from ..affine.intervals import expression_interval, interval_of
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
+from ..checked import module_pass
 from ..core.bounds import CHECK
 from ..core.effects import VIEWS
 from ..core.signature import argument_name
@@ -26,6 +27,7 @@ _ACCESSES = {"affine.load": 0, "affine.store": 1, "memref.load": 0, "memref.stor
 _SLT, _SGE = 2, 5
 
 
+@module_pass
 def check_bounds(module: ir.Module) -> None:
     """Insert the checks, in place."""
     with module.context, ir.Location.unknown():

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from .._mlir import arith, ir
 from ..affine.loops import walk
+from ..checked import module_pass
 
 
+@module_pass
 def constant_steps(module: ir.Module) -> None:
     """Give every ``scf.for`` a constant step, in place."""
     with module.context, ir.Location.unknown():
@@ -20,6 +22,7 @@ def constant_steps(module: ir.Module) -> None:
                 _count(loop)
 
 
+@module_pass
 def positive_steps(module: ir.Module) -> None:
     """Give every ``scf.for`` whose step is not positive when it starts no iteration, in place."""
     with module.context, ir.Location.unknown():

@@ -16,12 +16,14 @@ from collections.abc import Callable
 
 from .._mlir import arith, ir
 from ..affine.loops import walk
+from ..checked import module_pass
 from ..core.integers import as_signed
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
 _INDEX_BITS = 64
 
 
+@module_pass
 def define_arith(module: ir.Module) -> None:
     """Rewrite the partial operations of ``module`` in place."""
     with module.context:

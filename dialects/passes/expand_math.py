@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
+from allo.dialects.checked import module_pass
 
 from .math.bits import Emitter
 from .math.exponential import expand_exp, expand_exp2
@@ -47,6 +48,7 @@ SINGLE_ONLY = frozenset({"math.sin", "math.cos", "math.tan", "math.powf"})
 """Those without an expansion for float64."""
 
 
+@module_pass
 def expand_math(module: ir.Module) -> int:
     """Rewrite, in place, every function of :data:`EXPANSIONS` into ``arith`` operations.
 

@@ -16,6 +16,7 @@ from .._mlir import ir
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
+from ..checked import module_pass
 from ..core.rewrite import replace_operation
 from ..core.signature import sign, signature_of, symbol
 from .specialise import homes, specialise_calls
@@ -41,6 +42,7 @@ class Slice:
         return str(self.source.type), offsets, self.steps, self.dims
 
 
+@module_pass
 def fold_views(module: ir.Module) -> None:
     """Fold slices into subscripts and through calls, in place."""
     with module.context, ir.Location.unknown():

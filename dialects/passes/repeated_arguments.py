@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._mlir import ir
+from ..checked import module_pass
 from ..core.rewrite import replace_operation
 from ..core.signature import sign, signature_of, symbol
 from .specialise import homes, specialise_calls
 
 
+@module_pass
 def merge_repeated_arguments(module: ir.Module) -> None:
     """Make every call pass an array once, in place. Slices are arrays of their own: fold them first."""
     with module.context, ir.Location.unknown():

@@ -13,6 +13,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 from .._mlir import ir
+from ..checked import module_pass
 from ..core.signature import functions_of
 from ..diagnostics import IllegalTransformError
 from ..streams.network import Network, StreamArray, stream_arrays
@@ -28,6 +29,7 @@ def has_stream_arrays(module: ir.Module, *, plain: bool = False) -> bool:
     return any(_arrays(f, plain=plain) for f in functions if len(f.regions[0].blocks))
 
 
+@module_pass
 def make_regions(module: ir.Module) -> None:
     """Make the functions with arrays of FIFOs dataflow regions, in place.
 
@@ -44,6 +46,7 @@ def make_regions(module: ir.Module) -> None:
                 _make_region(module, _checked(module, function))
 
 
+@module_pass
 def make_plain_regions(module: ir.Module) -> None:
     """Make functions with single FIFOs regions, too; those whose processes share memory stay."""
     if not has_stream_arrays(module, plain=True):
