@@ -379,6 +379,26 @@ def test_compile_time_branches_and_repetition():
     assert "affine.for" not in str(allo.customize(kernel).module)
 
 
+def test_items_of_one_with_stand_inside_each_other():
+    def kernel(A: int32[3, 4]) -> int32[3, 4]:
+        B: int32[3, 4] = 0
+        with allo.meta_for(3) as i, allo.meta_for(i, 4) as j, allo.meta_if((i + j) % 2 == 0):
+            B[i, j] = A[i, j] + i
+        return B
+
+    def model(A):
+        B = np.zeros_like(A)
+        for i in range(3):
+            for j in range(i, 4):
+                B[i, j] = A[i, j] + i if (i + j) % 2 == 0 else 0
+        return B
+
+    check(kernel, ints(3, 4), model=model)
+    a = ints(3, 4)
+    np.testing.assert_array_equal(allo.interpret(kernel)(a), model(a))
+    assert "affine.for" not in str(allo.customize(kernel).module)
+
+
 def test_late_binding_of_sizes():
     def kernel(A: "int32[M]") -> "int32[M]":
         B: int32[M]

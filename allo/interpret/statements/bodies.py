@@ -90,7 +90,10 @@ def _meta_branch(body: Body, node: ast.With, name: str, taken: bool) -> bool:
 
 
 def _with(body: Body, node: ast.With) -> None:
-    call = node.items[0].context_expr if len(node.items) == 1 else None
+    if len(node.items) > 1:  # as in Python: each item stands inside the one before it
+        inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
+        node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
+    call = node.items[0].context_expr
     if _meta_name(node) != "meta_for" or not isinstance(call, ast.Call):
         raise UnsupportedSyntaxError(
             "Only allo.meta_if, meta_elif, meta_else and meta_for may follow with.",

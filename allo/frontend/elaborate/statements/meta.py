@@ -69,7 +69,10 @@ def _condition(ctx: FunctionContext, node: ast.With, name: str) -> bool:
 
 
 def with_statement(ctx: FunctionContext, node: ast.With) -> None:
-    """``with allo.meta_for(...) as i``."""
+    """``with allo.meta_for(...) as i``; of several items, each stands inside the one before it."""
+    if len(node.items) > 1:
+        inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
+        node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
     call = _call(node)
     if call is None or _name(node) != "meta_for":
         raise ctx.unsupported(
