@@ -1,63 +1,79 @@
-"""The values of dense attributes: constant arrays of any integer width or float format."""
+"""The elements of dense attributes: constant arrays of any integer width or float format.
+
+MLIR writes short arrays as numbers and long ones as bytes; the text is read here and nowhere else.
+"""
 
 from __future__ import annotations
 
-import ast
 import re
-from typing import Any
+import struct
 
 import numpy as np
 
 from .._mlir import ir
 from .integers import as_signed
 
+_BODY = re.compile(r"dense<(.*)>\s*:", re.DOTALL)
+_NUMBER = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?[0-9][0-9.eE+-]*")
+_FLOATS = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}
+_INDEX_BITS = 64
+
 
 def dense_values(attribute: ir.Attribute, element: ir.Type, count: int) -> list[int | float]:
-    """The row-major values of a dense attribute, of any integer width or float format."""
-    if isinstance(element, ir.IntegerType) and element.width not in (1, 8, 16, 32, 64):
-        return _odd_width(attribute, element.width, count)
+    """The row-major values of a dense attribute; integers of more than one bit are signed."""
+    words = dense_words(attribute, element, count)
+    width = _width(element)
     if isinstance(element, (ir.IntegerType, ir.IndexType)):
-        dense = ir.DenseIntElementsAttr(attribute)
-        if dense.is_splat:
-            return [int(dense.get_splat_value().value)] * count
-        return [int(v) for v in dense]
-    dense = ir.DenseFPElementsAttr(attribute)
-    if dense.is_splat:
-        return [float(dense.get_splat_value().value)] * count
+        return list(words) if width == 1 else [as_signed(word, width) for word in words]
     if isinstance(element, ir.BF16Type):
-        return _bfloats(attribute, count)
-    return [float(v) for v in np.array(dense).reshape(-1)]
+        return [float_of(word << 16, 32) for word in words]
+    return [float_of(word, width) for word in words]
 
 
-def _odd_width(attribute: ir.Attribute, width: int, count: int) -> list[int | float]:
-    body = _body(attribute)
-    if body.startswith('"0x'):
-        size = -(-width // 8)
-        raw = bytes.fromhex(body[3:-1])
-        words = [raw[k : k + size] for k in range(0, len(raw), size)]
-        values: list[int | float] = [as_signed(int.from_bytes(w, "little"), width) for w in words]
-    else:
-        values = [*_flatten(ast.literal_eval(body))]
-    return list(values) * count if len(values) == 1 else list(values)
-
-
-def _bfloats(attribute: ir.Attribute, count: int) -> list[int | float]:
-    body = _body(attribute)
-    if body.startswith('"0x'):
-        raw = np.frombuffer(bytes.fromhex(body[3:-1]), dtype="<u2").astype(np.uint32)
-        return [float(v) for v in (raw << 16).view(np.float32)]
-    values = [float(v) for v in re.findall(r"[-+0-9.eE]+", body)]
-    return values * count if len(values) == 1 else values
-
-
-def _body(attribute: ir.Attribute) -> str:
-    match = re.match(r"dense<(.*)>\s*:", str(attribute), re.DOTALL)
+def dense_words(attribute: ir.Attribute, element: ir.Type, count: int) -> list[int]:
+    """The row-major elements of a dense attribute as unsigned bit patterns."""
+    match = _BODY.match(str(attribute))
     if match is None:
         raise ValueError(f"not a dense attribute: {attribute}")
-    return match[1]
+    if match[1].startswith('"0x'):
+        words = _of_bytes(bytes.fromhex(match[1][3:-1]), _width(element))
+    else:
+        words = [_bits(token, element) for token in _NUMBER.findall(match[1])]
+    return words * count if len(words) == 1 else words
 
 
-def _flatten(value: Any) -> list[int]:
-    if not isinstance(value, list):
-        return [int(value)]
-    return [leaf for part in value for leaf in _flatten(part)]
+def _of_bytes(raw: bytes, width: int) -> list[int]:
+    """Elements lie in whole bytes, the lowest first."""
+    size, mask = -(-width // 8), (1 << width) - 1
+    if size in (1, 2, 4, 8):
+        return [word & mask for word in np.frombuffer(raw, f"<u{size}").tolist()]
+    starts = range(0, len(raw), size)
+    return [int.from_bytes(raw[k : k + size], "little") & mask for k in starts]
+
+
+def _bits(token: str, element: ir.Type) -> int:
+    if token in ("true", "false"):
+        return int(token == "true")
+    if token.startswith("0x"):
+        return int(token, 16)
+    if isinstance(element, (ir.IntegerType, ir.IndexType)):
+        return int(token) & ((1 << _width(element)) - 1)
+    if isinstance(element, ir.BF16Type):
+        return float_bits(float(token), 32) >> 16
+    return float_bits(float(token), _width(element))
+
+
+def _width(element: ir.Type) -> int:
+    return _INDEX_BITS if isinstance(element, ir.IndexType) else int(element.width)
+
+
+def float_bits(value: float, width: int) -> int:
+    """The bits of a float of 16, 32 or 64 bits."""
+    code, integer = _FLOATS[width]
+    return int(struct.unpack(integer, struct.pack(code, value))[0])
+
+
+def float_of(word: int, width: int) -> float:
+    """The float of 16, 32 or 64 bits with these bits."""
+    code, integer = _FLOATS[width]
+    return float(struct.unpack(code, struct.pack(integer, word))[0])

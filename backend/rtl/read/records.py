@@ -5,8 +5,6 @@ Each operation becomes an :class:`Op` once; unrolling and inlining then elaborat
 
 from __future__ import annotations
 
-import re
-import struct
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
@@ -16,6 +14,7 @@ from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_ar
 from allo.dialects.affine.loops import walk
 from allo.dialects.affine.maps import rows_of
 from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.dense import dense_words, float_bits
 from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
@@ -123,12 +122,6 @@ def read_program(module: ir.Module, *, checked: bool = False) -> Program:
         return _Reader().read(module)
 
 
-def float_bits(value: float, width: int) -> int:
-    """The bits of a float constant of 16, 32 or 64 bits."""
-    code, integer = {16: ("<e", "<H"), 32: ("<f", "<I"), 64: ("<d", "<Q")}[width]
-    return int(struct.unpack(integer, struct.pack(code, value))[0])
-
-
 class _Reader:
     def __init__(self) -> None:
         self._values: dict[ir.Value, int] = {}
@@ -230,11 +223,13 @@ class _Reader:
         return str(attr)
 
     def _global(self, op: ir.OpView) -> GlobalRecord:
-        kind = self._type(ir.TypeAttr(op.attributes["type"]).value)
+        array = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value)
+        kind = self._type(array)
         assert isinstance(kind, MemType)
         words = None
         if "initial_value" in op.attributes:
-            words = dense_words(op.attributes["initial_value"], kind)
+            initial = op.attributes["initial_value"]
+            words = dense_words(initial, array.element_type, prod(kind.shape))
         name = symbol(op)
         return GlobalRecord(name, kind, "constant" in op.attributes, words)
 
@@ -253,9 +248,6 @@ def _float_attr(attr: ir.FloatAttr, width: int) -> tuple[str, int]:
     if str(attr.type) == "bf16":
         return "bits", float_bits(attr.value, 32) >> 16
     return "bits", float_bits(attr.value, width)
-
-
-_LITERAL = re.compile(r"true|false|0x[0-9A-Fa-f]+|-?[0-9][0-9.eE+-]*")
 
 
 def _refuse_open_arrays(function: ir.OpView, signature: Signature) -> None:
@@ -293,36 +285,6 @@ def _read_set(attr: ir.Attribute) -> tuple[int, tuple[tuple[Expr, bool], ...]]:
 def _read_expr(expr: ir.AffineExpr) -> Expr:
     leaf = leaves(lambda k: ("d", k), lambda k: ("s", k), lambda value: ("c", value))
     return fold(expr, leaf, lambda operator, a, b: (operator, a, b))
-
-
-def dense_words(attr: ir.Attribute, kind: MemType) -> list[int]:
-    """The elements of a dense constant as unsigned bit patterns, row-major."""
-    count = prod(kind.shape)
-    width = element_width(kind.element)
-    body = str(attr).removeprefix("dense<").rpartition("> : ")[0]
-    if body.startswith('"0x'):
-        return _hex_words(body.strip('"')[2:], count, width)
-    words = [_literal_bits(token, kind.element, width) for token in _LITERAL.findall(body)]
-    return words * count if len(words) == 1 else words
-
-
-def _hex_words(digits: str, count: int, width: int) -> list[int]:
-    raw = bytes.fromhex(digits)
-    size = len(raw) // count
-    mask = (1 << width) - 1
-    return [int.from_bytes(raw[i * size : (i + 1) * size], "little") & mask for i in range(count)]
-
-
-def _literal_bits(token: str, element: str, width: int) -> int:
-    if token in ("true", "false"):
-        return int(token == "true")
-    if token.startswith("0x"):
-        return int(token, 16)
-    if element == "bf16":
-        return float_bits(float(token), 32) >> 16
-    if "f" in element:
-        return float_bits(float(token), width)
-    return int(token) & ((1 << width) - 1)
 
 
 def element_width(kind: str) -> int:
