@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -224,5 +225,10 @@ def test_an_index_beside_fixed_point_keeps_its_value(target: str) -> None:
         assert found[0].tolist() == [int(f >= i) for i in values]
         assert found[1].tolist() == [int(i < g) for i in values]
         assert found[2].tolist() == [int(i == f) for i in values]
-        if abs(start) < 100:
-            assert quotients[1].tolist() == [math.floor(i / f) % 2**14 for i in values]
+        # Fixed(92, 30), and UFixed(40, 26) with 14 whole bits; then Fixed(40, 4), rounded down.
+        exact = [Fraction(i) / Fraction(g) for i in values]
+        cut = [Fraction(math.trunc(q * 2**30), 2**30) for q in exact]
+        assert quotients[0].tolist() == [math.floor(q * 16) / 16 for q in cut]
+        assert quotients[1].tolist() == [
+            math.floor(Fraction(i) / Fraction(f)) % 2**14 for i in values
+        ]
