@@ -36,3 +36,22 @@ def test_named_files_are_there(page: Path) -> None:
     named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", page.read_text())
     missing = sorted({name for name in named if not (ROOT / name).exists()})
     assert not missing
+
+
+def missing_endings(text: str, files: list[str]) -> list[str]:
+    """Paths of Python files in a page, from whatever folder it speaks of, that end the path of no file."""
+    named = set(re.findall(r"`((?:[\w-]+/)+\w+\.py)`", text))
+    return sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_name)
+def test_files_named_from_a_folder_are_there(page: Path) -> None:
+    files = [
+        f"/{path.relative_to(ROOT)}" for name in FOLDERS for path in (ROOT / name).rglob("*.py")
+    ]
+    assert not missing_endings(page.read_text(), files)
+
+
+def test_a_file_that_moved_is_seen() -> None:
+    text = "`plan/bodies.py` and `plan.py`, not `rtl/plan.py`"
+    assert missing_endings(text, ["/backend/rtl/plan/bodies.py"]) == ["rtl/plan.py"]
