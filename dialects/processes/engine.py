@@ -41,7 +41,8 @@ _LAYOUT = "e-i64:64-i128:128"
 """What matters of the machine's data layout, where integers lie. LLVM learns the whole of it
 only behind the translation, which folds addresses and sizes: of an i65 by 12 bytes, where 16 lie."""
 
-_CAPSULE = "torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
+_CAPSULE = b"torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
+"""A capsule keeps the address of its name, not a copy, so these bytes must outlive it."""
 
 
 class _Text(ctypes.Structure):
@@ -147,7 +148,12 @@ def _pointer_of(capsule: object) -> int:
 
 
 def _wrapped(pointer: int) -> ExecutionEngine:
+    return ExecutionEngine._CAPICreate(capsule_of(pointer))
+
+
+def capsule_of(pointer: int) -> object:
+    """The capsule from which MLIR's Python bindings take an engine."""
     python = ctypes.pythonapi
     python.PyCapsule_New.restype = ctypes.py_object
     python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return ExecutionEngine._CAPICreate(python.PyCapsule_New(pointer, _CAPSULE.encode(), None))
+    return python.PyCapsule_New(pointer, _CAPSULE, None)
