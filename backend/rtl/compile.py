@@ -30,8 +30,8 @@ from .plan.bodies import plan
 from .plan.cycles import region_cycles
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
-from .read.fingerprint import Fingerprints, stream_places
 from .read.records import FunctionRecord, MemType, Op, Program, read_program
+from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .waiting import ModuleWaits
 
@@ -61,7 +61,6 @@ class Compiler:
         self.fifos: set[tuple[int, int, bool]] = set()
         self._interfaces: dict[tuple[Any, ...], Interface] = {}
         self._texts: dict[str, partial[str]] = {}
-        self._fingerprints = Fingerprints(program)
         self.told = max((site.words for site in program.checks), default=0)
         self._names: set[str] = set()
         self._open: list[str] = []
@@ -83,7 +82,7 @@ class Compiler:
         """
         record = self.program.functions[name]
         known = dict(constants or {}) if _partitioned(record) else {}
-        key = (self._fingerprints.of(name), tuple(sorted(known.items())), frozen, lends)
+        key = (self.program.same[name], tuple(sorted(known.items())), frozen, lends)
         if key not in self._interfaces:
             if name in self._open:
                 raise UnsupportedOpError(

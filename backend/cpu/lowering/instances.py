@@ -16,7 +16,8 @@ from collections.abc import Hashable
 
 from allo.dialects._mlir import affine, arith, func, ir, memref
 from allo.dialects.affine.loops import walk
-from allo.dialects.core.locations import place_of
+from allo.dialects.core.fingerprint import Fingerprint
+from allo.dialects.core.signature import callee_of, function_type, symbol
 
 from .prepare import functions_of
 
@@ -25,14 +26,6 @@ FAMILY = 8
 
 MOST_ARGUMENTS = 32
 """A family that differs in more constants than this stays."""
-
-_IGNORED = frozenset(("from", "to", "loop_name", "op_name"))
-_NAMES_A_VARIABLE = frozenset(("memref.alloc", "memref.alloca", "func.call"))
-"""Operations whose ``name`` is the user's; that of ``memref.get_global`` says which global."""
-
-_PLACED = frozenset(
-    ("allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert", "allo.check_bounds")
-)
 
 
 def merge_instances(module: ir.Module, top: str) -> int:
@@ -44,10 +37,10 @@ def merge_instances(module: ir.Module, top: str) -> int:
     gone = 0
     with module.context, ir.Location.unknown():
         for bucket in _buckets(module, top):
-            groups: dict[Hashable, list[_Instance]] = defaultdict(list)
+            groups: dict[Hashable, list[Fingerprint]] = defaultdict(list)
             for function in bucket:
                 _spell_out_subscripts(function)
-                instance = _Instance(function)
+                instance = Fingerprint(function.operation, constants=True, places=True)
                 groups[instance.key].append(instance)
             for group in groups.values():
                 if len(group) >= FAMILY:
@@ -106,66 +99,24 @@ def _subscript(expr: ir.AffineExpr, whole: ir.AffineMap, operands: list[ir.Value
     return affine.AffineApplyOp(ir.AffineMapAttr.get(alone), operands).result
 
 
-class _Instance:
-    """A function as a key, equal for functions that may be merged, and its constants in order."""
-
-    def __init__(self, function: func.FuncOp) -> None:
-        self.function = function
-        self.constants: list[ir.Operation] = []
-        self._numbers: dict[ir.Value, int] = {}
-        parts: list[Hashable] = [function.attributes["function_type"]]
-        self._read_block(function.regions[0].blocks[0], parts)
-        self.key = tuple(parts)
-
-    def _number(self, value: ir.Value) -> int:
-        return self._numbers.setdefault(value, len(self._numbers))
-
-    def _read_block(self, block: ir.Block, parts: list[Hashable]) -> None:
-        for argument in block.arguments:
-            parts.append((self._number(argument), argument.type))
-        for op in block.operations:
-            self._read(op.operation, parts)
-
-    def _read(self, op: ir.Operation, parts: list[Hashable]) -> None:
-        name = op.name
-        operands = tuple(self._number(value) for value in op.operands)
-        results = tuple((self._number(value), value.type) for value in op.results)
-        if name == "arith.constant":
-            self.constants.append(op)
-            parts.append((name, results))
-            return
-        place = place_of(op) if name in _PLACED else None
-        ignored = _IGNORED | {"name"} if name in _NAMES_A_VARIABLE else _IGNORED
-        attributes = op.attributes
-        named = tuple(
-            (attributes[i].name, attributes[i].attr)
-            for i in range(len(attributes))
-            if attributes[i].name not in ignored
-        )
-        parts.append((name, operands, results, named, place, len(op.regions)))
-        for region in op.regions:
-            for block in region.blocks:
-                self._read_block(block, parts)
-
-
-def _merge(module: ir.Module, group: list[_Instance]) -> int:
+def _merge(module: ir.Module, group: list[Fingerprint]) -> int:
     values = [[op.attributes["value"] for op in instance.constants] for instance in group]
     varying = [i for i, column in enumerate(zip(*values, strict=True)) if len(set(column)) > 1]
     if len(varying) > MOST_ARGUMENTS:
         return 0
     given = {
-        instance.function.name.value: [row[i] for i in varying]
+        symbol(instance.function): [row[i] for i in varying]
         for instance, row in zip(group, values, strict=True)
     }
     kept = group[0]
     _take_constants(kept, varying)
-    _redirect(module, kept.function.name.value, given)
+    _redirect(module, symbol(kept.function), given)
     for instance in group[1:]:
-        instance.function.operation.erase()
+        instance.function.erase()
     return len(group) - 1
 
 
-def _take_constants(instance: _Instance, varying: list[int]) -> None:
+def _take_constants(instance: Fingerprint, varying: list[int]) -> None:
     function = instance.function
     block = function.regions[0].blocks[0]
     kinds = []
@@ -175,7 +126,7 @@ def _take_constants(instance: _Instance, varying: list[int]) -> None:
         constant.results[0].replace_all_uses_with(argument)
         kinds.append(argument.type)
         constant.erase()
-    old = function.attributes["function_type"].value
+    old = function_type(function)
     new = ir.FunctionType.get([*old.inputs, *kinds], old.results)
     function.attributes["function_type"] = ir.TypeAttr.get(new)
     for name in ("arg_attrs", "arg_names", "arg_types", "itypes"):
@@ -188,10 +139,10 @@ def _redirect(module: ir.Module, kept: str, given: dict[str, list[ir.Attribute]]
         op
         for function in functions_of(module)
         for op in walk(function)
-        if op.name == "func.call" and op.attributes["callee"].value in given
+        if op.name == "func.call" and callee_of(op) in given
     ]
     for call in calls:
-        name = call.attributes["callee"].value
+        name = callee_of(call)
         with ir.InsertionPoint(call), call.location:
             added = [arith.ConstantOp(value.type, value).result for value in given[name]]
             results = [result.type for result in call.results]

@@ -16,6 +16,7 @@ from allo.dialects.affine.maps import rows_of
 from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.core.dense import dense_words, float_bits
 from allo.dialects.core.expressions import fold, leaves
+from allo.dialects.core.fingerprint import equal_functions
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
@@ -97,9 +98,15 @@ class GlobalRecord:
 
 @dataclass(slots=True)
 class Program:
-    """A module read; ``checks`` numbers what its checks of subscripts are about."""
+    """A module read.
+
+    Attributes:
+        same: for each function one that differs from it in names alone, equal ones the same.
+        checks: numbers what the checks of subscripts are about.
+    """
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
+    same: dict[str, str] = field(default_factory=dict)
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
     checks: dict[BoundsSite, int] = field(default_factory=dict)
 
@@ -129,7 +136,7 @@ class _Reader:
         self._maps: dict[str, Map] = {}
 
     def read(self, module: ir.Module) -> Program:
-        program = Program()
+        program = Program(same=equal_functions(module))
         for op in module.body.operations:
             name = op.operation.name
             if name == "func.func":
