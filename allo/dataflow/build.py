@@ -61,15 +61,11 @@ def customize(
 
 
 def _pipeline_innermost(schedule: Schedule) -> None:
-    from allo.schedule.handles import LoopBand, LoopWrapper
-
     for name, info in schedule.kernel.functions.items():
         if info.is_region:
             continue
         for _, band in schedule.get_loops(name):
-            if not isinstance(band, LoopBand):
-                continue
-            wrappers = [wrapper for _, wrapper in band if isinstance(wrapper, LoopWrapper)]
+            wrappers = [wrapper for _, wrapper in band]
             if wrappers:
                 schedule.pipeline(wrappers[-1], rewind=True)
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import allo
+from allo.customize import Schedule
 
-ScheduleFunction = Callable[[Any], Any]
+ScheduleFunction = Callable[[Schedule], Schedule]
 
 #: Library kernel name to the function that schedules it.
 KERNEL_SCHEDULES: dict[str, ScheduleFunction] = {}
@@ -20,7 +21,7 @@ def scheduled_by(kernel: Callable[..., Any], schedule: ScheduleFunction) -> None
     template arguments to a Schedule.
     """
 
-    def default_schedule(instantiate: Sequence[Any] | None) -> Any:
+    def default_schedule(instantiate: Sequence[Any] | None) -> Schedule:
         made = allo.customize(kernel, instantiate=list(instantiate or []))
         schedule(made)
         return made
@@ -29,7 +30,7 @@ def scheduled_by(kernel: Callable[..., Any], schedule: ScheduleFunction) -> None
     KERNEL_SCHEDULES[kernel.__name__] = schedule
 
 
-def pipeline_innermost(s: Any) -> Any:
+def pipeline_innermost(s: Schedule) -> Schedule:
     """Pipeline the innermost loop of every nest of the top function with an interval of 1."""
     for _, band in s.get_loops():
         for loop in _innermost(band):

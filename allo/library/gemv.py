@@ -1,8 +1,8 @@
-# mypy: ignore-errors
 """Matrix times vector in int8, ``P`` rows of the matrix packed in one word."""
 
 from __future__ import annotations
 
+from allo.customize import Schedule
 from allo.ir.types import ConstExpr, Int, index, int8, int32
 
 from ._checks import quotient
@@ -30,7 +30,7 @@ def int8xint8_mat_vec[L: int32, D: int32, P: int32](
         pe_kernel[L, D, P](x_in, y_in, out, p)
 
 
-def schedule_int8xint8_mat_vec(s):
+def schedule_int8xint8_mat_vec(s: Schedule) -> Schedule:
     """Pipeline the dot product, then one unit for each of the ``P`` lanes."""
     lane = next(name for name in s.func_args if name != s.top_func_name)
     s.pipeline(f"{lane}:l")

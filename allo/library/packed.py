@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Systolic products of packed words: ``P`` narrow numbers in one, as wide memory ports deliver them."""
 
 from __future__ import annotations

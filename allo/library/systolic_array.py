@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """A systolic array as a dataflow region: one process a cell, operands passed through FIFOs.
 
 Cell ``(i, j)`` holds ``C[i, j]``; rows of A enter from the left, columns of B from above, each one
@@ -9,6 +8,7 @@ from __future__ import annotations
 
 import allo
 import allo.dataflow as df
+from allo.customize import Schedule
 from allo.ir.types import Stream, int32
 
 
@@ -54,7 +54,7 @@ def systolic_array[TyA, TyB, TyC, M: int32, K: int32, N: int32](
                 z[i, j] = results[i, j].get()
 
 
-def schedule_systolic_array(s):
+def schedule_systolic_array(s: Schedule) -> Schedule:
     """A step of k each cycle in every process; a bank of A a row, of B a column, of C a row."""
     for name in s.func_args:
         for _, band in s.get_loops(name):

@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Matrix products on a systolic array of multiply-accumulate cells.
 
 A tile of ``Mt × Nt`` results stands still while the rows of A pass from left to right and the columns
@@ -9,6 +8,7 @@ its own, and its neighbours are joined to it by FIFOs.
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import index, int32
 from allo.ir.utils import MockBuffer
 
@@ -77,7 +77,7 @@ def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
                 C[mi * Mt + si, ni * Nt + sj] = local_C[si, sj]
 
 
-def schedule_systolic(s):
+def schedule_systolic(s: Schedule) -> Schedule:
     """Every cell of a tile a process, neighbours joined by FIFOs, a step of k each cycle.
 
     Of the packed products too: words are unpacked and packed at one a cycle.
@@ -88,7 +88,7 @@ def schedule_systolic(s):
     top = s.top_func_name
     tile, cell = _function(s, "systolic_tile"), _function(s, "PE_kernel")
     product = _function(s, "systolic", but="systolic_tile")
-    if product is None or (top != product and not top.startswith("packed_")):
+    if product is None or tile is None or (top != product and not top.startswith("packed_")):
         raise ValueError(f"Cannot apply `schedule_systolic` to function: {top}")
     s.partition(f"{product}:local_C")
     s.partition(f"{product}:local_A", dim=1)
@@ -105,12 +105,12 @@ def schedule_systolic(s):
     return s
 
 
-def check_systolic(s):
+def check_systolic(s: Schedule) -> bool:
     """Whether the module is one function with one nest, that of a product."""
     return s.systolic
 
 
-def prepare_systolic(s, band):
+def prepare_systolic(s: Schedule, band: str) -> tuple[MockBuffer, MockBuffer]:
     """Let the first two arguments of a product flow through the cells of its nest; the two FIFO arrays.
 
     What is left is ``s.unfold``, and ``s.to`` for each of them.
@@ -122,7 +122,7 @@ def prepare_systolic(s, band):
     return s.feed(left, columns), s.feed(right, rows)
 
 
-def stream_tile(s, tile):
+def stream_tile(s: Schedule, tile: str) -> None:
     """Let the operands of a tile flow through its cells; ``tile`` is the name of its function."""
     rows, columns = s.func_args[tile][2].shape
     bands = s.get_loops(tile)
@@ -133,7 +133,7 @@ def stream_tile(s, tile):
     s.to(MockBuffer(tile, "B_fifo"), cells, axis=0, depth=columns + 1)
 
 
-def _function(s, prefix, but="-"):
+def _function(s: Schedule, prefix: str, but: str = "-") -> str | None:
     names = [n for n in s.func_args if n.startswith(prefix) and not n.startswith(but)]
     return names[0] if names else None
 

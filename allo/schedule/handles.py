@@ -6,7 +6,7 @@ end say what the parameters of primitives take.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
@@ -59,18 +59,18 @@ class LoopWrapper:
         return f"LoopWrapper({self.name})"
 
 
-class LoopBand:
-    """Loops of one nest by name, or the bands of a function by name.
+class LoopBand[Held]:
+    """Loops of one nest by name (``LoopBand[LoopWrapper]``), or the bands of a function by name.
 
     ``band["i"]`` and ``band.i`` are the same; iterating yields ``(name, handle)`` in order.
     Two loops of one name in a band: the last is the one reached.
     """
 
-    def __init__(self, loops: dict[str, LoopWrapper] | dict[str, LoopBand], what: str) -> None:
-        self.loops: dict[str, LoopWrapper | LoopBand] = dict(loops)
+    def __init__(self, loops: Mapping[str, Held], what: str) -> None:
+        self.loops: dict[str, Held] = dict(loops)
         self._what = what
 
-    def __getitem__(self, name: str) -> LoopWrapper | LoopBand:
+    def __getitem__(self, name: str) -> Held:
         found = self.loops.get(name)
         if found is None:
             raise UnknownHandleError(
@@ -79,12 +79,12 @@ class LoopBand:
             )
         return found
 
-    def __getattr__(self, name: str) -> LoopWrapper | LoopBand:
+    def __getattr__(self, name: str) -> Held:
         if name.startswith("__") or "loops" not in self.__dict__:
             raise AttributeError(name)
         return self[name]
 
-    def __iter__(self) -> Iterator[tuple[str, LoopWrapper | LoopBand]]:
+    def __iter__(self) -> Iterator[tuple[str, Held]]:
         return iter(self.loops.items())
 
     def __len__(self) -> int:

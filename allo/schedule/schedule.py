@@ -162,7 +162,9 @@ class Schedule(ScheduleState):
     compose = compose
     get_equivalent_variables = get_equivalent_variables
 
-    def get_loops(self, func: str | ir.Operation | ir.OpView | None = None) -> LoopBand:
+    def get_loops(
+        self, func: str | ir.Operation | ir.OpView | None = None
+    ) -> LoopBand[LoopBand[LoopWrapper]]:
         """The bands of a function (the top one by default), each a :class:`LoopBand`."""
         if func is None:
             name = self.top_func_name
@@ -176,7 +178,7 @@ class Schedule(ScheduleState):
                 help=f"the module has {', '.join(functions_of(self.module))}.",
             )
         function = find_function(self.module, name)
-        bands: dict[str, LoopBand] = {}
+        bands: dict[str, LoopBand[LoopWrapper]] = {}
         for band in bands_of(function):
             if band.hidden:
                 continue

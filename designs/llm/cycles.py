@@ -68,15 +68,18 @@ class _Loops:
 
     def depth(self, function: str, name: str) -> int:
         """Cycles of one iteration of a loop, from the report; KeyError if there is no such loop."""
-        return self._find(function, name).depth
+        depth: int = self._find(function, name).depth
+        return depth
 
     def cycles(self, function: str, name: str) -> int:
         """Cycles of one entry of a loop, from the report; KeyError if there is no such loop."""
-        return self._find(function, name).cycles
+        cycles: int = self._find(function, name).cycles
+        return cycles
 
     def row(self, function: str) -> int:
         """Cycles of one iteration of a function's outer loop."""
-        return self._functions[function].loops[0].depth
+        depth: int = self._functions[function].loops[0].depth
+        return depth
 
 
 def _flatten(loops: list[Any]) -> list[Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 import allo
@@ -125,7 +128,7 @@ def backprop[I, O, H, S](
         update[I, H, "1"](weights1, biases1, data[example], errors1)
 
 
-def pipelined(kernel, sizes: tuple[int, ...], *loops: str) -> Schedule:
+def pipelined(kernel: Callable[..., Any], sizes: tuple[int, ...], *loops: str) -> Schedule:
     """A function of one layer with pipelines in ``loops``."""
     s = allo.customize(kernel, instantiate=list(sizes))
     for loop in loops:

@@ -13,10 +13,12 @@ def normal(rng: np.random.Generator, *shapes: tuple[int, ...]) -> tuple[np.ndarr
 def dominant(rng: np.random.Generator, n: int) -> np.ndarray:
     """A matrix whose diagonal outweighs its rows: it is eliminated without pivots."""
     A = rng.uniform(-1, 1, (n, n)).astype(np.float32)
-    return A + np.float32(n) * np.eye(n, dtype=np.float32)
+    A += np.float32(n) * np.eye(n, dtype=np.float32)
+    return A
 
 
 def positive_definite(rng: np.random.Generator, n: int) -> np.ndarray:
     """A symmetric matrix with positive eigenvalues."""
     A = dominant(rng, n)
-    return A + A.T
+    symmetric: np.ndarray = A + A.T
+    return symmetric

@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Element-wise activations."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
@@ -43,22 +43,22 @@ def GeLU[Ty, L: int32, D: int32](X: Ty[L, D]) -> Ty[L, D]:
     return Z
 
 
-def schedule_relu2d(s):
+def schedule_relu2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 
 
-def schedule_relu3d(s):
+def schedule_relu3d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 
 
-def schedule_relu4d(s):
+def schedule_relu4d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 
 
-def schedule_gelu(s):
+def schedule_gelu(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 

@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Attention: of whole sequences, of one query and of a block of queries against a cache."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import ConstExpr, index, int32
 
 from .._checks import quotient
@@ -109,7 +109,7 @@ def RoPE[Ty, H: int32, L: int32, D: int32](
     return Z
 
 
-def schedule_attention_decode(s):
+def schedule_attention_decode(s: Schedule) -> Schedule:
     """Pipeline the innermost loop of every nest; heads run side by side, so sums do not wait."""
     return pipeline_innermost(s)
 

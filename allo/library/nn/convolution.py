@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Convolution and pooling over NCHW images, with stride and zero padding."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import scheduled_by
@@ -109,20 +109,20 @@ def avgpool2d[
     return Z
 
 
-def schedule_conv2d(s):
+def schedule_conv2d(s: Schedule) -> Schedule:
     """Pipeline each row's loops; its outputs accumulate side by side, so additions do not wait."""
     for loop in ("o0", "ow", "o1"):
         s.pipeline(f"{s.top_func_name}:{loop}")
     return s
 
 
-def schedule_maxpool2d(s):
+def schedule_maxpool2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop of the window."""
     s.pipeline(f"{s.top_func_name}:kw")
     return s
 
 
-def schedule_avgpool2d(s):
+def schedule_avgpool2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop of the window."""
     return schedule_maxpool2d(s)
 

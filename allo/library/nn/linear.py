@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Linear layers: ``X · Wᵀ + b``, with a row of results accumulating side by side."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int8, int32, int64
 
 from .._defaults import scheduled_by
@@ -82,25 +82,25 @@ def linear_requant[M: int32, N: int32, K: int32](
     return requantize[M, N](acc, multiplier, shift)
 
 
-def schedule_linear2d(s):
+def schedule_linear2d(s: Schedule) -> Schedule:
     """Pipeline the three inner loops of each row."""
     for loop in ("j_init", "j", "j_back"):
         s.pipeline(f"{s.top_func_name}:{loop}")
     return s
 
 
-def schedule_linear3d(s):
+def schedule_linear3d(s: Schedule) -> Schedule:
     """Pipeline the three inner loops of each row."""
     return schedule_linear2d(s)
 
 
-def schedule_linear_int8(s):
+def schedule_linear_int8(s: Schedule) -> Schedule:
     """Pipeline the dot product."""
     s.pipeline(f"{s.top_func_name}:k")
     return s
 
 
-def schedule_requantize(s):
+def schedule_requantize(s: Schedule) -> Schedule:
     """Pipeline over the columns."""
     s.pipeline(f"{s.top_func_name}:j")
     return s

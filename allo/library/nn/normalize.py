@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Layer norm and the inference form of batch norm."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
@@ -94,7 +94,7 @@ def batchnorm1d_3d[Ty, B: int32, C: int32, L: int32](
     return Z
 
 
-def schedule_layernorm(s):
+def schedule_layernorm(s: Schedule) -> Schedule:
     """Pipeline every nest; the sums run over the rows side by side."""
     loops = s.get_loops(s.top_func_name)
     for name, band in loops:
@@ -107,17 +107,17 @@ def schedule_layernorm(s):
     return s
 
 
-def schedule_batchnorm2d(s):
+def schedule_batchnorm2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loops."""
     return pipeline_innermost(s)
 
 
-def schedule_batchnorm1d_2d(s):
+def schedule_batchnorm1d_2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loops."""
     return pipeline_innermost(s)
 
 
-def schedule_batchnorm1d_3d(s):
+def schedule_batchnorm1d_3d(s: Schedule) -> Schedule:
     """Pipeline the innermost loops."""
     return pipeline_innermost(s)
 

@@ -1,9 +1,9 @@
-# mypy: ignore-errors
 """Residuals, modulation, and kernels that only move data."""
 
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
@@ -47,17 +47,17 @@ def concat[Ty, B: int32, N1: int32, N2: int32, C: int32](
     return Z
 
 
-def schedule_modulate_fused(s):
+def schedule_modulate_fused(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 
 
-def schedule_repeat_batch3d(s):
+def schedule_repeat_batch3d(s: Schedule) -> Schedule:
     """Pipeline the innermost loop."""
     return pipeline_innermost(s)
 
 
-def schedule_concat(s):
+def schedule_concat(s: Schedule) -> Schedule:
     """Pipeline the innermost loops."""
     return pipeline_innermost(s)
 

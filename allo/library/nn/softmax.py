@@ -1,4 +1,3 @@
-# mypy: ignore-errors
 """Softmax over the last axis, in three nests: the row's maximum, the sum of exponentials, the quotient.
 
 The running maximum starts from the row's first element, so rows of any values are right.
@@ -7,6 +6,7 @@ The running maximum starts from the row's first element, so rows of any values a
 from __future__ import annotations
 
 import allo
+from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import scheduled_by
@@ -69,7 +69,7 @@ def log_softmax[Ty, B: int32, C: int32](X: Ty[B, C]) -> Ty[B, C]:
     return Z
 
 
-def schedule_softmax(s):
+def schedule_softmax(s: Schedule) -> Schedule:
     """Pipeline every nest; sums run over the rows side by side, so additions do not wait."""
     loops = s.get_loops(s.top_func_name)
     for name in ("row_max", "exp_sum"):
@@ -82,7 +82,7 @@ def schedule_softmax(s):
     return s
 
 
-def schedule_log_softmax(s):
+def schedule_log_softmax(s: Schedule) -> Schedule:
     """As :func:`schedule_softmax`."""
     return schedule_softmax(s)
 

@@ -31,7 +31,8 @@ def low_pass(cutoff: float) -> np.ndarray:
     """A windowed sinc in Q15 that sums to nearly one; ``cutoff`` in cycles a sample."""
     place = np.arange(TAPS) - (TAPS - 1) / 2
     ideal = np.sinc(2 * cutoff * place) * np.hamming(TAPS)
-    return np.round(ideal / ideal.sum() * 2**15).astype(np.int16)
+    scaled: np.ndarray = np.round(ideal / ideal.sum() * 2**15)
+    return scaled.astype(np.int16)
 
 
 weights = low_pass(0.1)
@@ -64,4 +65,5 @@ def inputs(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
 
 def reference(x: np.ndarray) -> np.ndarray:
     """A convolution in NumPy."""
-    return np.convolve(x.astype(np.int64), weights)[:N].astype(np.int32)
+    samples: np.ndarray = np.convolve(x.astype(np.int64), weights)[:N]
+    return samples.astype(np.int32)

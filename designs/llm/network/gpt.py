@@ -6,12 +6,21 @@ Pre-norm blocks, multi-head causal attention, GELU in its tanh form (Hendrycks a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import constants
 from ..config import GPTConfig
 
 Params = dict[str, np.ndarray]
+Arrays = tuple[np.ndarray, ...]
+Observer = Callable[[str, np.ndarray], None]
+
+# What the backward pass needs: the tokens, a layer's values each, and the last norm with its input.
+Saved = tuple[np.ndarray, list[tuple[Any, ...]], np.ndarray, Arrays]
+
 EPS = np.float32(constants.EPS)
 GELU_C = np.float32(constants.GELU_C)
 GELU_A = np.float32(constants.GELU_A)
@@ -34,7 +43,7 @@ def init_params(config: GPTConfig, seed: int) -> Params:
     return params
 
 
-def _norm(x: np.ndarray, g: np.ndarray, b: np.ndarray):
+def _norm(x: np.ndarray, g: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, Arrays]:
     mean = x.mean(-1, keepdims=True)
     centred = x - mean
     rstd = 1.0 / np.sqrt((centred * centred).mean(-1, keepdims=True) + EPS)
@@ -42,31 +51,38 @@ def _norm(x: np.ndarray, g: np.ndarray, b: np.ndarray):
     return hat * g + b, (hat, rstd, g)
 
 
-def _norm_back(dy: np.ndarray, saved, grads: Params, name: str) -> np.ndarray:
+def _norm_back(dy: np.ndarray, saved: Arrays, grads: Params, name: str) -> np.ndarray:
     hat, rstd, g = saved
     axes = tuple(range(dy.ndim - 1))
     grads[name + ".g"] = (dy * hat).sum(axes)
     grads[name + ".b"] = dy.sum(axes)
     dhat = dy * g
-    return rstd * (dhat - dhat.mean(-1, keepdims=True) - hat * (dhat * hat).mean(-1, keepdims=True))
+    along = hat * (dhat * hat).mean(-1, keepdims=True)
+    dx: np.ndarray = rstd * (dhat - dhat.mean(-1, keepdims=True) - along)
+    return dx
 
 
 def gelu(x: np.ndarray) -> np.ndarray:
     """GELU, tanh form."""
-    return 0.5 * x * (1.0 + np.tanh(GELU_C * (x + GELU_A * x * x * x)))
+    y: np.ndarray = 0.5 * x * (1.0 + np.tanh(GELU_C * (x + GELU_A * x * x * x)))
+    return y
 
 
 def _gelu_back(dy: np.ndarray, x: np.ndarray) -> np.ndarray:
     t = np.tanh(GELU_C * (x + GELU_A * x * x * x))
     inner = GELU_C * (1.0 + 3.0 * GELU_A * x * x)
-    return dy * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner)
+    dx: np.ndarray = dy * (0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * inner)
+    return dx
 
 
-def _linear_back(dy: np.ndarray, x: np.ndarray, params: Params, grads: Params, name: str):
+def _linear_back(
+    dy: np.ndarray, x: np.ndarray, params: Params, grads: Params, name: str
+) -> np.ndarray:
     flat_dy, flat_x = dy.reshape(-1, dy.shape[-1]), x.reshape(-1, x.shape[-1])
     grads[name + ".w"] = flat_dy.T @ flat_x
     grads[name + ".b"] = flat_dy.sum(0)
-    return dy @ params[name + ".w"]
+    dx: np.ndarray = dy @ params[name + ".w"]
+    return dx
 
 
 def _heads(x: np.ndarray, heads: int) -> np.ndarray:
@@ -79,7 +95,9 @@ def _merge(x: np.ndarray) -> np.ndarray:
     return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * width)
 
 
-def forward(params: Params, tokens: np.ndarray, config: GPTConfig, observe=None):
+def forward(
+    params: Params, tokens: np.ndarray, config: GPTConfig, observe: Observer | None = None
+) -> tuple[np.ndarray, Saved]:
     """Logits of a batch.
 
     Args:
@@ -94,7 +112,7 @@ def forward(params: Params, tokens: np.ndarray, config: GPTConfig, observe=None)
     x = params["token"][tokens] + params["position"][:length]
     mask = np.triu(np.full((length, length), -1e9, np.float32), 1)
     scale = np.float32(config.head_dim**-0.5)
-    saved = []
+    saved: list[tuple[Any, ...]] = []
     for layer in range(config.layers):
         p = f"{layer}."
 
@@ -126,7 +144,9 @@ def forward(params: Params, tokens: np.ndarray, config: GPTConfig, observe=None)
     return logits, (tokens, saved, y, norm)
 
 
-def loss_and_grads(params: Params, tokens: np.ndarray, targets: np.ndarray, config: GPTConfig):
+def loss_and_grads(
+    params: Params, tokens: np.ndarray, targets: np.ndarray, config: GPTConfig
+) -> tuple[float, Params]:
     """Mean cross-entropy in nats per token, and the gradient of every parameter."""
     logits, (_, saved, y, norm) = forward(params, tokens, config)
     loss, probabilities = cross_entropy(logits, targets)
@@ -150,10 +170,11 @@ def loss_and_grads(params: Params, tokens: np.ndarray, targets: np.ndarray, conf
         dscores = attention * (dattention - (dattention * attention).sum(-1, keepdims=True))
         dq = (dscores @ kh) * scale
         dk = (dscores.transpose(0, 1, 3, 2) @ qh) * scale
-        dh = sum(
+        into_heads = (
             _linear_back(_merge(t), h, params, grads, p + name)
             for name, t in (("q", dq), ("k", dk), ("v", dv))
         )
+        dh = sum(into_heads, start=np.zeros_like(h))
         dx = dx + _norm_back(dh, norm1, grads, p + "norm1")
     grads["position"] = np.zeros_like(params["position"])
     grads["position"][:length] = dx.sum(0)

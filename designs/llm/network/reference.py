@@ -28,13 +28,14 @@ Observer = Callable[[str, np.ndarray], None]
 def round_clamp(x: np.ndarray, low: float = -127.0, high: float = 127.0) -> np.ndarray:
     """float32 to the nearest integer within [low, high], int32."""
     clamped = np.minimum(np.maximum(x, F32(low)), F32(high))
-    return ((clamped + ROUND) - ROUND).astype(np.int32)
+    rounded: np.ndarray = (clamped + ROUND) - ROUND
+    return rounded.astype(np.int32)
 
 
 def lane_sum(x: np.ndarray) -> np.ndarray:
     """Sum over the last axis: LANES interleaved running sums, then a tree. Keeps the axis."""
     rows = x.reshape(*x.shape[:-1], x.shape[-1] // LANES, LANES)
-    part = np.zeros((*x.shape[:-1], LANES), F32)
+    part: np.ndarray = np.zeros((*x.shape[:-1], LANES), F32)
     for row in range(rows.shape[-2]):
         part = part + rows[..., row, :]
     while part.shape[-1] > 1:
@@ -100,12 +101,13 @@ class QuantizedGPT:
     def _accumulate(self, name: str, q: np.ndarray) -> np.ndarray:
         # Exact: |acc| <= 127 * 127 * inputs < 2**53 in float64, and far faster than int32 matmul.
         weight = self.arrays[name + ".w"].astype(np.float64)
-        acc = (q.astype(np.float64) @ weight.T).astype(np.int32)
+        acc: np.ndarray = (q.astype(np.float64) @ weight.T).astype(np.int32)
         self.observe(name, acc)
         return acc
 
     def _affine(self, name: str, acc: np.ndarray) -> np.ndarray:
-        return acc.astype(F32) * self.arrays[name + ".s"] + self.arrays[name + ".b"]
+        y: np.ndarray = acc.astype(F32) * self.arrays[name + ".s"] + self.arrays[name + ".b"]
+        return y
 
     def _block(self, x: np.ndarray, p: str) -> np.ndarray:
         arrays = self.arrays
@@ -116,7 +118,8 @@ class QuantizedGPT:
         h2 = norm_quantize(x, arrays[p + "norm2.g"], arrays[p + "norm2.b"])
         g = gelu(self._affine(p + "f1", self._accumulate(p + "f1", h2)))
         gq = round_clamp(g * arrays[p + "gelu"])
-        return x + self._affine(p + "f2", self._accumulate(p + "f2", gq))
+        y: np.ndarray = x + self._affine(p + "f2", self._accumulate(p + "f2", gq))
+        return y
 
     def _levels(self, p: str, most: int) -> np.ndarray:
         """Softmax weight, 0 … 255, of a score that lies 0 … ``most`` below the row's peak."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from math import cos, exp, pi
 from pathlib import Path
 
@@ -36,7 +37,12 @@ def windows(tokens: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def train(
-    config: GPTConfig, steps: int, batch: int, peak_rate: float, seed: int, log=print
+    config: GPTConfig,
+    steps: int,
+    batch: int,
+    peak_rate: float,
+    seed: int,
+    log: Callable[[str], None] = print,
 ) -> gpt.Params:
     """Train from scratch and return the parameters."""
     tokens = encode(make_text(1_200_000, TRAIN_SEED))

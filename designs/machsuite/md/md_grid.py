@@ -12,8 +12,9 @@ from allo.ir.types import Int, Struct, float64, int32
 SIZES = {"tiny": (2, 4), "full": (4, 10)}
 LJ1 = 1.5
 LJ2 = 2.0
-Vector = Struct({"x": float64, "y": float64, "z": float64})
-RECORD = np.dtype([("x", np.float64), ("y", np.float64), ("z", np.float64)])
+AXES = ("x", "y", "z")
+Vector = Struct(dict.fromkeys(AXES, float64))
+RECORD = np.dtype([(axis, np.float64) for axis in AXES])
 
 
 def lower(a: Int(34)) -> int32:
@@ -66,7 +67,7 @@ def inputs(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray,
     position, force = np.zeros((2, *shape, density), RECORD)
     for block in np.ndindex(shape):
         corners = rng.permutation(27)[:density]
-        for axis, name in enumerate(RECORD.names):
+        for axis, name in enumerate(AXES):
             inside = corners // 3**axis % 3 + rng.uniform(-0.2, 0.2, density)
             position[name][block] = block[axis] + inside / 3
             force[name][block] = 0
@@ -75,7 +76,7 @@ def inputs(rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray,
 
 def reference(count: np.ndarray, position: np.ndarray, force: np.ndarray) -> None:
     """All atoms of a block at once, its neighbours' atoms one after the other."""
-    places = np.stack([position[name] for name in RECORD.names])
+    places = np.stack([position[name] for name in AXES])
     side = len(count)
     for block in np.ndindex(count.shape):
         mine = places[:, *block, : count[block]]
@@ -89,5 +90,5 @@ def reference(count: np.ndarray, position: np.ndarray, force: np.ndarray) -> Non
                 r6 = r2 * r2 * r2
                 f = r2 * (r6 * (LJ1 * r6 - LJ2))
                 total = np.where(apart, total + f * d, total)
-        for name, row in zip(RECORD.names, total, strict=True):
+        for name, row in zip(AXES, total, strict=True):
             force[name][block][: count[block]] = row

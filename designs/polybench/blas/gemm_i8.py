@@ -46,7 +46,8 @@ def inputs(rng: np.random.Generator) -> tuple[np.ndarray, ...]:
 
 def reference(A: np.ndarray, B: np.ndarray, C: np.ndarray) -> np.ndarray:
     """The kernel in NumPy; sums wrap at 32 bits."""
-    return reference_product(A, B, np.int32) + C
+    total: np.ndarray = reference_product(A, B, np.int32) + C
+    return total
 
 
 FLOAT_OPERATIONS = 0

@@ -1,0 +1,111 @@
+"""What ``mypy --strict`` says of the modules that hold kernels, without what it says inside kernels.
+
+A kernel is Allo, not Python: to a type checker its templates and array types mean nothing. So mypy's
+own configuration leaves these modules out, and this program checks the Python beside the kernels:
+schedules, inputs, references. ``scripts/test`` runs it after mypy. It prints the messages that
+count, and exits with 1 where there is one.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("allo.designs", "allo.library")
+"""The packages whose modules hold kernels beside Python."""
+
+TYPES = "allo.ir.types"
+MESSAGE = re.compile(r"(?P<path>[^:\n]+\.py):(?P<line>\d+): (?:error|note): .+")
+OPTIONS = (
+    "--strict",
+    "--ignore-missing-imports",
+    "--follow-imports=silent",
+    "--disable-error-code=valid-type",  # an array type is an instance, and not a class
+    "--disable-error-code=misc",
+    "--no-error-summary",
+    "--cache-dir=.mypy_cache/strict",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """The lines from ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+
+    def __contains__(self, line: int) -> bool:
+        return self.first <= line <= self.last
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """The names an expression mentions."""
+    return {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+
+
+def type_names(tree: ast.Module) -> set[str]:
+    """The names of a module that mean types of the language: imported, or made from such."""
+    found: set[str] = set()
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.module == TYPES:
+            found |= {alias.asname or alias.name for alias in statement.names}
+        elif isinstance(statement, ast.Assign) and names_in(statement.value) & found:
+            found |= {name for target in statement.targets for name in names_in(target)}
+    return found
+
+
+def is_kernel(node: ast.FunctionDef, types: set[str]) -> bool:
+    """Whether a function is one of the language: its signature has type parameters or names a type."""
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    annotations = [argument.annotation for argument in arguments] + [node.returns]
+    decorators = {ast.unparse(decorator).split("(")[0] for decorator in node.decorator_list}
+    return (
+        bool(node.type_params)
+        or bool(decorators & {"df.kernel", "df.region"})
+        or any(a is not None and names_in(a) & types for a in annotations)
+    )
+
+
+def kernels(text: str) -> Iterator[Lines]:
+    """Where the kernels of a module are, decorators included."""
+    tree = ast.parse(text)
+    types = type_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and is_kernel(node, types):
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            yield Lines(first, node.end_lineno or node.lineno)
+
+
+def outside_kernels(messages: Iterable[str], root: Path = ROOT) -> Iterator[str]:
+    """The messages of mypy that are not about a line of a kernel; what is no message is kept."""
+    places: dict[str, list[Lines]] = {}
+    for message in messages:
+        match = MESSAGE.match(message)
+        if match is None:
+            yield message
+            continue
+        path = match["path"]
+        if path not in places:
+            places[path] = list(kernels((root / path).read_text()))
+        if not any(int(match["line"]) in lines for lines in places[path]):
+            yield message
+
+
+def main() -> int:
+    """Run mypy and print what counts; 0 where nothing does."""
+    command = [sys.executable, "-m", "mypy", "--config-file=", *OPTIONS]
+    command += [word for package in PACKAGES for word in ("-p", package)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    found = list(outside_kernels(run.stdout.splitlines())) + run.stderr.splitlines()
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found or run.returncode > 1 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
