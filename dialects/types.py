@@ -266,8 +266,12 @@ class Stream(AlloType):
         self.dtype = dtype
         self.shape = tuple(shape)
         self.depth = depth
-        element = "x".join([*(str(d) for d in self.shape), dtype.name])
-        super().__init__(dtype.bits, dtype.fracs, f"stream<{element}, {depth}>")
+        super().__init__(dtype.bits, dtype.fracs, f"stream<{self.element}, {depth}>")
+
+    @property
+    def element(self) -> str:
+        """What one put passes on, as text: ``f32``, or ``4x4xf32`` for a block."""
+        return "x".join([*(str(d) for d in self.shape), self.dtype.name])
 
     def __class_getitem__(cls, item: Any) -> Stream:
         if not isinstance(item, tuple) or len(item) != 2:
@@ -329,6 +333,18 @@ def parse_type(name: str) -> AlloType:
     if match := _STRUCT.match(name):
         return Struct({k: parse_type(v) for k, v in _struct_fields(match[1])})
     raise DTypeError(f"{name!r} names no data type.")
+
+
+def parse_stream(element: str, depth: int) -> Stream:
+    """The stream of ``element``, given as text (``4x4xf32``).
+
+    Raises:
+        DTypeError: when the text stands for no element, or the depth is negative.
+    """
+    parsed = parse_type(f"stream<{element}, {depth}>")
+    if not isinstance(parsed, Stream) or isinstance(parsed.dtype, Stream):
+        raise DTypeError(f"{element!r} names no element of a stream.")
+    return parsed
 
 
 def _struct_fields(body: str) -> list[tuple[str, str]]:

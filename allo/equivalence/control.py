@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import bound_map, condition_of
+from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 
 from .arrays import copy_into
@@ -228,7 +229,7 @@ def _extreme(code: FunctionCode, op: ir.Operation) -> Step:
 
 def _stream(code: FunctionCode, op: ir.Operation) -> Step:
     slot = code.slot(op.result)
-    name = ir.StringAttr(op.attributes["name"]).value if "name" in op.attributes else "stream"
+    name = declared_stream(op).name
 
     def run(frame: Frame) -> None:
         frame[slot] = Fifo(name)

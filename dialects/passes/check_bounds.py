@@ -22,6 +22,7 @@ from ..checked import module_pass
 from ..core.bounds import CHECK
 from ..core.effects import VIEWS
 from ..core.signature import argument_name
+from ..streams.space import stream_space
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1, "memref.load": 0, "memref.store": 1}
 _SLT, _SGE = 2, 5
@@ -45,7 +46,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
         if position < 0:
             continue
         kind = ir.MemRefType(op.operands[position].type)
-        if kind.rank and not str(kind.memory_space or "").startswith('"stream'):
+        if kind.rank and stream_space(kind) is None:
             yield op
 
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from .._mlir import ir
 
-_SPACE = re.compile(r"stream:(\d+)(?:;([ST]+))?")
+PREFIX = "stream:"
+"""How the memory space of every such array begins, and that of no other."""
+
+_SPACE = re.compile(PREFIX + r"(\d+)(?:;([ST]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class StreamSpace:
     def attribute(self) -> ir.StringAttr:
         """The memory space."""
         tail = f";{self.labels}" if self.labels else ""
-        return ir.StringAttr.get(f"stream:{self.depth}{tail}")
+        return ir.StringAttr.get(f"{PREFIX}{self.depth}{tail}")
 
 
 def stream_space(kind: ir.Type | None) -> StreamSpace | None:
@@ -47,7 +51,13 @@ def stream_space(kind: ir.Type | None) -> StreamSpace | None:
     if kind is None or not isinstance(kind, ir.MemRefType):
         return None
     space = kind.memory_space
-    match = _SPACE.fullmatch(space.value) if isinstance(space, ir.StringAttr) else None
+    return parse_space(space.value) if isinstance(space, ir.StringAttr) else None
+
+
+@lru_cache(maxsize=256)
+def parse_space(text: str) -> StreamSpace | None:
+    """The fields of ``stream:5;SST``; None for text that says no layout."""
+    match = _SPACE.fullmatch(text)
     return StreamSpace(int(match[1]), match[2] or "") if match else None
 
 

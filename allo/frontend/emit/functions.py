@@ -366,10 +366,9 @@ class FunctionEmitter:
         value, stream = self.value, statement.stream
         dtype = stream.dtype
         assert isinstance(dtype, Stream)
-        element = "x".join([*(str(d) for d in dtype.shape), dtype.dtype.name])
         attributes = {
             "name": self.types.string(stream.name),
-            "dtype": self.types.string(element),
+            "dtype": self.types.string(dtype.element),
             "depth": self.types.integer(dtype.depth),
         }
         value.values[stream] = value.value_op(

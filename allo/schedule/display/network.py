@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import string_attribute, walk
+from allo.dialects.affine.loops import walk
+from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.signature import callee_of
 
 
@@ -60,9 +61,10 @@ def _fifo(
             if operand == stream.results[0]:
                 for verb in _verbs(functions, callee_of(call), position):
                     ends.setdefault(verb, process)
-    depth = ir.IntegerAttr(stream.attributes["depth"]).value
-    name, dtype = (string_attribute(stream, key) or "" for key in ("name", "dtype"))
-    return Fifo(name, dtype, depth, ends.get("allo.put"), ends.get("allo.get"))
+    declared = declared_stream(stream)
+    kind = declared.kind
+    ends_of = (ends.get("allo.put"), ends.get("allo.get"))
+    return Fifo(declared.name, kind.element, kind.depth, *ends_of)
 
 
 def _verbs(functions: Mapping[str, ir.Operation], name: str, position: int) -> set[str]:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
-from allo.dialects.types import Stream, parse_type
+from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
 _DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
@@ -190,10 +191,8 @@ class _Ends:
 
 
 def _stream(op: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]) -> StreamInfo:
-    name = _text(op, "name", "a stream")
-    dtype = _stream_type(op)
-    if dtype.depth < 1:
-        raise BuildError(f"FIFO {name} has depth {dtype.depth}; it needs at least 1.", place_of(op))
+    declared = declared_stream(op)
+    name, dtype = declared.name, declared.kind
     by_direction: dict[str, dict[int, SourcePlace | None]] = {PUT: {}, GET: {}}
     for user, directions in ends.uses(op.results[0]):
         number = numbers.get(user, -1)
@@ -202,17 +201,6 @@ def _stream(op: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]) -> 
     _refuse_shared_end(name, op, "producers", "put into", by_direction[PUT])
     _refuse_shared_end(name, op, "consumers", "got from", by_direction[GET])
     return StreamInfo(name, dtype, place_of(op), tuple(by_direction[PUT]), tuple(by_direction[GET]))
-
-
-def _stream_type(op: ir.Operation) -> Stream:
-    element = _text(op, "dtype")
-    if "shape" in op.attributes:
-        extents = [int(extent) for extent in op.attributes["shape"]]
-        element = "x".join([*map(str, extents), element])
-    parsed = parse_type(f"stream<{element}, {op.attributes['depth'].value}>")
-    if not isinstance(parsed, Stream):
-        raise BuildError(f"{parsed} is not the type of a stream.", place_of(op))
-    return parsed
 
 
 def _refuse_shared_end(

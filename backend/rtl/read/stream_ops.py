@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from itertools import product
+from math import prod
 
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.types import Stream as StreamType
@@ -21,31 +21,20 @@ def stream_of_type(name: str, declared: str, place: SourcePlace | None) -> Strea
     """A stream from its textual type, ``stream<4x4xf32, 2>``."""
     kind = parse_type(declared)
     assert isinstance(kind, StreamType)
-    element = "x".join([*(str(d) for d in kind.shape), kind.dtype.name])
-    return _stream(name, element, kind.shape, kind.dtype.bits, kind.depth, place)
+    return stream_of(name, kind, place)
 
 
-def stream_of_attributes(name: str, dtype: str, depth: int, place: SourcePlace | None) -> Stream:
-    """A stream from the attributes of ``allo.stream``."""
-    match = re.fullmatch(r"((?:[0-9]+x)*)(.*)", dtype)
-    assert match is not None
-    shape = tuple(int(d) for d in match[1].split("x") if d)
-    return _stream(name, dtype, shape, parse_type(match[2]).bits, depth, place)
-
-
-def _stream(
-    name: str, dtype: str, shape: tuple[int, ...], bits: int, depth: int, place: SourcePlace | None
-) -> Stream:
-    count = 1
-    for extent in shape:
-        count *= extent
+def stream_of(name: str, kind: StreamType, place: SourcePlace | None) -> Stream:
+    """A stream from its name and type."""
+    count = prod(kind.shape)
     if count > LARGEST_BLOCK:
         raise UnsupportedOpError(
             f"Stream {name} carries blocks of {count} elements, more than {LARGEST_BLOCK}.",
             place,
             help="stream rows or tiles of the block instead.",
         )
-    return Stream(name, dtype, bits * count, max(1, depth), shape, place=place)
+    depth = max(1, kind.depth)
+    return Stream(name, kind.element, kind.dtype.bits * count, depth, kind.shape, place=place)
 
 
 class Streams:

@@ -13,14 +13,15 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECK, site_of
+from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.text.quoting import c_string
-from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
+from allo.dialects.types import AlloType, Fixed, UFixed, parse_type
 
 from ...csim.simulation import StreamSite
 from ...text.ctype import CType, Kind, ctype_of_declared
-from ..emitter import FunctionEmitter, Handler, integer, string
+from ..emitter import FunctionEmitter, Handler, string
 from ..fifo import element_text, stream_type, write
 from ..pragmas import lane_pragma, stream_pragmas
 from ..values import Buffer, Scalar, StreamRef
@@ -52,10 +53,9 @@ def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
 
 
 def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
-    declared = parse_type(f"stream<{string(op, 'dtype')}, {integer(op, 'depth') or 1}>")
-    assert isinstance(declared, Stream)
+    made = declared_stream(op)
+    user_name, declared = made.name, made.kind
     ctype = ctype_of_declared(declared.dtype)
-    user_name = string(op, "name")
     name = e.names.of(user_name)
     block = tuple(declared.shape)
     depth = declared.depth * prod(block[:-1])

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.types import parse_stream
 
 from ...graph.nodes import Array, Function, Stream
 from ...plan.bind import Binding, Interface
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
-from ...read.stream_ops import stream_of_attributes, stream_of_type
+from ...read.stream_ops import stream_of, stream_of_type
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
 from ..text import Locations, ModuleText, identifier
@@ -147,9 +148,8 @@ class RegionCompiler:
     def _op(self, op: Op) -> None:
         match op.name:
             case "allo.stream":
-                stream = stream_of_attributes(
-                    op.attrs["name"], op.attrs["dtype"], op.attrs["depth"], op.place
-                )
+                carried = parse_stream(op.attrs["dtype"], op.attrs["depth"])
+                stream = stream_of(op.attrs["name"], carried, op.place)
                 stream.number = len(self._streams)
                 self._streams.append(stream)
                 self._env[op.results[0]] = stream
