@@ -30,6 +30,7 @@ constants = np.frombuffer(b"expand 32-byte k", np.uint32)
 
 
 def quarter(x: uint32[WORDS], a: int32, b: int32, c: int32, d: int32):
+    """Mix the words ``a``, ``b``, ``c`` and ``d`` of the state ``x`` in place: RFC 8439, section 2.1."""
     x[a] += x[b]
     x[d] ^= x[a]
     x[d] = (x[d] << 16) | (x[d] >> 16)
@@ -45,6 +46,10 @@ def quarter(x: uint32[WORDS], a: int32, b: int32, c: int32, d: int32):
 
 
 def chacha20(key: uint32[8], nonce: uint32[3], counter: uint32, stream: uint32[BLOCKS, WORDS]):
+    """Write ``BLOCKS`` blocks of the key stream, the first one of number ``counter`` (RFC 8439, section 2.3).
+
+    A word holds four bytes, the lowest first; ``counter + BLOCKS`` must fit in 32 bits.
+    """
     magic: uint32[4] = constants
     first: uint32[WORDS]
     for k in range(4):

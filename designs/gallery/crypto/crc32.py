@@ -41,6 +41,7 @@ remainders = np.array([left_behind(1 << k) for k in range(BITS)], np.uint32)
 
 
 def crc32(message: uint8[N]) -> uint32:
+    """The CRC-32 of a message of ``N`` bytes, as zlib and IEEE 802.3 have it."""
     alone: uint32[BITS] = remainders
     rest: uint32 = 0xFFFFFFFF
     for n in range(N // BYTES):

@@ -28,6 +28,10 @@ State = UInt(LONG)
 
 
 def lfsr(seed: uint32) -> uint16[N]:
+    """The next ``N`` words of PRBS-31, the first bit of a word its highest.
+
+    ``seed`` holds the last 31 bits of the sequence, the newest lowest, and is not zero.
+    """
     words: uint16[N]
     state: State = seed
     for n in range(N):

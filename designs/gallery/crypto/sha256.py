@@ -51,10 +51,15 @@ first_state = np.array([fraction_bits(isqrt(p << 64)) for p in primes[:8]], np.u
 
 
 def turn(x: uint32, by: uint32) -> uint32:
+    """``x`` rotated right by ``by`` bits, from 1 to 31."""
     return (x >> by) | (x << (32 - by))
 
 
 def sha256(message: uint32[BLOCKS, 16]) -> uint32[8]:
+    """The hash of a padded message (FIPS 180-4, section 6.2), as eight words.
+
+    A word holds four bytes, the highest first; the caller has padded the message to ``BLOCKS`` blocks.
+    """
     constant: uint32[ROUNDS] = round_constants
     start: uint32[8] = first_state
     total: uint32[8]

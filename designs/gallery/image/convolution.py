@@ -30,6 +30,10 @@ sharpen[1, 1] = 9
 
 
 def convolution(image: uint8[HEIGHT, WIDTH]) -> int16[HEIGHT - 2, WIDTH - 2]:
+    """Each pixel is the sum of a window of ``image``, weighted with ``sharpen``.
+
+    Pixels are 0 to 255 and results -2040 to 2295. The window of result (y, x) begins at pixel (y, x).
+    """
     weight: int8[3, 3] = sharpen
     out: int16[HEIGHT - 2, WIDTH - 2]
     for y, x in allo.grid(HEIGHT - 2, WIDTH - 2):

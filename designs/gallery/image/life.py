@@ -28,6 +28,11 @@ ROWS, GENERATIONS = 64, 4
 
 
 def next_row(above: uint64, here: uint64, below: uint64) -> uint64:
+    """The next generation of the row ``here``, a cell a bit; its ends are neighbours.
+
+    The words ``one``, ``two`` and ``four`` count the neighbours of all cells at once, modulo eight. A
+    cell lives on with two or three neighbours, and comes to life with three.
+    """
     one: uint64 = 0
     two: uint64 = 0
     four: uint64 = 0
@@ -49,6 +54,10 @@ def next_row(above: uint64, here: uint64, below: uint64) -> uint64:
 
 
 def life(board: uint64[ROWS]):
+    """Replace a board of ``ROWS`` rows of 64 cells by what it is ``GENERATIONS`` generations later.
+
+    Bit 63 of a word is its leftmost cell, and the first and the last row are neighbours.
+    """
     for _ in range(GENERATIONS):
         first: uint64 = board[0]
         above: uint64 = board[ROWS - 1]

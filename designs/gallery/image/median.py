@@ -26,10 +26,15 @@ HEIGHT, WIDTH = 18, 34
 
 
 def middle(a: uint8, b: uint8, c: uint8) -> uint8:
+    """The median of three pixels."""
     return max(min(a, b), min(max(a, b), c))
 
 
 def median(image: uint8[HEIGHT, WIDTH]) -> uint8[HEIGHT - 2, WIDTH - 2]:
+    """The median of every window of 3 × 3 pixels, by Smith's network.
+
+    The window of result (y, x) begins at pixel (y, x).
+    """
     out: uint8[HEIGHT - 2, WIDTH - 2]
     for y, x in allo.grid(HEIGHT - 2, WIDTH - 2):
         low: uint8 = 0

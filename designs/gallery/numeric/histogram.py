@@ -24,6 +24,7 @@ N, BINS = 512, 256
 
 
 def histogram(x: uint8[N]) -> uint16[BINS]:
+    """How often each value 0 to 255 occurs among the ``N`` elements of ``x``."""
     count: uint16[BINS]
     out: uint16[BINS]
     for b in range(BINS):

@@ -27,6 +27,7 @@ N, LANES, STEPS = 512, 8, 3
 
 
 def prefix_sum(x: int32[N]) -> int32[N]:
+    """``y[i] = x[0] + … + x[i]``, modulo 2^32, ``LANES`` elements at a time (Kogge and Stone)."""
     y: int32[N]
     carry: int32 = 0
     for group in range(N // LANES):

@@ -33,6 +33,10 @@ TWO = 2 << FRACTION
 
 
 def reciprocal(divisor: uint16[N]) -> Quotient[N]:
+    """``2^32 // divisor`` of each of ``N`` divisors, by Newton's method; a divisor is not zero.
+
+    ``m`` is the divisor shifted left to 16 bits, ``x`` its reciprocal with ``FRACTION`` fraction bits.
+    """
     out: Quotient[N]
     for n in range(N):
         m: uint16 = divisor[n]

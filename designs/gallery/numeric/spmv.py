@@ -34,6 +34,11 @@ def spmv(
     vector: int16[COLUMNS],
     out: int32[ROWS],
 ):
+    """``out = matrix @ vector`` of a sparse matrix, given entry by entry in the order of its rows.
+
+    Entry ``n`` is ``value[n]`` in column ``column[n]``, and ``last[n]`` is 1 where it ends its row. Each of
+    the ``ROWS`` rows ends once. Sums wrap at 32 bits.
+    """
     total: int32 = 0
     row: uint8 = 0
     for n in range(NONZEROS):

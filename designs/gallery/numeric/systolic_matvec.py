@@ -29,6 +29,7 @@ ROWS, COLUMNS = 8, 64
 
 @df.region()
 def systolic_matvec(A: int16[ROWS, COLUMNS], X: int16[COLUMNS], Y: int32[ROWS]):
+    """``Y = A @ X``, a process for each row of ``A``; sums wrap at 32 bits."""
     along: Stream[int16, 2][ROWS]
     sums: Stream[int32, 2][ROWS]
 

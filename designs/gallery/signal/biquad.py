@@ -44,6 +44,7 @@ B0, B1, B2, A1, A2 = low_pass(0.1)
 
 
 def biquad(x: int16[N]) -> int16[N]:
+    """Filter ``N`` samples, from a state of zero; outputs wrap at 16 bits."""
     y: int16[N]
     s1: State = 0
     s2: State = 0

@@ -36,6 +36,10 @@ SHRINK = math.prod(1 / math.sqrt(1 + 4.0**-k) for k in range(STEPS))
 
 
 def cordic(angle: Q[N], sine: Q[N], cosine: Q[N]):
+    """Sine and cosine of ``N`` angles in radians, -pi/2 to pi/2, by Volder's rotations.
+
+    All three arrays have ``FRACTION`` fraction bits; results are within ``TOLERANCE``.
+    """
     turn: Q[STEPS] = turns
     for n in range(N):
         rest: Q = angle[n]

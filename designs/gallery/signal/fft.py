@@ -41,6 +41,10 @@ def one_pass(
     to_re: int16[POINTS],
     to_im: int16[POINTS],
 ):
+    """Pass ``step`` of the transform: ``HALF`` butterflies from one pair of arrays to the other.
+
+    Real and imaginary parts are in Q15; results are halved and rounded down.
+    """
     root_re: int16[HALF] = cosines
     root_im: int16[HALF] = sines
     for i in range(HALF):
@@ -58,6 +62,10 @@ def one_pass(
 
 
 def fft(re: int16[POINTS], im: int16[POINTS], out_re: int16[POINTS], out_im: int16[POINTS]):
+    """The discrete Fourier transform of ``POINTS`` complex points, divided by ``POINTS`` (Pease's passes).
+
+    Real and imaginary parts are in Q15, and no input may be longer than one, so that nothing overflows.
+    """
     reversed: uint8[POINTS] = places
     a_re: int16[POINTS]
     a_im: int16[POINTS]

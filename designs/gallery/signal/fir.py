@@ -39,6 +39,10 @@ weights = low_pass(0.1)
 
 
 def fir(x: int16[N]) -> int32[N]:
+    """``y[n] = h[0] x[n] + … + h[15] x[n - 15]`` of ``N`` samples; samples before the first are zero.
+
+    ``h`` is in Q15, so ``y`` has 15 fraction bits more than ``x``.
+    """
     h: int16[TAPS] = weights
     z: int32[TAPS + 1] = 0
     y: int32[N]

@@ -44,6 +44,10 @@ lesser, greater = np.array(exchanges()).T
 
 
 def bitonic(keys: int32[GROUPS, KEYS], out: int32[GROUPS, KEYS]):
+    """Sort each of ``GROUPS`` groups of ``KEYS`` keys into ``out`` by Batcher's network.
+
+    The smallest key comes first.
+    """
     for g in range(GROUPS):
         x: int32[KEYS]
         for i in range(KEYS):

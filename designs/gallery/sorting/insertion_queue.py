@@ -27,6 +27,7 @@ N, CELLS = 256, 16
 
 
 def insertion_queue(keys: uint16[N]) -> uint16[CELLS]:
+    """The ``CELLS`` smallest of ``N`` keys in order, the smallest first."""
     cell: uint16[CELLS] = 65535
     smallest: uint16[CELLS]
     for n in range(N):

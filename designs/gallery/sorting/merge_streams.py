@@ -31,6 +31,7 @@ Key = UInt(17)
 
 @df.region()
 def merge_streams(A: uint16[N], B: uint16[N], C: uint16[2 * N]):
+    """Merge the sorted arrays ``A`` and ``B`` of ``N`` elements into the sorted array ``C``."""
     left: Stream[Key, 4]
     right: Stream[Key, 4]
     merged: Stream[uint16, 4]

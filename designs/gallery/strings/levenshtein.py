@@ -29,6 +29,11 @@ ALL = 2**64 - 1
 
 
 def levenshtein(word: uint2[WORD], text: uint2[TEXT]) -> int16:
+    """The least number of letters to insert, delete or change to make ``text`` of ``word``.
+
+    Letters are 0 to 3. Bit ``i`` of ``grows`` (``falls``) is set where the distance of ``i + 1`` letters of
+    the word is one more (less) than that of ``i``.
+    """
     occurs: uint64[LETTERS] = 0
     for w in range(WORD):
         for letter in range(LETTERS):

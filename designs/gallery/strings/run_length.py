@@ -29,6 +29,10 @@ Run = UInt(24)
 
 @df.region()
 def run_length(X: uint8[N], VALUES: uint8[N], LENGTHS: uint16[N]):
+    """Write the value and the length of each run of ``X``, one after another from element 0.
+
+    What lies behind the last run in ``VALUES`` and ``LENGTHS`` stays as it was.
+    """
     source: Stream[uint8, 4]
     runs: Stream[Run, 4]
 

@@ -32,6 +32,10 @@ Score = int8
 
 
 def smith_waterman(query: uint8[QUERY], text: uint8[TEXT]) -> Score:
+    """The score of the best local alignment of ``query`` and ``text``, whose letters are 0 to 254.
+
+    Equal letters count ``EQUAL``, different ones ``OTHER``, and a letter left out ``-GAP``.
+    """
     letter: uint8[QUERY]
     passing: uint8[QUERY + 1] = NO_LETTER
     last: Score[QUERY + 1] = 0
