@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 from .planted.run import Seen
 from .runner.report import BEGIN, DOCUMENT, END, tables
 from .test_planted import FAULTS
 
-CAMPAIGN = {
+CAMPAIGN: dict[str, Any] = {
+    "commit": "0123abc",
+    "settings": {"seed": 7000},
     "programs": 1500,
     "oracle": 1400,
     "status": {"ok": 1490, "reject": 8, "wrong": 1, "crash": 1},
@@ -19,10 +22,18 @@ CAMPAIGN = {
 
 def test_campaigns_add_up_beside_the_published_figures() -> None:
     text = tables([CAMPAIGN, CAMPAIGN], None)
-    assert "| **Allo** | 3,000 | 4 (0.133 %) |" in text
+    assert "| **Allo**, all runs below | 3,000 | 4 (0.133 %) |" in text
     assert "| Bambu (published) | 6,700 | 13.7 % (0.25 % after fixes) |" in text
     assert "| equal on jit | 2,960 |" in text
     assert "| customize: A / B | 16 |" in text
+
+
+def test_each_run_says_its_commit_and_its_failures() -> None:
+    later = {**CAMPAIGN, "commit": "89abcde", "settings": {"seed": 9000}, "status": {"ok": 1500}}
+    rows = tables([later, CAMPAIGN], None).splitlines()
+    assert "| **Allo**, since the last failure was mended | 1,500 | 0 |" in rows
+    first = rows.index("| 7000 | 0123abc | 1,500 | 1,490 | 1,480 | 0 | 0 | 2 |")
+    assert rows[first + 1] == "| 9000 | 89abcde | 1,500 | 1,490 | 1,480 | 0 | 0 | 0 |"
 
 
 def test_planted_faults_are_listed() -> None:

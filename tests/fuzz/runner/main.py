@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import subprocess
 import sys
 from pathlib import Path
 
@@ -62,13 +63,20 @@ def _campaign(options: argparse.Namespace, console: Console) -> int:
     summary(tally, console)
     file = Path(options.json) if options.json else OUT / f"campaign-{settings.seed}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
-    about = {"settings": _described(settings), **tally.as_dict()}
+    about = {"commit": commit(), "settings": _described(settings), **tally.as_dict()}
     file.write_text(json.dumps(about, indent=1) + "\n")
     console.print(f"figures: {file}", style="dim", markup=False)
     made = save_failures(tally, OUT / "failures", settings)
     if made:
         console.print(f"failures: {made[0].parent} ({len(made)} programs)", markup=False)
     return 1 if tally.failures else 0
+
+
+def commit() -> str:
+    """The commit that is tested, in short; empty outside a repository."""
+    command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    return said.stdout.strip()
 
 
 def settings_of(options: argparse.Namespace) -> Settings:

@@ -56,7 +56,8 @@ def tables(campaigns: list[dict[str, Any]], planted: dict[str, Any] | None) -> s
         "| | programs | failing |",
         "|---|---:|---:|",
         *(f"| {name} (published) | 6,700 | {share} |" for name, share in PUBLISHED),
-        f"| **Allo** | {programs:,} | {_share(failed, programs)} |",
+        f"| **Allo**, all runs below | {programs:,} | {_share(failed, programs)} |",
+        *_after_the_last_failure(campaigns),
         "",
         "| | |",
         "|---|---:|",
@@ -64,6 +65,7 @@ def tables(campaigns: list[dict[str, Any]], planted: dict[str, Any] | None) -> s
         *(f"| equal on {name} | {count:,} |" for name, count in sorted(total["agreed"].items())),
         *(f"| {name} | {total['status'][name]:,} |" for name in (*_FAILED, "reject")),
     ]
+    lines += ["", *_segments_table(campaigns)]
     rejects = total["rejects"].most_common(12)
     if rejects:
         lines += ["", "| rejects | |", "|---|---:|"]
@@ -71,6 +73,34 @@ def tables(campaigns: list[dict[str, Any]], planted: dict[str, Any] | None) -> s
     if planted:
         lines += ["", *_planted_table(planted)]
     return "\n".join(lines)
+
+
+def _after_the_last_failure(campaigns: list[dict[str, Any]]) -> list[str]:
+    """The runs since the last that failed: what failed before them is mended."""
+    programs = 0
+    for campaign in sorted(campaigns, key=_first_seed, reverse=True):
+        if any(campaign["status"].get(name) for name in _FAILED):
+            return [f"| **Allo**, since the last failure was mended | {programs:,} | 0 |"]
+        programs += campaign["programs"]
+    return []
+
+
+def _first_seed(campaign: dict[str, Any]) -> int:
+    seed: int = campaign["settings"]["seed"]
+    return seed
+
+
+def _segments_table(campaigns: list[dict[str, Any]]) -> list[str]:
+    """A row for each run: what was tested, with which seeds, and what failed at that commit."""
+    names = ("cpu", "jit", "csim", "verilator")
+    heads = ("first seed", "commit", "programs", *names, "failing")
+    lines = [f"| {' | '.join(heads)} |", "|---:|---|" + "---:|" * (len(heads) - 2)]
+    for campaign in sorted(campaigns, key=_first_seed):
+        counts = [campaign["programs"], *(campaign["agreed"].get(name, 0) for name in names)]
+        counts.append(sum(campaign["status"].get(name, 0) for name in _FAILED))
+        where = f"{campaign['settings']['seed']} | {campaign['commit']}"
+        lines.append(f"| {where} | {' | '.join(f'{n:,}' for n in counts)} |")
+    return lines
 
 
 def merged(campaigns: list[dict[str, Any]]) -> dict[str, Any]:
