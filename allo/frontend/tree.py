@@ -332,11 +332,15 @@ class Get(Placed):
 
 @dataclass(slots=True, eq=False)
 class Effect(Placed):
-    """``print`` or ``assert``."""
+    """``print`` or ``assert``.
+
+    Attributes:
+        texts: the message of an assertion; of a print the text before each value, and after the last.
+    """
 
     kind: str
     operands: tuple[Expr, ...]
-    text: str
+    texts: tuple[str, ...]
 
 
 Stmt = (

@@ -9,7 +9,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Int, Stream, UInt, float32, int8, int32
+from allo.ir.types import Int, Stream, UInt, float32, int8, int32, uint8
 
 from .checked import TARGETS, in_python, on_target
 
@@ -206,6 +206,22 @@ def test_what_is_not_evaluated_does_not_print(capfd):
     assert capfd.readouterr().out.split() == [
         word for value in (0, 1, 2, 4, 2, 3, 4) for word in ("value", str(value))
     ]
+
+
+def prints_texts_and_values(n: int32, x: uint8):
+    print("{n} =", n, "100%")
+    print(n, x)
+    print()
+    print("done")
+
+
+@pytest.mark.parametrize("target", ["llvm", "vhls"])
+def test_a_print_writes_what_python_writes(target: str, capfd: pytest.CaptureFixture[str]):
+    prints_texts_and_values(-3, 200)
+    want = capfd.readouterr().out
+    s = allo.customize(prints_texts_and_values)
+    (s.build() if target == "llvm" else s.build(target=target, mode="csim"))(-3, 200)
+    assert capfd.readouterr().out == want == "{n} = -3 100%\n-3 200\n\ndone\n"
 
 
 # --- arrays ----------------------------------------------------------------------------------------

@@ -191,17 +191,26 @@ def test_streams_in_a_plain_function_run_in_order():
 
 def test_prints_come_in_the_order_of_the_run(capsys: pytest.CaptureFixture[str]):
     given = attributes(["a", "x"], ["i7", "f32"], [])
-    form = 'format = "{0}: {1} {2} {3:.2f}", types = ["index", "i7", "ui7", "f32"]'
+    values = [("%i", "index"), ("%v", "i7"), ("%v", "ui7"), ("%x", "f32")]
+    texts = [("", ": "), ("", " "), ("{", "} "), ("100% ", "\\0A")]
+    prints = "\n".join(
+        f'"allo.print"({value}) {{before = "{before}", after = "{after}", dtype = "{dtype}"}} : '
+        f"({dtype.removeprefix('u')}) -> ()"
+        for (value, dtype), (before, after) in zip(values, texts, strict=True)
+    )
     text = f"""func.func @f(%a: memref<2x2xi7>, %x: f32) attributes {{{given}}} {{
       affine.for %i = 0 to 2 {{
         %v = affine.load %a[%i, 0] : memref<2x2xi7>
-        "allo.print"(%i, %v, %v, %x) {{{form}}} : (index, i7, i7, f32) -> ()
+        {prints}
       }}
-      "allo.print"(%a) : (memref<2x2xi7>) -> ()
+      "allo.print"(%a) {{before = "", after = "\\0A", dtype = "i7"}} : (memref<2x2xi7>) -> ()
+      "allo.print"() {{before = "the end", after = "", dtype = ""}} : () -> ()
       return
     }}"""
     LLVMModule(text, "f")(np.array([[-3, 1], [5, -64]], np.int8), 1.5)
-    assert capsys.readouterr().out == "0: -3 125 1.50\n1: 5 5 1.50\n[[ -3   1]\n [  5 -64]]\n"
+    assert capsys.readouterr().out == (
+        "0: -3 {125} 100% 1.5\n1: 5 {5} 100% 1.5\n[[ -3   1]\n [  5 -64]]\nthe end"
+    )
 
 
 def test_a_failed_assertion_has_its_message_and_place():

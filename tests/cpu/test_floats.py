@@ -174,7 +174,7 @@ def test_subnormals_survive_a_process_that_flushes_them(simulated: bool, tmp_pat
     compile_shared(command, [tmp_path / "csr.cpp"], tmp_path / "csr.so", "a test")
     library = ctypes.CDLL(str(tmp_path / "csr.so"))
     library.get_csr.restype = ctypes.c_uint
-    checked = '"allo.assert"(%yes) : (i1) -> ()' if simulated else ""
+    checked = '"allo.assert"(%yes) {message = "yes"} : (i1) -> ()' if simulated else ""
     code = f"%half = arith.constant 0.5 : f32\n%yes = arith.constant true\n{checked}\n"
     module = LLVMModule(
         elementwise({"a": "f32"}, {"b": ("f32", code + "%b = arith.mulf %a, %half : f32")}, 4), "f"

@@ -195,14 +195,16 @@ def test_assertions_name_their_place():
     %v = affine.load %a[0] : memref<1xi32>
     %c = arith.cmpi sge, %v, %zero : i32
     "allo.assert"(%c) {message = "v is \\"negative\\""} : (i1) -> () loc("k.py":7:5 to :9)
-    "allo.print"(%v) {format = "v = {}"} : (i32) -> ()
+    "allo.print"(%v) {before = "{100%} v = ", after = "\\0A", dtype = "i32"} : (i32) -> ()
+    "allo.print"() {before = "the end\\0A", after = "", dtype = ""} : () -> ()
     return"""
     mod = build(module(function("top", "%a: memref<1xi32>", body, ["i32"])))
     mod(np.array([3], np.int32))
     with pytest.raises(SimulationError) as caught:
         mod(np.array([-3], np.int32))
     assert str(caught.value) == 'k.py:7:5: Assertion failed: v is "negative"'
-    assert '  printf("v = %lld\\n", (long long)v0);' in mod.hls_code
+    assert '  printf("{100%%} v = %lld\\n", (long long)v0);' in mod.hls_code
+    assert '  printf("the end\\n");' in mod.hls_code
 
 
 def test_views_as_arguments():

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.prints import PRINT
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.internal import foreseen
 from allo.dialects.types import Stream, Struct, signedness_letter
@@ -397,11 +398,24 @@ class FunctionEmitter:
     def _effect(self, statement: Effect) -> None:
         value = self.value
         operands = [value.emit(o) for o in statement.operands]
-        key = "format" if statement.kind == "print" else "message"
-        attributes = {key: self.types.string(statement.text)}
-        if statement.kind == "print":
-            attributes["types"] = self.types.strings([o.dtype.name for o in statement.operands])
-        value.op(f"allo.{statement.kind}", [], operands, statement.place, attributes)
+        *before, last = statement.texts
+        if statement.kind == "assert":
+            message = {"message": self.types.string(last)}
+            value.op("allo.assert", [], operands, statement.place, message)
+            return
+        if not operands:
+            self._print([], last, "", "", statement.place)
+        for number, operand in enumerate(operands):
+            after = last if number == len(operands) - 1 else ""
+            dtype = statement.operands[number].dtype.name
+            self._print([operand], before[number], after, dtype, statement.place)
+
+    def _print(
+        self, operands: list[ir.Value], before: str, after: str, dtype: str, place: SourcePlace
+    ) -> None:
+        texts = {"before": before, "after": after, "dtype": dtype}
+        attributes = {key: self.types.string(text) for key, text in texts.items()}
+        self.value.op(PRINT, [], operands, place, attributes)
 
 
 _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {

@@ -13,12 +13,13 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
 from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
 _DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
-_EVENTS = frozenset(("allo.print", "allo.assert", CHECK))
+_EVENTS = frozenset((PRINT, "allo.assert", CHECK))
 _OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
 
 
@@ -46,15 +47,17 @@ class EventInfo:
     """One ``allo.print``, ``allo.assert`` or ``allo.check_bounds``.
 
     Attributes:
-        text: the format or the message.
-        values: declared type name and shape (None for a scalar) of each printed value.
+        text: the message, or what is printed before the value.
+        after: what is printed after the value.
+        value: declared type name and shape (None for a scalar) of a printed value.
         site: what is checked.
     """
 
     kind: str
-    text: str
-    values: tuple[tuple[str, tuple[int, ...] | None], ...]
     place: SourcePlace | None
+    text: str = ""
+    after: str = ""
+    value: tuple[str, tuple[int, ...] | None] | None = None
     site: BoundsSite | None = None
 
 
@@ -223,15 +226,13 @@ def _refuse_shared_end(
 
 def _event(op: ir.Operation) -> EventInfo:
     if op.name == CHECK:
-        return EventInfo("bounds", "", (), place_of(op), site_of(op))
+        return EventInfo("bounds", place_of(op), site=site_of(op))
     if op.name == "allo.assert":
-        message = _text(op, "message", "an assertion of the kernel does not hold")
-        return EventInfo("assert", message, (), place_of(op))
-    names = [entry.value for entry in op.attributes["types"]] if "types" in op.attributes else []
-    values = []
-    for position, operand in enumerate(op.operands):
-        is_array = isinstance(operand.type, ir.MemRefType)
-        element = operand.type.element_type if is_array else operand.type
-        declared = names[position] if position < len(names) else str(element)
-        values.append((declared, tuple(operand.type.shape) if is_array else None))
-    return EventInfo("print", _text(op, "format"), tuple(values), place_of(op))
+        return EventInfo("assert", place_of(op), _text(op, "message"))
+    printed = printed_of(op)
+    value = printed.value
+    if value is None:
+        return EventInfo("print", place_of(op), printed.before, printed.after)
+    shape = tuple(value.type.shape) if isinstance(value.type, ir.MemRefType) else None
+    shown = printed.declared, shape
+    return EventInfo("print", place_of(op), printed.before, printed.after, shown)

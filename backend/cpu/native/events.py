@@ -18,7 +18,7 @@ from ..lowering.streams import EVENT_SLOT_BYTES
 
 
 def handle_event(event: EventInfo, data: int) -> None:
-    """Print the values at address ``data``, or raise for an assertion or a subscript.
+    """Print the value at address ``data``, or raise for an assertion or a subscript.
 
     Raises:
         SimulationError: for an assertion that does not hold.
@@ -29,12 +29,8 @@ def handle_event(event: EventInfo, data: int) -> None:
         raise event.site.error([ctypes.c_int64.from_address(slot).value for slot in slots])
     if event.kind == "assert":
         raise SimulationError(f"Assertion failed: {event.text}", event.place)
-    values = [
-        _read(data + position * EVENT_SLOT_BYTES, *value)
-        for position, value in enumerate(event.values)
-    ]
-    text = event.text.format(*values) if event.text else " ".join(map(str, values))
-    sys.stdout.write(text + "\n")
+    value = "" if event.value is None else _read(data, *event.value)
+    sys.stdout.write(f"{event.text}{value}{event.after}")
 
 
 def _read(address: int, name: str, shape: tuple[int, ...] | None) -> Any:

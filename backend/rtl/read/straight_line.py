@@ -329,7 +329,9 @@ class StraightLine:
             builder.body.alive = builder.both(builder.body.alive, node)
 
     def _drop(self, op: Op) -> None:
-        self.function.notes.append(f"{op.name} ({op.place}) is left out of the hardware.")
+        note = f"{op.name} ({op.place}) is left out of the hardware."
+        if note not in self.function.notes:
+            self.function.notes.append(note)
 
 
 def _is(node: Node, value: int) -> bool:

@@ -146,16 +146,18 @@ def _is_print(ctx: FunctionContext) -> bool:
 def _print(ctx: FunctionContext, node: ast.Call) -> None:
     if node.keywords:
         raise ctx.unsupported(node.keywords[0].value, "print in a kernel takes no keywords.")
-    text: list[str] = []
+    texts = [""]
     shown: list[ast.expr] = []
-    for argument in node.args:
+    for position, argument in enumerate(node.args):
+        texts[-1] += " " if position else ""
         if isinstance(argument, ast.Constant) and isinstance(argument.value, str):
-            text.append(argument.value.replace("{", "{{").replace("}", "}}"))
+            texts[-1] += argument.value
         else:
             shown.append(argument)
-            text.append("{}")
+            texts.append("")
+    texts[-1] += "\n"
     operands = ordered_scalars(ctx, shown)
-    ctx.emit(Effect(ctx.place(node), "print", tuple(operands), " ".join(text)))
+    ctx.emit(Effect(ctx.place(node), "print", tuple(operands), tuple(texts)))
 
 
 def _compile_time(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:

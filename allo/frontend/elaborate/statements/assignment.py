@@ -174,4 +174,4 @@ def assertion(ctx: FunctionContext, node: ast.Assert) -> None:
         text = str(ctx.constant(node.msg, "The message of an assertion"))
     elif isinstance(node.test, ast.expr):
         text = f"{ast.unparse(node.test)} does not hold"
-    ctx.emit(Effect(ctx.place(node), "assert", (condition,), text))
+    ctx.emit(Effect(ctx.place(node), "assert", (condition,), (text,)))

@@ -15,13 +15,14 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECK, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.text.quoting import c_string
 from allo.dialects.types import AlloType, Fixed, UFixed, parse_type
 
 from ...csim.simulation import StreamSite
 from ...text.ctype import CType, Kind, ctype_of_declared
-from ..emitter import FunctionEmitter, Handler, string
+from ..emitter import FunctionEmitter, Handler
 from ..fifo import element_text, stream_type, write
 from ..pragmas import lane_pragma, stream_pragmas
 from ..values import Buffer, Scalar, StreamRef
@@ -148,7 +149,7 @@ def _vector(e: FunctionEmitter, stream: StreamRef) -> str:
 
 def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
     condition = e.text(e.scalar(op.operands[0]))
-    message = string(op, "message") or ""
+    message = ir.StringAttr(op.attributes["message"]).value
     if e.context.simulation is None:
         e.out.line("#ifndef __SYNTHESIS__")
         e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
@@ -186,32 +187,20 @@ def _dim(e: FunctionEmitter, op: ir.Operation) -> None:
 
 
 def _print(e: FunctionEmitter, op: ir.Operation) -> None:
-    """``printf`` with the format's ``{}`` filled in order; arrays are not printed."""
-    values = [e.values[v] for v in op.operands]
-    types = _declared_types(op, len(values))
-    scalars = [(v, t) for v, t in zip(values, types, strict=True) if isinstance(v, Scalar)]
-    template = string(op, "format") or " ".join("{}" for _ in scalars)
-    parts = template.replace("%", "%%").split("{}")
-    specifiers, arguments = [], []
-    for value, declared in scalars:
-        specifier, text = _printed(e, value, declared)
-        specifiers.append(specifier)
-        arguments.append(text)
-    specifiers += [""] * len(parts)
-    text = "".join(p + s for p, s in zip(parts[:-1], specifiers, strict=False)) + parts[-1]
-    call = ", ".join([c_string(text + "\n"), *arguments[: len(parts) - 1]])
+    """``printf`` of the texts and the value between them; of an array the texts alone."""
+    printed = printed_of(op)
+    value = None if printed.value is None else e.values[printed.value]
+    before, after = (text.replace("%", "%%") for text in (printed.before, printed.after))
+    arguments = [c_string(before + after)]
+    if isinstance(value, Scalar):
+        specifier, text = _printed(e, value, parse_type(printed.declared))
+        arguments = [c_string(before + specifier + after), text]
     e.out.line("#ifndef __SYNTHESIS__")
-    e.out.line(f"printf({call});", place_of(op))
+    e.out.line(f"printf({', '.join(arguments)});", place_of(op))
     e.out.line("#endif")
 
 
-def _declared_types(op: ir.Operation, count: int) -> list[AlloType | None]:
-    if "types" not in op.attributes:
-        return [None] * count
-    return [parse_type(name.value) for name in op.attributes["types"]]
-
-
-def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType | None) -> tuple[str, str]:
+def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType) -> tuple[str, str]:
     if isinstance(declared, (Fixed, UFixed)):
         signed = e.vendor.spell_wide(declared.bits, isinstance(declared, Fixed))
         return "%.17g", f"(({signed}){e.text(value)}).to_double() * {2.0**-declared.fracs!r}"
@@ -230,5 +219,5 @@ HANDLERS: dict[str, Handler] = {
     "allo.assert": _assert,
     CHECK: _check_bounds,
     "memref.dim": _dim,
-    "allo.print": _print,
+    PRINT: _print,
 }
