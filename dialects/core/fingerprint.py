@@ -87,21 +87,28 @@ class Fingerprint:
 
 def equal_functions(module: ir.Module) -> dict[str, str]:
     """For every function one that differs from it in names alone; equal functions have the same."""
-    functions = functions_of(module)
-    sizes = Counter(_size(function) for function in functions.values())
-    same: dict[str, str] = {}
-    first: dict[Hashable, str] = {}
+    equals = _Equals(functions_of(module))
+    return {name: equals.of(name) for name in equals.functions}
 
-    def stands_for(name: str) -> str:
-        if name in same:
-            return same[name]
-        same[name] = name
-        function = functions.get(name)
-        if function is not None and has_body(function) and sizes[_size(function)] > 1:
-            same[name] = first.setdefault(Fingerprint(function, same=stands_for).key, name)
-        return same[name]
 
-    return {name: stands_for(name) for name in functions}
+class _Equals:
+    """Functions and what stands for each; no closure, for a cycle would keep the module's context."""
+
+    def __init__(self, functions: dict[str, ir.Operation]) -> None:
+        self.functions = functions
+        self._sizes = Counter(_size(function) for function in functions.values())
+        self._known: dict[str, str] = {}
+        self._first: dict[Hashable, str] = {}
+
+    def of(self, name: str) -> str:
+        if name in self._known:
+            return self._known[name]
+        self._known[name] = name
+        function = self.functions.get(name)
+        if function is not None and has_body(function) and self._sizes[_size(function)] > 1:
+            key = Fingerprint(function, same=self.of).key
+            self._known[name] = self._first.setdefault(key, name)
+        return self._known[name]
 
 
 def _size(function: ir.Operation) -> Hashable:
