@@ -17,6 +17,7 @@ from .calling import EntryLayout
 from .duration import is_quick
 from .external import link_externals
 from .jit import Jit
+from .lowering.bf16_bits import BF16
 from .lowering.llvm import prepare, to_llvm
 from .native.deadlock import deadlock_error
 from .native.events import handle_event
@@ -75,7 +76,7 @@ class LLVMModule:
             checked=chosen["check_bounds"],
         )
         self._intermediate = text_of(module)
-        to_llvm(module, top_func_name)
+        to_llvm(module, top_func_name, bf16=BF16 in source)
         self.module = module
         self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
         self._runtime = load_runtime() if self._program else None

@@ -138,12 +138,21 @@ def _functions() -> Any:
     return library
 
 
-def _pointer_of(capsule: object) -> int:
-    python = ctypes.pythonapi
+@functools.cache
+def _python() -> Any:
+    """Python's C interface, as far as capsules need it; of our own, so that nobody else types it."""
+    python = ctypes.PyDLL(None)
     python.PyCapsule_GetName.restype = ctypes.c_char_p
     python.PyCapsule_GetName.argtypes = [ctypes.py_object]
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    python.PyCapsule_New.restype = ctypes.py_object
+    python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return python
+
+
+def _pointer_of(capsule: object) -> int:
+    python = _python()
     return int(python.PyCapsule_GetPointer(capsule, python.PyCapsule_GetName(capsule)))
 
 
@@ -153,7 +162,4 @@ def _wrapped(pointer: int) -> ExecutionEngine:
 
 def capsule_of(pointer: int) -> object:
     """The capsule from which MLIR's Python bindings take an engine."""
-    python = ctypes.pythonapi
-    python.PyCapsule_New.restype = ctypes.py_object
-    python.PyCapsule_New.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    return python.PyCapsule_New(pointer, _CAPSULE, None)
+    return _python().PyCapsule_New(pointer, _CAPSULE, None)

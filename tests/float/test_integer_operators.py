@@ -11,7 +11,13 @@ import pytest
 
 from allo.backend.rtl._circt import parse_hw
 from allo.backend.rtl.compile import compile_design
-from allo.backend.rtl.operators import Operator, OperatorLibrary, supported_operations
+from allo.backend.rtl.operators import (
+    Operator,
+    OperatorLibrary,
+    register_operator,
+    supported_operations,
+)
+from allo.backend.rtl.operators.request import Builder, Drawing, Request, combinational
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 
 from . import oracle
@@ -287,3 +293,25 @@ def test_products_as_units(width: int, extended: tuple | None, text: str) -> Non
     np.testing.assert_array_equal(
         CompiledUnit(operator, text)(a, b), np.array(expected, dtype=np.uint64)
     )
+
+
+def test_libraries_share_operators_until_a_builder_is_registered() -> None:
+    """One process draws an operator once for a device and clock; a new builder is asked first."""
+    asked: list[str] = []
+
+    def builder(name: str) -> Builder:
+        def build(request: Request) -> Operator:
+            asked.append(name)
+            return combinational(request, Drawing(name, lambda a, b: a ^ b))
+
+        return build
+
+    def found(clock: float = 200.0) -> str:
+        return OperatorLibrary("xcup", clock).find("test.shared", ("i8", "i8"), "i8").name
+
+    register_operator("test.shared", builder("old"))
+    assert [found(), found(), found(100.0), found()] == ["old"] * 4
+    assert asked == ["old", "old"]
+    register_operator("test.shared", builder("new"))
+    assert [found(), found()] == ["new"] * 2
+    assert asked == ["old", "old", "new"]

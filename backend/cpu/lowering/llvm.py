@@ -104,8 +104,11 @@ def add_entry(module: ir.Module, top: str) -> None:
                 function.attributes["llvm.linkage"] = internal
 
 
-def to_llvm(module: ir.Module, top: str) -> None:
+def to_llvm(module: ir.Module, top: str, *, bf16: bool) -> None:
     """Lower a prepared module to the LLVM dialect, in place.
+
+    Args:
+        bf16: whether the module may hold values of this type.
 
     Raises:
         UnsupportedOpError: when an operation has no lowering; the message gives its line.
@@ -115,7 +118,8 @@ def to_llvm(module: ir.Module, top: str) -> None:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
-    hold_bf16_as_bits(module)
+    if bf16:
+        hold_bf16_as_bits(module)
     guard_float_state(module, ENTRY, top)
 
 

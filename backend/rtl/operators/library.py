@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import threading
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.passes.expand_math import SINGLE_ONLY
 from allo.dialects.text.near import did_you_mean
 
-from .devices import find_device
+from .devices import Device, find_device
 from .request import Builder, Request
 from .spec import Operator
 
@@ -29,6 +30,9 @@ FAMILIES: tuple[str, ...] = (
 )
 """Modules with a table ``OPERATORS`` from MLIR operation name to builder. A new operator is a
 new file and a line here; one outside the package calls :func:`register_operator`."""
+
+OPERATORS_KEPT = 512
+"""Operators that one process keeps for its next builds. A 128-bit divider is half a megabyte."""
 
 _Table = Mapping[str, tuple[Builder, ...]]
 
@@ -141,15 +145,32 @@ class OperatorLibrary:
                 f"There is no hardware operator for {op!r}.",
                 help=f"{hint}a family of allo.backend.rtl.operators can add one.",
             )
-        request = Request(op, operand_types, result_type, attributes, self.device, self.clock_mhz)
-        try:
-            answers = (builder(request) for builder in builders[op])
-            found = next((answer for answer in answers if answer is not None), None)
-        except KeyError as error:
-            raise _no_types(op, operand_types, result_type) from error
-        if found is None:
-            raise _no_types(op, operand_types, result_type)
-        return found
+        listed = tuple(sorted(attributes.items()))
+        return _operator(
+            builders[op], op, operand_types, result_type, listed, self.device, self.clock_mhz
+        )
+
+
+@functools.lru_cache(maxsize=OPERATORS_KEPT)
+def _operator(
+    builders: tuple[Builder, ...],
+    op: str,
+    operand_types: tuple[str, ...],
+    result_type: str,
+    attributes: tuple[tuple[str, Any], ...],
+    device: Device,
+    clock_mhz: float,
+) -> Operator:
+    """The first answer of the builders. Libraries share it: an operator never changes."""
+    request = Request(op, operand_types, result_type, dict(attributes), device, clock_mhz)
+    try:
+        answers = (builder(request) for builder in builders)
+        found = next((answer for answer in answers if answer is not None), None)
+    except KeyError as error:
+        raise _no_types(op, operand_types, result_type) from error
+    if found is None:
+        raise _no_types(op, operand_types, result_type)
+    return found
 
 
 def _no_types(op: str, operand_types: tuple[str, ...], result_type: str) -> UnsupportedOpError:

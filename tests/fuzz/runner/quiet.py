@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,8 @@ def prepare_process() -> None:
 
     native.NativeModule.__init__ = quick  # type: ignore[method-assign]
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    gc.collect()
+    gc.freeze()  # what the imports made stays: the collector need not visit it again
 
 
 @contextmanager
