@@ -350,6 +350,32 @@ variable.""",
         """\
         @df.region()
         def top(A: int32[4]):
+            pipe: Stream[int32, depth]
+        """,
+        UnknownNameError,
+        """\
+        k.py:6:25: The name 'depth' is not defined.
+            6 |     pipe: Stream[int32, depth]
+              |                         ^^^^^
+        help: assign it first, make it an argument, or define it where the kernel is defined.""",
+    ),
+    (
+        """\
+        @df.region()
+        def top(A: int32[4]):
+            pipe: Stream[Fixd(8, 4), 2]
+        """,
+        UnknownNameError,
+        """\
+        k.py:6:18: The name 'Fixd' is not defined.
+            6 |     pipe: Stream[Fixd(8, 4), 2]
+              |                  ^^^^
+        help: did you mean 'Fixed'?""",
+    ),
+    (
+        """\
+        @df.region()
+        def top(A: int32[4]):
             pipe: Stream[int32, 2]
             @df.kernel(mapping=[1], args=[A])
             def k(a: int32[4]):

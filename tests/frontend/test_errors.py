@@ -77,6 +77,42 @@ CASES = [
     ),
     (
         """
+        def kernel():
+            C: Fixd(8, 4)[32] = 0
+        """,
+        UnknownNameError,
+        """\
+        k.py:6:8: Unsupported type `Fixd`.
+            6 |     C: Fixd(8, 4)[32] = 0
+              |        ^^^^
+        help: did you mean 'Fixed'?""",
+    ),
+    (
+        """
+        def kernel():
+            C: UInt(bits)[32] = 0
+        """,
+        UnknownNameError,
+        """\
+        k.py:6:13: The name 'bits' is not defined.
+            6 |     C: UInt(bits)[32] = 0
+              |             ^^^^
+        help: assign it first, make it an argument, or define it where the kernel is defined.""",
+    ),
+    (
+        """
+        def kernel():
+            C: ConstExpr[Ty] = 0
+        """,
+        UnknownNameError,
+        """\
+        k.py:6:18: The name 'Ty' is not defined.
+            6 |     C: ConstExpr[Ty] = 0
+              |                  ^^
+        help: assign it first, make it an argument, or define it where the kernel is defined.""",
+    ),
+    (
+        """
         def kernel(x: float32) -> int32:
             y: int32 = x << 2
             return y

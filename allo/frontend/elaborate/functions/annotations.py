@@ -19,6 +19,7 @@ from allo.dialects.types import (
     MAX_WIDTH,
     AlloType,
     ArrayAnnotation,
+    ConstExpr,
     Stateful,
     float32,
     index,
@@ -85,14 +86,10 @@ def declared(ctx: FunctionContext, node: ast.expr) -> Declared:
 def _unsupported_type(
     ctx: FunctionContext, node: ast.expr, cause: UnknownNameError
 ) -> UnknownNameError:
-    name = node
-    while isinstance(name, (ast.Subscript, ast.BinOp)):
-        name = name.value if isinstance(name, ast.Subscript) else name.left
+    name = _head(node)
     inside = cause.place is not None and cause.place != ctx.place(name)
-    if inside and isinstance(name, ast.Name) and ctx.try_constant(name) is not None:
-        known = ctx.names.lookup(name.id)
-        if isinstance(known, AlloType):
-            return cause
+    if inside and isinstance(name, ast.Name) and _is_type(ctx.try_constant(name)):
+        return cause
     return UnknownNameError(
         f"Unsupported type `{ast.unparse(name)}`.",
         ctx.place(name),
@@ -100,6 +97,20 @@ def _unsupported_type(
         if cause.help and cause.help.startswith("did you")
         else "import it from allo.ir.types, or make it a template parameter.",
     )
+
+
+def _head(node: ast.expr) -> ast.expr:
+    """What an annotation names before its brackets, arguments and decorations: ``UInt`` of ``UInt(8)[4]``."""
+    match node:
+        case ast.Subscript(value=inner) | ast.BinOp(left=inner) | ast.Call(func=inner):
+            return _head(inner)
+    return node
+
+
+def _is_type(value: Any) -> bool:
+    """Whether it is a type, or makes one from what stands in brackets: ``int32``, ``UInt``, ``Stream``."""
+    made = value if isinstance(value, type) else type(value)
+    return issubclass(made, (AlloType, ConstExpr))
 
 
 def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
