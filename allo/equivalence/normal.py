@@ -28,6 +28,8 @@ _NARROWING = ("arith.trunci", "arith.index_cast", "arith.index_castui")
 _WIDENING = ("arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui")
 _BITWISE = ("arith.andi", "arith.ori", "arith.xori")
 _EXTREMES = ("arith.minsi", "arith.minui", "arith.maxsi", "arith.maxui")
+_FLOAT_EXTREMES = {"arith.minimumf": "const inf", "arith.maximumf": "const -inf"}
+"""Exact in any order; and what changes no other value."""
 _FLOAT_WIDTH = 0
 
 
@@ -108,6 +110,8 @@ class Forms:
             return _any_order(term, width, op)
         if op in _EXTREMES and width == width_of(term.kind):
             return _any_order(term, width, op)
+        if op in _FLOAT_EXTREMES:
+            return _any_order(term, _FLOAT_WIDTH, op)
         if op == "arith.select":
             return _select(term, width)
         if self.reassociate and op in _FLOAT_SUMS:
@@ -187,6 +191,8 @@ def _any_order(term: Term, width: int, op: str) -> _Plan:
             else:
                 leaves[value] += count
     exclusive = op == "arith.xori"
+    others = {v: n for v, n in leaves.items() if not _changes_nothing(v, op, width)}
+    leaves = Counter(others or leaves)
 
     def build(forms: Forms) -> int:
         counts = Counter[int]()
@@ -198,6 +204,20 @@ def _any_order(term: Term, width: int, op: str) -> _Plan:
         return forms.number((op, width, *kept)) if kept else forms.constant(0, width)
 
     return _Plan([p for v in leaves for p in _need(v, width)], build)
+
+
+def _changes_nothing(value: Value, op: str, width: int) -> bool:
+    """Whether an operand leaves every other one as it is."""
+    if isinstance(value, Term):
+        return value.op == _FLOAT_EXTREMES.get(op)
+    ones, top = (1 << width) - 1, 1 << max(width - 1, 0)
+    neutral = {
+        "arith.andi": ones,
+        "arith.minui": ones,
+        "arith.minsi": top - 1,
+        "arith.maxsi": top,
+    }
+    return value & ones == neutral.get(op, 0)
 
 
 class _Pending:

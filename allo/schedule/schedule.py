@@ -26,8 +26,10 @@ from .primitives.functions.equivalent import get_equivalent_variables
 from .primitives.functions.inline import inline
 from .primitives.loops.compute_at import compute_at
 from .primitives.loops.fuse import fuse
+from .primitives.loops.interleave import interleave
 from .primitives.loops.parallel import parallel
 from .primitives.loops.pipeline import pipeline
+from .primitives.loops.rebalance import rebalance
 from .primitives.loops.reorder import reorder
 from .primitives.loops.skew import skew
 from .primitives.loops.split import split
@@ -145,9 +147,11 @@ class Schedule(ScheduleState):
     split = split
     reorder = reorder
     fuse = fuse
+    interleave = interleave
     skew = skew
     unroll = unroll
     pipeline = pipeline
+    rebalance = rebalance
     parallel = parallel
     inline = inline
     dataflow = dataflow

@@ -128,6 +128,9 @@ def applications(s: Schedule) -> Iterator[Application]:
             yield "unroll", (loop, 0)
             yield "unroll", (loop, 2)
             yield "pipeline", (loop,)
+            yield "interleave", (loop, 2)
+            yield "interleave", (loop, 3)
+            yield "rebalance", (loop,)
             for array in arrays:
                 yield "buffer_at", (array, loop)
                 yield "reuse_at", (array, loop)

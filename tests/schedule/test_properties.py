@@ -102,6 +102,9 @@ def applications(draw, s: Schedule):
                 "reorder",
                 "reorder",
                 "skew",
+                "interleave",
+                "interleave",
+                "rebalance",
                 "unroll",
                 "pipeline",
                 "parallel",
@@ -121,6 +124,8 @@ def applications(draw, s: Schedule):
         return kind, (axis, draw(st.sampled_from(loops)), draw(st.integers(1, 2)))
     if kind == "unroll":
         return kind, (axis, draw(st.integers(0, 4)))
+    if kind == "interleave":
+        return kind, (axis, draw(st.integers(2, 4)))
     if kind == "partition":
         buffer = getattr(s, draw(st.sampled_from(["A", "B", "y", "C"])))
         return kind, (

@@ -22,7 +22,7 @@ from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import find_loop
 from allo.schedule.state import ScheduleState
 
-_CUSTOMISATION = ("pipeline_ii", "rewind", "unroll", "parallel", "dataflow")
+CUSTOMISATION = ("pipeline_ii", "rewind", "unroll", "parallel", "dataflow")
 
 
 @primitive
@@ -76,10 +76,10 @@ def split_loop(
 ) -> tuple[ir.Operation, ir.Operation]:
     """Rewrite a loop of constant bounds as two, outer and inner; see :func:`split`."""
     spec = spec_of(op)
-    shared = {n: a for n, a in spec.attributes.items() if n not in _CUSTOMISATION}
+    shared = {n: a for n, a in spec.attributes.items() if n not in CUSTOMISATION}
     outer_attributes = shared | {"loop_name": ir.StringAttr.get(f"{name}.outer")}
     inner_attributes = {n: a for n, a in shared.items() if n != "op_name"} | {
-        n: spec.attributes[n] for n in _CUSTOMISATION if n in spec.attributes
+        n: spec.attributes[n] for n in CUSTOMISATION if n in spec.attributes
     }
     inner_attributes["loop_name"] = ir.StringAttr.get(f"{name}.inner")
     tiles = -(-extent // factor)

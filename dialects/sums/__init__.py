@@ -1,0 +1,1 @@
+"""Associative operations: reductions that loops carry, and trees of operations."""
