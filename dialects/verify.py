@@ -13,6 +13,7 @@ from .affine.loops import walk
 from .core.locations import place_of
 from .core.signature import callee_of, function_type, symbol
 from .diagnostics import SourcePlace, VerificationError
+from .dialect_rules import dialect_problems, space_problem
 
 STAGES = ("scheduled", "lowered")
 
@@ -109,6 +110,9 @@ def _function_attributes(function: ir.Operation) -> Iterator[str]:
         )
         if has != length:
             yield f"{name}'s attribute {key} has {has} entries for {length} values."
+    for argument in kind.inputs:
+        if problem := space_problem(argument):
+            yield f"in {name}'s arguments, {problem}"
 
 
 def _operation(operation: ir.Operation, earlier: list[str], stage: str) -> Iterator[str]:
@@ -125,12 +129,16 @@ def _operation(operation: ir.Operation, earlier: list[str], stage: str) -> Itera
         yield from _named(operation, "to")
     elif name == "memref.alloc":
         yield from _named(operation, "name")
+        if problem := space_problem(operation.results[0].type):
+            yield problem
     elif name == "func.call":
         yield from _call(operation, earlier)
     elif name == "scf.while" and len(operation.operands):
         yield "scf.while carries values; loop-carried state belongs in memory."
     elif name in ("affine.if", "scf.if") and len(operation.results):
         yield f"{name} has results; they belong in memory."
+    elif dialect == "allo":
+        yield from dialect_problems(operation)
 
 
 def _named(operation: ir.Operation, key: str) -> Iterator[str]:

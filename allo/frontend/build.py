@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from allo.dialects._mlir import make_context
+from allo.dialects._mlir import make_context, with_dialect
 from allo.dialects.diagnostics import FrontendError
 
 from .capture import Names, caller_frames, unwrap
@@ -81,7 +81,7 @@ def build_module(
     for made in module.functions:
         refuse_out_of_range(made)
         warn_uninitialized(made, warned)
-    mlir_context = context or make_context()
+    mlir_context = make_context() if context is None else with_dialect(context)
     return KernelModule(
         mlir_context,
         emit_module(mlir_context, module.functions, module.declarations),

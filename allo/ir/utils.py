@@ -44,10 +44,10 @@ def invoke_mlir_parser(text: str) -> ir.Module:
     """Parse MLIR text in a fresh context.
 
     Raises:
-        ir.MLIRError: when it does not parse.
+        BuildError: when it does not parse.
     """
-    mlir = importlib.import_module("allo.dialects._mlir")
-    return mlir.ir.Module.parse(text, mlir.make_context())
+    module: ir.Module = importlib.import_module("allo.dialects.core.parse").parse_module(text)
+    return module
 
 
 def __getattr__(name: str) -> Any:

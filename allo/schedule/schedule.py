@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from allo.dialects._mlir import ir, make_context
+from allo.dialects._mlir import ir
+from allo.dialects.core.parse import parse_module
 from allo.dialects.core.signature import functions_of, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
@@ -62,15 +63,14 @@ class Schedule(ScheduleState):
         """A schedule of core IR given as MLIR text; ``top`` is the last function by default.
 
         Raises:
-            ir.MLIRError: when the text does not parse.
+            BuildError: when the text does not parse.
             ScheduleError: when it holds no function.
         """
-        context = context or make_context()
-        module = ir.Module.parse(text, context)
+        module = parse_module(text, context)
         names = list(functions_of(module))
         if not names:
             raise ScheduleError("The module holds no function to schedule.")
-        return cls(TextKernel(context, module, top or names[-1]))
+        return cls(TextKernel(module.context, module, top or names[-1]))
 
     # --- what the kernel holds ------------------------------------------------------------
 

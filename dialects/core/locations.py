@@ -18,7 +18,15 @@ def location_of(place: SourcePlace | None) -> ir.Location:
 def place_of(op: ir.Operation | ir.OpView | ir.Location) -> SourcePlace | None:
     """The user's source range of an operation; of a fused location, its first known part."""
     location = op if isinstance(op, ir.Location) else op.location
-    return _first_file(location)
+    return _first_file(_of_its_kind(location) if type(location) is ir.Location else location)
+
+
+def _of_its_kind(location: ir.Location) -> ir.Location:
+    """The location of a diagnostic, which MLIR gives without its class."""
+    for kind in (ir.FileLineColLoc, ir.NameLoc, ir.CallSiteLoc, ir.FusedLoc):
+        if location.typeid == kind.static_typeid:
+            return kind(location)
+    return location
 
 
 def _first_file(location: ir.Location) -> SourcePlace | None:

@@ -130,11 +130,11 @@ def test_while_and_data_dependent_loops():
 
 def test_an_unknown_operation_is_refused_with_its_line():
     text = f"""func.func @f(%n: i32) attributes {{{attributes(["n"], ["i32"], [])}}} {{
-      "foo.bar"(%n) : (i32) -> () loc("user.py":3:5)
+      %t = tensor.empty() : tensor<4xi32> loc("user.py":3:5)
       return
     }}"""
     with pytest.raises(
-        UnsupportedOpError, match=r"^user\.py:3:5: .*does not support operation foo\.bar"
+        UnsupportedOpError, match=r"^user\.py:3:5: .*does not support operation tensor\.empty"
     ):
         LLVMModule(text, "f")
 

@@ -19,7 +19,7 @@ def add(
       %v = affine.load %x[%i] {{from = "{variable}"}} : memref<4xi32>
       %w = arith.{operation} %v, %k : i32
       affine.store %w, %x[%i] {{to = "{variable}"}} : memref<4xi32>
-      "allo.print"(%w) : (i32) -> () loc("k.py":{line}:1)
+      "allo.print"(%w) {{before = "", after = "", dtype = "i32"}} : (i32) -> () loc("k.py":{line}:1)
     }} {{loop_name = "{variable}{variable}"}}
     return
   }}"""

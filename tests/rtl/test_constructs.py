@@ -241,8 +241,8 @@ def test_an_operation_without_hardware_is_refused():
 
 
 def test_an_unknown_dialect_is_refused():
-    message = refusal('"other.thing"() : () -> () loc("k.py":2:1)\nreturn')
-    assert message.startswith("k.py:2:1: The RTL compiler does not support other.thing here.")
+    message = refusal('%t = tensor.empty() : tensor<4xi32> loc("k.py":2:1)\nreturn')
+    assert message.startswith("k.py:2:1: The RTL compiler does not support tensor.empty here.")
 
 
 def test_recursion_is_refused():
