@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.checked import module_pass
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 
@@ -37,6 +38,11 @@ def analyze_arg_load_store_in_func(
 
 def df_pipeline(module: ir.Module, initiation_interval: int = 1, rewind: bool = False) -> None:
     """Pipeline every innermost loop of ``module``, in place."""
+    _pipeline(module, initiation_interval, rewind)
+
+
+@module_pass
+def _pipeline(module: ir.Module, initiation_interval: int, rewind: bool) -> None:
     with module.context:
         interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), initiation_interval)
         for loop in _innermost(module.operation):

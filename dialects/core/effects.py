@@ -205,7 +205,8 @@ class EffectAnalysis:
 
     def _allo_effects(self, op: ir.Operation) -> list[Effect]:
         if op.name in _ORDERED:
-            return [Effect(Memory("#output"), False), Effect(Memory("#output"), True)]
+            shown = [self._on(v, False) for v in op.operands if isinstance(v.type, ir.MemRefType)]
+            return [*shown, Effect(Memory("#output"), False), Effect(Memory("#output"), True)]
         effects = []
         for value in op.operands:
             if not isinstance(value.type, ir.MemRefType):

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from math import prod
 
 from .._mlir import ir
+from ..checked import module_pass
 from ..core.signature import refresh_types, signature_of, symbol
 from ..types import Fixed, Stream, Struct, UFixed, UInt, parse_type
 from .arg_access import analyze_arg_load_store, writes_everything
@@ -42,8 +43,13 @@ def generate_input_output_buffers(
 
     ``mappings`` is accepted as published; every port is moved in row-major order.
     """
+    _wrap(module, top_func_name, flatten)
+
+
+@module_pass
+def _wrap(module: ir.Module, name: str, flatten: bool) -> None:
     with module.context:
-        top = ir.SymbolTable(module.operation)[top_func_name].operation
+        top = ir.SymbolTable(module.operation)[name].operation
         with top.location:
             _Wrapper(module, top, flatten).run()
 

@@ -9,6 +9,8 @@ import pytest
 import allo
 import allo.dataflow as df
 from allo.dialects._mlir import ir, make_context, with_dialect
+from allo.dialects.affine.loops import walk
+from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.parse import parse_module
 from allo.dialects.declaration import DECLARATION
 from allo.dialects.verify import problems, verify
@@ -270,6 +272,25 @@ def test_a_context_is_given_the_dialect_once():
 
 def test_contexts_refuse_dialects_that_are_not_registered():
     assert not make_context().allow_unregistered_dialects
+
+
+def test_a_print_reads_the_array_it_prints():
+    ordered = """func.func @f(%x: memref<4xi32>) attributes {arg_names = ["x"], arg_types = ["i32"],
+        itypes = "s", otypes = "", res_types = []} {
+      %k = arith.constant 2 : i32
+      affine.for %i = 0 to 4 {
+        PRINT
+        affine.store %k, %x[%i] {to = "x"} : memref<4xi32>
+      } {loop_name = "i", op_name = "S_i_0"}
+      return
+    }"""
+    shown = '"allo.print"(%x) {before = "", after = "", dtype = "i32"} : (memref<4xi32>) -> ()'
+    module = parse_module(ordered.replace("PRINT", shown))
+    effects = EffectAnalysis(module.operation)
+    (found,) = [op for op in walk(module.operation) if op.name == "allo.print"]
+    argument = module.body.operations[0].regions[0].blocks[0].arguments[0]
+    reads = [e.memory.key for e in effects.effects_of(found) if not e.writes]
+    assert argument in reads and "#output" in reads
 
 
 def prints(n: int32):
