@@ -19,7 +19,6 @@ from .external import link_externals
 from .jit import Jit
 from .lowering.bf16_bits import BF16
 from .lowering.llvm import prepare, to_llvm
-from .native.deadlock import deadlock_error
 from .native.events import handle_event
 from .native.interrupt import Guarded
 from .native.runtime import load_runtime
@@ -140,7 +139,7 @@ class LLVMModule:
             pointers,
             self._guarded,
             lambda number, data: handle_event(program.events[number], data),
-            lambda records: deadlock_error(program, records),
+            program.network().deadlock,
         )
 
     def __repr__(self) -> str:

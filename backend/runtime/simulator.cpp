@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <new>
+#include <stdlib.h>
 #include <unordered_map>
 
 #ifdef __SSE__
@@ -15,13 +15,7 @@ namespace allo {
 
 namespace {
 
-constexpr std::size_t stack_bytes = 256 * 1024;
 constexpr std::int64_t always = std::numeric_limits<std::int64_t>::max();
-
-StackPool &stacks() {
-  thread_local StackPool pool(stack_bytes);
-  return pool;
-}
 
 thread_local Run *active = nullptr;
 
@@ -39,7 +33,10 @@ private:
 
 } // namespace
 
-Run::Run(void (*entry)(void **), void **arguments) : entry_(entry), arguments_(arguments) {
+Run *Run::active_run() { return active; }
+
+Run::Run(void (*entry)(void **), void **arguments, StackPool &stacks)
+    : entry_(entry), arguments_(arguments), stacks_(stacks) {
   root_.frame = this;
   if (start(root_, run_entry, 0))
     ready_.push_back(&root_);
@@ -51,13 +48,13 @@ Run::~Run() {
   for (auto &region : regions_)
     release(*region);
   if (root_.stack.valid())
-    stacks().give(std::move(root_.stack));
+    stacks_.give(std::move(root_.stack));
 }
 
 void Run::release(Region &region) {
   for (auto &process : region.processes)
     if (process->stack.valid())
-      stacks().give(std::move(process->stack));
+      stacks_.give(std::move(process->stack));
   for (auto &fifo : region.fifos)
     std::free(fifo->data);
 }
@@ -87,7 +84,7 @@ void Run::leave(Status status) {
 }
 
 bool Run::start(Process &process, FiberEntry entry, std::size_t frame_bytes) {
-  process.stack = stacks().take();
+  process.stack = stacks_.take();
   if (!process.stack.valid())
     return false;
   const std::size_t reserved = (frame_bytes + 63) / 64 * 64;
@@ -159,7 +156,7 @@ void Run::begin_region() {
 void Run::new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell) {
   auto fifo = std::make_unique<Fifo>();
   const auto bytes = static_cast<std::size_t>(depth * cell);
-  fifo->data = static_cast<char *>(std::aligned_alloc(64, (bytes + 63) / 64 * 64));
+  fifo->data = static_cast<char *>(::aligned_alloc(64, (bytes + 63) / 64 * 64));
   if (!fifo->data)
     leave(Status::no_memory);
   fifo->bytes = depth * cell;
@@ -232,7 +229,7 @@ void Run::end(Region *region) {
 
 // A put finds no room, or a reader waiting for it. On return there is room and nobody waits.
 void Run::put_wait(Fifo *fifo, std::int64_t site) {
-  if (fifo->count >= fifo->depth) {
+  while (fifo->count >= fifo->depth) {
     fifo->waiting = current_;
     fifo->get_floor = always;
     block(State::putting, fifo, site);
@@ -246,7 +243,7 @@ void Run::put_wait(Fifo *fifo, std::int64_t site) {
 
 // A get finds nothing, or a writer waiting for it. On return there is an element and nobody waits.
 void Run::get_wait(Fifo *fifo, std::int64_t site) {
-  if (fifo->count == 0) {
+  while (fifo->count == 0) {
     fifo->waiting = current_;
     fifo->put_limit = 0;
     block(State::getting, fifo, site);
@@ -285,58 +282,3 @@ std::vector<ProcessRecord> Run::records() const {
 }
 
 } // namespace allo
-
-using allo::Fifo;
-using allo::Run;
-
-extern "C" {
-
-// Called by Python (backend/cpu/native/runtime.py).
-
-std::int64_t allo_runtime_abi() { return 1; }
-
-Run *allo_run_new(void (*entry)(void **), void **arguments) {
-  return new (std::nothrow) Run(entry, arguments);
-}
-
-std::int64_t allo_run_resume(Run *run) { return static_cast<std::int64_t>(run->resume()); }
-
-std::int64_t allo_run_event(const Run *run, const void **data) {
-  *data = run->event_data;
-  return run->event_id;
-}
-
-std::int64_t allo_run_processes(const Run *run, allo::ProcessRecord *out, std::int64_t room) {
-  const auto records = run->records();
-  const auto count = static_cast<std::int64_t>(records.size());
-  std::copy_n(records.begin(), std::min(count, room), out);
-  return count;
-}
-
-void allo_run_free(Run *run) { delete run; }
-
-// Called by generated code (backend/cpu/lowering/streams.py).
-
-void allo_region_begin() { allo::active->begin_region(); }
-
-void allo_region_join() { allo::active->join_region(); }
-
-// The table holds (stream, depth, bytes of an element) for each FIFO.
-void allo_fifos_new(const std::int64_t *table, std::int64_t count) {
-  for (std::int64_t i = 0; i < count; ++i)
-    allo::active->new_fifo(table[3 * i], table[3 * i + 1], table[3 * i + 2]);
-}
-
-Fifo *allo_fifo_at(std::int64_t position) { return allo::active->fifo_at(position); }
-
-void allo_spawn_all(const allo::FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
-                    const char *values) {
-  allo::active->spawn_all(kernels, table, count, values);
-}
-
-void allo_put_wait(Fifo *fifo, std::int64_t site) { allo::active->put_wait(fifo, site); }
-
-void allo_get_wait(Fifo *fifo, std::int64_t site) { allo::active->get_wait(fifo, site); }
-
-void allo_event(std::int64_t id, const void *data) { allo::active->raise_event(id, data); }
-}

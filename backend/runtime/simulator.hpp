@@ -71,8 +71,13 @@ struct ProcessRecord {
 // One call of a module.
 class Run {
 public:
-  Run(void (*entry)(void **), void **arguments);
+  // The stacks outlive the run.
+  Run(void (*entry)(void **), void **arguments, StackPool &stacks);
   ~Run();
+
+  // The run that a process of this thread belongs to; null outside processes.
+  static Run *active_run();
+  Process &current() { return *current_; }
 
   Status resume();
   std::vector<ProcessRecord> records() const;
@@ -80,6 +85,8 @@ public:
   void new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
   Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
   void begin_region();
+  // Starts one process of the innermost open region; its frame, which the caller fills in.
+  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
   // Starts `count` processes. Of each the table has (index of the kernel, number of the call, bytes of its
   // frame, number of arguments), then of each argument (kind, what, offset in the frame, bytes).
   void spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
@@ -96,7 +103,6 @@ private:
   // What an argument is: the FIFO at a position, a constant word, or bytes at an offset of the values.
   enum class Argument : std::int64_t { fifo = 0, constant = 1, value = 2 };
 
-  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
   static void run_process(void *process);
   static void run_entry(void *run);
   bool start(Process &process, FiberEntry entry, std::size_t frame_bytes);
@@ -106,10 +112,11 @@ private:
   void leave(Status status);
   void run_next();
   void end(Region *region);
-  static void release(Region &region);
+  void release(Region &region);
 
   void (*entry_)(void **);
   void **arguments_;
+  StackPool &stacks_;
   Context python_;
   Process root_;
   Process *current_ = nullptr;

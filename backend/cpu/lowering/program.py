@@ -14,7 +14,9 @@ from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
+from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_body
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
+from allo.dialects.fibers import FifoEnds, Network
 from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
@@ -32,14 +34,6 @@ class StreamInfo:
     place: SourcePlace | None
     producers: tuple[int, ...]
     consumers: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessInfo:
-    """One call in a region: a process."""
-
-    name: str
-    place: SourcePlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +57,24 @@ class EventInfo:
 
 @dataclass(slots=True)
 class Program:
-    """The dataflow of a module, numbered; ``sites`` are the places of puts and gets."""
+    """The dataflow of a module, numbered.
+
+    Attributes:
+        calls: the names of the processes.
+        sites: the places of puts and gets.
+    """
 
     top: str
     place: SourcePlace | None
     streams: list[StreamInfo] = field(default_factory=list)
-    calls: list[ProcessInfo] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
     sites: list[SourcePlace | None] = field(default_factory=list)
     events: list[EventInfo] = field(default_factory=list)
+
+    def network(self) -> Network:
+        """What the numbers in the records of a run stand for."""
+        fifos = [FifoEnds(s.name, s.producers, s.consumers) for s in self.streams]
+        return Network(self.top, self.place, self.calls, self.sites, fifos)
 
 
 @dataclass(slots=True)
@@ -90,11 +94,7 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     Raises:
         BuildError: a FIFO with two producers or two consumers; a kernel that returns a value.
     """
-    functions = {
-        op.attributes["sym_name"].value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
+    functions = functions_of(module)
     ops = ProgramOps()
     for function in functions.values():
         _collect(function, ops)
@@ -105,9 +105,7 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     ends = _Ends(functions)
     numbers = {call: i for i, call in enumerate(ops.calls)}
     program = Program(top, place_of(functions[top]) if top in functions else None)
-    program.calls = [
-        ProcessInfo(_text(call, "instance", _callee(call)), place_of(call)) for call in ops.calls
-    ]
+    program.calls = [_text(call, "instance", callee_of(call)) for call in ops.calls]
     program.sites = [place_of(op) for op in ops.sites]
     program.events = [_event(op) for op in ops.events]
     program.streams = [_stream(op, ends, numbers) for op in ops.streams]
@@ -144,14 +142,10 @@ def _collect(function: ir.Operation, ops: ProgramOps) -> None:
 def _refuse_results(call: ir.Operation) -> None:
     if len(call.results):
         raise UnsupportedOpError(
-            f"Kernel {_callee(call)} of a region returns a value.",
+            f"Kernel {callee_of(call)} of a region returns a value.",
             place_of(call),
             help="store results into an array argument, or put them into a stream.",
         )
-
-
-def _callee(call: ir.Operation) -> str:
-    return str(call.attributes["callee"].value)
 
 
 def _text(op: ir.Operation, attribute: str, default: str = "") -> str:
@@ -171,8 +165,8 @@ class _Ends:
         if key not in self._known:
             self._known[key] = {}
             function = self._functions.get(name)
-            if function is not None and function.regions[0].blocks:
-                argument = function.regions[0].blocks[0].arguments[position]
+            if function is not None and has_body(function):
+                argument = entry_of(function).arguments[position]
                 self._known[key] = self._of_value(argument)
         return self._known[key]
 
@@ -190,7 +184,7 @@ class _Ends:
             if op.name in _DIRECTIONS and use.operand_number == 0:
                 yield op, {_DIRECTIONS[op.name]: place_of(op)}
             elif op.name == "func.call":
-                yield op, self.of_argument(_callee(op), use.operand_number)
+                yield op, self.of_argument(callee_of(op), use.operand_number)
 
 
 def _stream(op: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]) -> StreamInfo:

@@ -6,19 +6,19 @@ import ctypes
 import enum
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from allo.dialects.diagnostics import BuildError, SimulationError
+from allo.dialects.fibers import ProcessRecord
 
 from .interrupt import Guarded
 from .libraries import compiled, load_library
 
 _ABI = 1
-_SOURCES = ("fiber.cpp", "simulator.cpp")
+_SOURCES = ("fiber.cpp", "simulator.cpp", "interface.cpp")
 _HEADERS = ("fiber.hpp", "simulator.hpp")
 _LIBRARY = "liballo_runtime.so"
 _WHAT = "the runtime of the dataflow simulator"
@@ -42,48 +42,6 @@ class Status(enum.IntEnum):
     DEADLOCK = 1
     EVENT = 2
     NO_MEMORY = 3
-
-
-class State(enum.IntEnum):
-    """What a process is doing."""
-
-    READY = 0
-    PUTTING = 1
-    GETTING = 2
-    JOINING = 3
-    FINISHED = 4
-
-
-class _Record(ctypes.Structure):
-    _fields_ = [
-        (name, ctypes.c_int64)
-        for name in (
-            "call",
-            "parent",
-            "region",
-            "state",
-            "site",
-            "stream",
-            "fifo_region",
-            "fill",
-            "depth",
-        )
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class ProcessRecord:
-    """One process of a run that did not end, as ``simulator.hpp`` describes it."""
-
-    call: int
-    parent: int
-    region: int
-    state: State
-    site: int
-    stream: int
-    fifo_region: int
-    fill: int
-    depth: int
 
 
 @functools.cache
@@ -127,7 +85,7 @@ class Runtime:
         self._resume = ctypes.cast(library.allo_run_resume, pointer).value or 0
         self._event = _declare(library.allo_run_event, word, pointer, ctypes.POINTER(pointer))
         self._processes = _declare(
-            library.allo_run_processes, word, pointer, ctypes.POINTER(_Record), word
+            library.allo_run_processes, word, pointer, ctypes.POINTER(ProcessRecord), word
         )
         self._free = _declare(library.allo_run_free, None, pointer)
         self.symbols = {
@@ -185,22 +143,9 @@ class Runtime:
 
     def _records(self, handle: int) -> list[ProcessRecord]:
         count = self._processes(handle, None, 0)
-        records = (_Record * count)()
+        records = (ProcessRecord * count)()
         self._processes(handle, records, count)
-        return [
-            ProcessRecord(
-                r.call,
-                r.parent,
-                r.region,
-                State(r.state),
-                r.site,
-                r.stream,
-                r.fifo_region,
-                r.fill,
-                r.depth,
-            )
-            for r in records
-        ]
+        return list(records)
 
 
 def _declare(function: Any, result: Any, *arguments: Any) -> Any:

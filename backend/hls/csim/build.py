@@ -19,6 +19,7 @@ from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.storage import cell_bytes, is_native
 from allo.dialects.caches.files import cached, content_key
 from allo.dialects.diagnostics import ArgumentCountError, BoundsError, BuildError, SimulationError
+from allo.dialects.fibers import ProcessRecord
 from allo.dialects.processes.aside import run_aside
 from allo.dialects.types import Index
 
@@ -27,10 +28,10 @@ from ..emit.signature import Param
 from ..external import External
 from ..vendors.tables import Vendor
 from .exact_math import exact_math_object, expanded_functions
-from .prelude import PRELUDES, XILINX
-from .simulation import Record, Simulation, State
+from .prelude import PRELUDES, XILINX, Prelude
+from .simulation import Simulation
 
-_LIBRARY = "kernel.so"
+_LIBRARY, _RUNTIME = "kernel.so", "runtime.o"
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
 
@@ -48,6 +49,7 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
         exact_math_object(operation, _compile_object, [XILINX.key()])
         for operation in expanded_functions(code.kernel, vendor.math)
     ]
+    objects.append(runtime_object(headers))
     linked = (*objects, *(file for external in externals for file in external.files))
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
 
@@ -59,6 +61,18 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
 
     key = content_key(headers.key(), text, *linked)
     return cached(("hls", "csim"), key, [_LIBRARY], make) / _LIBRARY
+
+
+def runtime_object(headers: Prelude) -> Path:
+    """The fibers and FIFOs of ``backend/runtime``, compiled with these headers once."""
+
+    def make(folder: Path) -> None:
+        source = folder / "runtime.cpp"
+        source.write_text('#include "fiber.cpp"\n#include "simulator.cpp"\n')
+        arguments = ["-c", "-o", str(folder / _RUNTIME), str(source)]
+        headers.compile(arguments, folder, "Compiling the dataflow simulator of csim")
+
+    return cached(("hls", "runtime"), headers.key(), [_RUNTIME], make) / _RUNTIME
 
 
 def _compile_object(source: Path, target: Path) -> None:
@@ -100,7 +114,6 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     arrays = code.stack_bytes * 2
     stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
-        '#include "fiber.cpp"\n'
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
         "static std::vector<allo_csim::Record> allo_blocked;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
@@ -144,28 +157,6 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 
 
 _DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.h, enum Status
-
-
-class _Record(ctypes.Structure):
-    """``struct Record`` of ``allo_dataflow.h``."""
-
-    _fields_ = (
-        *((name, ctypes.c_int) for name in ("index", "parent", "call", "state", "stream", "site")),
-        ("fill", ctypes.c_longlong),
-        ("depth", ctypes.c_longlong),
-    )
-
-    def read(self) -> Record:
-        return Record(
-            self.index,
-            self.parent,
-            self.call,
-            State(self.state),
-            self.stream,
-            self.site,
-            self.fill,
-            self.depth,
-        )
 
 
 class CsimKernel:
@@ -216,20 +207,20 @@ class CsimKernel:
     def _failure(self, status: int) -> SimulationError:
         records = self._records()
         if status == _DEADLOCKED:
-            return self._simulation.deadlock(records)
+            return self._simulation.network().deadlock(records)
         if status == _EMPTY_READ:
             return self._simulation.empty_read(records[0].stream)
         if status == _ASSERTED:
             return self._simulation.assertion(records[0].site)
         if status == _OUT_OF_BOUNDS:
-            site = self._simulation.checks[records[0].index]
+            site = self._simulation.checks[records[0].call]
             return site.error([record.fill for record in records])
         return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
 
-    def _records(self) -> list[Record]:
-        pointer = ctypes.POINTER(_Record)()
+    def _records(self) -> list[ProcessRecord]:
+        pointer = ctypes.POINTER(ProcessRecord)()
         count = self._library.allo_records(ctypes.byref(pointer))
-        return [pointer[k].read() for k in range(count)]
+        return pointer[:count]
 
 
 def bind(signature: Signature, args: Sequence[Any]) -> Call:

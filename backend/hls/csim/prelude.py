@@ -75,10 +75,11 @@ class Prelude:
 
     def key(self) -> str:
         """A name for the headers, their flags and the compiler."""
-        fibers = [RUNTIME / "fiber.hpp", RUNTIME / "fiber.cpp"]
+        names = ("fiber.hpp", "fiber.cpp", "simulator.hpp", "simulator.cpp")
+        runtime = [RUNTIME / name for name in names]
         headers = sorted(h for folder in self.folders() for h in _headers(folder))
         return content_key(
-            _compiler_identity(compiler()), " ".join(_flags()), self.text, *fibers, *headers
+            _compiler_identity(compiler()), " ".join(_flags()), self.text, *runtime, *headers
         )
 
 

@@ -3,22 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import IntEnum
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import BoundsSite
-from allo.dialects.deadlock import deadlock_error, waits_for
-from allo.dialects.diagnostics import DeadlockError, SimulationError, SourcePlace
-
-
-class State(IntEnum):
-    """What a process does; the values are those of ``allo_dataflow.h``."""
-
-    READY = 0
-    PUTTING = 1
-    GETTING = 2
-    JOINING = 3
-    FINISHED = 4
+from allo.dialects.core.signature import entry_of, symbol
+from allo.dialects.diagnostics import SimulationError, SourcePlace
+from allo.dialects.fibers import FifoEnds, Network
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,20 +24,6 @@ class StreamSite:
     depth: int
     rows: int
     place: SourcePlace | None
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A process that has not finished: ``call`` is which kernel call it runs, ``site`` where it is."""
-
-    index: int
-    parent: int
-    call: int
-    state: State
-    stream: int
-    site: int
-    fill: int
-    depth: int
 
 
 @dataclass(slots=True)
@@ -90,10 +66,8 @@ class Simulation:
     def add_call(self, op: ir.Operation, callee: ir.Operation, place: SourcePlace | None) -> int:
         """Number a kernel call and note at which ends of which streams it stands."""
         number = len(self.calls)
-        self.calls.append((callee.attributes["sym_name"].value, place))
-        for operand, argument in zip(
-            op.operands, callee.regions[0].blocks[0].arguments, strict=True
-        ):
+        self.calls.append((symbol(callee), place))
+        for operand, argument in zip(op.operands, entry_of(callee).arguments, strict=True):
             stream = self._numbers.get(operand)
             if stream is None:
                 continue
@@ -106,19 +80,17 @@ class Simulation:
 
     # --- reports --------------------------------------------------------------
 
-    def deadlock(self, records: list[Record]) -> DeadlockError:
-        """One note for every blocked process: where it waits, for which FIFO, what the other end does."""
-        blocked = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
-        waiting = []
-        for record in blocked:
-            place = self.sites[record.site][0] if record.site >= 0 else None
-            waiting.append((self._describe(record, records), place))
-        return deadlock_error(
+    def network(self) -> Network:
+        """What the numbers in the records of a run stand for."""
+        return Network(
             self.top,
             self.place,
-            waiting,
-            len(records),
-            [self.streams[r.stream].name for r in blocked if r.state is State.PUTTING],
+            [name for name, _ in self.calls],
+            [place for place, _ in self.sites],
+            [
+                FifoEnds(s.name, self.writers.get(k, ()), self.readers.get(k, ()), s.rows)
+                for k, s in enumerate(self.streams)
+            ],
         )
 
     def empty_read(self, stream: int) -> SimulationError:
@@ -135,37 +107,3 @@ class Simulation:
         """An ``allo.assert`` that does not hold."""
         place, message = self.sites[site]
         return SimulationError(f"Assertion failed: {message}", place)
-
-    def _describe(self, record: Record, records: list[Record]) -> str:
-        stream = self.streams[record.stream]
-        waits = waits_for(record.state is State.PUTTING, stream.name)
-        fill = record.fill // stream.rows
-        return (
-            f"{self._name(record, records)} {waits} "
-            f"({fill} of {stream.depth} filled); {self._other_end(record, records)}"
-        )
-
-    def _name(self, record: Record, records: list[Record]) -> str:
-        name = self.calls[record.call][0]
-        parent = next((r for r in records if r.index == record.parent), None)
-        return name if parent is None else f"{self._name(parent, records)}/{name}"
-
-    def _other_end(self, record: Record, records: list[Record]) -> str:
-        putting = record.state is State.PUTTING
-        ends = (self.readers if putting else self.writers).get(record.stream, [])
-        role = "reader" if putting else "writer"
-        if not ends:
-            return f"it has no {role}."
-        if record.call in ends:
-            return f"its {role} is the same process."
-        for other in records:
-            if other.parent == record.parent and other.call in ends:
-                return f"its {role} {self._name(other, records)} {self._doing(other)}."
-        return f"its {role} {self.calls[ends[0]][0]} has finished."
-
-    def _doing(self, record: Record) -> str:
-        if record.state is State.JOINING:
-            return "waits for the kernels of its own region"
-        if record.state is State.READY:
-            return "is running"
-        return waits_for(record.state is State.PUTTING, self.streams[record.stream].name)

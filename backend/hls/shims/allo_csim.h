@@ -93,25 +93,28 @@ struct Call {
   Status status;
 };
 
+// What ended a run that is no process, in the places that the records of processes have.
+static inline Record told(long long check, long long site, long long stream, long long word) {
+  return Record{check, -1, -1, 0, site, stream, -1, word, 0};
+}
+
 static void *enter(void *argument) {
   Call *call = (Call *)argument;
-  run_state().stack_bytes = call->fiber_bytes;
-  run_state().scheduler = nullptr;
+  outside().stack_bytes = call->fiber_bytes;
   try {
     call->body(call->arguments);
   } catch (const Deadlock &) {
-    *call->blocked = run_state().blocked;
+    *call->blocked = outside().blocked;
     call->status = DEADLOCKED;
   } catch (const EmptyRead &read) {
-    *call->blocked = {Record{-1, -1, -1, GETTING, read.stream, -1, 0, 0}};
+    *call->blocked = {told(-1, -1, read.stream, 0)};
     call->status = EMPTY_READ;
   } catch (const Assertion &assertion) {
-    *call->blocked = {Record{-1, -1, -1, READY, -1, assertion.site, 0, 0}};
+    *call->blocked = {told(-1, assertion.site, -1, 0)};
     call->status = ASSERTED;
   } catch (const OutOfBounds &found) {
     call->blocked->clear();
-    for (long long word : found.words)
-      call->blocked->push_back(Record{found.check, -1, -1, READY, -1, -1, word, 0});
+    for (long long word : found.words) call->blocked->push_back(told(found.check, -1, -1, word));
     call->status = OUT_OF_BOUNDS;
   } catch (const NoMemory &) {
     call->status = NO_MEMORY;

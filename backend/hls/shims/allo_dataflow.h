@@ -1,210 +1,126 @@
 // Processes of a dataflow region, run side by side by the open csim.
 //
-// Each process is a fiber on one thread; it runs until a stream is full or empty or it ends, so a run is
-// deterministic. When no process can go on, the run ends and reports what each one waits for.
+// They are the fibers of backend/runtime/simulator.hpp, and wait for FIFOs as those of the CPU's simulator do:
+// a run is deterministic. When no process can go on, the run ends and reports what each one waits for.
 #ifndef ALLO_SHIM_DATAFLOW_H
 #define ALLO_SHIM_DATAFLOW_H
 
 #include <stddef.h>
 
-#include <deque>
 #include <exception>
 #include <functional>
+#include <limits>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include "fiber.hpp"
+#include "simulator.hpp"
 
 namespace allo_csim {
 
-enum State { READY, PUTTING, GETTING, JOINING, FINISHED };
+using allo::Run;
+typedef allo::ProcessRecord Record;
 
 struct EmptyRead {
-  int stream;
+  long long stream;
 };
 struct Deadlock {};
 struct NoMemory {};
 
-class Channel;
-
-struct Process {
-  allo::Context context;
-  allo::Stack stack;
-  const std::function<void(int)> *body;
-  Process *parent;
-  int index, call, site;
-  State state;
-  Channel *channel;
-  size_t fill;
-  int children;
-};
-
-// What a caller learns of a process that did not finish.
-struct Record {
-  int index, parent, call, state, stream, site;
-  long long fill, depth;
-};
-
-class Scheduler {
-  allo::Context main_;
-  std::deque<Process *> ready_;
-  std::vector<std::unique_ptr<Process>> all_;
-  Process *current_ = nullptr;
-  std::exception_ptr failure_;
-  size_t stack_bytes_;
-
-  static void enter(void *argument) {
-    Scheduler *self = (Scheduler *)argument;
-    Process *me = self->current_;
-    try {
-      (*me->body)(me->call);
-    } catch (...) {
-      self->failure_ = std::current_exception();
-    }
-    me->state = FINISHED;
-    if (me->parent && --me->parent->children == 0) self->resume(me->parent);
-    self->leave();
-  }
-
- public:
-  explicit Scheduler(size_t stack_bytes) : stack_bytes_(stack_bytes) {}
-
-  Process *current() { return current_; }
-
-  void add(int call, const std::function<void(int)> &body) {
-    std::unique_ptr<Process> process(new Process());
-    process->stack = allo::Stack(stack_bytes_);
-    if (!process->stack.valid()) throw NoMemory{};
-    process->body = &body;
-    process->parent = current_;
-    process->index = (int)all_.size();
-    process->call = call;
-    process->site = -1;
-    process->state = READY;
-    process->channel = nullptr;
-    allo::make_context(process->context, process->stack, 0, enter, this);
-    ready_.push_back(process.get());
-    all_.push_back(std::move(process));
-  }
-  void resume(Process *process) {
-    process->state = READY;
-    ready_.push_back(process);
-  }
-  // Let the others run; returns when someone resumed this process.
-  void leave() { allo::switch_context(current_->context, main_); }
-
-  void join(int children) {
-    current_->children = children;
-    current_->state = JOINING;
-    leave();
-  }
-  void run() {
-    while (!ready_.empty()) {
-      current_ = ready_.front();
-      ready_.pop_front();
-      allo::switch_context(main_, current_->context);
-      if (failure_) {
-        current_ = nullptr;
-        std::rethrow_exception(failure_);
-      }
-      if (current_->state == FINISHED) current_->stack = allo::Stack();
-    }
-    current_ = nullptr;
-    for (auto &process : all_) {
-      if (process->state != FINISHED) throw Deadlock{};
-    }
-  }
-  std::vector<Record> records() const;
-};
-
-struct Run {
-  Scheduler *scheduler;
+// What the thread that runs the kernel knows.
+struct Outside {
   size_t stack_bytes;
   std::vector<Record> blocked;
+  std::exception_ptr failure;
 };
 
-static inline Run &run_state() {
-  static thread_local Run state;
+static inline Outside &outside() {
+  static thread_local Outside state;
   return state;
 }
 
-static inline Process *running() {
-  Scheduler *scheduler = run_state().scheduler;
-  return scheduler ? scheduler->current() : nullptr;
-}
+typedef std::function<void(int)> Body;
 
-class Channel {
-  int id_;
-  size_t depth_;
-  std::deque<Process *> waiting_[2];
-
- public:
-  Channel(int id, size_t depth) : id_(id), depth_(depth) {}
-  virtual ~Channel() {}
-  virtual size_t fill() const = 0;
-  int id() const { return id_; }
-  size_t declared_depth() const { return depth_; }
-  size_t depth() const { return running() ? depth_ : 0; }
-
- protected:
-  // Block the running process; false outside processes, where nobody could resume it.
-  bool wait(State state) {
-    Process *me = running();
-    if (!me) return false;
-    me->state = state;
-    me->channel = this;
-    waiting_[state == GETTING].push_back(me);
-    run_state().scheduler->leave();
-    me->channel = nullptr;
-    return true;
-  }
-  void wake(State state) {
-    std::deque<Process *> &waiting = waiting_[state == GETTING];
-    if (waiting.empty()) return;
-    Process *other = waiting.front();
-    waiting.pop_front();
-    run_state().scheduler->resume(other);
-  }
+struct Frame {
+  const Body *body;
+  int call;
 };
 
-inline std::vector<Record> Scheduler::records() const {
-  std::vector<Record> found;
-  for (auto &process : all_) {
-    if (process->state == FINISHED) continue;
-    Channel *channel = process->channel;
-    found.push_back(Record{process->index, process->parent ? process->parent->index : -1,
-                           process->call, (int)process->state, channel ? channel->id() : -1,
-                           process->site, channel ? (long long)channel->fill() : 0,
-                           channel ? (long long)channel->declared_depth() : 0});
+// An exception ends the run: it is thrown again where the outermost region was called.
+static inline void enter_process(void *argument) {
+  Frame *frame = (Frame *)argument;
+  bool failed = false;
+  try {
+    (*frame->body)(frame->call);
+  } catch (...) {
+    outside().failure = std::current_exception();
+    failed = true;
   }
-  return found;
+  if (failed) Run::active_run()->raise_event(0, nullptr);
 }
 
-static inline void start(Scheduler &scheduler, int first, int count,
-                         const std::function<void(int)> &body) {
-  for (int k = first; k < first + count; k++) scheduler.add(k, body);
-}
+struct Region {
+  int first, count;
+  const Body *body;
+
+  void run(Run &run) const {
+    run.begin_region();
+    for (int k = first; k < first + count; k++)
+      *(Frame *)run.spawn(enter_process, k, sizeof(Frame)) = Frame{body, k};
+    run.join_region();
+  }
+  static void enter(void **region) { ((const Region *)region)->run(*Run::active_run()); }
+};
 
 // Start the kernels `first` … of a region together and wait for all of them; body(k) is kernel k.
-static inline void run_region(int first, int count, const std::function<void(int)> &body) {
-  Run &state = run_state();
-  if (running()) {
-    start(*state.scheduler, first, count, body);
-    state.scheduler->join(count);
-    return;
+static inline void run_region(int first, int count, const Body &body) {
+  Region region = {first, count, &body};
+  if (Run::active_run()) return region.run(*Run::active_run());
+  allo::StackPool stacks(outside().stack_bytes);
+  Run run(Region::enter, (void **)&region, stacks);
+  switch (run.resume()) {
+    case allo::Status::done: return;
+    case allo::Status::deadlock: outside().blocked = run.records(); throw Deadlock{};
+    case allo::Status::no_memory: throw NoMemory{};
+    case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
   }
-  Scheduler scheduler(state.stack_bytes);
-  state.scheduler = &scheduler;
-  try {
-    start(scheduler, first, count, body);
-    scheduler.run();
-  } catch (...) {
-    state.blocked = scheduler.records();
-    state.scheduler = nullptr;
-    throw;
-  }
-  state.scheduler = nullptr;
 }
+
+// A FIFO without its elements. Outside processes, where nobody could go on, it holds any number of them.
+class Channel {
+  allo::Fifo fifo_;
+
+  // The run, and whose region the FIFO is waited for in.
+  Run *waiting_run() {
+    Run *run = Run::active_run();
+    if (run) fifo_.region = run->current().home;
+    return run;
+  }
+
+ public:
+  Channel(int id, size_t depth) : fifo_() {
+    fifo_.stream = id;
+    fifo_.depth = depth ? (int64_t)depth : std::numeric_limits<int64_t>::max();
+    fifo_.put_limit = fifo_.depth;
+  }
+  virtual ~Channel() {}
+  bool full() const { return fifo_.count >= fifo_.depth && Run::active_run(); }
+
+ protected:
+  // There is room for an element; the caller adds it.
+  void put() {
+    Run *run = fifo_.count < fifo_.put_limit ? nullptr : waiting_run();
+    if (run) run->put_wait(&fifo_, run->current().site);
+    fifo_.count++;
+  }
+  // There is an element; the caller takes it.
+  void get() {
+    Run *run = fifo_.count > fifo_.get_floor ? nullptr : waiting_run();
+    if (run) run->get_wait(&fifo_, run->current().site);
+    if (!fifo_.count) throw EmptyRead{fifo_.stream};
+    fifo_.count--;
+  }
+};
 
 // The streams of one run. They live until it ends, so that a region needs no code to clean up.
 class Pool {
@@ -224,8 +140,7 @@ class Pool {
 
 // Note where in the program the running process is, for reports.
 static inline void at(int site) {
-  Process *me = running();
-  if (me) me->site = site;
+  if (Run *run = Run::active_run()) run->current().site = site;
 }
 
 }  // namespace allo_csim

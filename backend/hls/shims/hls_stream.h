@@ -26,24 +26,17 @@ template <typename T, int DEPTH = 0> class stream : public allo_csim::Channel {
   explicit stream(const std::string &) : Channel(-1, DEPTH) {}
   stream(int id, size_t depth) : Channel(id, depth) {}
 
-  size_t fill() const { return data_.size(); }
   size_t size() const { return data_.size(); }
   bool empty() const { return data_.empty(); }
-  bool full() const { return depth() && data_.size() >= depth(); }
 
   void write(const T &value) {
-    while (full() && wait(allo_csim::PUTTING)) {
-    }
+    put();
     data_.push_back(value);
-    wake(allo_csim::GETTING);
   }
   T read() {
-    while (data_.empty() && wait(allo_csim::GETTING)) {
-    }
-    if (data_.empty()) throw allo_csim::EmptyRead{id()};
+    get();
     T value = data_.front();
     data_.pop_front();
-    wake(allo_csim::PUTTING);
     return value;
   }
   void read(T &value) { value = read(); }

@@ -17,7 +17,7 @@ _INCLUDE = re.compile(r"^\s*#include .*$", re.MULTILINE)
 
 def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     """Compile the modules together and give each its kernel; the optimiser stays off."""
-    texts, objects = ['#include "fiber.cpp"\n'], set()
+    texts, objects = [], {csim.runtime_object(PRELUDES["xilinx"])}
     simulations = []
     for number, module in enumerate(modules):
         code, vendor = module.csim_code(), module.vendor.for_csim
