@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.checked import module_pass
+from allo.dialects.core.signature import symbol
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 
@@ -32,8 +33,7 @@ def analyze_arg_load_store_in_func(
         module = module.operation.parent
     if module is None:
         raise ValueError("the function is in no module")
-    name = ir.StringAttr(operation.attributes["sym_name"]).value
-    return analyze_arg_load_store(module.operation)[name]
+    return analyze_arg_load_store(module.operation)[symbol(operation)]
 
 
 def df_pipeline(module: ir.Module, initiation_interval: int = 1, rewind: bool = False) -> None:

@@ -9,6 +9,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import bound_map, condition_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of
 
 from .arrays import copy_into
 from .machine import Block, Fifo, Frame, FunctionCode, Handler, Step, no_step, undecidable
@@ -146,7 +147,7 @@ def _branch(code: FunctionCode, op: ir.Operation, decide: Callable[[Frame], Valu
 
 
 def _call(code: FunctionCode, op: ir.Operation) -> Step:
-    name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+    name = callee_of(op)
     operands = [code.slot(v) for v in op.operands]
     results = [code.slot(v) for v in op.results]
     machine = code.machine

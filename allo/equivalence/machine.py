@@ -10,6 +10,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import SourcePlace, StepLimitError, UndecidableError
 
 from .memory import Memory, Storage, View
@@ -111,9 +112,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         for child in self.module.body.operations:
-            op = child.operation
-            name = ir.StringAttr(op.attributes["sym_name"]).value
-            self.definitions[name] = op
+            self.definitions[symbol(child)] = child.operation
 
     def handler(self, op: ir.Operation) -> Handler:
         """What translates an operation."""

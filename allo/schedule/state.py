@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from allo.dialects._mlir import ir
+from allo.dialects.core.signature import function_type
 
 from .resolve import find_function
 
@@ -78,6 +79,4 @@ class ScheduleState:
         self.partitioned_arrays = {}
         with self.context:
             top = find_function(self.module, self.top_func_name)
-            self.original_signature = ir.FunctionType(
-                ir.TypeAttr(top.attributes["function_type"]).value
-            )
+            self.original_signature = function_type(top)

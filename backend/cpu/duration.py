@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, spec_of
+from allo.dialects.core.signature import callee_of
 
 from .lowering.prepare import functions_of
 
@@ -53,7 +54,7 @@ class _Counter:
         if self._seen > _LARGE or op.name in ("scf.for", "scf.while"):
             raise _SlowError
         if op.name == "func.call":
-            return self.function(ir.FlatSymbolRefAttr(op.attributes["callee"]).value)
+            return self.function(callee_of(op))
         if not is_affine_loop(op):
             return 1 + self._region(op)
         trips = spec_of(op).trip_count()

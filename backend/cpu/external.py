@@ -16,6 +16,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.boundary.storage import is_native
 from allo.dialects.caches.files import cached, content_key
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import function_type, symbol
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
 from allo.dialects.processes.shared_library import load_shared
 from allo.dialects.processes.tools import run_tool
@@ -76,15 +77,14 @@ def link_externals(module: ir.Module, libraries: Sequence[Any]) -> dict[str, int
         function = op.operation
         library = _library_of(function, libraries)
         _check_types(function)
-        symbol = _PREFIX + function.attributes["sym_name"].value
-        count = len(function.attributes["function_type"].value.inputs)
-        addresses[symbol] = _load(library, symbol, count)
-        _give_body(module, function, symbol)
+        wrapper = _PREFIX + symbol(function)
+        addresses[wrapper] = _load(library, wrapper, len(function_type(function).inputs))
+        _give_body(module, function, wrapper)
     return addresses
 
 
 def _library_of(function: ir.Operation, libraries: Sequence[Any]) -> Any:
-    name = function.attributes["sym_name"].value
+    name = symbol(function)
     for library in libraries:
         top = getattr(library, "top", None)
         if top and (name == top or name.startswith(f"{top}_")):
@@ -134,9 +134,9 @@ def _preprocess(compiler: str, text: str, includes: list[str], path: Path) -> st
     return run_tool(command, None, what=f"Reading {path}", timeout_s=SECONDS, text=text, apart=True)
 
 
-def _give_body(module: ir.Module, function: ir.Operation, symbol: str) -> None:
-    name = function.attributes["sym_name"].value
-    kinds = function.attributes["function_type"].value.inputs
+def _give_body(module: ir.Module, function: ir.Operation, wrapper: str) -> None:
+    name = symbol(function)
+    kinds = function_type(function).inputs
     lines = [
         *_words_lines("slots", len(kinds)),
         *_words_lines("cells", len(kinds)),
@@ -159,8 +159,8 @@ def _give_body(module: ir.Module, function: ir.Operation, symbol: str) -> None:
             ]
         lines.append(f"llvm.store %q{i}, %slot{i} : !llvm.ptr, !llvm.ptr")
     arguments = ", ".join(f"%a{i}: {kind}" for i, kind in enumerate(kinds))
-    body = "\n".join([*lines, f"llvm.call @{symbol}(%slots_p) : (!llvm.ptr) -> ()", "return"])
-    text = f"llvm.func @{symbol}(!llvm.ptr)\nfunc.func @{name}({arguments}) {{\n{body}\n}}"
+    body = "\n".join([*lines, f"llvm.call @{wrapper}(%slots_p) : (!llvm.ptr) -> ()", "return"])
+    text = f"llvm.func @{wrapper}(!llvm.ptr)\nfunc.func @{name}({arguments}) {{\n{body}\n}}"
     with module.context, ir.Location.unknown():
         function.erase()
         made = ir.Module.parse(text)

@@ -70,7 +70,7 @@ def _name(path: Path, names: dict[str, Path]) -> str:
     return name
 
 
-def functions_of(
+def external_functions(
     externals: Sequence[External], functions: Mapping[str, ir.Operation]
 ) -> dict[str, str]:
     """The C++ name of every function of the module that has no body.

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import function_type
 from allo.dialects.diagnostics import BuildError, SourcePlace
 
 
@@ -47,8 +48,7 @@ def _refusal(code: str, text: str, place: SourcePlace | None) -> XLSValidationEr
 
 def _types(op: ir.Operation) -> Iterator[ir.Type]:
     if op.name == "func.func":
-        function = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-        yield from function.inputs
-        yield from function.results
+        yield from function_type(op).inputs
+        yield from function_type(op).results
     for value in (*op.operands, *op.results):
         yield value.type

@@ -17,7 +17,7 @@ from allo.dialects.affine.loops import (
 from allo.dialects.affine.maps import bound_map
 from allo.dialects.affine.model import Model
 from allo.dialects.core.effects import EffectAnalysis
-from allo.dialects.core.signature import functions_of
+from allo.dialects.core.signature import callee_of, functions_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def end_of(module: ir.Module, op: ir.Operation, value: ir.Value) -> End:
     """The end that ``op`` is: a nest itself, or the body of the function it calls."""
     if op.name != "func.call":
         return End((op,), value)
-    callee = functions_of(module)[ir.FlatSymbolRefAttr(op.attributes["callee"]).value]
+    callee = functions_of(module)[callee_of(op)]
     block = callee.regions[0].blocks[0]
     operations = [o.operation for o in block.operations]
     passed = list(op.operands)

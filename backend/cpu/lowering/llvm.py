@@ -5,6 +5,7 @@ from __future__ import annotations
 from allo.dialects._mlir import affine, func, ir, run_passes
 from allo.dialects.boundary.arguments import find_function
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import function_type
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.constant_steps import positive_steps
@@ -82,7 +83,7 @@ def prepare(
 def add_entry(module: ir.Module, top: str) -> None:
     """Add :data:`ENTRY`, and give all other functions internal linkage so that LLVM may inline them."""
     target = find_function(module, top)
-    kind = target.attributes["function_type"].value
+    kind = function_type(target)
     with module.context, ir.InsertionPoint(module.body), target.location:
         outputs = [ir.MemRefType.get([], result) for result in kind.results]
         entry = func.FuncOp(ENTRY, ir.FunctionType.get([*kind.inputs, *outputs], []))

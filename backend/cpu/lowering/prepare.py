@@ -20,6 +20,7 @@ from allo.dialects._mlir import arith, func, ir, memref, scf
 from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of, function_type, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.types import parse_type
 
@@ -62,7 +63,7 @@ def _strip_function(function: func.FuncOp) -> None:
 
 
 def _map_signature(function: func.FuncOp, change: Callable[[ir.Type], ir.Type]) -> None:
-    old = function.attributes["function_type"].value
+    old = function_type(function)
     new = ir.FunctionType.get([change(t) for t in old.inputs], [change(t) for t in old.results])
     function.attributes["function_type"] = ir.TypeAttr.get(new)
 
@@ -90,12 +91,12 @@ def results_to_arguments(module: ir.Module) -> None:
     """
     with module.context, ir.Location.unknown():
         changed = {
-            function.name.value
+            symbol(function)
             for function in functions_of(module)
             if _returns_arrays(function) and _take_results_by_reference(function)
         }
         for call in _calls(module):
-            if call.attributes["callee"].value in changed:
+            if callee_of(call) in changed:
                 _pass_results_by_reference(call)
 
 
@@ -110,7 +111,7 @@ def _calls(module: ir.Module) -> list[ir.Operation]:
 
 
 def _take_results_by_reference(function: func.FuncOp) -> bool:
-    old = function.attributes["function_type"].value
+    old = function_type(function)
     block = function.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
     kept, added = [], []
@@ -121,7 +122,7 @@ def _take_results_by_reference(function: func.FuncOp) -> bool:
             continue
         if not value.type.has_static_shape:
             raise UnsupportedOpError(
-                f"{function.name.value} returns an array of type {value.type}, whose extents are "
+                f"{symbol(function)} returns an array of type {value.type}, whose extents are "
                 "not known when compiling.",
                 place_of(terminator),
                 help="pass an array argument and store into it.",
@@ -171,8 +172,7 @@ def _pass_results_by_reference(call: ir.Operation) -> None:
             if isinstance(result.type, ir.MemRefType)
         ]
         scalars = [r.type for r in call.results if not isinstance(r.type, ir.MemRefType)]
-        callee = call.attributes["callee"]
-        new = func.CallOp(scalars, callee, [*call.operands, *added])
+        new = func.CallOp(scalars, callee_of(call), [*call.operands, *added])
     references, values = iter(added), iter(new.operation.results)
     for result in call.results:
         is_array = isinstance(result.type, ir.MemRefType)

@@ -14,6 +14,7 @@ from math import prod
 from allo.dialects._mlir import arith, func, ir, llvm, memref
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .program import Program, ProgramOps
@@ -54,7 +55,7 @@ def _lower_region(
     calls: list[tuple[int, ir.Operation]],
     helpers: Helpers,
 ) -> None:
-    name = function.attributes["sym_name"].value
+    name = symbol(function)
     block = function.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block), function.location:
         _call("allo_region_begin", [])
@@ -130,7 +131,7 @@ class _ProcessTable:
 
     def add(self, number: int, call: ir.Operation) -> None:
         """Append the words of one process: its kernel, its number, and its arguments."""
-        callee = call.attributes["callee"].value
+        callee = callee_of(call)
         operands = list(call.operands)
         if callee not in self.kernels:
             self.kernels[callee] = len(self.kernels)

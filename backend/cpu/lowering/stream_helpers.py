@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.storage import cell_bytes
+from allo.dialects.core.signature import symbol
 from allo.dialects.types import parse_type
 
 _DECLARATIONS = """
@@ -63,7 +64,7 @@ class Helpers:
         parts = [_DECLARATIONS, *self._kernels.values(), *self._texts.values()]
         made = ir.Module.parse("\n".join(parts))
         for op in list(made.body.operations):
-            if op.attributes["sym_name"].value not in self._kernels:
+            if symbol(op) not in self._kernels:
                 op.operation.detach_from_parent()
                 module.body.append(op)
 

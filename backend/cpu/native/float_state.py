@@ -11,6 +11,7 @@ from __future__ import annotations
 import platform
 
 from allo.dialects._mlir import ir, llvm
+from allo.dialects.core.signature import symbol
 
 _DEFAULT_MXCSR = 0x1F80
 
@@ -20,7 +21,7 @@ def guard_float_state(module: ir.Module, entry: str, top: str) -> None:
     if platform.machine() not in ("x86_64", "AMD64"):
         return
     functions = {
-        op.attributes["sym_name"].value: op.operation
+        symbol(op): op.operation
         for op in module.body.operations
         if op.operation.name == "llvm.func"
     }

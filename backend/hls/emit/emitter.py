@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError, VerificationError
 
 from ..csim.simulation import Simulation
@@ -51,8 +52,7 @@ class ModuleContext:
 
     def is_flat(self, call: ir.Operation) -> bool:
         """Whether the function a call names takes flat arrays."""
-        symbol = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-        return self.signatures[symbol].flat
+        return self.signatures[callee_of(call)].flat
 
 
 def value_of(e: FunctionEmitter, name: str, ctype: CType) -> Scalar:

@@ -10,12 +10,13 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.arguments import settle_index_arguments
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of, functions_of, symbol
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
 from allo.dialects.text.quoting import include
 
 from ..csim.simulation import Simulation
-from ..external import External, functions_of
+from ..external import External, external_functions
 from ..text.ctype import ctype_of
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
@@ -62,7 +63,7 @@ def emit_module(
         UnsupportedOpError: an operation has no C++; it names the source line.
     """
     options = options or EmitOptions()
-    functions = _functions(module)
+    functions = functions_of(module)
     if top not in functions:
         raise BuildError(
             f"The module has no function named {top}.",
@@ -71,7 +72,7 @@ def emit_module(
     flat = _flat_functions(functions, top, vendor) if options.flat_top else set()
     settle_index_arguments(module)
     signatures = {name: read_signature(op, flat=name in flat) for name, op in functions.items()}
-    for name, cpp_name in functions_of(externals, functions).items():
+    for name, cpp_name in external_functions(externals, functions).items():
         signatures[name] = replace(signatures[name], name=cpp_name)
     context = ModuleContext(
         vendor,
@@ -126,28 +127,16 @@ def _definitions(
     return parameters
 
 
-def _functions(module: ir.Module) -> dict[str, ir.Operation]:
-    return {
-        op.operation.attributes["sym_name"].value: op.operation
-        for op in module.body.operations
-        if op.operation.name == "func.func"
-    }
-
-
 def _globals(module: ir.Module) -> dict[str, ir.Operation]:
     return {
-        op.operation.attributes["sym_name"].value: op.operation
+        symbol(op): op.operation
         for op in module.body.operations
         if op.operation.name == "memref.global"
     }
 
 
 def _callees(op: ir.Operation) -> set[str]:
-    return {
-        ir.FlatSymbolRefAttr(inner.attributes["callee"]).value
-        for inner in walk(op)
-        if inner.name == "func.call"
-    }
+    return {callee_of(inner) for inner in walk(op) if inner.name == "func.call"}
 
 
 def _flat_functions(functions: dict[str, ir.Operation], top: str, vendor: Vendor) -> set[str]:
@@ -231,8 +220,8 @@ def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -
 
 def _shared(context: ModuleContext) -> str:
     out = Writer()
-    for symbol, name in context.shared_globals.items():
-        definition = context.globals[symbol]
+    for global_name, name in context.shared_globals.items():
+        definition = context.globals[global_name]
         memref = ir.MemRefType(definition.attributes["type"].value)
         emitter = FunctionEmitter(context, out, next(iter(context.signatures.values())))
         ctype = element_ctype(emitter, definition, memref)

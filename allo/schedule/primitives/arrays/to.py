@@ -14,6 +14,7 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.affine.model import Model, Statement
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, SourcePlace
 from allo.dialects.streams.space import StreamSpace
 from allo.schedule.analysis.fork import fork
@@ -112,7 +113,7 @@ def _settle(s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace 
     ]
     for op in touching:
         if op.name == "func.call" and _times_called(s, op) > 1:
-            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            name = callee_of(op)
             raise ScheduleError(
                 f"to {buffer.name}: function {name} is called more than once, so its argument "
                 "cannot be a FIFO in one call only.",
@@ -127,12 +128,9 @@ def _settle(s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace 
 
 
 def _times_called(s: ScheduleState, call: ir.Operation) -> int:
-    callee = call.attributes["callee"]
-    return sum(
-        1
-        for op in walk(s.module.operation)
-        if op.name == "func.call" and op.attributes["callee"] == callee
-    )
+    callee = callee_of(call)
+    calls = (op for op in walk(s.module.operation) if op.name == "func.call")
+    return sum(callee_of(op) == callee for op in calls)
 
 
 def _ends(
@@ -212,7 +210,7 @@ def _named(
 ) -> ir.Operation:
     bands = {band.name: band.root for band in bands_of(buffer.function)}
     calls = {
-        ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value: op.operation
+        callee_of(op): op.operation
         for op in buffer.function.regions[0].blocks[0].operations
         if op.operation.name == "func.call"
     }

@@ -8,7 +8,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import function_type, functions_of
+from allo.dialects.core.signature import function_type, functions_of, symbol
 from allo.dialects.diagnostics import (
     AlloError,
     HandleTypeError,
@@ -154,7 +154,7 @@ def _own_state(
     """Give a composed instance state of its own."""
     suffix = id if id is not None else f"inst{_composed_before(s)}"
     globals_ = {
-        ir.StringAttr(op.operation.attributes["sym_name"]).value: op.operation
+        symbol(op): op.operation
         for op in s.module.body.operations
         if op.operation.name == "memref.global" and "constant" not in op.operation.attributes
     }

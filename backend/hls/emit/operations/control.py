@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
+from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 
 from ...text import literals
@@ -170,10 +171,10 @@ def _yield(e: FunctionEmitter, op: ir.Operation) -> None:
 
 
 def _call(e: FunctionEmitter, op: ir.Operation) -> None:
-    symbol = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-    signature = e.context.signatures[symbol]
+    callee = callee_of(op)
+    signature = e.context.signatures[callee]
     place = place_of(op)
-    access = e.context.access.get(symbol, [])
+    access = e.context.access.get(callee, [])
     copies: list[tuple[Buffer, Buffer]] = []
     arguments = [
         _argument(e, op, value, param, access[position] if access else "both", copies)

@@ -16,6 +16,7 @@ from allo.dialects.core.bounds import CHECK, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
+from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.text.quoting import c_string
 from allo.dialects.types import AlloType, Fixed, UFixed, parse_type
@@ -46,8 +47,7 @@ def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
         if owner.name == "allo.put":
             return True
         if owner.name == "func.call":
-            symbol = ir.FlatSymbolRefAttr(owner.attributes["callee"]).value
-            blocks = e.context.signatures[symbol].op.regions[0].blocks
+            blocks = e.context.signatures[callee_of(owner)].op.regions[0].blocks
             if len(blocks) and writes_stream(e, blocks[0].arguments[use.operand_number]):
                 return True
     return False
