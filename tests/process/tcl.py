@@ -1,4 +1,4 @@
-"""Runs Tcl scripts as vendors' tools do, by the interpreter that comes with Python (else by tclsh)."""
+"""Runs Tcl scripts as vendors' tools do: by Tcl itself, or else by the rules of ``tcl_rules.py``."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 SECONDS = 60
+RULES = [sys.executable, "-I", str(Path(__file__).with_name("tcl_rules.py"))]
 
 _RUN = """
 import os, sys, tkinter
@@ -32,14 +31,26 @@ leave()
 """
 
 
-def run_tcl(script: str, *arguments: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
-    """Run the file ``script`` of a folder, there; its exit status is 1 where Tcl finds an error."""
+def interpreters() -> dict[str, list[str]]:
+    """The commands that run a script: the rules on every machine, and Tcl itself where there is one."""
+    found = {"rules": RULES}
     if importlib.util.find_spec("_tkinter") is not None:
-        command = [sys.executable, "-I", "-c", _RUN]
-    elif shutil.which("tclsh"):
-        command = ["tclsh", "-encoding", "utf-8"]
-    else:
-        pytest.skip("there is no Tcl: this Python was built without tkinter, and tclsh is missing")
+        found["tkinter"] = [sys.executable, "-I", "-c", _RUN]
+    if shutil.which("tclsh"):
+        found["tclsh"] = ["tclsh", "-encoding", "utf-8"]
+    return found
+
+
+def run_tcl(
+    script: str, *arguments: str, folder: Path, by: str = ""
+) -> subprocess.CompletedProcess[bytes]:
+    """Run the file ``script`` of a folder, there; its exit status is 1 where Tcl finds an error.
+
+    Args:
+        by: one of :func:`interpreters`; Tcl itself where there is one, when it is not given.
+    """
+    found = interpreters()
+    command = found[by] if by else found.get("tkinter") or found.get("tclsh") or RULES
     return subprocess.run(
         [*command, script, *arguments],
         cwd=folder,

@@ -16,7 +16,7 @@ from allo.dialects.text.quoting import c_string, include, mlir_string, portable_
 from allo.errors import BuildError
 from allo.ir.types import int32
 
-from .tcl import run_tcl
+from .tcl import interpreters, run_tcl
 
 KERNEL = """
 def {f}({a}: int32[4], {n}: int32) -> int32[4]:
@@ -127,11 +127,12 @@ source [file join [lindex $argv 0] run.tcl]
 def test_scripts_name_the_files_and_run_nothing(name: str, target: str, tmp_path: Path) -> None:
     written = project(tmp_path, name, target)
     (tmp_path / "stubs.tcl").write_text(STUBS)
-    done = run_tcl("stubs.tcl", str(written), folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    named = [Path(line).name for line in done.stdout.decode().splitlines()]
-    assert named[:2] == ["kernel.cpp", portable_name(name)]
-    assert all((written / file).is_file() for file in named if file.endswith(".cpp"))
+    for by in interpreters():
+        done = run_tcl("stubs.tcl", str(written), folder=tmp_path, by=by)
+        assert done.returncode == 0, done.stderr
+        named = [Path(line).name for line in done.stdout.decode().splitlines()]
+        assert named[:2] == ["kernel.cpp", portable_name(name)], by
+        assert all((written / file).is_file() for file in named if file.endswith(".cpp"))
     assert not [path for path in tmp_path.rglob("PWNED") if path.is_file()]
 
 
@@ -193,22 +194,24 @@ TEXTS = [
 ]
 
 
-def test_tcl_reads_back_every_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", sorted(interpreters()))
+def test_tcl_reads_back_every_text(by: str, tmp_path: Path) -> None:
     texts = [*TEXTS, "".join(TEXTS)]
     script = "fconfigure stdout -encoding utf-8 -translation lf\n"
     script += "".join(
         f"puts -nonewline {tcl_word(text)}\nputs -nonewline \\u0000\n" for text in texts
     )
     (tmp_path / "words.tcl").write_text(script)
-    done = run_tcl("words.tcl", folder=tmp_path)
+    done = run_tcl("words.tcl", folder=tmp_path, by=by)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout.decode().split("\0")[:-1] == texts
 
 
-def test_what_tcl_does_not_read_is_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", sorted(interpreters()))
+def test_what_tcl_does_not_read_is_seen(by: str, tmp_path: Path) -> None:
     for text in ("a b", "$x", "[exec ls]", "a {"):
         (tmp_path / "words.tcl").write_text(f"puts -nonewline {text}\nputs [set never]\n")
-        done = run_tcl("words.tcl", folder=tmp_path)
+        done = run_tcl("words.tcl", folder=tmp_path, by=by)
         assert (done.returncode, done.stdout) != (0, text.encode())
         assert done.stderr
 
