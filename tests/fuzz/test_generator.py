@@ -6,8 +6,13 @@ from collections import Counter
 
 import pytest
 
+import allo
+
 from .generator import FEATURES, Program, make_program
-from .runner.evaluate import evaluate
+from .generator.values import inputs
+from .runner.evaluate import OUTSIDE, Failed, Prepared, compare, evaluate, outcomes
+from .runner.space import namespace
+from .runner.verdict import Verdict
 
 
 @pytest.mark.parametrize("seed", range(0, 40, 7))
@@ -44,6 +49,12 @@ def test_every_kind_and_feature_is_common() -> None:
         "stages",
         "networks",
         "deadlock",
+        "break and continue",
+        "early return",
+        "blocks",
+        "meta_for",
+        "meta_if",
+        "check_bounds",
     }
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
 
@@ -62,6 +73,37 @@ def test_a_program_that_leaves_an_array_is_rejected_as_such() -> None:
     verdict = evaluate(program, ["cpu"], lambda _: None)
     assert (verdict.status, verdict.target, verdict.agreed) == ("reject", "oracle", [])
     assert verdict.reason.startswith("BoundsError: "), verdict.detail
+
+
+def _first_that_leaves() -> Program:
+    """A program made to leave its arrays of which some call does."""
+    for seed in range(40):
+        program = make_program(seed, "outside")
+        with namespace(program) as space:
+            if outcomes(program, allo.interpret(space["kernel"]))[-1] == OUTSIDE:
+                return program
+    raise AssertionError("no program leaves its arrays")
+
+
+def test_a_call_that_leaves_an_array_ends_alike_on_every_target() -> None:
+    program = _first_that_leaves()
+    verdict = evaluate(program, ["cpu", "jit"], lambda _: None)
+    assert (verdict.status, verdict.agreed) == ("ok", ["cpu", "jit"]), verdict.detail
+    program.checked = False
+    verdict = evaluate(program, ["cpu"], lambda _: None)
+    assert (verdict.status, verdict.target) == ("reject", "oracle")
+
+
+def test_a_target_that_answers_where_a_call_leaves_an_array_is_wrong() -> None:
+    program = _first_that_leaves()
+    with namespace(program) as space:
+        want = outcomes(program, allo.interpret(space["kernel"]))
+    got = [(inputs(program, 0), []) if call == OUTSIDE else call for call in want]
+    prepared = Prepared(program, {}, None, Verdict(program.seed, "ok"), want)
+    with pytest.raises(Failed):
+        compare(prepared, "cpu", got)
+    assert prepared.verdict.status == "wrong"
+    assert "an answer in place of out of bounds" in prepared.verdict.detail
 
 
 def test_a_feature_may_be_asked_for_or_left_out() -> None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 
+from .aimed.cells import cell_network
+from .aimed.exits import exit_kernel
+from .aimed.hazards import hazard_kernel
+from .aimed.outside import outside_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
 from .networks import network
@@ -17,7 +22,17 @@ _KINDS: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "tensors": (8, tensor_kernel),
     "networks": (12, network),
 }
-FEATURES = tuple(_KINDS)
+_AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
+    "exits": (8, exit_kernel),
+    "hazards": (8, hazard_kernel),
+    "cells": (4, cell_network),
+    "outside": (3, outside_kernel),
+}
+"""Of a hundred programs; the others are what they were without these kinds."""
+FEATURES = (*_KINDS, *_AIMED)
+CHECKED = 0.05
+"""How many of all programs are built with ``check_bounds=True``, which must not change what they give."""
+
 """Kinds of program; any feature in ``Program.features`` may be asked for, too."""
 
 
@@ -31,7 +46,7 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
     Raises:
         ValueError: no program like that was found.
     """
-    kind = only if only in _KINDS else None
+    kind = only if only in FEATURES else None
     for attempt in range(2000):
         program = _make(f"{seed}/{attempt}" if attempt else seed, seed, kind)
         features = set(program.features)
@@ -43,10 +58,22 @@ def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -
 def _make(key: int | str, seed: int, kind: str | None) -> Program:
     w = Writer(key, Style())
     w.style = random_style(w)
+    kind = kind or _aimed_kind(key)
     if kind is None:
         names = list(_KINDS)
         kind = w.rng.choices(names, [_KINDS[name][0] for name in names])[0]
-    program = _KINDS[kind][1](w, seed)
+    program = {**_KINDS, **_AIMED}[kind][1](w, seed)
     program.features = sorted({*w.features, kind})
     program.exact = w.exact
+    program.checked |= random.Random(f"{key}/checked").random() < CHECKED
     return program
+
+
+def _aimed_kind(key: int | str) -> str | None:
+    """The aimed kind of a seed, from choices of its own; None for most."""
+    share = random.Random(f"{key}/kind").random() * 100
+    for name, (weight, _) in _AIMED.items():
+        if share < weight:
+            return name
+        share -= weight
+    return None

@@ -64,6 +64,7 @@ class Program:
         features: what it holds, for statistics and ``--only``.
         exact: whether results may be compared bit for bit with the oracle.
         deadlock: whether the network must get stuck.
+        checked: whether it is built with ``check_bounds=True``, and so may leave an array.
     """
 
     seed: int
@@ -77,6 +78,7 @@ class Program:
     features: list[str] = field(default_factory=list)
     exact: bool = True
     deadlock: bool = False
+    checked: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)

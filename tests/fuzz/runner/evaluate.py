@@ -32,10 +32,10 @@ from .space import namespace, template_arguments
 from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, reason_of
 
 MAX_CYCLES = 200_000
-STUCK = "stuck"
+STUCK, OUTSIDE = "stuck", "out of bounds"
 
 Outcome = tuple[list[Any], list[Any]] | str
-"""Arguments after a call and its results, or STUCK."""
+"""Arguments after a call and its results, STUCK, or OUTSIDE."""
 
 
 @dataclass(slots=True)
@@ -163,7 +163,8 @@ def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
             return found
     phase("reference")
     try:
-        plain = customized(program, prepared.space).build(opt_level=0)
+        unscheduled = customized(program, prepared.space)
+        plain = unscheduled.build(opt_level=0, check_bounds=program.checked)
         return outcomes(program, plain)
     except (Exception, SystemExit) as error:
         raise _ended(verdict, "reference", error) from None
@@ -176,6 +177,11 @@ def outcomes(program: Program, module: Callable[..., Any]) -> list[Outcome]:
         args = inputs(program, run)
         try:
             results = module(*args)
+        except BoundsError:
+            if not program.checked:
+                raise
+            found.append(OUTSIDE)
+            return found
         except DeadlockError:
             found.append(STUCK)
             return found
@@ -200,11 +206,12 @@ def _listed(results: Any) -> list[Any]:
 def build(prepared: Prepared, target: str) -> Any:
     """The program's module for a target."""
     schedule, seed = prepared.schedule, prepared.program.seed
+    options: dict[str, Any] = {"check_bounds": True} if prepared.program.checked else {}
     if target == "cpu":
-        return schedule.build(opt_level=3 if seed % 8 == 0 else 0)
+        return schedule.build(opt_level=3 if seed % 8 == 0 else 0, **options)
     if target == "csim":
-        return schedule.build(target="vhls")
-    options = {"max_cycles": MAX_CYCLES, "randomize": seed % (1 << 30)}
+        return schedule.build(target="vhls", **options)
+    options |= {"max_cycles": MAX_CYCLES, "randomize": seed % (1 << 30)}
     if target == "verilator" or seed % 8 == 0:
         return schedule.build(target="verilog", simulator=target, **options)
     with without_verilog():  # the in-process engine does not read it
@@ -237,7 +244,7 @@ def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[st
         phase("oracle")
         prepared = replace(prepared, want=_roomy_reference(program))
     compare(prepared, target, got)
-    if target in ("jit", "verilator"):
+    if target in ("jit", "verilator") and got[-1] != OUTSIDE:
         _check_cycles(prepared, target, module)
     verdict.agreed.append(target)
 
