@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,6 +14,7 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     TypeMismatchError,
     UnknownNameError,
+    UnsupportedSyntaxError,
 )
 from allo.dialects.types import AlloType
 
@@ -223,6 +224,19 @@ class Body:
         return found
 
     # --- shared by the parts of the translator ----------------------------------------------------
+
+    def form[F](self, forms: Mapping[type, F], node: ast.AST) -> F:
+        """What translates a node.
+
+        Raises:
+            UnsupportedSyntaxError: Python without a meaning in a kernel.
+        """
+        found = forms.get(type(node))
+        if found is None:
+            raise UnsupportedSyntaxError(
+                f"{type(node).__name__} has no meaning in a kernel.", self.place(node)
+            )
+        return found
 
     def expression(self, node: ast.expr) -> Value:
         """The translation of an expression."""

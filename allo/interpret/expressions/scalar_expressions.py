@@ -26,12 +26,7 @@ def expression(body: Body, node: ast.expr) -> Value:
     Raises:
         UnsupportedSyntaxError: Python without a meaning in a kernel.
     """
-    form = _FORMS.get(type(node))
-    if form is None:
-        raise UnsupportedSyntaxError(
-            f"{type(node).__name__} has no meaning in a kernel.", body.place(node)
-        )
-    return form(body, node)
+    return body.form(_FORMS, node)(body, node)
 
 
 def _constant(body: Body, node: ast.Constant) -> Value:

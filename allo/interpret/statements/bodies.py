@@ -53,12 +53,7 @@ def statement(body: Body, node: ast.stmt) -> None:
     Raises:
         UnsupportedSyntaxError: Python without a meaning in a kernel.
     """
-    form = _FORMS.get(type(node))
-    if form is None:
-        raise UnsupportedSyntaxError(
-            f"{type(node).__name__} has no meaning in a kernel.", body.place(node)
-        )
-    form(body, node)
+    body.form(_FORMS, node)(body, node)
 
 
 # --- compile time --------------------------------------------------------------------------------

@@ -11,12 +11,13 @@ import struct
 from dataclasses import dataclass, field
 from math import prod
 
-from allo.dialects._mlir import arith, func, ir, llvm, memref
+from allo.dialects._mlir import func, ir, llvm
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
 
+from .pieces import byte_offset, call_runtime, local_memory, pointer, word
 from .program import Program, ProgramOps
 from .stream_helpers import Helpers, frame_layout, stored_bytes, stored_type
 
@@ -58,16 +59,16 @@ def _lower_region(
     name = symbol(function)
     block = function.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block), function.location:
-        _call("allo_region_begin", [])
+        call_runtime("allo_region_begin", [])
         if streams:
             table = _fifo_table(program, [number for number, _ in streams])
             address = _constant_table(f"__allo_fifos_{name}", table, helpers)
-            _call("allo_fifos_new", [address, _word(len(streams))])
+            call_runtime("allo_fifos_new", [address, word(len(streams))])
     end = block.operations[len(block.operations) - 1]
     with ir.InsertionPoint(end), end.location:
         if calls:
             _spawn(name, block, streams, calls, helpers)
-        _call("allo_region_join", [])
+        call_runtime("allo_region_join", [])
     for _, call in calls:
         call.erase()
     for position, (_, op) in enumerate(streams):
@@ -87,7 +88,7 @@ def _replace_handle(op: ir.Operation, position: int, helpers: Helpers) -> None:
     """Look a stream's handle up at each use that is left."""
     for use in list(op.results[0].uses):
         with ir.InsertionPoint(use.owner), use.owner.location:
-            index = func.CallOp([ir.IndexType.get()], helpers.handle(), [_word(position)])
+            index = func.CallOp([ir.IndexType.get()], helpers.handle(), [word(position)])
         use.owner.operands[use.operand_number] = index.operation.results[0]
     op.erase()
 
@@ -113,7 +114,7 @@ def _spawn(
     kernels = _kernel_addresses(table, helpers)
     values = _store_values(table)
     entries = _constant_table(f"__allo_processes_{region}", table.words, helpers)
-    _call("allo_spawn_all", [kernels, entries, _word(len(calls)), values])
+    call_runtime("allo_spawn_all", [kernels, entries, word(len(calls)), values])
 
 
 @dataclass(slots=True)
@@ -177,29 +178,20 @@ def _constant_bits(value: ir.Value) -> int | None:
 
 def _kernel_addresses(table: _ProcessTable, helpers: Helpers) -> ir.Value:
     """The address of an array of the kernels' entry functions."""
-    array = _memory(8 * len(table.kernels))
-    kind = ir.FunctionType.get([_pointer()], [])
+    array = local_memory(8 * len(table.kernels))
+    kind = ir.FunctionType.get([pointer()], [])
     for callee, position in table.kernels.items():
         thunk = func.ConstantOp(kind, helpers.thunk(callee, table.kinds[callee])).result
-        llvm.StoreOp(_cast(thunk, _pointer()), _offset(array, 8 * position))
+        llvm.StoreOp(_cast(thunk, pointer()), byte_offset(array, 8 * position))
     return array
 
 
 def _store_values(table: _ProcessTable) -> ir.Value:
     """The address of memory with the values of the region that its kernels take."""
-    memory = _memory(table.value_bytes)
+    memory = local_memory(table.value_bytes)
     for value, offset in table.values.items():
-        llvm.StoreOp(_cast(value, stored_type(value.type)), _offset(memory, offset))
+        llvm.StoreOp(_cast(value, stored_type(value.type)), byte_offset(memory, offset))
     return memory
-
-
-def _memory(size: int) -> ir.Value:
-    """The address of local memory, aligned to 16 bytes."""
-    wide = ir.IntegerType.get_signless(128)
-    kind = ir.MemRefType.get([max(1, -(-size // 16))], wide)
-    index = memref.ExtractAlignedPointerAsIndexOp(memref.AllocOp(kind, [], []).result).result
-    word = arith.IndexCastOp(ir.IntegerType.get_signless(64), index).result
-    return llvm.IntToPtrOp(_pointer(), word).result
 
 
 def _constant_table(name: str, words: list[int], helpers: Helpers) -> ir.Value:
@@ -210,7 +202,7 @@ def _constant_table(name: str, words: list[int], helpers: Helpers) -> ir.Value:
         f'llvm.mlir.global internal constant @{name}(dense<"0x{data}"> : tensor<{len(words)}xi64>) '
         f": !llvm.array<{len(words)} x i64>",
     )
-    return llvm.AddressOfOp(_pointer(), ir.FlatSymbolRefAttr.get(name)).result
+    return llvm.AddressOfOp(pointer(), ir.FlatSymbolRefAttr.get(name)).result
 
 
 def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:
@@ -220,28 +212,3 @@ def _cast(value: ir.Value, kind: ir.Type) -> ir.Value:
         "builtin.unrealized_conversion_cast", results=[kind], operands=[value]
     )
     return cast.results[0]
-
-
-def _offset(base: ir.Value, count: int) -> ir.Value:
-    byte = ir.IntegerType.get_signless(8)
-    position = ir.DenseI32ArrayAttr.get([count])
-    return llvm.GEPOp(_pointer(), base, [], position, byte, llvm.GEPNoWrapFlags.none).result
-
-
-def _pointer() -> ir.Type:
-    return ir.Type.parse("!llvm.ptr")
-
-
-def _word(number: int) -> ir.Value:
-    i64 = ir.IntegerType.get_signless(64)
-    return arith.ConstantOp(i64, ir.IntegerAttr.get(i64, number)).result
-
-
-def _call(name: str, operands: list[ir.Value]) -> None:
-    """A call of a runtime function without a result."""
-    attributes = {
-        "callee": ir.FlatSymbolRefAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    ir.Operation.create("llvm.call", results=[], operands=operands, attributes=attributes)

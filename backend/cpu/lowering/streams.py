@@ -12,13 +12,13 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.bounds import CHECK
 from allo.dialects.types import parse_type
 
+from .pieces import address_of, byte_offset, call_runtime, i64, local_memory, pointer, word
 from .program import Program, ProgramOps
 from .regions import lower_regions
 from .stream_helpers import Helpers
@@ -39,39 +39,11 @@ def lower_streams(module: ir.Module, program: Program, ops: ProgramOps) -> None:
         helpers.add_to(module)
 
 
-def _i64() -> ir.Type:
-    return ir.IntegerType.get_signless(64)
-
-
-def _pointer() -> ir.Type:
-    return ir.Type.parse("!llvm.ptr")
-
-
-def _word(number: int) -> ir.Value:
-    return arith.ConstantOp(_i64(), ir.IntegerAttr.get(_i64(), number)).result
-
-
-def _call(name: str, operands: list[ir.Value], result: ir.Type | None = None) -> Any:
-    """A call of a runtime function."""
-    attributes = {
-        "callee": ir.FlatSymbolRefAttr.get(name),
-        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-    }
-    op = ir.Operation.create(
-        "llvm.call",
-        results=[result] if result else [],
-        operands=operands,
-        attributes=attributes,
-    )
-    return op.results[0] if result else None
-
-
 def _lower_site(op: ir.Operation, number: int, helpers: Helpers) -> None:
     with ir.InsertionPoint(op), op.location:
-        handle = arith.IndexCastOp(_i64(), op.operands[0]).result
-        fifo = llvm.IntToPtrOp(_pointer(), handle).result
-        site = _word(number)
+        handle = arith.IndexCastOp(i64(), op.operands[0]).result
+        fifo = llvm.IntToPtrOp(pointer(), handle).result
+        site = word(number)
         if op.name == "allo.get":
             result = op.results[0]
             call = func.CallOp([result.type], helpers.get(result.type), [fifo, site])
@@ -94,15 +66,10 @@ def _transfer_block(op: ir.Operation, fifo: ir.Value, site: ir.Value, helpers: H
         if putting:
             memref.CopyOp(array, packed)
     size = prod(packed.type.shape) * cell_bytes(parse_type(str(packed.type.element_type)))
-    operands = [fifo, _address_of(packed), _word(size), site]
+    operands = [fifo, address_of(packed), word(size), site]
     func.CallOp([], helpers.put_block() if putting else helpers.get_block(), operands)
     if packed != array and not putting:
         memref.CopyOp(packed, array)
-
-
-def _address_of(array: ir.Value) -> ir.Value:
-    index = memref.ExtractAlignedPointerAsIndexOp(array).result
-    return llvm.IntToPtrOp(_pointer(), arith.IndexCastOp(_i64(), index).result).result
 
 
 def _lower_event(op: ir.Operation, number: int) -> None:
@@ -112,35 +79,21 @@ def _lower_event(op: ir.Operation, number: int) -> None:
             true = arith.ConstantOp(holds.type, ir.IntegerAttr.get(holds.type, 1)).result
             failed = arith.XOrIOp(holds, true).result
             with ir.InsertionPoint(scf.IfOp(failed).then_block):
-                data = _event_data(told) if told else llvm.IntToPtrOp(_pointer(), _word(0)).result
-                _call("allo_event", [_word(number), data])
+                data = _event_data(told) if told else llvm.IntToPtrOp(pointer(), word(0)).result
+                call_runtime("allo_event", [word(number), data])
                 scf.YieldOp([])
         else:
-            _call("allo_event", [_word(number), _event_data(list(op.operands))])
+            call_runtime("allo_event", [word(number), _event_data(list(op.operands))])
     op.erase()
 
 
 def _event_data(values: list[ir.Value]) -> ir.Value:
     """The address of the values, each in a slot of its own; of an array, its address."""
-    wide = ir.IntegerType.get_signless(128)
-    count = max(1, len(values)) * EVENT_SLOT_BYTES // 16
-    slots = _address_of(memref.AllocOp(ir.MemRefType.get([count], wide), [], []).result)
+    slots = local_memory(max(1, len(values)) * EVENT_SLOT_BYTES)
     for position, value in enumerate(values):
         if isinstance(value.type, ir.MemRefType):
-            value = _address_of(value)
+            value = address_of(value)
         elif isinstance(value.type, ir.IndexType):
-            value = arith.IndexCastOp(_i64(), value).result
-        llvm.StoreOp(value, _offset(slots, position * EVENT_SLOT_BYTES))
+            value = arith.IndexCastOp(i64(), value).result
+        llvm.StoreOp(value, byte_offset(slots, position * EVENT_SLOT_BYTES))
     return slots
-
-
-def _offset(base: ir.Value, count: int) -> ir.Value:
-    byte = ir.IntegerType.get_signless(8)
-    return llvm.GEPOp(
-        _pointer(),
-        base,
-        [],
-        ir.DenseI32ArrayAttr.get([count]),
-        byte,
-        llvm.GEPNoWrapFlags.none,
-    ).result
