@@ -8,9 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.text.shown import shown
-
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
@@ -144,6 +141,9 @@ def popcount(x: Any, name: str | None = None) -> Any:
         return x.bit_count()
     kind = getattr(x, "dtype", None)
     if kind is None or kind.kind not in "iub":
+        from allo.dialects.diagnostics import TypeMismatchError
+        from allo.dialects.text.shown import shown
+
         raise TypeMismatchError(
             f"allo.popcount counts the bits of an integer of known width, not of {shown(x)}.",
             help="give a NumPy integer: np.int32(-1) has 32 bits.",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from allo.dialects.diagnostics import OptionError
-from allo.dialects.options import read_call
+if TYPE_CHECKING:
+    from allo.dialects.diagnostics import OptionError
 
 RESOURCES = ("AUTO", "BRAM", "URAM", "LUTRAM", "SRL")
 STORAGE_TYPES = (
@@ -22,6 +21,13 @@ STORAGE_TYPES = (
     "ROM_NP",
 )
 _STORAGE_CODES = 16
+
+
+def _refused(message: str) -> OptionError:
+    """The exception for a wrong value; its class is loaded now, not when Allo is imported."""
+    from allo.dialects.diagnostics import OptionError
+
+    return OptionError(message)
 
 
 class Memory:
@@ -44,6 +50,8 @@ class Memory:
         latency: int | None = None,
         depth: int | None = None,
     ) -> None:
+        from allo.dialects.options import read_call
+
         given = {
             "resource": resource,
             "storage_type": storage_type,
@@ -56,10 +64,10 @@ class Memory:
         self.latency: int | None = chosen["latency"]
         self.depth: int | None = chosen["depth"]
         if self.resource not in RESOURCES:
-            raise OptionError(f"Invalid resource {resource!r}; known: {', '.join(RESOURCES)}.")
+            raise _refused(f"Invalid resource {resource!r}; known: {', '.join(RESOURCES)}.")
         if self.storage_type is not None and self.storage_type not in STORAGE_TYPES:
             known = ", ".join(STORAGE_TYPES)
-            raise OptionError(f"Invalid storage_type {storage_type!r}; known: {known}.")
+            raise _refused(f"Invalid storage_type {storage_type!r}; known: {known}.")
 
     def _fields(self) -> tuple[Any, ...]:
         return self.resource, self.storage_type, self.latency, self.depth
@@ -98,16 +106,40 @@ def decode_memory_space(space: int) -> Memory:
     return Memory(RESOURCES[resource], STORAGE_TYPES[storage - 1] if storage else None)
 
 
-@dataclass(frozen=True, slots=True)
+# Plain classes: the module dataclasses takes a third of the time in which Allo is imported.
 class Shard:
     """One dimension of an array, cut in equal parts along axis ``axis`` of the mesh."""
 
-    axis: int
+    __slots__ = ("_axis",)
+
+    def __init__(self, axis: int) -> None:
+        self._axis = axis
+
+    @property
+    def axis(self) -> int:
+        """The mesh's axis."""
+        return self._axis
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Shard) and self.axis == other.axis
+
+    def __hash__(self) -> int:
+        return hash(self._axis)
+
+    def __repr__(self) -> str:
+        return f"Shard(axis={self._axis!r})"
 
 
-@dataclass(frozen=True, slots=True)
 class _Replicate:
     """A whole copy at every place of the mesh."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Replicate)
+
+    def __hash__(self) -> int:
+        return 0
 
     def __repr__(self) -> str:
         return "R"
@@ -124,12 +156,10 @@ class Layout:
 
     def __init__(self, partitions: Sequence[Any]) -> None:
         if not isinstance(partitions, Sequence) or isinstance(partitions, str):
-            raise OptionError(
-                f"A layout is a list of Shard(axis) and Replicate, not {partitions!r}."
-            )
+            raise _refused(f"A layout is a list of Shard(axis) and Replicate, not {partitions!r}.")
         for part in partitions:
             if not isinstance(part, (Shard, _Replicate)):
-                raise OptionError(f"A layout is made of Shard(axis) and Replicate, not {part!r}.")
+                raise _refused(f"A layout is made of Shard(axis) and Replicate, not {part!r}.")
         self.partitions = tuple(partitions)
 
     def get_placement(

@@ -109,31 +109,31 @@ def refuse_keywords(what: str, given: Mapping[str, Any], known: Iterable[str]) -
         )
 
 
-def checked[**P, R](group: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Make a function hold its arguments against the table's rows for ``group``.
+def bind(
+    group: str,
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+) -> inspect.BoundArguments:
+    """The arguments of a call, those that the table has rows for in their plain types.
 
     Raises:
-        OptionError: (from the function) an argument that is unknown, missing or not accepted.
+        OptionError: an argument is unknown, missing or not accepted.
     """
+    signature, known = _signature(function), options_of(group)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise _misfit(group, signature, kwargs, error) from None
+    for name, value in bound.arguments.items():
+        if name in known:
+            bound.arguments[name] = known[name].read(value, group)
+    return bound
 
-    def decorate(function: Callable[P, R]) -> Callable[P, R]:
-        signature = inspect.signature(function)
-        known = options_of(group)
 
-        @functools.wraps(function)
-        def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            try:
-                bound = signature.bind(*args, **kwargs)
-            except TypeError as error:
-                raise _misfit(group, signature, kwargs, error) from None
-            for name, value in bound.arguments.items():
-                if name in known:
-                    bound.arguments[name] = known[name].read(value, group)
-            return function(*bound.args, **bound.kwargs)
-
-        return run
-
-    return decorate
+@functools.cache
+def _signature(function: Callable[..., Any]) -> inspect.Signature:
+    return inspect.signature(function)
 
 
 def _misfit(

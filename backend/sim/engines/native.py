@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 
-from allo.dialects._mlir import ir, make_context
+from allo.dialects._mlir import ir, make_llvm_context
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.processes.engine import Engine
 
@@ -16,7 +16,7 @@ class NativeModule:
     """Functions compiled in process, each ``void (ptr)``."""
 
     def __init__(self, text: str, opt_level: int = 2) -> None:
-        self._engine = Engine(ir.Module.parse(text, make_context()), opt_level)
+        self._engine = Engine(ir.Module.parse(text, make_llvm_context()), opt_level)
 
     def function(self, name: str) -> NativeFunction:
         """The function ``name``; it lives as long as this module.

@@ -49,7 +49,7 @@ def main() -> None:
             oracle=job.get("oracle", True),
         )
         tell("done", json.dumps(verdict.as_dict(), default=str))
-        if number % 20 == 19:
+        if number % 50 == 49:
             gc.collect()
 
 
