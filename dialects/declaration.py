@@ -41,6 +41,19 @@ irdl.dialect @allo {
     irdl.operands(inside: %inside, words: variadic %word)
     irdl.attributes {"array" = %array, "shape" = %shape}
   }
+  irdl.operation @check_dependence {
+    %holds = irdl.is i1
+    %word = irdl.is index
+    %array = irdl.base "#builtin.string"
+    %loop = irdl.base "#builtin.string"
+    %kind = irdl.base "#builtin.string"
+    %distance = irdl.base "#builtin.integer"
+    %rank = irdl.base "#builtin.integer"
+    irdl.operands(holds: %holds, words: variadic %word)
+    irdl.attributes {
+      "array" = %array, "loop" = %loop, "kind" = %kind, "distance" = %distance, "rank" = %rank
+    }
+  }
   irdl.operation @print {
     %value = irdl.any
     %before = irdl.base "#builtin.string"

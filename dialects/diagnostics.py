@@ -258,6 +258,32 @@ class BoundsError(SimulationError, IndexError):
         self.array, self.index, self.shape = array, index, shape
 
 
+class DependenceError(SimulationError):
+    """A dependence that the user asserted does not hold, at run time: the iterations and the place.
+
+    Attributes:
+        array: the name of the array.
+        loop: the name of the loop.
+        iterations: the loop's iterator at the earlier access and at the later one.
+        index: the element that both touch.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        place: SourcePlace | None = None,
+        *,
+        array: str = "",
+        loop: str = "",
+        iterations: tuple[int, int] = (0, 0),
+        index: tuple[int, ...] = (),
+        **more: Any,
+    ) -> None:
+        super().__init__(message, place, **more)
+        self.array, self.loop = array, loop
+        self.iterations, self.index = iterations, index
+
+
 class UndefinedReadError(AlloError):
     """A variable or element is read before anything was written to it."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ._mlir import ir
-from .core.bounds import CHECK
+from .core.bounds import CHECK, DEPENDENCE_CHECK, site_of
 from .core.fifos import MAKE, declared_stream, stream_of_handle
 from .core.prints import PRINT, printed_of
 from .diagnostics import AlloError
@@ -81,6 +81,12 @@ def _check_bounds(operation: ir.Operation) -> Iterator[str]:
         yield f"{CHECK} has {words} subscripts and extents for a shape that asks for {wanted}."
 
 
+def _check_dependence(operation: ir.Operation) -> Iterator[str]:
+    words, wanted = len(operation.operands) - 1, site_of(operation).words
+    if words != wanted:
+        yield f"{DEPENDENCE_CHECK} has {words} iterators and subscripts where it tells {wanted}."
+
+
 def _print(operation: ir.Operation) -> Iterator[str]:
     printed = printed_of(operation)
     if printed.value is None:
@@ -99,5 +105,6 @@ _RULES: dict[str, Callable[[ir.Operation], Iterator[str]]] = {
     "allo.get": _get,
     "allo.get_block": _get_block,
     CHECK: _check_bounds,
+    DEPENDENCE_CHECK: _check_dependence,
     PRINT: _print,
 }

@@ -15,6 +15,7 @@ from allo.dialects.internal import foreseen
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.verify import verify
 
+from .assertions import kept_assertions
 from .parameters import check_parameters
 from .state import ScheduleState
 
@@ -41,7 +42,8 @@ def primitive[**P, R](
             raise _misfit(function.__name__, signature, kwargs, error) from None
         try:
             with foreseen(f"The primitive {function.__name__}"), transaction(s):
-                result = function(s, *args, **kwargs)
+                with kept_assertions(s, function.__name__):
+                    result = function(s, *args, **kwargs)
                 if os.environ.get("ALLO_VERIFY"):
                     verify(s.module, top=s.top_func_name)
         except AlloError as error:

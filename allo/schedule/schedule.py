@@ -26,6 +26,7 @@ from .primitives.functions.dataflow import dataflow
 from .primitives.functions.equivalent import get_equivalent_variables
 from .primitives.functions.inline import inline
 from .primitives.loops.compute_at import compute_at
+from .primitives.loops.dependence import dependence
 from .primitives.loops.fuse import fuse
 from .primitives.loops.interleave import interleave
 from .primitives.loops.parallel import parallel
@@ -151,6 +152,7 @@ class Schedule(ScheduleState):
     skew = skew
     unroll = unroll
     pipeline = pipeline
+    dependence = dependence
     rebalance = rebalance
     parallel = parallel
     inline = inline

@@ -59,6 +59,7 @@ class ScheduleState:
         kernel: what the frontend knows of the kernel.
         primitive_sequences: the applied primitives, ``(name, args, kwargs)``, for ``compose``.
         partitioned_arrays: ``"func:array"`` to its ``(dim, kind, factor)`` calls.
+        asserted: whether a dependence has been asserted.
         original_signature: the type of the top function before any primitive.
     """
 
@@ -68,6 +69,7 @@ class ScheduleState:
     kernel: Kernel
     primitive_sequences: list[tuple[str, list[Any], dict[str, Any]]]
     partitioned_arrays: dict[str, list[tuple[int, Any, int]]]
+    asserted: bool
     original_signature: ir.FunctionType
 
     def __init__(self, kernel: Kernel) -> None:
@@ -77,6 +79,7 @@ class ScheduleState:
         self.kernel = kernel
         self.primitive_sequences = []
         self.partitioned_arrays = {}
+        self.asserted = False
         with self.context:
             top = find_function(self.module, self.top_func_name)
             self.original_signature = function_type(top)

@@ -17,7 +17,8 @@ def build(request: BuildRequest) -> LLVMModule:
     """Compile the requested module for this machine.
 
     Options: ``fast_math`` (False): ``math`` functions from the C library; ``opt_level`` (3);
-    ``check_bounds`` (False): a subscript out of range is a ``BoundsError``.
+    ``check_bounds`` (False): a subscript out of range is a ``BoundsError``;
+    ``check_dependences`` (False): an asserted dependence that does not hold is a ``DependenceError``.
 
     Raises:
         BuildError: when the module cannot be compiled.
@@ -30,6 +31,7 @@ def build(request: BuildRequest) -> LLVMModule:
         fast_math=settings["fast_math"],
         opt_level=settings["opt_level"],
         check_bounds=settings["check_bounds"],
+        check_dependences=settings["check_dependences"],
     )
 
 

@@ -11,6 +11,7 @@ from allo.dialects.boundary.arguments import Parameter, Signature, read_signatur
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError, BuildError
 from allo.dialects.options import read_call, refuse_keywords
+from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.types import Stream
 
 from .calling import EntryLayout
@@ -36,6 +37,7 @@ class LLVMModule:
         fast_math: let ``math`` functions use the C library: faster, not bit-equal to hardware.
         opt_level: LLVM's -O level.
         check_bounds: check every subscript that may be out of range.
+        check_dependences: check every dependence that the schedule asserts.
 
     Attributes:
         signature: what a call takes and returns.
@@ -57,8 +59,14 @@ class LLVMModule:
         fast_math: bool = False,
         opt_level: int = 3,
         check_bounds: bool = False,
+        check_dependences: bool = False,
     ) -> None:
-        given = {"fast_math": fast_math, "opt_level": opt_level, "check_bounds": check_bounds}
+        given = {
+            "fast_math": fast_math,
+            "opt_level": opt_level,
+            "check_bounds": check_bounds,
+            "check_dependences": check_dependences,
+        }
         chosen = read_call("llvm", given, "LLVMModule")
         self.top_func_name = top_func_name
         self.ext_libs = tuple(ext_libs or ())
@@ -72,7 +80,7 @@ class LLVMModule:
             module,
             top_func_name,
             fast_math=chosen["fast_math"],
-            checked=chosen["check_bounds"],
+            checks=Checks(chosen["check_bounds"], chosen["check_dependences"]),
         )
         self._intermediate = text_of(module)
         to_llvm(module, top_func_name, bf16=BF16 in source)
@@ -113,6 +121,7 @@ class LLVMModule:
             DeadlockError: when the processes of a dataflow region wait for each other.
             SimulationError: when an assertion of the kernel does not hold.
             KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
+            DependenceError: an asserted dependence does not hold, with ``check_dependences=True``.
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``; what
                 was written before is in the arrays.
         """

@@ -12,9 +12,9 @@ from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
-from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
+from allo.dialects.passes.run_time_checks import insert_checks
 from allo.dialects.passes.stream_regions import make_regions
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
@@ -91,8 +91,8 @@ class HlsKernel:
         merge_repeated_arguments(self.module)
         # csim of a checked build leaves what was written in the caller's arrays: no buffers there.
         self._checked: ir.Module | None = None
-        if self.options.check_bounds:
-            check_bounds(self.module)
+        if self.options.checks:
+            insert_checks(self.module, self.options.checks)
             self._checked = ir.Module.parse(self.module.operation.get_asm(enable_debug_info=True))
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])

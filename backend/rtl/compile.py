@@ -10,6 +10,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.passes.run_time_checks import Checks
 from allo.target import BuildRequest
 
 from . import ports
@@ -292,6 +293,7 @@ def compile_design(
     target: str = "verilog",
     external: Sequence[str] = (),
     check_bounds: bool = False,
+    check_dependences: bool = False,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -304,13 +306,14 @@ def compile_design(
         external: array arguments in external memory. The ports of a region's have a ``ready`` input
             by which the memory makes one kernel wait; those of any other top have none.
         check_bounds: watch the subscripts that may be out of range; see :mod:`.emit.bounds`.
+        check_dependences: watch the dependences that the schedule asserts, in the same way.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
     module = parse_module(module) if isinstance(module, str) else module
-    program = read_program(module, checked=check_bounds)
+    program = read_program(module, checks=Checks(check_bounds, check_dependences))
     record = _top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())

@@ -13,7 +13,7 @@ import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
-from allo.dialects.diagnostics import BoundsError, BuildError
+from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.table import RTL_CALL
 from allo.dialects.reports.figures import DesignReport
@@ -142,6 +142,7 @@ class RTLModule:
         Raises:
             OptionError: an option that is unknown, or whose value is not accepted.
             BoundaryError: an argument of the wrong count, kind, shape or layout.
+            DependenceError: an asserted dependence does not hold, with ``check_dependences=True``.
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``.
             SimulationError: the run did not end, or the design broke its protocol.
             ToolMissingError, ToolFailedError: Verilator or the C++ compiler.
@@ -175,7 +176,7 @@ class RTLModule:
         words = {name: words for name, (words, _, _) in streams.items()}
         try:
             self.result = model.run({**arrays, **words}, scalars, options)
-        except BoundsError:
+        except (BoundsError, DependenceError):
             call.finish()
             raise
         for stream in self.design.streams:

@@ -10,13 +10,14 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 
 from .._mlir import ir
+from .bounds import CHECKS
 from .locations import place_of
 from .signature import callee_of, entry_of, functions_of, has_body
 
 _NAMES = frozenset(("from", "to", "loop_name", "op_name", "name", "sym_name", "arg_names"))
 
 _PLACED = frozenset(
-    ("allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert", "allo.check_bounds")
+    (*CHECKS, "allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert")
 )
 """Operations that tell a run where they are."""
 

@@ -148,6 +148,12 @@ TABLE: tuple[Option, ...] = (
         False,
         "A subscript out of range raises BoundsError when the design runs; HLS targets check it in csim.",
     ),
+    _run(
+        "check_dependences",
+        Flag(),
+        False,
+        "An asserted dependence that fails raises DependenceError when the design runs; in csim for HLS.",
+    ),
     # --- HLS ----------------------------------------------------------------------------
     _hls(
         "device",

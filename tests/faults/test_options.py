@@ -322,7 +322,9 @@ def test_options_of_one_target_are_printed(capsys) -> None:
         "`catapult`, `ihls`, `intel_hls`, `verilog`, `rtl`\n\n"
         "| option | takes | default | meaning |\n|---|---|---|---|\n"
         "| `check_bounds` | True or False | `False` | A subscript out of range raises "
-        "BoundsError when the design runs; HLS targets check it in csim. |\n\n"
+        "BoundsError when the design runs; HLS targets check it in csim. |\n"
+        "| `check_dependences` | True or False | `False` | An asserted dependence that fails raises "
+        "DependenceError when the design runs; in csim for HLS. |\n\n"
     )
     assert main(["options", "vhsl"]) == 1
     assert "Nothing called 'vhsl' takes options." in capsys.readouterr().err

@@ -198,8 +198,8 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
             {"mode": "csim", "configs": {"colour": 1}},
             ValueError,
             "configs has no key 'colour' for target vitis_hls.\n"
-            "help: known keys: check_bounds, device, fallback, frequency, hbm_mapping, mappings, mode, "
-            "num_output_args, progress, timeout.",
+            "help: known keys: check_bounds, check_dependences, device, fallback, frequency, hbm_mapping, "
+            "mappings, mode, num_output_args, progress, timeout.",
         ),
         (
             {"mode": "csim", "configs": {"num_output_args": 9}},

@@ -21,6 +21,7 @@ from allo.schedule import Schedule
 STREAM = '"allo.stream"() {name = "s", dtype = "i32", depth = 4 : i32} : () -> index'
 BLOCKS = '"allo.stream"() {name = "b", dtype = "4xi32", depth = 1 : i32} : () -> index'
 CHECK = '{array = "x", shape = array<i64: 4, 8>}'
+PAIR = '{array = "h", loop = "i", kind = "RAW", distance = 0 : i64, rank = 1 : i64}'
 OPEN = '{array = "x", shape = array<i64: 4, -1>}'
 TEXTS = 'before = "n = ", after = "\\0A"'
 
@@ -50,6 +51,7 @@ WELL_FORMED = [
     '"allo.get_block"(%b, %m) : (index, memref<4xi32>) -> ()',
     f'"allo.check_bounds"(%t, %q, %q) {CHECK} : (i1, index, index) -> ()',
     f'"allo.check_bounds"(%t, %q, %q, %q) {OPEN} : (i1, index, index, index) -> ()',
+    f'"allo.check_dependence"(%t, %q, %q, %q) {PAIR} : (i1, index, index, index) -> ()',
     f'"allo.print"(%v) {{{TEXTS}, dtype = "i32"}} : (i32) -> ()',
     f'"allo.print"(%v) {{{TEXTS}, dtype = "ui32"}} : (i32) -> ()',
     f'"allo.print"(%m) {{{TEXTS}, dtype = "i32"}} : (memref<4xi32>) -> ()',
@@ -93,6 +95,12 @@ REFUSED_BY_MLIR = [
     (
         '"allo.check_bounds"(%t, %q) {array = "x", shape = [4]} : (i1, index) -> ()',
         "expected base attribute 'builtin.dense_array'",
+    ),
+    # allo.check_dependence
+    (f'"allo.check_dependence"(%v) {PAIR} : (i32) -> ()', "expected 'i1' but got 'i32'"),
+    (
+        f'"allo.check_dependence"(%t) {PAIR.replace("kind", "of")} : (i1) -> ()',
+        '"kind" is expected',
     ),
     # allo.print
     (
@@ -151,6 +159,10 @@ REFUSED_BY_RULES = [
     (
         f'"allo.check_bounds"(%t, %q, %q) {CHECK.replace("i64", "i32")} : (i1, index, index) -> ()',
         "the shape of allo.check_bounds is array<i32: 4, 8>, not an array of i64.",
+    ),
+    (
+        f'"allo.check_dependence"(%t, %q, %q) {PAIR} : (i1, index, index) -> ()',
+        "allo.check_dependence has 2 iterators and subscripts where it tells 3.",
     ),
     (
         f'"allo.print"(%v) {{{TEXTS}, dtype = "f32"}} : (i32) -> ()',

@@ -7,10 +7,10 @@ from allo.dialects.boundary.arguments import find_function
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import function_type
 from allo.dialects.diagnostics import UnsupportedOpError
-from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.constant_steps import positive_steps
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 
 from ..native.float_state import guard_float_state
 from .bf16_bits import hold_bf16_as_bits
@@ -49,19 +49,18 @@ _TO_LLVM = ",".join(
 
 
 def prepare(
-    module: ir.Module, top: str, *, fast_math: bool = False, checked: bool = False
+    module: ir.Module, top: str, *, fast_math: bool = False, checks: Checks = NO_CHECKS
 ) -> Program | None:
     """Run the shared passes and the CPU's own, and add the entry function. In place.
 
     Args:
         fast_math: leave ``math`` operations to the C library instead of the shared expansion.
-        checked: check every subscript that may be out of range.
+        checks: what is checked when it runs.
 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
-    if checked:
-        check_bounds(module)
+    insert_checks(module, checks)
     merge_instances(module, top)
     strip_layouts(module)
     if not fast_math:

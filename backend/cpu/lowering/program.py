@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.bounds import CHECKS, Site, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
@@ -21,7 +21,7 @@ from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
 _DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
-_EVENTS = frozenset((PRINT, "allo.assert", CHECK))
+_EVENTS = frozenset((PRINT, "allo.assert", *CHECKS))
 _OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
 
 
@@ -38,7 +38,7 @@ class StreamInfo:
 
 @dataclass(frozen=True, slots=True)
 class EventInfo:
-    """One ``allo.print``, ``allo.assert`` or ``allo.check_bounds``.
+    """One ``allo.print``, ``allo.assert`` or check.
 
     Attributes:
         text: the message, or what is printed before the value.
@@ -52,7 +52,7 @@ class EventInfo:
     text: str = ""
     after: str = ""
     value: tuple[str, tuple[int, ...] | None] | None = None
-    site: BoundsSite | None = None
+    site: Site | None = None
 
 
 @dataclass(slots=True)
@@ -219,8 +219,8 @@ def _refuse_shared_end(
 
 
 def _event(op: ir.Operation) -> EventInfo:
-    if op.name == CHECK:
-        return EventInfo("bounds", place_of(op), site=site_of(op))
+    if op.name in CHECKS:
+        return EventInfo("check", place_of(op), site=site_of(op))
     if op.name == "allo.assert":
         return EventInfo("assert", place_of(op), _text(op, "message"))
     printed = printed_of(op)

@@ -6,7 +6,7 @@
   fiber's stack, from which a *thunk* calls the kernel.
 * A put or get is inline code over the fields of the ``Fifo``; only when it must wait, or wake the
   other end, does it call the runtime.
-* ``allo.print``, ``allo.assert`` and ``allo.check_bounds`` return to Python with the values in memory.
+* ``allo.print``, ``allo.assert`` and the checks return to Python with the values in memory.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import prod
 
 from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
 from allo.dialects.boundary.storage import cell_bytes
-from allo.dialects.core.bounds import CHECK
+from allo.dialects.core.bounds import CHECKS
 from allo.dialects.types import parse_type
 
 from .pieces import address_of, byte_offset, call_runtime, i64, local_memory, pointer, word
@@ -74,7 +74,7 @@ def _transfer_block(op: ir.Operation, fifo: ir.Value, site: ir.Value, helpers: H
 
 def _lower_event(op: ir.Operation, number: int) -> None:
     with ir.InsertionPoint(op), op.location:
-        if op.name in ("allo.assert", CHECK):
+        if op.name in ("allo.assert", *CHECKS):
             holds, *told = op.operands
             true = arith.ConstantOp(holds.type, ir.IntegerAttr.get(holds.type, 1)).result
             failed = arith.XOrIOp(holds, true).result

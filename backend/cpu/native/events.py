@@ -1,4 +1,4 @@
-"""What ``allo.print``, ``allo.assert`` and ``allo.check_bounds`` do in Python."""
+"""What ``allo.print``, ``allo.assert`` and the checks do in Python."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def handle_event(event: EventInfo, data: int) -> None:
     Raises:
         SimulationError: for an assertion that does not hold.
         BoundsError: for a subscript that is out of range.
+        DependenceError: for an asserted dependence that does not hold.
     """
     if event.site is not None:
         slots = range(data, data + event.site.words * EVENT_SLOT_BYTES, EVENT_SLOT_BYTES)

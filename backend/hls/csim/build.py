@@ -182,6 +182,7 @@ class CsimKernel:
         Raises:
             BoundaryError: an argument of the wrong count, shape or type.
             KeyboardInterrupt: Ctrl-C, in the main thread; what the kernel had written stays written.
+            DependenceError: an asserted dependence does not hold, with ``check_dependences=True``.
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``.
         """
         call = bind(self._signature, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.bounds import BoundsSite
+from allo.dialects.core.bounds import Site
 from allo.dialects.core.signature import entry_of, symbol
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 from allo.dialects.fibers import FifoEnds, Network
@@ -34,7 +34,7 @@ class Simulation:
         sites: place and message of puts, gets and assertions.
         calls: name of the kernel and place of each call in a region.
         writers, readers: calls at the two ends of each stream.
-        checks: what each check of subscripts is about.
+        checks: what each check is about.
     """
 
     top: str
@@ -44,7 +44,7 @@ class Simulation:
     calls: list[tuple[str, SourcePlace | None]] = field(default_factory=list)
     writers: dict[int, list[int]] = field(default_factory=dict)
     readers: dict[int, list[int]] = field(default_factory=dict)
-    checks: list[BoundsSite] = field(default_factory=list)
+    checks: list[Site] = field(default_factory=list)
     _numbers: dict[ir.Value, int] = field(default_factory=dict)
 
     def add_site(self, place: SourcePlace | None, message: str = "") -> int:
@@ -52,8 +52,8 @@ class Simulation:
         self.sites.append((place, message))
         return len(self.sites) - 1
 
-    def add_check(self, site: BoundsSite) -> int:
-        """Number a check of subscripts."""
+    def add_check(self, site: Site) -> int:
+        """Number a check."""
         self.checks.append(site)
         return len(self.checks) - 1
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.asserted import Asserted
 from allo.dialects.core.partition import Partition, layout_of
 
 from ..vendors.tables import Vendor
@@ -85,6 +86,17 @@ def loop_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
     if has(op, "dataflow"):
         lines.append("#pragma HLS dataflow")
     return lines
+
+
+def dependence_pragmas(vendor: Vendor, name: str, asserted: Asserted) -> list[str]:
+    """What the user asserts of the iterations of a loop, which touch the array of this C++ name."""
+    if vendor.pragmas != "xilinx":
+        return []
+    direction = "" if asserted.kind == "all" else f" direction={asserted.kind}"
+    line = f"#pragma HLS dependence variable={name} type=inter{direction}"
+    if asserted.distance:
+        return [f"{line} distance={asserted.distance} dependent=true"]
+    return [f"{line} dependent=false"]
 
 
 def loop_heads(vendor: Vendor, op: ir.Operation) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
 from allo.target import BuildRequest
 
 from ..errors import ReservedNameError
@@ -27,7 +28,7 @@ class HlsOptions:
         timeout_s: limit of one run of an external tool, in seconds.
         fallback: whether csyn and cosim use Allo's own Verilog where the vendor's tool is missing.
         progress: called with each line a tool prints, or None.
-        check_bounds: csim checks every subscript that may be out of range.
+        checks: what csim checks when it runs.
     """
 
     mode: str | None
@@ -40,7 +41,7 @@ class HlsOptions:
     timeout_s: float = 3600.0
     fallback: bool = True
     progress: Any = None
-    check_bounds: bool = False
+    checks: Checks = NO_CHECKS
 
     @property
     def period_ns(self) -> float:
@@ -67,7 +68,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         settings["timeout"],
         settings["fallback"],
         settings["progress"],
-        settings["check_bounds"],
+        Checks(settings["check_bounds"], settings["check_dependences"]),
     )
 
 

@@ -1,16 +1,16 @@
-"""Checked subscripts in hardware: the first that is out of range, kept in registers and told upwards.
+"""Checks in hardware, of subscripts and of asserted dependences: the first that fails, kept in registers.
 
 A module with checks, or with instances that have some, has the output ``bounds_fault``: bit 0 is high from
 the cycle after a check failed, and stays; then 32 bits for the number of the check and 64 for each
-number it tells (:class:`~allo.dialects.core.bounds.BoundsSite`). Only builds that ask for checks have it.
+number it tells (:mod:`allo.dialects.core.bounds`). Only builds that ask for checks have it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from allo.dialects.core.bounds import BoundsSite, as_signed_words
-from allo.dialects.diagnostics import BoundsError
+from allo.dialects.core.bounds import Site, as_signed_words
+from allo.dialects.diagnostics import SimulationError
 
 from .text import ModuleText, Wiring
 
@@ -29,7 +29,7 @@ class BoundsPort:
         drain: cycles from a failure until what was under way before it has been written.
     """
 
-    sites: tuple[BoundsSite, ...]
+    sites: tuple[Site, ...]
     words: int
     drain: int
     name: str = PORT
@@ -39,7 +39,7 @@ class BoundsPort:
         """The width of the port in bits."""
         return port_width(self.words)
 
-    def error(self, value: int) -> BoundsError:
+    def error(self, value: int) -> SimulationError:
         """The exception for a value of the port whose lowest bit is set."""
         site = self.sites[(value >> 1) & ((1 << _SITE_BITS) - 1)]
         told = value >> (1 + _SITE_BITS)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from allo.dialects.affine.asserted import Asserted
 from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.diagnostics import SourcePlace
 
@@ -199,6 +200,7 @@ class Access:
         data, predicate: nodes of a store; ``predicate`` None means always.
         ports: RAM port used in each bank touched (set by binding).
         bypass: stores whose data a load takes when both meet in one cycle on one element.
+        asserted: the user's assertions that cover it.
     """
 
     array: Array
@@ -210,6 +212,7 @@ class Access:
     predicate: Node | None = None
     ports: dict[int, int] = field(default_factory=dict)
     bypass: list[Node] = field(default_factory=list)
+    asserted: frozenset[int] = frozenset()
 
     def banks(self) -> range | tuple[int, ...]:
         """Every bank it may touch."""
@@ -259,6 +262,7 @@ class Body:
 class Level:
     """One loop.
 
+    ``asserted``: what the user says of its iterations, of which ``copies`` stand in one of the body.
     ``trips`` is None for a loop with bounds known only at run time; then ``lower``, ``upper`` are stable
     nodes and ``iv`` is the Python iterator itself, unless the level ``counts``; otherwise ``iv`` counts
     0 … trips-1.
@@ -272,6 +276,8 @@ class Level:
     upper: Node | None = None
     place: SourcePlace | None = None
     counts: bool = True
+    asserted: tuple[Asserted, ...] = ()
+    copies: int = 1
 
 
 class Region:

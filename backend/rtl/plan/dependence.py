@@ -7,11 +7,14 @@ same coefficients; anything else is assumed to meet in the next iteration unless
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from math import gcd
 
+from allo.dialects.affine.asserted import KINDS
+
 from ..graph.linear import common_factor, subtract
-from ..graph.nodes import Access, Body, Edge, Level, Lin, Node
+from ..graph.nodes import Body, Edge, Level, Lin, Node
 from ..graph.ranges import always_apart, apart_across
 
 UNBOUNDED = 1 << 40
@@ -98,7 +101,7 @@ def _order(body: Body, nodes: list[Node], distances: Distances | None, *, bypass
                 continue
             for source, target in ((first, second), (second, first)):
                 assert source.access is not None and target.access is not None
-                distance = distances.least(source.access, target.access)
+                distance = distances.least(source, target)
                 if distance is not None:
                     edge(source, target, distance)
                 if first is second:
@@ -134,10 +137,13 @@ class Distances:
         inner = [i for i, level in enumerate(levels) if i and level.trips is None]
         self._below = max(inner, default=0)
         """Levels from here on have known distances; one outside a bound of run time has not."""
+        self._asserted = [(level.asserted, level.copies) for level in levels]
         self._solved: dict[tuple[object, ...], int | None] = {}
 
-    def least(self, source: Access, target: Access) -> int | None:
-        """The smallest d > 0 with element(source, n) = element(target, n + d); None if none."""
+    def least(self, first: Node, second: Node) -> int | None:
+        """The smallest d > 0 with element(first, n) = element(second, n + d); None if none."""
+        source, target = first.access, second.access
+        assert source is not None and target is not None
         rows: list[tuple[tuple[int, ...], int]] = []
         exact = True
         for x, y in zip(source.index, target.index, strict=True):
@@ -148,10 +154,29 @@ class Distances:
                     return None
                 continue
             rows.append(row)
-        key = (tuple(rows), exact)
+        floors = self._floors(first, second)
+        key = (tuple(rows), exact, floors)
         if key not in self._solved:
-            self._solved[key] = self._solve(rows)
+            self._solved[key] = self._solve(rows, floors)
         return self._solved[key]
+
+    def _floors(self, first: Node, second: Node) -> tuple[int, ...]:
+        """The least distances that each level carries, as the user asserts; 0 where it carries none."""
+        floors = [1] * len(self._asserted)
+        source, target = first.access, second.access
+        assert source is not None and target is not None
+        both = source.asserted & target.asserted
+        if not both:
+            return tuple(floors)
+        writes = first.kind == "store", second.kind == "store"
+        kind = next(name for name, ends in KINDS.items() if ends == writes)
+        for level, (assertions, copies) in enumerate(self._asserted):
+            for a in assertions:
+                if a.number not in both or not a.covers(kind) or not floors[level]:
+                    continue
+                least = a.least(copies)
+                floors[level] = max(floors[level], least) if least else 0
+        return tuple(floors)
 
     def _varies(self, node: Node) -> bool:
         """Whether a symbol may differ between iterations."""
@@ -170,7 +195,9 @@ class Distances:
                 return None
         return tuple(coefficients), x.const - y.const
 
-    def _solve(self, rows: list[tuple[tuple[int, ...], int]]) -> int | None:
+    def _solve(
+        self, rows: list[tuple[tuple[int, ...], int]], floors: tuple[int, ...]
+    ) -> int | None:
         for coefficients, right in rows:
             step = 0
             for c in coefficients:
@@ -179,23 +206,27 @@ class Distances:
                 return None
         budget = [SEARCH_LIMIT]
         for level in range(self._below):
-            if self._carried(level, rows, budget) or budget[0] <= 0:
+            if self._carried(level, rows, floors, budget) or budget[0] <= 0:
                 return 1
-        distance = self._search(self._below, rows, False, budget)
+        distance = self._search(self._below, rows, floors, False, budget)
         return 1 if budget[0] <= 0 else distance
 
     def _carried(
-        self, level: int, rows: list[tuple[tuple[int, ...], int]], budget: list[int]
+        self,
+        level: int,
+        rows: list[tuple[tuple[int, ...], int]],
+        floors: tuple[int, ...],
+        budget: list[int],
     ) -> bool:
         """Whether a delta exists that is 0 outside ``level`` and positive there."""
-        for value in self._candidates(level, rows, False, self._trips[level] - 1):
+        for value in self._possible(level, rows, floors, False):
             budget[0] -= 1
             if budget[0] <= 0:
                 return False
             left = [(c, right - c[level] * value) for c, right in rows]
             if value == 0 or not all(self._reachable(level + 1, c, r) for c, r in left):
                 continue
-            if self._search(level + 1, left, True, budget) is not None:
+            if self._search(level + 1, left, floors, True, budget) is not None:
                 return True
         return False
 
@@ -203,6 +234,7 @@ class Distances:
         self,
         level: int,
         rows: list[tuple[tuple[int, ...], int]],
+        floors: tuple[int, ...],
         positive: bool,
         budget: list[int],
     ) -> int | None:
@@ -214,7 +246,7 @@ class Distances:
         if level == len(self._trips):
             return 0 if positive and all(right == 0 for _, right in rows) else None
         best, last = None, None
-        for value in self._candidates(level, rows, positive, self._trips[level] - 1):
+        for value in self._possible(level, rows, floors, positive):
             if last is not None and value > last:
                 break
             budget[0] -= 1
@@ -223,13 +255,29 @@ class Distances:
             left = [(c, right - c[level] * value) for c, right in rows]
             if not all(self._reachable(level + 1, c, right) for c, right in left):
                 continue
-            rest = self._search(level + 1, left, positive or value > 0, budget)
+            rest = self._search(level + 1, left, floors, positive or value > 0, budget)
             if rest is None:
                 continue
             distance = value * self._strides[level] + rest
             best = distance if best is None else min(best, distance)
             last = value + 1 if last is None else last
         return best
+
+    def _possible(
+        self,
+        level: int,
+        rows: list[tuple[tuple[int, ...], int]],
+        floors: tuple[int, ...],
+        positive: bool,
+    ) -> Iterable[int]:
+        """Distances of one level that may solve every row, without those that the user excludes."""
+        found = self._candidates(level, rows, positive, self._trips[level] - 1)
+        floor = floors[level]
+        if positive or floor == 1:
+            return found
+        if isinstance(found, range):
+            return chain((0,), found[floor:] if floor else ())
+        return [value for value in found if not value or (floor and value >= floor)]
 
     def _candidates(
         self, level: int, rows: list[tuple[tuple[int, ...], int]], positive: bool, reach: int

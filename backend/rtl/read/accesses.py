@@ -26,6 +26,7 @@ class _Entry:
     dirty: bool
     index: tuple[Lin, ...]
     place: SourcePlace | None = None
+    asserted: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -57,6 +58,8 @@ class Memory:
         signature, consts = _split(index)
         entry = known.groups.get(signature, {}).get(consts)
         if entry is not None:
+            if entry.node.kind == "load" and entry.node.access is not None:
+                entry.node.access.asserted &= self._b.asserted
             return entry.node
         if self._never_written(known):
             return self._b.const(0, array.width)
@@ -78,8 +81,11 @@ class Memory:
                 old = entry.node if entry else self._old_value(known, index, value)
                 value = self._b.select(predicate, value, old)
             self._forget_others(known, signature)
+            asserted = self._b.asserted
+            if entry is not None and entry.dirty:
+                asserted &= entry.asserted
             known.groups.setdefault(signature, {})[consts] = _Entry(
-                value, True, index, self._b.place
+                value, True, index, self._b.place, asserted
             )
             return
         earlier = known.stores.get((signature, consts))
@@ -152,16 +158,16 @@ class Memory:
         return node
 
     def _flush(self, known: _Known, keep: Signature | None) -> None:
-        place = self._b.place
+        place, asserted = self._b.place, self._b.asserted
         for signature, group in known.groups.items():
             if signature == keep:
                 continue
             for entry in group.values():
                 if entry.dirty:
-                    self._b.place = entry.place
+                    self._b.place, self._b.asserted = entry.place, entry.asserted
                     self._store_node(known.array, entry.index, entry.node, None)
                     entry.dirty = False
-        self._b.place = place
+        self._b.place, self._b.asserted = place, asserted
 
     def _forget_others(self, known: _Known, signature: Signature) -> None:
         if len(known.groups) > 1 or (known.groups and signature not in known.groups):
@@ -194,6 +200,7 @@ class Memory:
         before = earlier.access
         assert before is not None and before.data is not None
         self._b.body.nodes.remove(earlier)
+        self._b.asserted &= before.asserted
         if predicate is None or predicate is before.predicate:
             return self._store_node(before.array, index, value, predicate)
         value = self._b.select(predicate, value, before.data)
@@ -255,9 +262,10 @@ class Memory:
         word_node = self._word_node(array, word)
         if bank.is_const:
             # Out of range only where the access never happens (a false predicate).
-            return Access(array, index, bank.const % array.banks, None, word_node)
+            bank_number = bank.const % array.banks
+            return Access(array, index, bank_number, None, word_node, asserted=self._b.asserted)
         bank_node = self._b.lin_node(bank, bits_unsigned(array.banks - 1))
-        return Access(array, index, None, bank_node, word_node)
+        return Access(array, index, None, bank_node, word_node, asserted=self._b.asserted)
 
     def _divided(self, position: Lin, divisor: int, extent: int) -> tuple[Lin, Lin]:
         """Quotient and remainder of a subscript; linear where they are, whatever its range."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from allo.dialects.affine.asserted import LOOP_MARK, assertions_of
 from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 
 from ..graph.linear import add, bits_unsigned, constant, index_width, scale, subtract
@@ -237,11 +238,12 @@ class Nests(StraightLine):
     def _level(self, op: Op, shape: LoopShape, factor: int = 1) -> Level:
         name = op.attrs.get("loop_name") or "loop"
         step = shape.step * factor
+        asserted = assertions_of(op.attrs.get(LOOP_MARK, ()))
         if shape.trips is not None:
             trips = -(-shape.trips // factor)
             iv = self.builder.free_node("iv", bits_unsigned(trips - 1), name)
             iv.high = trips - 1
-            return Level(name, iv, trips, step, place=op.place)
+            return Level(name, iv, trips, step, place=op.place, asserted=asserted, copies=factor)
         # From a constant start the counter tells the bank: start + step * n.
         counts = step > 1 and shape.lower.is_const
         iv = self._counted(name, shape, step) if counts else self._ranging(name, shape, step)
@@ -249,7 +251,9 @@ class Nests(StraightLine):
             width = _bound_width(shape, step)
             lower = self.builder.lin_node(shape.lower, width)
             upper = self.builder.lin_node(shape.upper, width)
-        return Level(name, iv, None, step, lower, upper, place=op.place, counts=counts)
+        level = Level(name, iv, None, step, lower, upper, place=op.place, counts=counts)
+        level.asserted, level.copies = asserted, factor
+        return level
 
     def _ranging(self, name: str, shape: LoopShape, step: int) -> Node:
         """A counter that takes the iterator's own values."""

@@ -13,7 +13,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_arguments
 from allo.dialects.affine.loops import walk
 from allo.dialects.affine.maps import rows_of
-from allo.dialects.core.bounds import CHECK, BoundsSite, site_of
+from allo.dialects.core.bounds import CHECKS, Site, site_of
 from allo.dialects.core.dense import dense_words, float_bits
 from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.fingerprint import equal_functions
@@ -21,11 +21,11 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
-from allo.dialects.passes.check_bounds import check_bounds
 from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
+from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
 
 from ..graph.linear import index_width
@@ -102,25 +102,24 @@ class Program:
 
     Attributes:
         same: for each function one that differs from it in names alone, equal ones the same.
-        checks: numbers what the checks of subscripts are about.
+        checks: numbers what the checks are about.
     """
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
-    checks: dict[BoundsSite, int] = field(default_factory=dict)
+    checks: dict[Site, int] = field(default_factory=dict)
 
 
-def read_program(module: ir.Module, *, checked: bool = False) -> Program:
+def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS) -> Program:
     """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
-    The module is changed. ``checked`` inserts checks of the subscripts that may be out of range.
+    The module is changed. ``checks`` are inserted.
     """
     with module.context:
         make_regions(module)
         make_plain_regions(module)
-        if checked:
-            check_bounds(module)
+        insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)
         constant_steps(module)
@@ -145,7 +144,7 @@ class _Reader:
             elif name == "memref.global":
                 record = self._global(op)
                 program.globals[record.name] = record
-        for site in (site_of(op) for op in walk(module.operation) if op.name == CHECK):
+        for site in (site_of(op) for op in walk(module.operation) if op.name in CHECKS):
             program.checks.setdefault(site, len(program.checks))
         return program
 

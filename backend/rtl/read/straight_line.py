@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from allo.dialects.core.bounds import CHECK, BoundsSite
+from allo.dialects.affine.asserted import ACCESS_MARK
+from allo.dialects.core.bounds import CHECKS, site_from
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import INDEX_RANGE
@@ -135,6 +136,7 @@ class StraightLine:
         """Elaborate operations in order, into the open body or region."""
         for op in ops:
             self.builder.place = op.place
+            self.builder.asserted = frozenset(op.attrs.get(ACCESS_MARK, ()))
             self._op(op)
 
     def _op(self, op: Op) -> None:
@@ -314,8 +316,7 @@ class StraightLine:
             self.streams.get_block(self._stream(op), array)
 
     def _check(self, op: Op) -> None:
-        shape = tuple(None if extent < 0 else extent for extent in op.attrs["shape"])
-        number = self.program.checks[BoundsSite(op.attrs["array"], shape, op.place)]
+        number = self.program.checks[site_from(op.name, op.attrs, op.place)]
         builder = self.builder
         with self._straight():
             inside = self._value(op.operands[0], 1)
@@ -353,5 +354,5 @@ STRAIGHT_HANDLERS: dict[str, Callable[[Any, Op], None]] = {
     "allo.get_block": StraightLine._get_block,
     "allo.print": StraightLine._drop,
     "allo.assert": StraightLine._drop,
-    CHECK: StraightLine._check,
+    **dict.fromkeys(CHECKS, StraightLine._check),
 }

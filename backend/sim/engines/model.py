@@ -10,7 +10,7 @@ import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.emit.bounds import BoundsPort
-from allo.dialects.diagnostics import BoundsError, SimulationError, SourcePlace
+from allo.dialects.diagnostics import SimulationError, SourcePlace
 
 from ..boundary.storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
 from ..boundary.traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
@@ -84,7 +84,7 @@ class DrivenModel:
         self._context["handle"] = evaluated.handle
         self._open = True
         self._stale = True
-        self._failure: BoundsError | None = None
+        self._failure: SimulationError | None = None
         self._patience = patience_of(design, outside)
         stalls = any(stream.stall for stream in outside.streams.values())
         self._steady = not outside.channels and not stalls
@@ -226,7 +226,7 @@ class DrivenModel:
             self._steady,
         )
 
-    def _advance(self, options: RunOptions, watch: Watch) -> BoundsError | None:
+    def _advance(self, options: RunOptions, watch: Watch) -> SimulationError | None:
         """Run to done, in slices short enough that Ctrl-C is served and a hang is seen.
 
         A subscript out of range ends the run, too, once what was under way has been written; it is
@@ -267,7 +267,7 @@ class DrivenModel:
             raise self._broken(status)
         return status == driver.DONE or self._failure is not None
 
-    def _out_of_bounds(self, port: BoundsPort, *, done: bool) -> BoundsError | None:
+    def _out_of_bounds(self, port: BoundsPort, *, done: bool) -> SimulationError | None:
         """The failure of a check, if there is one; after done, one that is still on its way up."""
         told = words_to_int(self._context.field("bounds").tolist())
         if not (told & 1 or done):

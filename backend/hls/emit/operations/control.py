@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.asserted import assertions_of, marks_of, numbers_of
+from allo.dialects.affine.loops import walk
+from allo.dialects.core.effects import STORES
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
@@ -12,7 +15,7 @@ from ...text.ctype import Bounds, CType, ctype_of, index_ctype
 from ...text.index import IndexText, alike, index_of
 from ..emitter import FunctionEmitter, Handler, has, integer, string, value_of
 from ..fifo import declare_fifo, fifo_depth
-from ..pragmas import array_pragmas, loop_heads, loop_pragmas
+from ..pragmas import array_pragmas, dependence_pragmas, loop_heads, loop_pragmas
 from ..signature import Param, Signature
 from ..values import Buffer, Scalar, StreamRef
 from .memory import assign, copy_array
@@ -76,12 +79,25 @@ def _loop(
     for line in loop_heads(e.vendor, op):
         e.out.line(line)
     with e.out.block(head, place_of(op)):
-        for pragma in loop_pragmas(e.vendor, op):
+        for pragma in (*loop_pragmas(e.vendor, op), *_dependence_pragmas(e, op)):
             e.out.outdented(pragma)
         e.values[body.arguments[0]] = Scalar(iv, ctype, None, ctype.bits, *bounds)
         if not _is_short(body, *bounds):
             _poll(e)
         e.block(body)
+
+
+def _dependence_pragmas(e: FunctionEmitter, op: ir.Operation) -> list[str]:
+    """The dependences that the user asserts of a loop."""
+    lines: list[str] = []
+    for asserted in assertions_of(marks_of(op)):
+        access = next((o for o in walk(op) if asserted.number in numbers_of(o)), None)
+        if access is not None:
+            buffer = e.values[access.operands[STORES.get(access.name, 0)]]
+            if not isinstance(buffer, Buffer):
+                raise TypeError("a load or store has an array")
+            lines += dependence_pragmas(e.vendor, buffer.name, asserted)
+    return lines
 
 
 def _is_short(body: ir.Block, low: int | None, high: int | None) -> bool:

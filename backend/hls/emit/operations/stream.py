@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from math import prod
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.bounds import CHECK, site_of
+from allo.dialects.core.bounds import CHECK, DEPENDENCE_CHECK, site_of
 from allo.dialects.core.fifos import declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
@@ -159,12 +159,11 @@ def _assert(e: FunctionEmitter, op: ir.Operation) -> None:
     e.out.line(f"if (!({condition})) throw allo_csim::Assertion{{{site}}};", place_of(op))
 
 
-def _check_bounds(e: FunctionEmitter, op: ir.Operation) -> None:
+def _check(e: FunctionEmitter, op: ir.Operation) -> None:
     """In csim a failing check ends the run; in text for a tool it is an ``assert``."""
     condition = e.text(e.scalar(op.operands[0]))
     if e.context.simulation is None:
-        where = site_of(op)
-        message = f"a subscript of {where.array} is out of range"
+        message = site_of(op).what
         e.out.line("#ifndef __SYNTHESIS__")
         e.out.line(f"assert({condition} && {c_string(message)});", place_of(op))
         e.out.line("#endif")
@@ -217,7 +216,8 @@ HANDLERS: dict[str, Handler] = {
     "allo.get": _get,
     "allo.get_block": _get_block,
     "allo.assert": _assert,
-    CHECK: _check_bounds,
+    CHECK: _check,
+    DEPENDENCE_CHECK: _check,
     "memref.dim": _dim,
     PRINT: _print,
 }

@@ -56,6 +56,7 @@ class Builder:
         self.predicate: Node | None = None
         self.guards: tuple[Any, ...] = ()
         self.place: SourcePlace | None = None
+        self.asserted: frozenset[int] = frozenset()
 
     @contextmanager
     def filling(self, body: Body) -> Iterator[None]:
