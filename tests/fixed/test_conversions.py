@@ -242,3 +242,30 @@ def test_a_constant_array_that_holds_no_numbers_is_refused():
         allo.customize(start)
     assert "has no values of type fixed(8, 3)" in str(caught.value)
     assert "help: every element must be a finite number." in str(caught.value)
+
+
+@pytest.mark.parametrize("T", [Fixed(16, 13), Fixed(64, 2), UFixed(64, 2), Fixed(100, 2)])
+@pytest.mark.parametrize("value", [4533842253396816009.0, 1e25, -1e30, 1e60, 2.75])
+def test_constant_floats_become_what_floats_become_at_run_time(T, value):
+    """Scaled, cut toward zero, the nearest of 64 bits or of one more than a wider type's, wrapped."""
+
+    def at_run_time(x: float64) -> Int(T.bits):
+        y: T = x
+        return y.bitcast()
+
+    def constant() -> Int(T.bits):
+        y: T = value
+        return y.bitcast()
+
+    def in_an_array() -> Int(T.bits):
+        y: T[2] = table
+        return y[1].bitcast()
+
+    table = np.array([0.0, value])
+    word = T.bits < 64 or (isinstance(T, Fixed) and T.bits == 64)
+    most = 1 << (63 if word else T.bits)
+    whole = min(max(math.trunc(Fraction(value) * 2**T.fracs), -most), most - 1)
+    want = (whole + (1 << (T.bits - 1))) % (1 << T.bits) - (1 << (T.bits - 1))
+    for kernel, args in ((at_run_time, (value,)), (constant, ()), (in_an_array, ())):
+        assert allo.customize(kernel).build()(*args) == want, kernel.__name__
+        assert allo.interpret(kernel)(*args) == want, kernel.__name__

@@ -19,10 +19,13 @@ def edited(program: Program, edit: Edit) -> Program | None:
     tree = ast.parse(program.source)
     if not edit(tree):
         return None
+    top = _top(tree)
+    if top is None or top.name != program.top:
+        return None
     made = copy.copy(program)
     ast.fix_missing_locations(tree)
     made.source = ast.unparse(tree) + "\n"
-    made.arguments = _arguments(tree, program)
+    made.arguments = _arguments(top, program)
     return made if made.source != program.source else None
 
 
@@ -124,6 +127,7 @@ def _drop_argument(position: int) -> Edit:
 
 
 def _top(tree: ast.Module) -> ast.FunctionDef | None:
+    """The function that stands last: the program's top."""
     functions = [n for n in tree.body if isinstance(n, ast.FunctionDef)]
     return functions[-1] if functions else None
 
@@ -134,12 +138,11 @@ _TYPE = re.compile(
 )
 
 
-def _arguments(tree: ast.Module, program: Program) -> list[Argument]:
+def _arguments(top: ast.FunctionDef, program: Program) -> list[Argument]:
     """The arguments as the edited top declares them."""
-    top = _top(tree)
     known = {argument.name: argument for argument in program.arguments}
     made = []
-    for about in top.args.args if top else []:
+    for about in top.args.args:
         argument = known[about.arg]
         match = _TYPE.match(ast.unparse(about.annotation)) if about.annotation else None
         if match and not argument.fields:

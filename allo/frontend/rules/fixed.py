@@ -62,8 +62,15 @@ def of_raw(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
 
 
 def quantised(value: int | float, dtype: AlloType) -> int:
-    """The raw value of a number: scaled by 2^f, cut toward zero, wrapped to the width."""
-    return wrap(math.trunc(Fraction(value) * (1 << dtype.fracs)), dtype)
+    """The raw value of a number: scaled by 2^f, cut toward zero, wrapped to the width.
+
+    A float becomes the nearest integer of :func:`_whole_type` before it wraps, as it does at run time.
+    """
+    whole = math.trunc(Fraction(value) * (1 << dtype.fracs))
+    if isinstance(value, float):
+        low, high = range_of(_whole_type(dtype))
+        whole = min(max(whole, low), high)
+    return wrap(whole, dtype)
 
 
 def number_of(value: int, dtype: AlloType) -> float:
@@ -92,18 +99,14 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
 
 
 def _cast_constant(value: Const, dtype: AlloType) -> Const:
-    exact = Fraction(0)
-    if is_fixed(value.dtype):
-        exact = Fraction(int(value.value), 1 << value.dtype.fracs)
-    elif math.isfinite(value.value):
-        exact = Fraction(value.value)
-    else:
-        raise TypeMismatchError(f"{value.value} has no value as {dtype}.", value.place)
+    if not is_fixed(value.dtype):
+        if not math.isfinite(value.value):
+            raise TypeMismatchError(f"{value.value} has no value as {dtype}.", value.place)
+        return Const(dtype, value.place, quantised(value.value, dtype))
+    exact = Fraction(int(value.value), 1 << value.dtype.fracs)
     if isinstance(dtype, Float):
         return Const(dtype, value.place, float(exact))
-    scaled = exact * (1 << dtype.fracs)
-    whole = math.floor(scaled) if is_fixed(value.dtype) else math.trunc(scaled)
-    return Const(dtype, value.place, wrap(whole, dtype))
+    return Const(dtype, value.place, wrap(math.floor(exact * (1 << dtype.fracs)), dtype))
 
 
 def _from_float(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
@@ -112,9 +115,14 @@ def _from_float(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
     number = _resized(value, wide)
     if dtype.fracs:
         number = Binary(wide, place, "*", number, Const(wide, place, 2.0**dtype.fracs))
+    whole = Cast(_whole_type(dtype), place, number)
+    return of_raw(_resized(whole, raw_type(dtype)), dtype, place)
+
+
+def _whole_type(dtype: AlloType) -> Int:
+    """The integer that a float becomes before it wraps to a fixed-point type."""
     fits = dtype.bits < _WHOLE_BITS or raw_type(dtype) == Int(_WHOLE_BITS)
-    whole = Int(_WHOLE_BITS if fits else dtype.bits + 1)
-    return of_raw(_resized(Cast(whole, place, number), raw_type(dtype)), dtype, place)
+    return Int(_WHOLE_BITS if fits else dtype.bits + 1)
 
 
 def _to_float(value: Expr, dtype: Float, place: SourcePlace) -> Expr:

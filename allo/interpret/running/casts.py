@@ -119,15 +119,24 @@ def float_to_int(value: float, low: int, high: int) -> int:
 
 
 def float_to_fixed(value: float, fracs: int, target: AlloType) -> int:
-    """Toward zero to the fraction bits, the nearest of 64 bits, then wrapped."""
+    """Toward zero to the fraction bits, the nearest of 64 bits or of a wider type's, then wrapped."""
     if value - value != 0.0:
-        return wrap(float_to_int(value, *_WORD_RANGE), target)
+        return wrap(float_to_int(value, *_whole_range(target)), target)
     return saturated_fixed(toward_zero(Fraction(value) * (1 << fracs)), target)
 
 
 def saturated_fixed(whole: int, target: AlloType) -> int:
-    """A raw value of fixed point: the nearest of 64 bits, then wrapped."""
-    return wrap(min(max(whole, _WORD_RANGE[0]), _WORD_RANGE[1]), target)
+    """A raw value of fixed point: the nearest of 64 bits or of a wider type's, then wrapped."""
+    low, high = _whole_range(target)
+    return wrap(min(max(whole, low), high), target)
+
+
+def _whole_range(target: AlloType) -> tuple[int, int]:
+    """What a scaled float may be before it wraps: a word, or one bit more than a type that no word holds."""
+    low, high = value_range(target)
+    if _WORD_RANGE[0] <= low and high <= _WORD_RANGE[1]:
+        return _WORD_RANGE
+    return -(1 << target.bits), (1 << target.bits) - 1
 
 
 def toward_zero(exact: Fraction) -> int:

@@ -22,8 +22,9 @@ from allo.frontend.elaborate.context import (
     StreamBinding,
     StructBinding,
 )
+from allo.frontend.rules import constants
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import ArgValue, Expr, IndexValue, Load, Var
+from allo.frontend.tree import ArgValue, Const, Expr, IndexValue, Load, Var
 
 
 def literal(ctx: FunctionContext, node: ast.Constant) -> Value:
@@ -72,7 +73,12 @@ def name(ctx: FunctionContext, node: ast.Name) -> Value:
 
 
 def _declared_constant(value: Value, dtype: AlloType) -> Value:
-    return value if isinstance(value, ArrayValue) else ops.cast(value, dtype)
+    """A ConstExpr has the type it was declared with, as a variable has: it is no literal."""
+    if isinstance(value, ArrayValue):
+        return value
+    typed = ops.cast(value, dtype)
+    is_literal = isinstance(typed, Const) and typed.literal
+    return constants.cast(typed, dtype) if is_literal else typed
 
 
 def variable(var: Var, place: SourcePlace) -> Value:
