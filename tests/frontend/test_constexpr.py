@@ -85,3 +85,22 @@ def test_subscripts_with_one_stay_affine():
     assert "affine.load %arg0[%arg1 + 1]" in str(s.module)
     A = np.arange(16, dtype=np.int32)
     assert s.build()(A) == sum(A[i + 1] * 6 for i in range(3, 9))
+
+
+def test_a_single_bit_is_zero_or_one():
+    Bit = Int(1)
+
+    def element(A: int32[4]) -> int32:
+        c: ConstExpr[Int(1)] = 1
+        return A[c]
+
+    def up(A: int32[4]) -> int32:
+        return A[2] << Bit(1)
+
+    def down(A: int32[4]) -> int32:
+        return A[3] >> Bit(-1)
+
+    A = np.array([5, 15, 25, 34], np.int32)
+    for kernel, want in ((element, 15), (up, 50), (down, 17)):
+        assert allo.interpret(kernel)(A) == want, kernel.__name__
+        assert allo.customize(kernel).build()(A) == want, kernel.__name__

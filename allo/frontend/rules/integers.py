@@ -51,7 +51,12 @@ def is_exact_index(dtype: AlloType) -> bool:
 
 
 def wrap(value: int, dtype: AlloType) -> int:
-    """``value`` in two's complement of the width of an integer type, or of a fixed-point type's bits."""
+    """``value`` in two's complement of the width of an integer type, or of a fixed-point type's bits.
+
+    The single bit of an integer is 0 or 1, signed or not.
+    """
+    if dtype == Int(1):
+        return value & 1
     if isinstance(dtype, Index):
         return as_signed(value, INDEX_BITS)
     if isinstance(dtype, (Int, Fixed)):

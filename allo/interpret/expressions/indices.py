@@ -28,9 +28,9 @@ def index_value(body: Body, node: ast.expr, what: str) -> Value:
     value = _value(body, node)
     if not is_integer(value.dtype) or value.is_array:
         raise TypeMismatchError(f"{what} is an integer, not {value.dtype}.", body.place(node))
-    if value.exact is not None or isinstance(value.dtype, Index):
-        return value
-    return Value(index, coerce(value, index))
+    if value.exact is not None:
+        return replace(value, exact=value.exact & 1) if value.dtype.bits == 1 else value
+    return value if isinstance(value.dtype, Index) else Value(index, coerce(value, index))
 
 
 def index_code(body: Body, node: ast.expr, what: str) -> str:

@@ -1,6 +1,6 @@
 """Found by scripts/fuzz, seed 30020179: wrong verilator: values differ.
 
-call 0: result 0: -15 in place of 1, by the oracle
+call 0: result 0: 1 in place of -15, by the oracle
 """
 
 # Schedule:
@@ -14,18 +14,20 @@ PROGRAM = {
             "kind": "Int(1)",
             "bits": 1,
             "frac": 0,
-            "shape": [6],
+            "shape": [
+                6
+            ],
             "fields": [],
-            "values": "any",
+            "values": "any"
         },
         {
             "name": "n0",
-            "kind": "Int(8)",
-            "bits": 8,
+            "kind": "Int(4)",
+            "bits": 4,
             "frac": 0,
             "shape": None,
             "fields": [],
-            "values": "any",
+            "values": "any"
         },
         {
             "name": "n1",
@@ -34,8 +36,8 @@ PROGRAM = {
             "frac": 0,
             "shape": None,
             "fields": [],
-            "values": "any",
-        },
+            "values": "any"
+        }
     ],
     "instantiate": [],
     "region": False,
@@ -43,27 +45,43 @@ PROGRAM = {
     "steps": [
         {
             "primitive": "partition",
-            "args": [{"buffer": ["kernel", "A0"]}, {"partition": "Cyclic"}, 0, 2],
-            "kwargs": [],
+            "args": [
+                {
+                    "buffer": [
+                        "kernel",
+                        "A0"
+                    ]
+                },
+                {
+                    "partition": "Cyclic"
+                },
+                0,
+                2
+            ],
+            "kwargs": []
         }
     ],
-    "features": ["control", "runtime subscripts", "short circuits", "ternaries"],
+    "features": [
+        "control",
+        "runtime subscripts",
+        "short circuits",
+        "ternaries"
+    ],
     "exact": True,
-    "deadlock": False,
+    "deadlock": False
 }
 
-SOURCE = """
+SOURCE = '''
 import numpy as np
 import allo
 import allo.dataflow as df
 from allo.ir.types import *
 from allo.ir.types import ConstExpr, Stateful, Stream
 
-def kernel(A0: Int(1)[6], n0: Int(8), n1: Int(16)) -> Int(8):
-    for k1 in range(0, 1, 1):
-        v2: Int(9) = n1
-        for k3 in range(1):
-            v4: Int(8) = A0[k3]
-            n1 = v2 if n0 <= A0[min(v4, 5)] else A0[min(v4, 5)]
+def kernel(A0: Int(1)[6], n0: Int(4), n1: Int(16)) -> Int(32):
+    v2: Int(9) = n1
+    for k3 in range(1):
+        v4: Int(1) = A0[k3]
+        n1 = v2 if n0 <= A0[min(v4, 5)] else A0[min(v4, 5)]
     return n1
-"""
+'''

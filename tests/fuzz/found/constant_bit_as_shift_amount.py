@@ -3,8 +3,6 @@
 call 0: A2[1, 1]: -70 in place of 11 (1 of 24 differ), by the oracle
 """
 
-
-
 PROGRAM = {
     "seed": 30020435,
     "top": "kernel",
@@ -14,12 +12,9 @@ PROGRAM = {
             "kind": "Int(8)",
             "bits": 8,
             "frac": 0,
-            "shape": [
-                4,
-                6
-            ],
+            "shape": [4, 6],
             "fields": [],
-            "values": "any"
+            "values": "any",
         },
         {
             "name": "n0",
@@ -28,8 +23,8 @@ PROGRAM = {
             "frac": 0,
             "shape": None,
             "fields": [],
-            "values": "any"
-        }
+            "values": "any",
+        },
     ],
     "instantiate": [],
     "region": False,
@@ -43,13 +38,13 @@ PROGRAM = {
         "guards",
         "negative steps",
         "runtime bounds",
-        "ternaries"
+        "ternaries",
     ],
     "exact": True,
-    "deadlock": False
+    "deadlock": False,
 }
 
-SOURCE = '''
+SOURCE = """
 import numpy as np
 import allo
 import allo.dataflow as df
@@ -62,4 +57,4 @@ def kernel(A2: Int(8)[4, 6], n0: Int(8)) -> Int(1):
     for k4 in range(1, n0):
         A2[1, 1] = k4
     return 1
-'''
+"""
