@@ -15,7 +15,8 @@ class Violation:
     """A dependence that a new order breaks, with one pair of iterations that shows it.
 
     Attributes:
-        kind: ``"read after write"``, ``"write after read"`` or ``"write after write"``.
+        kind: ``"read after write"``, ``"write after read"``, ``"write after write"``, or what a caller of
+            :func:`witness` says.
         source, sink: the statements; the source must run first.
         source_iteration, sink_iteration: loop name to iteration, of the pair.
     """
@@ -84,7 +85,7 @@ def _violation_on(
         if ignored is not None:
             bad = bad.subtract(ignored)
         if not bad.is_empty():
-            return _witness(model, bad, name)
+            return witness(model, bad, name)
     return None
 
 
@@ -97,7 +98,8 @@ def _pairs(model: Model, relaxed: Iterable[tuple[Statement, Statement]]) -> isl.
     return model.relation(rows) if rows else None
 
 
-def _witness(model: Model, bad: isl.UnionMap, kind: str) -> Violation:
+def witness(model: Model, bad: isl.UnionMap, kind: str) -> Violation:
+    """One pair of iterations of a relation between instances that must not be empty."""
     pair = _first_pair(bad)
     source = model.statement(pair.get_tuple_name(isl.dim_type.in_))
     sink = model.statement(pair.get_tuple_name(isl.dim_type.out))

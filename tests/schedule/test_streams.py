@@ -131,3 +131,44 @@ def test_unfold_refuses(axes, pattern):
     s = short(ARRAY)
     refused(s, ScheduleError, pattern, lambda: s.unfold("PE", axes))
     refused(s, UnknownHandleError, "Band PF not found in function top", lambda: s.unfold("PF", [0]))
+
+
+IN_TURN = """
+func.func @top(%A: memref<4x6xi32>, %B: memref<4x6xi32>) attributes {arg_names = ["A", "B"]} {
+  %X = memref.alloc() {name = "X"} : memref<4x6xi32> loc("p.py":2:5)
+  affine.for %i = 0 to 4 { affine.for %j = 0 to 6 {
+    %a = affine.load %A[%i, %j] {from = "A"} : memref<4x6xi32> loc("p.py":4:9)
+    affine.store %a, %X[%i, %j] {to = "X"} : memref<4x6xi32> loc("p.py":4:5)
+  } {loop_name = "j"} } {loop_name = "i", op_name = "W"} loc("p.py":3:5)
+  affine.for %i = 0 to 4 { affine.for %j = 0 to 6 {
+    %a = affine.load %X[%i, %j] {from = "X"} : memref<4x6xi32> loc("p.py":7:9)
+    affine.store %a, %B[%i, %j] {to = "B"} : memref<4x6xi32> loc("p.py":8:9)
+  } {loop_name = "j"} } {loop_name = "i", op_name = "R"} loc("p.py":6:5)
+  return
+}
+"""
+
+
+@pytest.mark.parametrize(("band", "word"), [("R", "load"), ("W", "store")])
+def test_the_order_of_a_fifo_is_kept_by_what_follows(band, word):
+    s = short(IN_TURN, "top")
+    s.to(s.X, "R", depth=3)
+    loops = s.get_loops()[band]
+    refused(
+        s,
+        IllegalTransformError,
+        rf"p.py:\d+.* it breaks a first-in-first-out dependence on X; the {word} of X at .*"
+        "help: a FIFO gives its elements in the order in which it got them",
+        lambda: s.reorder(loops["j"], loops["i"]),
+    )
+    s.split(loops["i"], 2)
+    s.fuse(s.get_loops()[band]["i.inner"], s.get_loops()[band]["j"])
+    assert_same(s, short(IN_TURN, "top"))
+
+
+def test_without_a_fifo_both_may_be_reordered():
+    s = short(IN_TURN, "top")
+    for band in ("W", "R"):
+        s.reorder(s.get_loops()[band]["j"], s.get_loops()[band]["i"])
+    s.to(s.X, "R", depth=3)
+    assert_same(s, short(IN_TURN, "top"))

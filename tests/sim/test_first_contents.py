@@ -11,6 +11,7 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.backend.sim.boundary.traffic import Outside
 from allo.backend.sim.engines.interface import BuildOptions
 from allo.backend.sim.engines.verilator.compile import ModelRequest, model_request
+from allo.backend.sim.engines.verilator.tools import find_verilator
 from allo.dialects.core.partition import Partition
 from allo.ir.types import Int, Stateful, Stream, float32, int32
 
@@ -210,7 +211,7 @@ DESIGN = {"top": "other", "verilog": "module m; endmodule", "shared_units": ()}
 
 
 def _request(design, options=BuildOptions(), runtime="key"):
-    return model_request(design, options, runtime)
+    return model_request(design, options, find_verilator(), runtime)
 
 
 def test_the_name_of_a_model_is_of_every_option():

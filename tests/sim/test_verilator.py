@@ -7,8 +7,9 @@ import importlib.util
 import numpy as np
 import pytest
 
+import allo
 from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
-from allo.backend.sim.engines.verilator import tools
+from allo.backend.sim.engines.verilator import compile, tools
 from allo.dialects.boundary.storage import encode
 from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import (
@@ -18,6 +19,7 @@ from allo.dialects.diagnostics import (
     UnsupportedTargetError,
 )
 from allo.dialects.types import UInt
+from allo.ir.types import Int, int32
 
 from . import designs
 
@@ -140,3 +142,39 @@ def test_a_failing_tool_leaves_its_last_lines_and_no_model(monkeypatch, tmp_path
 def test_a_tool_past_its_time_is_stopped():
     with pytest.raises(ToolFailedError, match="sleep ran past its time limit of 0.1 s"):
         tools.run(["sleep", "5"], timeout=0.1)
+
+
+@pytest.mark.parametrize(
+    ("version", "release", "options"),
+    [
+        ("5.48.0", (5, 48), ("--inline-cfuncs", "0")),
+        ("Verilator 5.044 2026-01-01 rev v5.044", (5, 44), ("--inline-cfuncs", "0")),
+        ("Verilator 5.020 2024-01-01 rev (Debian 5.020-1)", (5, 20), ()),
+        ("rev vUNKNOWN", (0, 0), ()),
+    ],
+)
+def test_only_a_verilator_that_inlines_functions_is_told_not_to(
+    version, release, options, tmp_path
+):
+    verilator = tools.Verilator(tmp_path / "verilator_bin", tmp_path, version)
+    assert verilator.release() == release
+    assert compile._inlining(verilator) == options
+
+
+def test_a_bit_extended_by_zeros_is_compared_with_a_sign():
+    """Verilator 5.048 compared the bit alone where it had inlined a function: -8 <= 1 was false."""
+
+    def kernel(A: Int(1)[6], n: Int(4), m: Int(16)) -> int32:
+        before: Int(9) = m
+        for k in range(1):
+            bit: Int(1) = A[k]
+            m = before if n <= A[min(bit, 5)] else A[min(bit, 5)]
+        return m
+
+    s = allo.customize(kernel)
+    s.partition(s.A, Partition.Cyclic, 0, 2)
+    module = s.build(target="verilog", simulator="verilator")
+    for n in range(-8, 8):
+        for A in ([0] * 6, [1] * 6, [1, 0] * 3):
+            got = module(np.array(A, np.int8), n, -15)
+            assert got == (-15 if n <= A[A[0]] else A[A[0]]), (n, A)

@@ -11,6 +11,7 @@ from allo.dialects.affine.model import Model, Statement, memory_name
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import IllegalTransformError
+from allo.schedule.analysis.fifo_order import FIRST_IN_FIRST_OUT, find_fifo_violation
 
 
 def check_order(
@@ -30,7 +31,7 @@ def check_order(
         IllegalTransformError: naming both statements, their lines and an iteration pair.
     """
     relaxed, rounded = relaxable_pairs(model, changed)
-    violation = find_violation(model, times, relaxed)
+    violation = find_violation(model, times, relaxed) or find_fifo_violation(model, times)
     if violation is not None:
         raise explain(violation, what, rounded)
 
@@ -89,21 +90,29 @@ def explain(
     for text, place in ((f"first: the {first}", place_a), (f"then: the {second}", place_b)):
         notes.append((text, place) if place is not None else text)
     is_rounded = source.name in rounded and sink.name in rounded
-    help = (
-        "floating-point sums round differently in another order; declare the summed loops with "
-        "allo.reduction to allow it."
-        if is_rounded
-        else "keep the order of these two, or change the kernel so that they do not share an element."
-    )
     line_a = f" (line {place_a.line})" if place_a else ""
     line_b = f" (line {place_b.line})" if place_b else ""
     return IllegalTransformError(
         f"Cannot {what}: it breaks a {violation.kind} dependence on {name}; "
         f"the {first}{line_a} must run before the {second}{line_b}.",
         place_b or place_a,
-        help=help,
+        help=_remedy(violation, is_rounded),
         notes=tuple(notes),  # type: ignore[arg-type]
     )
+
+
+def _remedy(violation: Violation, is_rounded: bool) -> str:
+    if violation.kind == FIRST_IN_FIRST_OUT:
+        return (
+            "a FIFO gives its elements in the order in which it got them; reorder the loops of both "
+            "processes before the array becomes a FIFO (s.to)."
+        )
+    if is_rounded:
+        return (
+            "floating-point sums round differently in another order; declare the summed loops with "
+            "allo.reduction to allow it."
+        )
+    return "keep the order of these two, or change the kernel so that they do not share an element."
 
 
 def _verb(statement: Statement) -> str:

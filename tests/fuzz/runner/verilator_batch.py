@@ -26,7 +26,9 @@ def attach_verilator(modules: list[RTLModule], folder: Path) -> None:
     verilator, compiler = find_verilator(), find_compiler()
     runtime = prepare_runtime(verilator, compiler, "", LIMIT_S)
     units = [
-        _verilated(number, model_request(module.design, _options(module), runtime), folder)
+        _verilated(
+            number, model_request(module.design, _options(module), verilator, runtime), folder
+        )
         for number, module in enumerate(modules)
     ]
     library = folder / "models.so"

@@ -77,8 +77,9 @@ def _declared_constant(value: Value, dtype: AlloType) -> Value:
     if isinstance(value, ArrayValue):
         return value
     typed = ops.cast(value, dtype)
-    is_literal = isinstance(typed, Const) and typed.literal
-    return constants.cast(typed, dtype) if is_literal else typed
+    if isinstance(typed, Const) and typed.literal:
+        return constants.cast(typed, dtype)
+    return typed
 
 
 def variable(var: Var, place: SourcePlace) -> Value:

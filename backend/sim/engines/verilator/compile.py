@@ -36,6 +36,20 @@ _VERILATE = (
 )
 
 
+_INLINES_FUNCTIONS = (5, 44)
+"""The first version of Verilator that inlines small C++ functions (its pull request 6815)."""
+
+
+def _inlining(verilator: Verilator) -> tuple[str, ...]:
+    """Options that keep Verilator from inlining C++ functions.
+
+    In 5.048 an inlined variable has its own width in place of its use's, so a signed comparison of a bit
+    that was extended by zeros compares the bit alone (``VL_GTES_III(1, …)``).
+    """
+    known = verilator.release() >= _INLINES_FUNCTIONS
+    return ("--inline-cfuncs", "0") if known else ()
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """All that a model is made from: it is built from this alone, and its name in the cache is this.
@@ -74,7 +88,9 @@ def seen_text(waits: Mapping[str, ModuleWaits]) -> str:
     )
 
 
-def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -> ModelRequest:
+def model_request(
+    design: HardwareDesign, options: BuildOptions, verilator: Verilator, runtime: str
+) -> ModelRequest:
     """What the model of a design depends on; ``runtime`` is the key of the run-time library."""
     initial = "fast" if options.randomize is None else "unique"
     trace = (f"--trace-{options.wave}",) if options.wave else ()
@@ -83,7 +99,7 @@ def model_request(design: HardwareDesign, options: BuildOptions, runtime: str) -
         design.verilog,
         control_text(design.shared_units) + seen_text(design.waits),
         wrapper_text([port.name for port in top_ports(design)], options.wave),
-        (*_VERILATE, "--x-initial", initial, *trace),
+        (*_VERILATE, *_inlining(verilator), "--x-initial", initial, *trace),
         runtime,
     )
 
@@ -97,13 +113,14 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     """
     verilator = find_verilator()
     compiler = find_compiler()
-    request = model_request(design, options, runtime_key(verilator, compiler, options.wave))
+    runtime = runtime_key(verilator, compiler, options.wave)
+    request = model_request(design, options, verilator, runtime)
 
     def make(build: Path) -> None:
-        runtime = prepare_runtime(verilator, compiler, options.wave, options.timeout)
+        library = prepare_runtime(verilator, compiler, options.wave, options.timeout)
         _verilate(verilator, request, build, options.timeout)
         (build / "wrapper.cpp").write_text(request.wrapper)
-        _compile(compiler, runtime, build, options.timeout)
+        _compile(compiler, library, build, options.timeout)
         _keep_only(build, LIBRARY)
 
     return cached(("verilator",), f"model-{request.key()}", [LIBRARY], make) / LIBRARY

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import importlib.util
 import os
+import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any
 
 from allo.dialects.diagnostics import ToolMissingError
 from allo.dialects.processes.tools import run_tool
+
+_RELEASE = re.compile(r"(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,11 @@ class Verilator:
     def include(self) -> Path:
         """The folder of Verilator's C++ headers."""
         return self.root / "include"
+
+    def release(self) -> tuple[int, int]:
+        """Its version in numbers: of ``5.48.0``, or ``Verilator 5.020 2024-01-01``, the first two."""
+        found = _RELEASE.search(self.version)
+        return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def find_verilator() -> Verilator:
