@@ -1,11 +1,11 @@
-"""Pipelined loops that read what the same iteration or the next one overwrites, and the other way round."""
+"""Loops, pipelined or not, that read what the same iteration or the next overwrites, and the reverse."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from ..program import Program, Step
-from ..types import INT32, Ty
+from ..types import INT32
 from ..writer import Array, LoopVar, Scalar, Writer
 from .parts import element_type, expression, integer_type, into_scope, kernel, reached, work
 
@@ -14,7 +14,7 @@ EXTENTS = (4, 8, 8, 16)
 
 
 def hazard_kernel(w: Writer, seed: int) -> Program:
-    """A kernel of one or two pipelined loops over a few small arrays."""
+    """A kernel of one or two loops over a few small arrays."""
     w.style.depth = 1
     w.style.math = w.style.power = False
     extent = w.pick(EXTENTS)
@@ -25,7 +25,6 @@ def hazard_kernel(w: Writer, seed: int) -> Program:
         Array("K", integer_type(w, 33), (extent,)),
         Scalar("n0", integer_type(w, 33)),
     ]
-    result: Ty | None = ty if w.chance(0.5) else None
     with w.function() as lines:
         w.result = None
         into_scope(w, params)
@@ -33,14 +32,14 @@ def hazard_kernel(w: Writer, seed: int) -> Program:
         last = Scalar("last", ty)
         w.scope.scalars.append(last)
         names = [_loop(w, extent, last) for _ in range(w.pick((1, 1, 2)))]
-        if result is not None:
-            w.line("return last")
+        w.line("return last")
         body = list(lines)
     w.use("hazards")
-    program = kernel(w, seed, params, result, body)
+    program = kernel(w, seed, params, ty, body)
     program.steps = [
         Step("pipeline", ({"loop": ["kernel", f"S_{name}_{number}", loop]}, w.pick((1, 1, 1, 2))))
         for number, (name, loop) in enumerate(names)
+        if w.chance(0.5)
     ]
     return program
 
@@ -103,8 +102,12 @@ def _read_then_write(w: Writer, name: str, extent: int, last: Scalar) -> None:
     array, v = _array(w), w.fresh("v")
     w.line(f"{v}: {array.ty.text} = {array.name}[{_late(w, extent, name)}]")
     w.scope.scalars.append(Scalar(v, array.ty))
-    _guarded(w, f"{array.name}[{_early(w, extent, name)}] = {_value(w)}")
-    w.line(f"{last.name} {w.pick(('=', '+='))} {v}")
+    quick = w.pick((str(w.rng.randint(0, 99)), name, "n0", last.name))
+    at = _early(w, extent, name)
+    _guarded(w, f"{array.name}[{at}] = {quick if w.chance(0.7) else _value(w)}")
+    other = w.pick([a for a in w.scope.arrays if a is not array])
+    seen = w.pick((f"{other.name}[{name}] = ", f"{last.name} = ", f"{last.name} += "))
+    w.line(f"{seen}{v}")
 
 
 def _write_then_read(w: Writer, name: str, extent: int, last: Scalar) -> None:
@@ -156,7 +159,7 @@ def _guarded(w: Writer, text: str) -> None:
 
 
 _PATTERNS: tuple[tuple[Callable[[Writer, str, int, Scalar], None], int], ...] = (
-    (_read_then_write, 5),
+    (_read_then_write, 7),
     (_write_then_read, 2),
     (_next_iteration, 3),
     (_carried, 3),
