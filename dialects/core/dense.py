@@ -58,8 +58,9 @@ def _bits(token: str, element: ir.Type) -> int:
         return int(token, 16)
     if isinstance(element, (ir.IntegerType, ir.IndexType)):
         return int(token) & ((1 << _width(element)) - 1)
-    if isinstance(element, ir.BF16Type):
-        return float_bits(float(token), 32) >> 16
+    if isinstance(element, ir.BF16Type):  # the text has as many digits as bf16 needs: it is rounded
+        single = float_bits(float(token), 32)
+        return (single + 0x7FFF + (single >> 16 & 1)) >> 16
     return float_bits(float(token), _width(element))
 
 
@@ -71,6 +72,11 @@ def float_bits(value: float, width: int) -> int:
     """The bits of a float of 16, 32 or 64 bits."""
     code, integer = _FLOATS[width]
     return int(struct.unpack(integer, struct.pack(code, value))[0])
+
+
+def constant_bits(number: ir.FloatAttr) -> int:
+    """The bits of a float constant."""
+    return _bits(str(number).split(" ")[0], number.type)
 
 
 def float_of(word: int, width: int) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allo.dialects._mlir import ir, make_context
-from allo.dialects.core.dense import dense_values, dense_words, float_bits, float_of
+from allo.dialects.core.dense import constant_bits, dense_values, dense_words, float_bits, float_of
 
 LONG = 150
 """Elements from which MLIR writes bytes."""
@@ -56,3 +56,20 @@ def test_what_is_not_a_number_keeps_its_bits():
 def test_other_attributes_are_refused():
     with make_context(), pytest.raises(ValueError, match='not a dense attribute: "text"'):
         dense_values(ir.StringAttr.get("text"), ir.Type.parse("i8"), 1)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "f16"])
+def test_every_finite_number_of_16_bits_keeps_its_bits(kind: str):
+    """MLIR writes as many digits as the format needs, so the text may lie below the number."""
+    bf16 = kind == "bf16"
+    exponent = 0x7F80 if bf16 else 0x7C00
+    words = [w for w in range(1 << 16) if w & exponent != exponent]
+    size = 64  # written as numbers
+    with make_context(), ir.Location.unknown():
+        for start in range(0, len(words), size):
+            part = words[start : start + size]
+            numbers = [float_of(w << 16, 32) if bf16 else float_of(w, 16) for w in part]
+            given, element = attribute(kind, [f"{n:.24e}" for n in numbers])
+            assert dense_words(given, element, size) == part
+            single = ir.FloatAttr.get(element, numbers[1])
+            assert constant_bits(single) == part[1], single

@@ -8,10 +8,9 @@ the LLVM dialect has the type bf16 when LLVM sees it; arithmetic on it is gone b
 
 from __future__ import annotations
 
-import struct
-
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
+from allo.dialects.core.dense import constant_bits
 
 BF16 = "bf16"
 """The type's name. No pass of the lowering brings it into a module whose text does not hold it."""
@@ -49,6 +48,4 @@ def _as_bits(kind: ir.Type) -> ir.Type:
 
 
 def _bits(number: ir.FloatAttr) -> ir.IntegerAttr:
-    """The bits of a constant. A bf16 is the upper half of the float32 of its value."""
-    upper = struct.unpack("<I", struct.pack("<f", number.value))[0] >> 16
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(16), upper)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(16), constant_bits(number))

@@ -14,7 +14,7 @@ from allo.dialects.affine.arguments import ATTRIBUTE, ranges_of, settle_index_ar
 from allo.dialects.affine.loops import walk
 from allo.dialects.affine.maps import rows_of
 from allo.dialects.core.bounds import CHECKS, Site, site_of
-from allo.dialects.core.dense import dense_words, float_bits
+from allo.dialects.core.dense import constant_bits, dense_words
 from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.fingerprint import equal_functions
 from allo.dialects.core.locations import place_of
@@ -209,8 +209,7 @@ class _Reader:
         if isinstance(attr, ir.IntegerAttr):
             return _integer(attr)
         if isinstance(attr, ir.FloatAttr):
-            width = int(str(attr.type).removeprefix("bf").removeprefix("f"))
-            return _float_attr(attr, width)
+            return "bits", constant_bits(attr)
         if isinstance(attr, ir.AffineMapAttr):
             text = str(attr)
             if text not in self._maps:
@@ -245,15 +244,6 @@ def _integer(attr: ir.IntegerAttr) -> int:
     if text in ("true", "false"):
         return int(text == "true")
     return int(text)
-
-
-def _float_attr(attr: ir.FloatAttr, width: int) -> tuple[str, int]:
-    text = str(attr).split(" ")[0]
-    if text.startswith("0x"):
-        return "bits", int(text, 16)
-    if str(attr.type) == "bf16":
-        return "bits", float_bits(attr.value, 32) >> 16
-    return "bits", float_bits(attr.value, width)
 
 
 def _refuse_open_arrays(function: ir.OpView, signature: Signature) -> None:
