@@ -11,10 +11,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import allo
 from allo.backend.cpu import LLVMModule
 from allo.backend.cpu.native.compiler import compile_shared, find_compiler
 from allo.dialects.boundary.storage import decode, empty_cells, natural_dtype
 from allo.dialects.types import parse_type
+from allo.ir.types import Int, UInt, float16, float32, float64
 
 from .kernels import elementwise, mlir
 from .test_integers import cells, operands
@@ -190,3 +192,31 @@ def test_subnormals_survive_a_process_that_flushes_them(simulated: bool, tmp_pat
         library.set_csr(before)
     assert want[0] != 0
     np.testing.assert_array_equal(b.view(np.uint32), want.view(np.uint32))
+
+
+@pytest.mark.parametrize("opt_level", [0, 1, 3])
+def test_integers_past_the_last_float_are_infinite(opt_level):
+    """LLVM converted to a wider float where it saw few significant bits: x << 22 has eleven."""
+
+    def kernel(a: UInt(24), b: Int(17), c: Int(64), d: UInt(130), out: float64[4]):
+        half: float16 = a << 13
+        out[0] = half
+        half = b << 16
+        out[1] = half
+        half = c << 55
+        out[2] = half
+        single: float32 = d << 120
+        out[3] = single
+
+    run = allo.customize(kernel).build(opt_level=opt_level)
+    for a, b, c, d, want in (
+        (9, -1, -5, 512, [np.inf, -np.inf, -np.inf, np.inf]),
+        (8, 0, 5, 255, [np.inf, 0.0, np.inf, 255 * 2.0**120]),
+        (7, 0, 0, 256, [7 * 2.0**13, 0.0, 0.0, np.inf]),
+    ):
+        out = np.empty(4)
+        run(a, b, c, d, out)
+        np.testing.assert_array_equal(out, want)
+        expected = np.empty(4)
+        allo.interpret(kernel)(a, b, c, d, expected)
+        np.testing.assert_array_equal(expected, want)

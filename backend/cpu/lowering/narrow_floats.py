@@ -7,13 +7,16 @@ float32 and between f16 and float32. The rest becomes float32 arithmetic and int
 
 * an operation on bf16 is done in float32 and rounded (exact: float32 has 2·8+2 bits and more);
 * float64 or a wide integer goes to float32 *rounded to odd* first, so that the second
-  rounding sees what the first one dropped.
+  rounding sees what the first one dropped;
+* integers that f16, or float32, does not reach are infinite by a select.
 """
 
 from __future__ import annotations
 
 from allo.dialects._mlir import arith, ir
 from allo.dialects.affine.loops import walk
+
+from .float_overflow import infinite_where_too_large, may_overflow
 
 _ARITH = frozenset(
     f"arith.{name}"
@@ -66,7 +69,8 @@ def _is_ours(op: ir.Operation) -> bool:
         return _is_bf16(op.results[0]) or (
             _is_narrow(op.results[0]) and not isinstance(op.operands[0].type, ir.F32Type)
         )
-    return op.name in ("arith.sitofp", "arith.uitofp") and _is_narrow(op.results[0])
+    from_integer = op.name in ("arith.sitofp", "arith.uitofp")
+    return from_integer and (_is_narrow(op.results[0]) or may_overflow(op))
 
 
 def _rewrite(op: ir.Operation) -> ir.Value:
@@ -79,10 +83,18 @@ def _rewrite(op: ir.Operation) -> ir.Value:
     if op.name == "arith.truncf":
         return _round(_to_f32_odd(op.operands[0]), op.results[0].type)
     if op.name in ("arith.sitofp", "arith.uitofp"):
-        return _round(_integer_to_f32_odd(op), op.results[0].type)
+        return _from_integer(op)
     if op.name in ("arith.fptosi", "arith.fptoui") and isinstance(op.operands[0].type, ir.F16Type):
         return _f16_to_integer(op)
     return _in_f32(op)
+
+
+def _from_integer(op: ir.Operation) -> ir.Value:
+    if _is_narrow(op.results[0]):
+        value = _round(_integer_to_f32_odd(op), op.results[0].type)
+    else:
+        value = op.clone().results[0]
+    return infinite_where_too_large(op, value) if may_overflow(op) else value
 
 
 def _f16_to_integer(op: ir.Operation) -> ir.Value:
