@@ -24,6 +24,7 @@ from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .graph.nodes import Call, Function, Node
 from .graph.prune import bodies_of, prune, regions_of
+from .graph.words import join_words
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
@@ -115,6 +116,7 @@ class Compiler:
         function = elaborator.run()
         static = elaborator.builder.static
         prune(function, static)
+        join_words(function, static)
         _settle(function, callees)
         plan(function, static, self.timing)
         binding = bind(function, callees)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from .._mlir import ir
 from ..core.expressions import Form, fold, join_linear, leaves, unit_form
+from ..core.integers import integer_of_text
 from .loops import LOOP_NAMES
 from .maps import BoundMap, bound_map
 from .ranges import value_range_at
@@ -94,7 +95,8 @@ def _constant(op: ir.Operation) -> Interval | None:
     attribute = op.attributes["value"]
     if not isinstance(attribute, ir.IntegerAttr):
         return None
-    number = int(str(attribute).split(" ")[0].replace("true", "1").replace("false", "0"))
+    text = str(attribute).split(" ")[0]
+    number = integer_of_text(text.replace("true", "1").replace("false", "0"))
     return number, number
 
 

@@ -99,11 +99,12 @@ class TypeCache:
             return ir.IntegerAttr.get(mlir_type, int(value))
         bits = dtype.bits
         number = int(value) & ((1 << bits) - 1)
+        if bits > 64:
+            # In hexadecimal: Python turns no number of over 4,300 digits into decimal text.
+            return ir.Attribute.parse(f"{number:#x} : i{bits}")
         if bits > 1 and number >> (bits - 1):
             number -= 1 << bits
-        if bits <= 64:
-            return ir.IntegerAttr.get(mlir_type, number)
-        return ir.Attribute.parse(f"{number} : i{bits}")
+        return ir.IntegerAttr.get(mlir_type, number)
 
     def integer(self, value: int, bits: int = 32) -> ir.Attribute:
         """The attribute of an integer without a sign."""

@@ -6,10 +6,10 @@ import hashlib
 import re
 from dataclasses import dataclass, field
 
-from allo.dialects.core.integers import as_signed
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.text.quoting import mlir_string, one_line
 
+from ..operators.hw_text import constant_text
 from ..waiting import PROBED, PROBING
 
 LONGEST = 80
@@ -176,7 +176,7 @@ class ModuleText:
             if width == 1:
                 self.line(f"{name} = hw.constant {'true' if value else 'false'}")
             else:
-                self.line(f"{name} = hw.constant {as_signed(value, width)} : i{width}")
+                self.line(f"{name} = hw.constant {constant_text(value, width)} : i{width}")
             self._constants[key] = name
         return self._constants[key]
 

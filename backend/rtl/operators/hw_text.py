@@ -16,6 +16,11 @@ RING_BITS = 4096
 _COMPARE = {"eq", "ne", "ult", "slt"}
 
 
+def constant_text(value: int, width: int) -> str:
+    """A constant as CIRCT's text has it; a wide one in hexadecimal, which takes linear time."""
+    return str(as_signed(value, width)) if width <= 64 else hex(value & (1 << width) - 1)
+
+
 def _operation(net: Netlist, node: Node, args: Sequence[str]) -> str:
     kinds = [f"i{net.nodes[i].width}" for i in node.args]
     if node.op in _SIMPLE:
@@ -24,8 +29,7 @@ def _operation(net: Netlist, node: Node, args: Sequence[str]) -> str:
         return f"comb.icmp {node.op} {args[0]}, {args[1]} : {kinds[0]}"
     match node.op:
         case "const":
-            value = node.value - (1 << node.width) if node.value >> (node.width - 1) else node.value
-            return f"hw.constant {value} : i{node.width}"
+            return f"hw.constant {constant_text(node.value, node.width)} : i{node.width}"
         case "mux":
             return f"comb.mux {args[0]}, {args[1]}, {args[2]} : {kinds[1]}"
         case "concat":

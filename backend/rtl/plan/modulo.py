@@ -277,7 +277,10 @@ def _may_sink(node: Node, body: Body) -> bool:
     if node.kind not in ("wire", "lin", "op") or node.latency:
         return False
     inside = {o.number: o.width for o in node.operands if o.kind != "const"}
-    return sum(inside.values()) <= node.width or not any(o.body is body for o in node.operands)
+    if not any(o.body is body for o in node.operands):
+        return True
+    # Several values in one are one register, not several.
+    return sum(inside.values()) <= node.width - (node.kind == "wire" and len(inside) > 1)
 
 
 def resources_of(node: Node) -> list[Hashable]:

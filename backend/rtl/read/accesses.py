@@ -35,11 +35,13 @@ class _Known:
 
     Attributes:
         stores: the last store of a RAM's element, by subscript.
+        accessed: whether the body holds a load or a store of it.
     """
 
     array: Array
     groups: dict[Signature, dict[tuple[int, ...], _Entry]] = field(default_factory=dict)
     stores: dict[tuple[Signature, tuple[int, ...]], Node] = field(default_factory=dict)
+    accessed: bool = False
 
 
 def _split(index: tuple[Lin, ...]) -> tuple[Signature, tuple[int, ...]]:
@@ -107,7 +109,7 @@ class Memory:
     def finish(self, body: Body) -> None:
         """Write what is still only known: call at the end of a body, without predicate."""
         for known in (body.known or {}).values():
-            if known.array.private is not body or self._has_memory(known.array, body):
+            if known.array.private is not body or known.accessed:
                 self._flush(known, keep=None)
 
     def store_all_banks(self, array: Array, word: Lin, values: list[Node]) -> None:
@@ -141,12 +143,8 @@ class Memory:
             array.private is self._b.body
             and array.storage == "reg"
             and not known.groups
-            and not self._has_memory(array, self._b.body)
+            and not known.accessed
         )
-
-    @staticmethod
-    def _has_memory(array: Array, body: Body) -> bool:
-        return any(n.access is not None and n.access.array is array for n in body.nodes)
 
     def _old_value(self, known: _Known, index: tuple[Lin, ...], value: Node) -> Node:
         if known.array.private is self._b.body and not known.groups:
@@ -215,6 +213,7 @@ class Memory:
     def _add_load(self, access: Access) -> Node:
         array = access.array
         array.loaded = True
+        self._known(array).accessed = True
         operands = [n for n in (access.word_node, access.bank_node) if n is not None]
         return self._b.add_node("load", array.width, operands, access=access, label=array.name)
 
@@ -227,6 +226,7 @@ class Memory:
 
     def _add_store(self, access: Access, value: Node) -> Node:
         access.array.stored = True
+        self._known(access.array).accessed = True
         access.data = value
         parts = (value, access.word_node, access.bank_node, access.predicate)
         return self._b.add_node(

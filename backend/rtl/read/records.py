@@ -17,6 +17,7 @@ from allo.dialects.core.bounds import CHECKS, Site, site_of
 from allo.dialects.core.dense import constant_bits, dense_words
 from allo.dialects.core.expressions import fold, leaves
 from allo.dialects.core.fingerprint import equal_functions
+from allo.dialects.core.integers import integer_of_text
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
@@ -243,7 +244,7 @@ def _integer(attr: ir.IntegerAttr) -> int:
     text = str(attr).split(" ")[0]
     if text in ("true", "false"):
         return int(text == "true")
-    return int(text)
+    return integer_of_text(text)
 
 
 def _refuse_open_arrays(function: ir.OpView, signature: Signature) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from allo.dialects.core.integers import as_signed
 from allo.dialects.diagnostics import SourcePlace
 
 from ...graph.linear import bits_unsigned
+from ...operators.hw_text import constant_text
 from ..text import ModuleText
 
 WORDS_A_LINE = 8
@@ -39,7 +39,7 @@ class RomBank:
         padded = [*words, *[0] * ((1 << self._address_bits) - len(words))]
         self._native_kind = f"!hw.array<{len(padded)}xi{width}>"
         self._kind = f"!hw.inout<uarray<{len(words)}xi{width}>>"
-        listed = ", ".join(f"{as_signed(v, width)} : i{width}" for v in reversed(padded))
+        listed = ", ".join(f"{constant_text(v, width)} : i{width}" for v in reversed(padded))
         symbol = name[1:]
         text.styled(
             f"{name} = sv.reg sym @{symbol} : {self._kind}",

@@ -14,7 +14,9 @@ from ...graph.linear import (
     scale,
 )
 from ...graph.nodes import Lin, Node
+from ...graph.words import is_zero
 from ..records import Expr, Map, Op, element_width
+from . import bits
 from .builder import Bound, Deferred
 from .index_operations import INDEX_OPS
 from .values import DIVISIONS, Values
@@ -35,6 +37,7 @@ _BY_CONSTANTS = frozenset(
         "arith.shrui",
     }
 )
+_SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})
 _NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
 _UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
 _PURE_DIALECTS = ("arith.", "math.")
@@ -100,12 +103,29 @@ class Arithmetic(Values):
             return self._b.wire(_WIRES[op.name], nodes[0], width)
         if op.name == "arith.select":
             return self._b.select(nodes[0], nodes[1], nodes[2])
-        if op.name in ("arith.addi", "arith.ori", "arith.xori") and _is_zero(nodes[1]):
+        if op.name in ("arith.addi", "arith.ori", "arith.xori") and is_zero(nodes[1]):
             return nodes[0]
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
+        wired = self._wired(op.name, nodes)
+        if wired is not None:
+            return wired
         types = tuple(_data_type(t) for t in op.operand_types)
         return self.compute(op, nodes, types, _data_type(op.result_types[0]))
+
+    def _wired(self, name: str, nodes: list[Node]) -> Node | None:
+        """An operation that only moves bits, None where it takes logic or is known."""
+        if all(node.kind == "const" for node in nodes):
+            return None
+        if name in _SHIFTS and nodes[1].kind == "const":
+            return bits.shifted(self._b, name, nodes[0], nodes[1].data)
+        if name == "arith.ori":
+            return bits.joined(self._b, *nodes)
+        if name == "arith.andi":
+            for node, mask in (nodes, nodes[::-1]):
+                if mask.kind == "const":
+                    return bits.masked(self._b, node, mask.data)
+        return None
 
     def _index_op(self, op: Op, operands: list[Bound]) -> Node | Lin | None:
         handler = INDEX_OPS.get(op.name)
@@ -144,10 +164,6 @@ class Arithmetic(Values):
         if kind == "floordiv":
             return self._b.floor_divide(self.wrapped(left), right.const)
         return scale(self._b.floor_divide(scale(self.wrapped(left), -1), right.const), -1)
-
-
-def _is_zero(node: Node) -> bool:
-    return node.kind == "const" and node.data == 0
 
 
 def _data_type(kind: Any) -> str:

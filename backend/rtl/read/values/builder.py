@@ -28,6 +28,7 @@ from ...graph.linear import (
 )
 from ...graph.linear import floor_divide as linear_floor_divide
 from ...graph.nodes import Array, Body, Function, Lin, Node, Stream
+from ...graph.words import top_of
 from ...operators.spec import Operator
 from ..records import Op
 from . import glue
@@ -122,15 +123,56 @@ class Builder:
 
     def wire(self, how: str, node: Node, width: int, low_bit: int = 0) -> Node:
         """``slice`` from ``low_bit``, ``zext`` or ``sext`` of a node."""
-        if how != "slice" and node.width == width or (how == "slice" and node.width == width):
+        if node.width == width:
             return node
         if node.kind == "const":
             value = node.data >> low_bit if how == "slice" else node.data
             if how == "sext" and node.data >> (node.width - 1):
                 value -= 1 << node.width
             return self.const(value, width)
+        if how == "slice" and node.kind == "wire" and node.body is self.body:
+            found = self._part(node, width, low_bit)
+            if found is not None:
+                return found
         key = ("wire", how, node.number, width, low_bit)
         return self._unique(key, "wire", width, (node,), data=(how, low_bit))
+
+    def _part(self, node: Node, width: int, low: int) -> Node | None:
+        """Bits of a wire taken from what it is made of; None where they are of several parts."""
+        how, start = node.data[:2]
+        first = node.operands[0]
+        if how == "slice":
+            return self.wire("slice", first, width, start + low)
+        if how in ("zext", "sext"):
+            if low + width <= first.width:
+                return self.wire("slice", first, width, low)
+            if how == "zext" and low >= first.width:
+                return self.const(0, width)
+            return self.wire(how, first, width) if not low else None
+        if how == "insert":
+            value = node.operands[1]
+            if start <= low and low + width <= start + value.width:
+                return self.wire("slice", value, width, low - start)
+            return None
+        for part in node.operands:
+            if low < part.width:
+                return self.wire("slice", part, width, low) if low + width <= part.width else None
+            low -= part.width
+        return None
+
+    def concat(self, parts: Sequence[Node]) -> Node:
+        """Nodes side by side, the first one in the lowest bits."""
+        key = ("concat", *(part.number for part in parts))
+        width = sum(part.width for part in parts)
+        return self._unique(key, "wire", width, parts, data=("concat", 0))
+
+    def insert(self, word: Node, value: Node, low: int) -> Node:
+        """A word with the bits from ``low`` on replaced by a value."""
+        if value.width == word.width:
+            return value
+        top = max(low + value.width, top_of(word))
+        key = ("insert", word.number, value.number, low)
+        return self._unique(key, "wire", word.width, (word, value), data=("insert", low, top))
 
     # --- logic -------------------------------------------------------------
 
