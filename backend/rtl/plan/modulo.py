@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Body, Edge, Node
+from .sink import Sinker
 from .timing_model import TimingModel
 
 PORTS_PER_BANK = 2
@@ -102,7 +103,7 @@ class Scheduler:
                         self._critical[number] = edge
                     raised = edge
             if raised is None:
-                self._sink(ii)
+                Sinker(self.body, self.timing, self._uses, self.capacity, ii).run()
                 return Attempt(True)
             if number_of_round >= PATIENCE and ii is not None:
                 found = self._recurrence(raised)
@@ -170,72 +171,6 @@ class Scheduler:
             time += 1
         return None
 
-    # --- later is better for registers ------------------------------------------------
-
-    def _sink(self, ii: int | None) -> None:
-        """Move loads and narrow combinational nodes to just before their first use."""
-        body = self.body
-        uses: dict[int, list[Node]] = defaultdict(list)
-        for node in body.nodes:
-            for operand in node.operands:
-                if operand.body is body:
-                    uses[operand.number].append(node)
-        outgoing: dict[int, list[Edge]] = defaultdict(list)
-        for edge in body.edges:
-            if edge.distance == 0 or ii is not None:
-                outgoing[edge.source.number].append(edge)
-        taken = self._reservations(ii)
-        for node in reversed(body.nodes):
-            if node.crosses or not _may_sink(node, body):
-                continue
-            users = uses.get(node.number)
-            if not users:
-                continue
-            latest = self._latest_start(node, users)
-            for edge in outgoing.get(node.number, ()):
-                room = edge.target.time + edge.distance * (ii or 0) - edge.latency
-                latest = min(latest, room)
-            if latest > node.time:
-                self._move(node, latest, ii, taken)
-
-    def _reservations(self, ii: int | None) -> dict[tuple[Hashable, int], int]:
-        taken: dict[tuple[Hashable, int], int] = defaultdict(int)
-        for node in self.body.nodes:
-            for use in self._uses.get(node.number, ()):
-                taken[use, node.time % ii if ii else node.time] += 1
-        return taken
-
-    def _latest_start(self, node: Node, users: list[Node]) -> int:
-        """The last cycle in which the node can start with its result in time for every user."""
-        timing, latest = self.timing, 1 << 30
-        own = timing.exit(node) if node.latency else timing.entry(node)
-        for user in users:
-            ends = user.latency > 0 or user.kind in ("store", "put")
-            limit = timing.budget if ends else user.settle
-            fits = own + timing.entry(user) <= limit
-            latest = min(latest, user.time if fits else user.time - 1)
-        return latest - node.latency
-
-    def _move(
-        self, node: Node, latest: int, ii: int | None, taken: dict[tuple[Hashable, int], int]
-    ) -> None:
-        uses = self._uses.get(node.number, [])
-        for use in uses:
-            taken[use, node.time % ii if ii else node.time] -= 1
-        time = latest
-        while time > node.time:
-            slot = time % ii if ii else time
-            if all(taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30) for u in uses):
-                break
-            time -= 1
-        for use in uses:
-            taken[use, time % ii if ii else time] += 1
-        if time == node.time:
-            return
-        node.time = time
-        node.avail = time + node.latency
-        node.settle = self.timing.exit(node) if node.latency else self.timing.entry(node)
-
     # --- explanation -----------------------------------------------------------------
 
     def _recurrence(self, last: Edge | None) -> Recurrence | None:
@@ -269,18 +204,6 @@ class Scheduler:
 def _latest(node: Node, body: Body) -> Node | None:
     inside = [o for o in node.operands if o.body is body]
     return max(inside, key=lambda o: (o.avail, o.settle), default=None)
-
-
-def _may_sink(node: Node, body: Body) -> bool:
-    if node.kind == "load":
-        return True
-    if node.kind not in ("wire", "lin", "op") or node.latency:
-        return False
-    inside = {o.number: o.width for o in node.operands if o.kind != "const"}
-    if not any(o.body is body for o in node.operands):
-        return True
-    # Several values in one are one register, not several.
-    return sum(inside.values()) <= node.width - (node.kind == "wire" and len(inside) > 1)
 
 
 def resources_of(node: Node) -> list[Hashable]:
