@@ -66,6 +66,11 @@ def subtract(a: Lin, b: Lin) -> Lin:
     return add(a, scale(b, -1))
 
 
+def divide_exactly(a: Lin, divisor: int) -> Lin:
+    """The quotient of an expression whose constant and coefficients are multiples of ``divisor``."""
+    return Lin(a.const // divisor, tuple((node, k // divisor) for node, k in a.terms))
+
+
 def floor_divide(a: Lin, divisor: int) -> Lin | None:
     """``a floordiv divisor`` where it is linear again, else None."""
     parts = _divide(a, divisor)

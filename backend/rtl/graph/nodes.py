@@ -196,7 +196,9 @@ class Access:
     Attributes:
         index: the subscripts, a linear expression a dimension (for dependences).
         bank: the bank, where known at compile time.
-        bank_node, word_node: nodes that compute bank and word; None where constant 0 or known.
+        candidates: the banks it may touch where that is not known.
+        bank_node: says which of the candidates, by its position among them.
+        word_node: the word in its bank; None where a bank has one.
         data, predicate: nodes of a store; ``predicate`` None means always.
         ports: RAM port used in each bank touched (set by binding).
         bypass: stores whose data a load takes when both meet in one cycle on one element.
@@ -213,10 +215,11 @@ class Access:
     ports: dict[int, int] = field(default_factory=dict)
     bypass: list[Node] = field(default_factory=list)
     asserted: frozenset[int] = frozenset()
+    candidates: tuple[int, ...] = ()
 
-    def banks(self) -> range | tuple[int, ...]:
+    def banks(self) -> tuple[int, ...]:
         """Every bank it may touch."""
-        return (self.bank,) if self.bank is not None else range(self.array.banks)
+        return (self.bank,) if self.bank is not None else self.candidates
 
 
 @dataclass(slots=True, eq=False)

@@ -70,14 +70,28 @@ def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
 
 
 def _groups(nodes: list[Node]) -> list[list[Node]]:
-    """Accesses by bank where every bank is known, else all together."""
-    if any(n.access is None or n.access.bank is None for n in nodes):
+    """Accesses that may share a bank, directly or through others, together."""
+    touched = [node.access.banks() if node.access is not None else () for node in nodes]
+    if any(len(banks) > 1 and len(banks) == _bank_count(nodes[0]) for banks in touched):
         return [nodes]
-    groups: dict[int | None, list[Node]] = defaultdict(list)
-    for node in nodes:
-        assert node.access is not None
-        groups[node.access.bank].append(node)
+    leader: dict[int, int] = {}
+
+    def find(bank: int) -> int:
+        while leader.setdefault(bank, bank) != bank:
+            leader[bank] = bank = leader[leader[bank]]
+        return bank
+
+    for first, *others in touched:
+        for bank in others:
+            leader[find(bank)] = find(first)
+    groups: dict[int, list[Node]] = defaultdict(list)
+    for node, banks in zip(nodes, touched, strict=True):
+        groups[find(banks[0])].append(node)
     return list(groups.values())
+
+
+def _bank_count(node: Node) -> int:
+    return node.access.array.banks if node.access is not None else 0
 
 
 def _order(body: Body, nodes: list[Node], distances: Distances | None, *, bypass: bool) -> None:

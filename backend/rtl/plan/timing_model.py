@@ -56,7 +56,7 @@ class TimingModel:
 
     def _choice(self, node: Node) -> float:
         assert node.access is not None
-        return self.lut * ceil(log2(max(2, node.access.array.banks)) / 2)
+        return self.lut * ceil(log2(max(2, len(node.access.banks()))) / 2)
 
     def _linear(self, node: Node) -> float:
         adders = len(node.data.terms) - 1 + (1 if node.data.const else 0)

@@ -8,11 +8,20 @@ so is an element of a RAM that nothing could read in between: each write takes a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import gcd
 
-from allo.dialects.core.partition import Partition
+from allo.dialects.core.partition import DimPartition, Partition
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import add, bits_unsigned, floor_divide, remainder, scale
+from ..graph.linear import (
+    add,
+    bits_unsigned,
+    common_factor,
+    divide_exactly,
+    floor_divide,
+    remainder,
+    scale,
+)
 from ..graph.nodes import Access, Array, Body, Lin, Node
 from .values import glue
 from .values.builder import Builder
@@ -247,25 +256,49 @@ class Memory:
         return self._b.lin_node(word, bits_unsigned(array.depth - 1))
 
     def _access(self, array: Array, index: tuple[Lin, ...]) -> Access:
-        bank, word = Lin(0), Lin(0)
+        chosen, word = Lin(0), Lin(0)
+        banks = [0]
         for dim, position in zip(array.layout.dims, index, strict=True):
-            if dim.kind is None:
-                b, w = Lin(0), position
-            elif dim.kind is Partition.Complete:
-                b, w = self._in_range(position, dim.extent), Lin(0)
-            elif dim.kind is Partition.Cyclic:
-                w, b = self._divided(position, dim.banks, dim.extent)
-            else:
-                b, w = self._divided(position, dim.depth, dim.extent)
-            bank = add(scale(bank, dim.banks), b)
+            candidates, which, w = self._located(dim, position)
             word = add(scale(word, dim.depth), w)
+            chosen = add(scale(chosen, len(candidates)), which)
+            banks = [bank * dim.banks + k for bank in banks for k in candidates]
         word_node = self._word_node(array, word)
-        if bank.is_const:
-            # Out of range only where the access never happens (a false predicate).
-            bank_number = bank.const % array.banks
-            return Access(array, index, bank_number, None, word_node, asserted=self._b.asserted)
-        bank_node = self._b.lin_node(bank, bits_unsigned(array.banks - 1))
-        return Access(array, index, None, bank_node, word_node, asserted=self._b.asserted)
+        if len(banks) == 1:
+            return Access(array, index, banks[0], None, word_node, asserted=self._b.asserted)
+        return Access(
+            array,
+            index,
+            None,
+            self._b.lin_node(chosen, bits_unsigned(len(banks) - 1)),
+            word_node,
+            asserted=self._b.asserted,
+            candidates=tuple(banks),
+        )
+
+    def _located(self, dim: DimPartition, position: Lin) -> tuple[range, Lin, Lin]:
+        """Banks of a dimension that a subscript may name, which of them it names, and the word."""
+        if dim.kind is None:
+            return range(1), Lin(0), position
+        if dim.kind is Partition.Complete:
+            return *_candidates(self._in_range(position, dim.extent), dim.banks), Lin(0)
+        if dim.kind is Partition.Block:
+            bank, word = self._divided(position, dim.depth, dim.extent)
+            return *_candidates(bank, dim.banks), word
+        # A stride that has a factor in common with the number of banks leaves some of them out.
+        step = gcd(common_factor(position), dim.banks)
+        if not 1 < step < dim.banks:
+            word, bank = self._divided(position, dim.banks, dim.extent)
+            return *_candidates(bank, dim.banks), word
+        first = position.const % step
+        turn = divide_exactly(add(position, Lin(-first)), step)
+        word, which = self._divided(turn, dim.banks // step, -(-dim.extent // step))
+        found, which = _candidates(which, dim.banks // step)
+        return (
+            range(first + found.start * step, dim.banks, step * found.step)[: len(found)],
+            which,
+            word,
+        )
 
     def _divided(self, position: Lin, divisor: int, extent: int) -> tuple[Lin, Lin]:
         """Quotient and remainder of a subscript; linear where they are, whatever its range."""
@@ -285,3 +318,19 @@ class Memory:
         node = self._b.lin_node(position, bits_unsigned(extent - 1))
         node = self._b.add_node("wire", node.width, (node,), data=("slice", 0))
         return self._b.as_symbol(node, 0, extent - 1)
+
+
+def _candidates(bank: Lin, count: int) -> tuple[range, Lin]:
+    """Banks that an expression may name, of so many, and which of them it names."""
+    if bank.is_const:
+        # Out of range only where the access never happens (a false predicate).
+        only = bank.const % count
+        return range(only, only + 1), Lin(0)
+    low, high = bank.bounds()
+    low, step = max(low, 0), common_factor(bank)
+    first = low + (bank.const - low) % step
+    found = range(first, min(high, count - 1) + 1, step)
+    if len(found) < 2:
+        only = found.start if found else 0
+        return range(only, only + 1), Lin(0)
+    return found, divide_exactly(add(bank, Lin(-first)), step)

@@ -106,9 +106,9 @@ class Memories:
         address = self._word(access, body, node.time)
         condition = self._c.valid(body, node.time)
         values = {}
-        for bank, port in ((b, access.ports[b]) for b in access.banks()):
-            key = (array.number, bank, port)
-            when = self._bank_condition(access, bank, body, node.time, condition)
+        for position, bank in enumerate(access.banks()):
+            key = (array.number, bank, access.ports[bank])
+            when = self._bank_condition(access, position, body, node.time, condition)
             self._users[key].reads.append(RamUse(when, address, self._c.scope(body, node.time)))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.avail)
@@ -123,21 +123,12 @@ class Memories:
         conditions = [self._c.valid(body, store.time)]
         if source.predicate is not None:
             conditions.append(self._c.value(source.predicate, body, store.time))
-        pairs = [(target.word_node, source.word_node)]
-        if target.bank is None or source.bank is None:
-            width = bits_unsigned(target.array.banks - 1)
-            const = self._c.constant
-            pairs.append(
-                (
-                    target.bank_node or const(target.bank or 0, width),
-                    source.bank_node or const(source.bank or 0, width),
-                )
-            )
-        elif target.bank != source.bank:
+        banks = self._same_bank(load, store, body)
+        if not banks:
             return value
-        for mine, other in pairs:
-            if mine is None or other is None:
-                continue
+        conditions.append(banks)
+        mine, other = target.word_node, source.word_node
+        if mine is not None and other is not None:
             a = self._c.value(mine, body, load.time)
             b = self._c.value(other, body, store.time)
             conditions.append(text.compare("eq", a, b, mine.width))
@@ -146,6 +137,28 @@ class Memories:
         text.register(meets, text.all_of(*conditions), 1, place=load.place)
         text.register(stored, data, load.width, place=load.place)
         return text.mux(meets, stored, value, load.width)
+
+    def _same_bank(self, load: Node, store: Node, body: Body) -> str:
+        """Whether a load and a store touch one bank, "" where they never do."""
+        text, a, b = self._text, load.access, store.access
+        assert a is not None and b is not None
+        if a.banks() == b.banks() and a.bank_node is not None and b.bank_node is not None:
+            chosen = (
+                self._c.value(a.bank_node, body, load.time),
+                self._c.value(b.bank_node, body, store.time),
+            )
+            return text.compare("eq", *chosen, a.bank_node.width)
+        places = {bank: position for position, bank in enumerate(b.banks())}
+        true = text.const(1, 1)
+        meetings = [
+            text.all_of(
+                self._bank_condition(a, position, body, load.time, true),
+                self._bank_condition(b, places[bank], body, store.time, true),
+            )
+            for position, bank in enumerate(a.banks())
+            if bank in places
+        ]
+        return text.any_of(*meetings) if meetings else ""
 
     def store(self, node: Node, body: Body) -> None:
         """A store: address, data and condition go to the port."""
@@ -161,8 +174,8 @@ class Memories:
             condition = self._text.all_of(condition, self._text.invert(self._c.watch.seen))
         data = self._c.value(access.data, body, time)
         address = self._word(access, body, time)
-        for bank in access.banks():
-            when = self._bank_condition(access, bank, body, time, condition)
+        for position, bank in enumerate(access.banks()):
+            when = self._bank_condition(access, position, body, time, condition)
             if array.storage == "reg":
                 self._writes[array.number, bank].append((when, data))
             else:
@@ -176,14 +189,15 @@ class Memories:
         return self._c.value(access.word_node, body, time)
 
     def _bank_condition(
-        self, access: Access, bank: int, body: Body, time: int, condition: str
+        self, access: Access, position: int, body: Body, time: int, condition: str
     ) -> str:
+        """A condition, and that the access is of the bank at a position among those it may touch."""
         if access.bank is not None or access.bank_node is None:
             return condition
         text, node = self._text, access.bank_node
         chosen = self._c.value(node, body, time)
         return text.all_of(
-            condition, text.compare("eq", chosen, text.const(bank, node.width), node.width)
+            condition, text.compare("eq", chosen, text.const(position, node.width), node.width)
         )
 
     def _pick(self, node: Node, body: Body, values: dict[int, str], time: int) -> str:
@@ -195,9 +209,12 @@ class Memories:
         index, width = access.bank_node, node.width
         count = 1 << index.width
         chosen = self._c.value(index, body, time)
-        listed = [values.get(bank, values[0]) for bank in reversed(range(count))]
+        listed = [values[bank] for bank in access.banks()]
+        listed += [listed[0]] * (count - len(listed))
         table, result = self._text.fresh(), self._text.fresh()
-        self._text.line(f"{table} = hw.array_create {', '.join(listed)} : i{width}", node.place)
+        self._text.line(
+            f"{table} = hw.array_create {', '.join(reversed(listed))} : i{width}", node.place
+        )
         self._text.line(
             f"{result} = hw.array_get {table}[{chosen}] : !hw.array<{count}xi{width}>, i{index.width}",
             node.place,
