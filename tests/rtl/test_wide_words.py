@@ -140,6 +140,31 @@ def test_a_word_of_sixteen_lanes_is_one_concatenation(simulator: str) -> None:
     assert "|" not in re.sub(r"//.*|\|\|", "", str(module).split("o_0_p0_wdata =")[1])
 
 
+def reverse(w: UInt(287)[4], o: UInt(287)[4]):
+    for i in range(4):
+        word: UInt(287) = w[i]
+        out: UInt(287) = 0
+        for p in range(41):
+            out[7 * p : 7 * p + 7] = word[7 * (40 - p) : 7 * (40 - p) + 7]
+        o[i] = out
+
+
+@pytest.mark.parametrize("simulator", ["jit", "verilator"])
+def test_slices_that_cross_the_words_of_a_machine(simulator: str) -> None:
+    s = allo.customize(reverse)
+    s.unroll("p")
+    s.pipeline("i")
+    module = s.build(target="verilog", simulator=simulator)
+    rng = np.random.default_rng(8)
+    digits = rng.integers(0, 128, (4, 41)).tolist()
+    words = np.array([sum(d << 7 * k for k, d in enumerate(row)) for row in digits], object)
+    out = np.zeros(4, object)
+    module(words, out)
+    expected = [sum(d << 7 * k for k, d in enumerate(reversed(row))) for row in digits]
+    np.testing.assert_array_equal(out, np.array(expected, object))
+    assert module.cycles == module.report.cycles
+
+
 def ends(x: int32[4], o: UInt(16384)[4]):
     for i in range(4):
         out: UInt(16384) = 0

@@ -11,6 +11,7 @@ from .delay_lines import pack_delay_lines
 from .model import ArcModel
 from .recipe import FLATTEN, TO_LLVM, TO_STATE
 from .split import split_model
+from .wide import halve_wide_words
 
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
 _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
@@ -35,6 +36,7 @@ def _lower(top: str, text: str) -> ArcModel:
         size, ports, registers = _layout(module)
         memories = _memories(module)
         split = split_model(module, top, ports)
+        halve_wide_words(module)
         run_hw_passes(module, TO_LLVM, verify=False)
         module.operation.verify()
     except (ir.MLIRError, ValueError) as error:
