@@ -32,8 +32,15 @@ def draw_step(s: Schedule, program: Program, rng: random.Random) -> Step | None:
             continue
         if made.primitive in ("reorder", "compute_at") and "float reduction" in program.features:
             continue
+        if made.primitive in ("interleave", "rebalance") and _adds_floats(s):
+            continue
         return made
     return None
+
+
+def _adds_floats(s: Schedule) -> bool:
+    """Whether sums or products of floats are there, which these primitives group in another way."""
+    return any(op in str(s.module) for op in ("arith.addf", "arith.subf", "arith.mulf"))
 
 
 def apply_step(s: Schedule, step: Step, space: dict[str, Any]) -> None:
@@ -143,6 +150,9 @@ def _aim_at_products(func: str, bands: Bands, names: set[str]) -> list[Step]:
                         Step("feed", ({"buffer": [func, target]}, {"loop": [func, band, loop]}))
                     )
             order = [{"loop": [func, band, n]} for n in loops]
+            made.append(Step("interleave", (order[-1], 2)))
+            made.append(Step("unroll", (order[-1], 0)))
+            made.append(Step("rebalance", order[-1:]))
             made.append(Step("reorder", (*reversed(order),)))
             made.append(Step("reorder", (*order[-1:], *order[1:-1])))
     return [s for s in made if s.primitive != "reorder" or len(s.args) > 1]
@@ -212,6 +222,16 @@ def _pipeline(sites: _Sites, rng: random.Random) -> Step | None:
         return None
     kwargs = (("rewind", True),) if rng.random() < 0.1 else ()
     return Step("pipeline", (loop, rng.choice((1, 1, 1, 2, 3))), kwargs)
+
+
+def _interleave(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("interleave", (loop, rng.choice((2, 2, 3, 4))))
+
+
+def _rebalance(sites: _Sites, rng: random.Random) -> Step | None:
+    loop = sites.loop(rng)
+    return loop and Step("rebalance", (loop,))
 
 
 def _parallel(sites: _Sites, rng: random.Random) -> Step | None:
@@ -347,6 +367,8 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (3, _skew),
     (5, _unroll),
     (8, _pipeline),
+    (3, _interleave),
+    (3, _rebalance),
     (2, _parallel),
     (6, _partition),
     (6, _buffer_at),
