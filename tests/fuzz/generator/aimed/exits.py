@@ -94,10 +94,16 @@ def _leave(w: Writer) -> None:
     if w.result is not None:
         ways.append("return")
     way = w.pick(ways)
-    nested = w.chance(0.25)
-    if nested:
+    if w.chance(0.25):
         w.line(f"if {reached(w)}:")
-        w.depth += 1
+        with w.block():  # a name that is declared in it ends with it
+            _leave_by(w, way)
+            work(w)
+        return
+    _leave_by(w, way)
+
+
+def _leave_by(w: Writer, way: str) -> None:
     w.line(f"if {reached(w)}:")
     with w.block():
         if w.chance(0.35):
@@ -109,9 +115,6 @@ def _leave(w: Writer) -> None:
             work(w)
             if w.chance(0.3):
                 _out(w, w.pick(("break", "continue")))
-    if nested:
-        work(w)
-        w.depth -= 1
 
 
 def _out(w: Writer, way: str) -> None:

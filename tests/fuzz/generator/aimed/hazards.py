@@ -122,7 +122,7 @@ def _next_iteration(w: Writer, name: str, extent: int, last: Scalar) -> None:
     """What this iteration reads the next one overwrites; or the last one has written it."""
     a, b = _array(w), _array(w)
     source, sink = w.pick(((f"{name} + 1", name), (name, f"{name} + 1")))
-    w.line(f"{b.name}[{sink}] = {a.name}[{source}] {w.pick(('+', '-', '*'))} {_value(w)}")
+    w.line(f"{b.name}[{sink}] = {a.name}[{source}] {w.pick(('+', '-', '*'))} ({_value(w)})")
     if w.chance(0.6):
         _guarded(w, f"{a.name}[{name}] = {last.name}")
 
