@@ -9,6 +9,7 @@ import enum
 from dataclasses import dataclass
 
 from .._mlir import ir
+from .associative import EXTREMES, MODULAR, ROUNDED
 from .maps import bound_map
 
 
@@ -28,20 +29,6 @@ class Accumulation:
     order: Order
 
 
-_MODULAR = frozenset({"arith.addi", "arith.muli", "arith.andi", "arith.ori", "arith.xori"})
-_EXACT = frozenset(
-    {
-        "arith.maxsi",
-        "arith.minsi",
-        "arith.maxui",
-        "arith.minui",
-        "arith.maximumf",
-        "arith.minimumf",
-        "arith.maxnumf",
-        "arith.minnumf",
-    }
-)
-_ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 _LEFT_ONLY = {"arith.subi": Order.FREE, "arith.subf": Order.ROUNDED}
 _WIDEN = ("arith.extsi", "arith.extui")
 
@@ -70,11 +57,11 @@ def accumulation_of(store: ir.Operation) -> Accumulation | None:
 
 
 def _order(name: str, position: int, casts: bool) -> Order | None:
-    if name in _MODULAR:
+    if name in MODULAR:
         return Order.FREE
-    if name in _EXACT and not casts:
+    if name in EXTREMES and not casts:
         return Order.FREE
-    if name in _ROUNDED and not casts:
+    if name in ROUNDED and not casts:
         return Order.ROUNDED
     return _LEFT_ONLY.get(name) if position == 0 else None
 

@@ -23,6 +23,7 @@ from ..core.bounds import CHECK
 from ..core.effects import VIEWS
 from ..core.signature import argument_name
 from ..streams.space import stream_space
+from .maker import Maker
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1, "memref.load": 0, "memref.store": 1}
 _SLT, _SGE = 2, 5
@@ -54,7 +55,7 @@ def _accesses(function: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _check(access: ir.Operation) -> None:
-    maker = _Maker(access)
+    maker = _BoundsMaker(access)
     if access.name == "memref.subview":
         rows = list(_slice_rows(maker, access))
     else:
@@ -105,7 +106,7 @@ class _Row:
         )
         self._value: ir.Value | None = None
 
-    def index(self, maker: _Maker) -> ir.Value:
+    def index(self, maker: _BoundsMaker) -> ir.Value:
         """The subscript as a value; of a slice its first element."""
         if self._value is None:
             self._value = (
@@ -115,7 +116,7 @@ class _Row:
             )
         return self._value
 
-    def reported(self, maker: _Maker) -> ir.Value:
+    def reported(self, maker: _BoundsMaker) -> ir.Value:
         """The subscript a failure tells of: of a slice the last element, where the first is not below."""
         index = self.index(maker)
         if not self.reach:
@@ -123,7 +124,7 @@ class _Row:
         low = maker.compare(_SLT, index, maker.constant(0))
         return maker.op("arith.select", index.type, [low, index, self.last(maker)])
 
-    def last(self, maker: _Maker) -> ir.Value:
+    def last(self, maker: _BoundsMaker) -> ir.Value:
         """The last element that the access touches."""
         index = self.index(maker)
         if not self.reach:
@@ -143,7 +144,7 @@ def _element_rows(access: ir.Operation) -> Iterator[_Row]:
         yield _Row(access.operands[first + 1 + position], 0, extent, access)
 
 
-def _slice_rows(maker: _Maker, view: ir.Operation) -> Iterator[_Row]:
+def _slice_rows(maker: _BoundsMaker, view: ir.Operation) -> Iterator[_Row]:
     dynamic = ir.ShapedType.get_dynamic_size()
     offsets = iter(list(view.operands)[1:])
     rows = zip(
@@ -163,39 +164,8 @@ def _extents(array: ir.Value) -> list[int | None]:
     return [None if kind.is_dynamic_dim(d) else kind.get_dim_size(d) for d in range(kind.rank)]
 
 
-class _Maker:
-    """Makes index arithmetic in front of an access."""
-
-    def __init__(self, access: ir.Operation) -> None:
-        self.ip = ir.InsertionPoint(access)
-        self._location = access.location
-        self._index = ir.IndexType.get()
-
-    def op(
-        self,
-        name: str,
-        kind: ir.Type,
-        operands: Sequence[ir.Value],
-        **attributes: ir.Attribute,
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name, [kind], list(operands), attributes=attributes, loc=self._location, ip=self.ip
-        ).result
-
-    def constant(self, number: int) -> ir.Value:
-        value = ir.IntegerAttr.get(self._index, number)
-        return self.op("arith.constant", self._index, [], value=value)
-
-    def applied(self, bound: BoundMap, position: int) -> ir.Value:
-        """One result of an affine map."""
-        single = ir.AffineMapAttr.get(bound.alone(bound.results[position]).map)
-        return self.op("affine.apply", self._index, bound.operands, map=single)
-
-    def compare(self, predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-        wide = ir.IntegerType.get_signless(64)
-        bit = ir.IntegerType.get_signless(1)
-        attribute = ir.IntegerAttr.get(wide, predicate)
-        return self.op("arith.cmpi", bit, [left, right], predicate=attribute)
+class _BoundsMaker(Maker):
+    """Makes the checks in front of an access."""
 
     def conjunction(self, array: ir.Value, rows: Sequence[_Row]) -> tuple[ir.Value, list[ir.Value]]:
         """That all subscripts are in range, and the extents that only the run knows."""
@@ -205,7 +175,7 @@ class _Maker:
         for dimension, row in enumerate(rows):
             if row.extent is None:
                 number = self.constant(dimension)
-                extent = self.op("memref.dim", self._index, [array, number])
+                extent = self.op("memref.dim", self.index, [array, number])
                 opened.append(extent)
             elif row.safe:
                 continue

@@ -25,6 +25,7 @@ from ..core.effects import STORES
 from ..core.locations import place_of
 from ..core.signature import functions_of
 from ..diagnostics import UnsupportedOpError
+from .maker import Maker
 
 _BITS = 64
 _EQ, _SGE = 0, 5
@@ -64,7 +65,7 @@ def _check(loop: ir.Operation, asserted: Asserted) -> None:
     }
     for access in accesses:
         writes = access.name in STORES
-        maker = _Maker(access, loop)
+        maker = _DependenceMaker(access, loop)
         for name in kinds:
             if KINDS[name][1] == writes:
                 maker.check(touched[KINDS[name][0]], asserted, name)
@@ -122,13 +123,13 @@ def _fill(array: ir.Value, value: ir.Value, location: ir.Location, ip: ir.Insert
     )
 
 
-class _Maker:
-    """Makes operations in front of an access."""
+class _DependenceMaker(Maker):
+    """Makes the checks in front of an access, and notes what it touches."""
 
     def __init__(self, access: ir.Operation, loop: ir.Operation) -> None:
+        super().__init__(access)
         self._access = access
         self._loop = loop
-        self._ip = ir.InsertionPoint(access)
         self._word: ir.Type = ir.IntegerType.get_signless(_BITS)
         self._now = self._number()
 
@@ -136,16 +137,15 @@ class _Maker:
         """That no earlier iteration that is too near has touched the element."""
         bit = ir.IntegerType.get_signless(1)
         earlier = self._earlier(touched)
-        holds = self._compare(_EQ, earlier, self._constant(0))
-        apart = self._op("arith.subi", self._word, [self._now, earlier])
+        holds = self.compare(_EQ, earlier, self.constant(0, self._word))
+        apart = self.op("arith.subi", self._word, [self._now, earlier])
         if asserted.distance:
-            far = self._compare(_SGE, apart, self._constant(asserted.distance))
-            holds = self._op("arith.ori", bit, [holds, far])
-        index = ir.IndexType.get()
-        iterator = induction_variable(self._loop)
-        steps = self._op("arith.index_cast", index, [apart])
-        back = self._op("arith.muli", index, [steps, self._step()])
-        source = self._op("arith.subi", index, [iterator, back])
+            far = self.compare(_SGE, apart, self.constant(asserted.distance, self._word))
+            holds = self.op("arith.ori", bit, [holds, far])
+        index, iterator = self.index, induction_variable(self._loop)
+        steps = self.op("arith.index_cast", index, [apart])
+        back = self.op("arith.muli", index, [steps, self._step()])
+        source = self.op("arith.subi", index, [iterator, back])
         subscripts = self._subscripts()
         word = ir.IntegerType.get_signless(64)
         ir.Operation.create(
@@ -159,8 +159,8 @@ class _Maker:
                 "distance": ir.IntegerAttr.get(word, asserted.distance),
                 "rank": ir.IntegerAttr.get(word, len(subscripts)),
             },
-            loc=self._access.location,
-            ip=self._ip,
+            loc=self.location,
+            ip=self.ip,
         )
 
     def record(self, touched: _Touched) -> None:
@@ -174,39 +174,34 @@ class _Maker:
         """The last iteration but this one that touched the element."""
         last = self._load(touched.last, f"{touched.name}_last")
         before = self._load(touched.before, f"{touched.name}_before")
-        same = self._compare(_EQ, last, self._now)
-        return self._op("arith.select", self._word, [same, before, last])
+        same = self.compare(_EQ, last, self._now)
+        return self.op("arith.select", self._word, [same, before, last])
 
     def _number(self) -> ir.Value:
         """The number of the iteration, from 1."""
-        iterator, index = induction_variable(self._loop), ir.IndexType.get()
+        iterator, index = induction_variable(self._loop), self.index
         if is_affine_loop(self._loop):
             lower = spec_of(self._loop).lower
             name = "affine.max" if len(lower.results) > 1 else "affine.apply"
-            low = self._op(name, index, lower.operands, map=ir.AffineMapAttr.get(lower.map))
+            low = self.op(name, index, lower.operands, map=ir.AffineMapAttr.get(lower.map))
         else:
             low = self._loop.operands[0]
-        distance = self._op("arith.subi", index, [iterator, low])
-        count = self._op("arith.floordivsi", index, [distance, self._step()])
-        word = self._op("arith.index_cast", self._word, [count])
-        return self._op("arith.addi", self._word, [word, self._constant(1)])
+        distance = self.op("arith.subi", index, [iterator, low])
+        count = self.op("arith.floordivsi", index, [distance, self._step()])
+        word = self.op("arith.index_cast", self._word, [count])
+        return self.op("arith.addi", self._word, [word, self.constant(1, self._word)])
 
     def _step(self) -> ir.Value:
         if not is_affine_loop(self._loop):
             step: ir.Value = self._loop.operands[2]
             return step
-        return self._constant(spec_of(self._loop).step, ir.IndexType.get())
+        return self.constant(spec_of(self._loop).step)
 
     def _subscripts(self) -> list[ir.Value]:
         bound, plain = self._places()
         if bound is None:
             return plain
-        index = ir.IndexType.get()
-        singles = [bound.alone(expr) for expr in bound.results]
-        return [
-            self._op("affine.apply", index, s.operands, map=ir.AffineMapAttr.get(s.map))
-            for s in singles
-        ]
+        return [self.applied(bound, position) for position in range(len(bound.results))]
 
     def _places(self) -> tuple[BoundMap | None, list[ir.Value]]:
         first = STORES.get(self._access.name, 0) + 1
@@ -218,9 +213,9 @@ class _Maker:
         bound, plain = self._places()
         attributes: dict[str, ir.Attribute] = {"from": ir.StringAttr.get(name)}
         if bound is None:
-            return self._op("memref.load", self._word, [array, *plain], **attributes)
+            return self.op("memref.load", self._word, [array, *plain], **attributes)
         attributes["map"] = ir.AffineMapAttr.get(bound.map)
-        return self._op("affine.load", self._word, [array, *bound.operands], **attributes)
+        return self.op("affine.load", self._word, [array, *bound.operands], **attributes)
 
     def _store(self, value: ir.Value, array: ir.Value, name: str) -> None:
         bound, plain = self._places()
@@ -233,31 +228,6 @@ class _Maker:
             [],
             operands,
             attributes=attributes,
-            loc=self._access.location,
-            ip=self._ip,
+            loc=self.location,
+            ip=self.ip,
         )
-
-    def _constant(self, number: int, kind: ir.Type | None = None) -> ir.Value:
-        kind = kind or self._word
-        return self._op("arith.constant", kind, [], value=ir.IntegerAttr.get(kind, number))
-
-    def _compare(self, predicate: int, left: ir.Value, right: ir.Value) -> ir.Value:
-        attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), predicate)
-        bit = ir.IntegerType.get_signless(1)
-        return self._op("arith.cmpi", bit, [left, right], predicate=attribute)
-
-    def _op(
-        self,
-        name: str,
-        kind: ir.Type,
-        operands: Sequence[ir.Value],
-        **attributes: ir.Attribute,
-    ) -> ir.Value:
-        return ir.Operation.create(
-            name,
-            [kind],
-            list(operands),
-            attributes=attributes,
-            loc=self._access.location,
-            ip=self._ip,
-        ).result

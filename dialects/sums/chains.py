@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .._mlir import ir
-from .associative import DIFFERENCES, MODULAR, Operand, combine, family_of, tree
+from ..affine.associative import DIFFERENCES, MODULAR, Operand, combine, family_of, tree
 
 type Interval = tuple[int, int]
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 import islpy as isl
 
 from .._mlir import ir
+from ..affine.associative import DIFFERENCES, MODULAR, family_of
 from ..affine.loops import is_defined_inside, walk
 from ..affine.maps import BoundMap, bound_map
 from ..affine.model import Model, Statement, memory_name
 from ..core.effects import EffectAnalysis
 from ..core.locations import place_of
 from ..diagnostics import SourcePlace
-from .associative import DIFFERENCES, MODULAR, family_of
 
 _WIDENING = ("arith.extsi", "arith.extui")
 

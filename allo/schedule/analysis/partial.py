@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import parent_of, string_attribute
-from allo.dialects.affine.maps import BoundMap, constant_map
-from allo.dialects.core.partition import ArrayLayout, Partition, make_dim, with_layout
-from allo.dialects.diagnostics import IllegalTransformError, SourcePlace
-from allo.dialects.sums.associative import (
+from allo.dialects.affine.associative import (
     DIFFERENCES,
     MODULAR,
     Operand,
@@ -18,6 +14,10 @@ from allo.dialects.sums.associative import (
     neutral,
     tree,
 )
+from allo.dialects.affine.loops import parent_of, string_attribute
+from allo.dialects.affine.maps import BoundMap, constant_map
+from allo.dialects.core.partition import ArrayLayout, Partition, make_dim, with_layout
+from allo.dialects.diagnostics import IllegalTransformError, SourcePlace
 from allo.dialects.sums.reductions import Found, Reduction, Update, find_reductions
 
 from .buffers import alloc, declared_attributes, fresh_name, load, redirect, store
