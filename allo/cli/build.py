@@ -85,14 +85,19 @@ def register(app: typer.Typer) -> None:
         """Build a design and print (or write) its text: Verilog, HLS C++ …"""
         built = find_schedule(what).build(target=target, mode=mode, project=project)
         if report is not None:
-            _write(report, json.dumps(built.report.to_json(), indent=1))
+            write_text(report, json.dumps(built.report.to_json(), indent=1))
         if output is not None:
-            _write(output, str(built))
+            write_text(output, str(built))
         elif report is None:
             typer.echo(str(built))
 
 
-def _write(path: Path, text: str) -> None:
+def write_text(path: Path, text: str) -> None:
+    """Write a file and the folders above it.
+
+    Raises:
+        AlloError: it cannot be written.
+    """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text if text.endswith("\n") else f"{text}\n")

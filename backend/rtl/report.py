@@ -227,10 +227,15 @@ def _evaluate(lin: Lin, values: dict[int, Any]) -> Any:
 
 
 def design_report(
-    modules: dict[str, CompiledModule], top: Interface, name: str, target: str, clock_mhz: float
+    modules: dict[str, CompiledModule],
+    top: Interface,
+    name: str,
+    target: str,
+    clock_mhz: float,
+    device: str,
 ) -> DesignReport:
     """The report of a whole design."""
-    report = DesignReport("allo rtl", target, name, clock_mhz, top.cycles)
+    report = DesignReport("allo rtl", target, name, clock_mhz, top.cycles, device=device)
     counts = _instance_counts(modules, top.module)
     report.functions = [m.report for name, m in modules.items() if counts[name]]
     report.float_ops = top.float_ops

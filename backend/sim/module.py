@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
+from allo.backend.synth import Synthesis, synthesize
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
-from allo.dialects.options.table import RTL_CALL
+from allo.dialects.options.table import RTL_CALL, SYNTHESIS
 from allo.dialects.reports.figures import DesignReport
 
 from .boundary.project import write_project
@@ -217,6 +218,47 @@ class RTLModule:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
         chosen = read_call("build", {"project": folder}, "write_project")["project"]
         return write_project(self.design, Path(chosen))
+
+    def synthesize(
+        self,
+        *,
+        device: str | None = None,
+        route: bool = False,
+        clock_mhz: float | None = None,
+        timeout: float = 1800.0,
+        **unknown: Any,
+    ) -> Synthesis:
+        """Synthesise the design with Yosys; with ``route=True`` place and route it with nextpnr, too.
+
+        What the tools answer is kept in the cache.
+
+        Example::
+
+            found = mod.synthesize(device="ecp5", route=True)
+            found.lut, found.dsp, found.fmax_mhz
+
+        Args:
+            device: family, ``"xcup"``, ``"xc7"`` or ``"ecp5"``; None for that of the build.
+            route: place and route the design, which is possible for ``"ecp5"``.
+            clock_mhz: the clock that routing is asked for; None for that of the build.
+            timeout: seconds that one run of a tool may take.
+
+        Raises:
+            OptionError: an option that is unknown, or whose value is not accepted.
+            BuildError: there is no open tool for the device family.
+            ToolMissingError, ToolFailedError: Yosys or nextpnr.
+        """
+        given = {"device": device, "route": route, "clock_mhz": clock_mhz, "timeout": timeout}
+        refuse_keywords("synthesize", unknown, given)
+        chosen = read_call(SYNTHESIS, given, "synthesize")
+        return synthesize(
+            self.verilog,
+            self.design.top,
+            chosen["device"] or self.report.device,
+            clock_mhz=chosen["clock_mhz"] or self.report.clock_mhz,
+            route=chosen["route"],
+            timeout=chosen["timeout"],
+        )
 
     def _model(self, simulator: str, wave: str) -> SimModel:
         key = (simulator, wave)

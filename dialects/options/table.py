@@ -33,6 +33,7 @@ DF_BUILD = "df.build"
 CUSTOMIZE = "customize"
 DF_CUSTOMIZE = "df.customize"
 RTL_CALL = "a call of an RTLModule"
+SYNTHESIS = "synthesize"
 CHANNEL = "MemoryChannel"
 STREAM = "StreamModel"
 IP_MODULE = "IPModule"
@@ -57,6 +58,7 @@ PROJECTS = (*MODES, *SIMULATED)
 """The targets that write a project folder."""
 
 _DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
+_SYNTHESISED = ("xcup", "xc7", "ecp5")
 _SIMULATORS = ("verilator", "jit")
 _SECONDS = Number(0.001, 1e9, "seconds")
 _MEGAHERTZ = Number(0.001, 10_000, "MHz")
@@ -103,6 +105,7 @@ _made = _rows(DF_BUILD)
 _fn = _rows(CUSTOMIZE)
 _region = _rows(DF_CUSTOMIZE)
 _call = _rows(RTL_CALL)
+_synthesis = _rows(SYNTHESIS)
 _channel = _rows(CHANNEL)
 _memory = _rows(MEMORY)
 _ip = _rows(IP_MODULE)
@@ -279,6 +282,25 @@ TABLE: tuple[Option, ...] = (
     ),
     _call("max_cycles", _CYCLES, None, "This run is given up after this many cycles.", none=True),
     _call("stall_seed", _SEED, 1, "It is the seed of the random stalls."),
+    # --- synthesis ----------------------------------------------------------------------
+    _synthesis(
+        "device",
+        Choice(_SYNTHESISED),
+        None,
+        "It is the device family; None means that of the build.",
+        none=True,
+    ),
+    _synthesis(
+        "route", Flag(), False, "The design is placed and routed too, which is possible for ecp5."
+    ),
+    _synthesis(
+        "clock_mhz",
+        _MEGAHERTZ,
+        None,
+        "It is the clock that routing is asked for; None means that of the build.",
+        none=True,
+    ),
+    _synthesis("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
     # --- what lies outside a design ------------------------------------------------------
     _channel("name", Text("a name"), "", "Arrays whose channels have one name share it."),
     _channel(

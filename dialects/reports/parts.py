@@ -77,6 +77,7 @@ class DesignFigures:
         resources: lut, ff, dsp, bram … totals or estimates.
         float_ops: useful float operations of one run, for unit utilisation; None if unknown.
         float_units: float adders and multipliers built.
+        device: device family that a build was made for, or "".
     """
 
     tool: str
@@ -90,6 +91,7 @@ class DesignFigures:
     float_ops: int | None = None
     float_units: int = 0
     notes: list[str] = field(default_factory=list)
+    device: str = ""
 
     @property
     def utilisation(self) -> float | None:

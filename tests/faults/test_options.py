@@ -33,6 +33,7 @@ from allo.dialects.options.table import (
     MEMORY,
     RTL_CALL,
     STREAM,
+    SYNTHESIS,
     TABLE,
 )
 from allo.errors import AlloError, InvalidModeError, OptionError, UnsupportedTargetError
@@ -115,6 +116,7 @@ def attempts(schedule, hardware) -> dict[str, Callable[[str, Any], Any]]:
         DF_CUSTOMIZE: lambda name, value: df.customize(copy, **{name: value}),
         DF_BUILD: lambda name, value: df.build(copy, target="simulator", **{name: value}),
         RTL_CALL: lambda name, value: hardware(np.zeros(4, np.int32), **{name: value}),
+        SYNTHESIS: lambda name, value: hardware.synthesize(**{name: value}),
         CHANNEL: outside(MemoryChannel),
         BINDING: lambda name, value: allo.Memory(**{name: value}),
         IP_MODULE: lambda name, value: allo.IPModule(**{"top": "f", "impl": "f.cpp", name: value}),
@@ -211,7 +213,7 @@ def test_message(schedule, options: dict[str, Any], text: str) -> None:
         (
             {"clock_mhz": 3},
             "Target llvm has no option 'clock_mhz'.\nhelp: it is an option of external_memory, "
-            "rtl, systemverilog, verilog; its options: ",
+            "rtl, synthesize, systemverilog, verilog; its options: ",
         ),
         (
             {"target": "verilog", "configs": {"frequncy": 3}},

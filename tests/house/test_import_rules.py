@@ -40,7 +40,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "allo.interpret": ("allo.dialects.types", "allo.dialects.diagnostics"),
     "allo.backend": ("allo.dialects", "allo.target"),
     "allo.backend.xls": ("allo.dialects", "allo.target", "allo.backend.hls"),
-    "allo.backend.sim": ("allo.dialects", "allo.target", "allo.backend.rtl", "allo.backend.hls"),
+    "allo.backend.sim": (
+        "allo.dialects",
+        "allo.target",
+        "allo.backend.rtl",
+        "allo.backend.hls",
+        "allo.backend.synth",
+    ),
 }
 # Public names: what designs and the library may use.
 PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "allo.target")

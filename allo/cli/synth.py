@@ -1,0 +1,32 @@
+"""``allo synth FILE.py:FUNCTION``: what a design takes of a device, as Yosys and nextpnr say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .build import find_schedule, write_text
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+
+    @app.command()
+    def synth(
+        what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION")],
+        device: Annotated[str, typer.Option(help="xcup, xc7 or ecp5")] = "xcup",
+        clock: Annotated[float, typer.Option(help="clock in MHz to build and route for")] = 200.0,
+        route: Annotated[bool, typer.Option(help="place and route, too (ecp5)")] = False,
+        timeout: Annotated[float, typer.Option(help="seconds for one run of a tool")] = 1800.0,
+        output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
+    ) -> None:
+        """Build a design for a device, synthesise it, and show its cells, clock and critical path."""
+        options = {"clock_mhz": clock, "device": device}
+        built = find_schedule(what).build(target="verilog", **options)
+        found = built.synthesize(route=route, timeout=timeout)
+        typer.echo(found.table(), nl=False)
+        if output is not None:
+            write_text(output, json.dumps(found.to_json(), indent=1))

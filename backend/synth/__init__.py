@@ -1,0 +1,9 @@
+"""Synthesis of the generated Verilog by open tools: Yosys, and nextpnr for ECP5.
+
+It takes text and gives figures, and knows neither the compiler that made the text nor the simulators.
+"""
+
+from .figures import PathStep, Routing, Synthesis
+from .run import FAMILIES, synthesize
+
+__all__ = ["FAMILIES", "PathStep", "Routing", "Synthesis", "synthesize"]

