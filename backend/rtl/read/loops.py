@@ -113,7 +113,29 @@ def imperfect_nest(op: Op, in_place: Callable[[Op], bool]) -> list[Nested] | Non
         op = inner
     if not nest or not _constant_bounds(op) or contains_control(op.regions[0], in_place):
         return None
-    return [*nest, Nested(op, [], [])]
+    nest.append(Nested(op, [], []))
+    return None if any(_changes_below(part) for part in nest[:-1]) else nest
+
+
+def _changes_below(part: Nested) -> bool:
+    """Whether an element loaded before the inner loop may change before its value is last used.
+
+    One pipeline loads it again in every iteration, because a value lives for one iteration.
+    """
+    beyond = [*_all_ops(part.loop.regions[0][len(part.before) :])]
+    for position, load in enumerate(part.before):
+        if not load.name.endswith(".load"):
+            continue
+        derived = set(load.results)
+        for op in part.before[position:]:
+            if is_pure(op) and derived.intersection(op.operands):
+                derived.update(op.results)
+        if not any(derived.intersection(op.operands) for op in beyond):
+            continue
+        stores = (op for op in (*part.before[position:], *beyond) if op.name.endswith(".store"))
+        if any(op.operands[1] == load.operands[0] for op in stores):
+            return True
+    return False
 
 
 def _constant_bounds(op: Op) -> bool:
