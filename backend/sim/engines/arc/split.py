@@ -19,6 +19,7 @@ from allo.backend.rtl._circt import ir
 
 from .graph import AND, STATE_WRITE, Graph, Node, UnknownFormError
 from .nest import nest
+from .parts import part_wide_words
 from .reset import ResetValue, reset_values
 
 RESET = "rst"
@@ -45,12 +46,23 @@ def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitMode
     outputs = {offset: name for name, offset in ports.items()}
     edge = model.operation.clone(ir.InsertionPoint.after(model.operation))
     edge.attributes["sym_name"] = ir.StringAttr.get(f"{top}_edge", edge.context)
+    inside = edge.regions[0].blocks[0]
     try:
-        resets = _make_edge(edge.regions[0].blocks[0], outputs, ports.get(RESET))
+        _drop_outputs(inside, outputs)
+        part_wide_words(inside)
+        resets = _make_edge(inside, outputs, ports.get(RESET))
     except UnknownFormError:
         edge.erase()
         return None
-    return SplitModel(f"{top}_edge", top, resets, _make_settle(model, outputs))
+    aliases = _make_settle(model, outputs)
+    part_wide_words(model.regions[0].blocks[0])
+    return SplitModel(f"{top}_edge", top, resets, aliases)
+
+
+def _drop_outputs(block: ir.Block, outputs: dict[int, str]) -> None:
+    for op in [op.operation for op in block.operations]:
+        if op.name == STATE_WRITE and _offset_of(op.operands[0]) in outputs:
+            op.erase()
 
 
 def _make_edge(block: ir.Block, outputs: dict[int, str], reset: int | None) -> list[ResetValue]:
