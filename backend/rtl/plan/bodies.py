@@ -221,9 +221,10 @@ def _choose(
     least, port, demand = _port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
+    scheduler, ports = Scheduler(body, timing), _ports(body)
     limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
     while ii <= MAX_II:
-        recurrence, failed = _try(body, ii, timing)
+        recurrence, failed = _try(scheduler, ports, ii)
         if not failed:
             break
         next_ii = max(ii + 1, recurrence.least_ii if recurrence else 0)
@@ -250,14 +251,15 @@ def _expected_trips(level: Level) -> int:
     return expected
 
 
-def _try(body: Body, ii: int, timing: TimingModel) -> tuple[Recurrence | None, bool]:
+def _try(
+    scheduler: Scheduler, ports: dict[Hashable, int], ii: int
+) -> tuple[Recurrence | None, bool]:
     """One initiation interval: first with as few shared units as it allows, then with more."""
-    scheduler = Scheduler(body, timing, _ports(body))
     needs = {use: count for use, count in scheduler.demand().items() if _is_unit(use)}
     tight = {use: -(-count // ii) for use, count in needs.items()}
     result = None
     for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
-        scheduler.capacity = {**_ports(body), **units}
+        scheduler.capacity = {**ports, **units}
         result = scheduler.attempt(ii)
         if result.ok:
             return None, False

@@ -16,6 +16,7 @@ from allo.dialects.affine.asserted import KINDS
 from ..graph.linear import common_factor, subtract
 from ..graph.nodes import Body, Edge, Level, Lin, Node
 from ..graph.ranges import always_apart, apart_across
+from .order import Orders
 
 UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
@@ -34,12 +35,12 @@ def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: bool = 
     for node in body.nodes:
         if node.access is not None and node.kind in ("load", "store"):
             by_array[node.access.array.number].append(node)
-    distances = Distances(body, levels) if carried else None
+    least = Distances(body, levels).least if carried else None
     for nodes in by_array.values():
         if not any(n.kind == "store" for n in nodes):
             continue
         for group in _groups(nodes):
-            _order(body, group, distances, bypass=bypass)
+            body.edges += Orders(group, _meet, least, bypass=bypass).edges()
 
 
 def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
@@ -94,32 +95,9 @@ def _bank_count(node: Node) -> int:
     return node.access.array.banks if node.access is not None else 0
 
 
-def _order(body: Body, nodes: list[Node], distances: Distances | None, *, bypass: bool) -> None:
-    def edge(source: Node, target: Node, distance: int) -> None:
-        assert source.access is not None
-        array = source.access.array
-        short = bypass and array.read_latency == 1
-        short = short and source.kind == "store" and target.kind == "load"
-        latency = 1 if source.kind == "store" and not short else 0
-        body.edges.append(Edge(source, target, latency, distance, array, short))
-
-    for position, first in enumerate(nodes):
-        for second in nodes[position:]:
-            if first.kind == "load" and second.kind == "load":
-                continue
-            a, b = first.access, second.access
-            assert a is not None and b is not None
-            if first is not second and may_meet(a.index, b.index):
-                edge(first, second, 0)
-            if distances is None:
-                continue
-            for source, target in ((first, second), (second, first)):
-                assert source.access is not None and target.access is not None
-                distance = distances.least(source, target)
-                if distance is not None:
-                    edge(source, target, distance)
-                if first is second:
-                    break
+def _meet(first: Node, second: Node) -> bool:
+    a, b = first.access, second.access
+    return a is not None and b is not None and may_meet(a.index, b.index)
 
 
 def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:

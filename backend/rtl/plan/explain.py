@@ -35,9 +35,10 @@ def recurrence_limit(ii: int, found: Recurrence | None) -> str:
     )
     through = ", ".join(f"{k} {name}" if k > 1 else name for name, k in units.items())
     through = f" through {through}" if through else ""
+    waits = " and waits for ports" if found.waits and found.least_ii < ii else ""
     return (
         f"II={ii}: {name} {lines} ({short(source)}){through}, "
-        f"latency {found.latency}, distance {found.distance}"
+        f"latency {found.latency}{waits}, distance {found.distance}"
     )
 
 

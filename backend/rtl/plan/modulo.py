@@ -24,12 +24,20 @@ PATIENCE = 2
 
 @dataclass(slots=True)
 class Recurrence:
-    """A cycle of constraints: its latency in cycles, its distance in iterations, its edges."""
+    """A cycle of constraints.
+
+    Attributes:
+        latency: its cycles, without those in which its nodes waited for a port or a unit, because another
+            initiation interval has other waits.
+        waits: the cycles of those.
+        distance: its iterations.
+    """
 
     latency: int
     distance: int
     edges: list[Edge]
     path: list[Node]
+    waits: int = 0
 
     @property
     def least_ii(self) -> int:
@@ -61,6 +69,7 @@ class Scheduler:
     _carried: list[Edge] = field(default_factory=list)
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
     _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
+    _waits: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         incoming: dict[int, list[Edge]] = defaultdict(list)
@@ -86,7 +95,7 @@ class Scheduler:
         """Set the times of all nodes for an initiation interval (None: no overlap)."""
         floor: dict[int, int] = {}
         carried = self._carried if ii is not None else []
-        rounds = min(len(carried) + 2, MAX_ROUNDS)
+        rounds = MAX_ROUNDS if carried else 1
         raised: Edge | None = None
         for number_of_round in range(rounds):
             blocked = self._forward(floor, ii)
@@ -145,6 +154,7 @@ class Scheduler:
                 found = self._place(uses, time, ii, taken)
                 if found is None:
                     return uses[0]
+                self._waits[number] = found - time
                 if found > time:
                     time, start = found, 0.0
             node.time = time
@@ -188,7 +198,7 @@ class Scheduler:
                 return Recurrence(0, 0, [last], [])
             node = cause.source if isinstance(cause, Edge) else cause
         loop = walk[seen[node.number] :]
-        latency = distance = 0
+        latency = distance = waits = 0
         edges: list[Edge] = []
         for target, cause in loop:
             if isinstance(cause, Edge) and cause.distance:
@@ -197,8 +207,10 @@ class Scheduler:
                 edges.append(cause)
             elif cause is not None:
                 source = cause.source if isinstance(cause, Edge) else cause
-                latency += target.time - source.time
-        return Recurrence(latency, distance, edges, [n for n, _ in reversed(loop)])
+                waited = self._waits.get(target.number, 0)
+                latency += target.time - source.time - waited
+                waits += waited
+        return Recurrence(latency, distance, edges, [n for n, _ in reversed(loop)], waits)
 
 
 def _latest(node: Node, body: Body) -> Node | None:

@@ -101,8 +101,9 @@ class Memory:
             return
         earlier = known.stores.get((signature, consts))
         certain = self._b.both(predicate, self._b.body.alive)
-        if earlier is not None and self._unobserved(earlier, array, index):
-            stored = self._store_both(earlier, index, value, certain)
+        position = self._unobserved(earlier, array, index) if earlier is not None else None
+        if position is not None:
+            stored = self._store_both(position, index, value, certain)
         else:
             stored = self._store_node(array, index, value, certain)
         known.stores[signature, consts] = stored
@@ -182,31 +183,32 @@ class Memory:
             kept = known.groups.get(signature)
             known.groups = {signature: kept} if kept else {}
 
-    def _unobserved(self, store: Node, array: Array, index: tuple[Lin, ...]) -> bool:
-        """Whether nothing since an element's store could tell whether it has happened.
+    def _unobserved(self, store: Node, array: Array, index: tuple[Lin, ...]) -> int | None:
+        """Where in the body an element's store is if nothing since could tell whether it has happened.
 
         Another process can after a word through a stream, an access here if it may be of the element.
         """
         signature, consts = _split(index)
-        for node in reversed(self._b.body.nodes):
+        nodes = self._b.body.nodes
+        for position in reversed(range(len(nodes))):
+            node = nodes[position]
             if node is store:
-                return True
+                return position
             if node.kind in ("get", "put"):
-                return False
+                return None
             if node.access is None or node.access.array is not array:
                 continue
             other, others_consts = _split(node.access.index)
             if other != signature or others_consts == consts:
-                return False
-        return False
+                return None
+        return None
 
     def _store_both(
-        self, earlier: Node, index: tuple[Lin, ...], value: Node, predicate: Node | None
+        self, position: int, index: tuple[Lin, ...], value: Node, predicate: Node | None
     ) -> Node:
-        """One store in place of an earlier one and a new one of the same element."""
-        before = earlier.access
+        """One store in place of an earlier one, at a position in the body, and a new one of its element."""
+        before = self._b.body.nodes.pop(position).access
         assert before is not None and before.data is not None
-        self._b.body.nodes.remove(earlier)
         self._b.asserted &= before.asserted
         if predicate is None or predicate is before.predicate:
             return self._store_node(before.array, index, value, predicate)

@@ -1,0 +1,117 @@
+"""Which pairs of accesses of one memory need an edge: those that no path of edges keeps in order.
+
+Order within an iteration is transitive: behind the last store that may be of its element, an access is behind
+everything that this store is behind. So it is with the next iteration: the last access before the first one
+keeps every other pair in order. Accesses of unknown place therefore need as many edges as there are
+accesses, not as many as there are pairs. Sets of accesses are the bits of integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..graph.nodes import Edge, Node
+
+Meet = Callable[[Node, Node], bool]
+Distance = Callable[[Node, Node], int | None]
+
+
+class Orders:
+    """The edges between accesses of one array, in program order.
+
+    Args:
+        nodes: the accesses.
+        meet: whether two accesses of one iteration may be of one element.
+        least: the least distance in iterations, at least 1, at which an access meets an earlier one again,
+            None where it never does; None in place of it where iterations do not overlap.
+        bypass: whether a load may take its value from a store of the same cycle.
+    """
+
+    def __init__(
+        self, nodes: Sequence[Node], meet: Meet, least: Distance | None, *, bypass: bool
+    ) -> None:
+        self._nodes, self._meet, self._least, self._bypass = nodes, meet, least, bypass
+        self._stores = sum(1 << k for k, node in enumerate(nodes) if node.kind == "store")
+        self._following: list[list[tuple[int, int]]] = [[] for _ in nodes]
+        self._edges: list[Edge] = []
+
+    def edges(self) -> list[Edge]:
+        """All edges that the accesses need."""
+        self._within()
+        if self._least is not None:
+            self._across(self._least)
+        return self._edges
+
+    def _edge(self, source: int, target: int, distance: int) -> int:
+        """Add an edge; its latency in cycles."""
+        first, second = self._nodes[source], self._nodes[target]
+        assert first.access is not None
+        array = first.access.array
+        after_store = first.kind == "store"
+        short = self._bypass and array.read_latency == 1 and after_store and second.kind == "load"
+        latency = 1 if after_store and not short else 0
+        self._edges.append(Edge(first, second, latency, distance, array, short))
+        if not distance:
+            self._following[source].append((target, latency))
+        return latency
+
+    def _within(self) -> None:
+        """Edges of one iteration; each access is compared with those before it, the nearest first.
+
+        A store may be in the cycle of a load before it. Any other pair has to be a cycle apart to
+        need no edge; also a store and a load, which without an edge would not take the stored value.
+        """
+        before: list[int] = []
+        before_by_a_cycle: list[int] = []
+        for target, node in enumerate(self._nodes):
+            is_store = node.kind == "store"
+            rest = (1 << target) - 1 if is_store else self._stores & ((1 << target) - 1)
+            ordered = later = 0
+            while rest:
+                source = rest.bit_length() - 1
+                rest ^= 1 << source
+                if not self._meet(self._nodes[source], node):
+                    continue
+                latency = self._edge(source, target, 0)
+                found = before[source] | 1 << source
+                ordered |= found
+                later |= found if latency else before_by_a_cycle[source]
+                rest &= ~later
+                if is_store:
+                    rest &= ~(ordered & ~self._stores)
+            before.append(ordered)
+            before_by_a_cycle.append(later)
+
+    def _across(self, least: Distance) -> None:
+        """Edges between iterations; each access, the last first, is compared with all, the first first."""
+        count = len(self._nodes)
+        after, after_by_a_cycle = [0] * count, [0] * count
+        next_ones, next_by_a_cycle = [0] * count, [0] * count
+        for source in reversed(range(count)):
+            for target, latency in self._following[source]:
+                found = after[target] | 1 << target
+                after[source] |= found
+                after_by_a_cycle[source] |= found if latency else after_by_a_cycle[target]
+        everything = (1 << count) - 1
+        for source in reversed(range(count)):
+            is_store = self._nodes[source].kind == "store"
+            ordered = later = 0
+            for target, latency in self._following[source]:
+                ordered |= next_ones[target]
+                later |= next_ones[target] if latency else next_by_a_cycle[target]
+            rest = (everything if is_store else self._stores) & ~(1 << source)
+            rest &= ~(later if is_store else later | ordered)
+            while rest:
+                target = (rest & -rest).bit_length() - 1
+                rest ^= 1 << target
+                distance = least(self._nodes[source], self._nodes[target])
+                if distance is None:
+                    continue
+                latency = self._edge(source, target, distance)
+                if distance > 1:
+                    continue
+                found = after[target] | 1 << target
+                ordered |= found
+                later |= found if latency else after_by_a_cycle[target]
+                rest &= ~(later if is_store else later | ordered)
+            next_ones[source], next_by_a_cycle[source] = ordered, later
