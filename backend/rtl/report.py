@@ -20,6 +20,7 @@ from .graph.nodes import Block, Call, Function, If, Leaf, Level, Lin, Loop, Node
 from .graph.prune import regions_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
+from .plan.explain import short
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")
@@ -49,7 +50,10 @@ def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
         case While():
             inner = _loops(region.test, cycles) + _loops(region.child, cycles)
             place = place_text(region.place)
-            return [LoopReport("while", place, None, 1, 1, None, False, children=inner)]
+            report = LoopReport("while", place, None, 1, 1, None, False, children=inner)
+            if region.held is not None:
+                report.limit = f"not pipelined: it holds {region.held[0]} ({short(region.held[1])})"
+            return [report]
         case Leaf():
             return [_leaf(region)]
     return []
@@ -125,7 +129,7 @@ def _count(region: Region, around: list[Level], callees: dict[str, Interface]) -
         case Block():
             return _count_nodes(region.body.nodes, around)
         case Leaf():
-            if region.condition is not None:
+            if region.exit is not None:
                 return None if any(n.float_op for n in region.body.nodes) else 0
             return _count_nodes(region.body.nodes, [*around, *region.levels])
         case Loop():

@@ -23,7 +23,8 @@ from .text import ModuleText
 class Tokens:
     """When a body runs: ``issue`` is high in the first cycle of each iteration.
 
-    ``scope`` are the bits of :class:`Activity` for the regions around it.
+    ``scope`` are the bits of :class:`Activity` for the regions around it. ``stop`` is high when an iteration
+    finds in step ``decided`` that it is the last one: those behind it then end.
     """
 
     body: Body
@@ -31,6 +32,8 @@ class Tokens:
     valid: list[str] = field(default_factory=list)
     what: str = ""
     scope: tuple[str, ...] = ()
+    stop: str = ""
+    decided: int = -1
 
 
 class Activity:

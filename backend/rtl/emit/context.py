@@ -24,6 +24,8 @@ class Context:
         local: name of the bit that says that no such body waits, "" where there is none.
         called: whether a caller starts it, and holds the units it shares.
         debug: what registers are for, by name.
+        finals: when a register takes what the last iteration of a loop leaves in it, by the number of
+            the store that has guessed until then.
         waits: where it can wait, for who asks why nothing goes on.
     """
 
@@ -63,6 +65,7 @@ class Context:
         checks = any(n.kind == "check" for body in bodies for n in body.nodes)
         self.watch = BoundsWatch(self.text, told, active=checks or checked)
         self.debug: dict[str, str] = {}
+        self.finals: dict[int, str] = {}
         self.waits = ModuleWaits(function.name, function.place)
 
     def valid(self, body: Body, time: int) -> str:
@@ -71,7 +74,10 @@ class Context:
         while len(tokens.valid) <= time:
             step = len(tokens.valid)
             name = self.text.named(f"b{body.number}_run{step}")
-            self.text.register(name, tokens.valid[-1], 1, reset=0, busy=tokens.scope)
+            before = tokens.valid[-1]
+            if tokens.stop and step <= tokens.decided:
+                before = self.text.all_of(before, self.text.invert(tokens.stop))
+            self.text.register(name, before, 1, reset=0, busy=tokens.scope)
             tokens.valid.append(name)
             self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]

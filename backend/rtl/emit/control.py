@@ -76,8 +76,6 @@ class Control:
             case Block():
                 return self._block(region.body, go)
             case Leaf():
-                if region.condition is not None:
-                    return self._while_leaf(region, go)
                 return self._leaf(region, go)
             case Loop():
                 return self._loop(region, go)
@@ -96,14 +94,16 @@ class Control:
             last = self._region(child, start)
         return last
 
-    def _start(self, body: Body, issue: str, leaf: Leaf | None = None) -> None:
+    def _start(self, body: Body, issue: str, leaf: Leaf | None = None, stop: str = "") -> None:
         """Say what issues a body's iterations, and what the body is for the debug map."""
         first = next((n.place for n in body.nodes if n.place is not None), None)
         what = f"code at {first}"
         if leaf is not None:
-            name = "while loop" if leaf.condition is not None else f"loop {leaf.band}"
+            name = f"loop {leaf.band}" if leaf.levels else "while loop"
             what = f"{name} ({leaf.place})"
-        self._c.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
+        tokens = self._c.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
+        if leaf is not None and leaf.exit is not None:
+            tokens.stop, tokens.decided = stop, leaf.exit.step
         if issue.startswith("%") and not issue[1:].isdigit():
             self._c.debug[issue[1:]] = f"step 0 of {what}"
 
@@ -155,30 +155,39 @@ class Control:
         for level in leaf.levels:
             context.homes[level.iv.number] = body
         advance = text.named(f"b{body.number}_advance")
+        stop = text.named(f"b{body.number}_stop") if leaf.exit is not None else ""
         skipped = ""
-        if all(level.trips is not None for level in leaf.levels):
-            final = self._counters.nest(leaf.levels, advance)
+        if not leaf.levels:
+            final, enter = text.const(0, 1), go
+        elif all(level.trips is not None for level in leaf.levels):
+            final = self._counters.nest(leaf.levels, advance, stop)
             enter = go
         else:
-            enter, skipped, final = self._counters.range_nest(leaf.levels, go, advance)
-        self._issue(leaf, enter, final)
+            enter, skipped, final = self._counters.range_nest(leaf.levels, go, advance, stop)
+        self._issue(leaf, enter, final, stop)
         text.alias(advance, context.valid(body, body.ii - 1), 1)
-        last = self._last_token(body, final)
+        if leaf.exit is not None:
+            step = leaf.exit.step
+            ends = context.value(leaf.exit.node, body, step)
+            text.alias(stop, text.all_of(context.valid(body, step), ends), 1)
+        last = self._last_token(leaf, final, stop)
         return text.any_of(last, skipped) if skipped else last
 
-    def _issue(self, leaf: Leaf, enter: str, final: str) -> None:
+    def _issue(self, leaf: Leaf, enter: str, final: str, stop: str) -> None:
         """Start the body in the first cycle of each iteration."""
         text, body = self._text, leaf.body
         more = text.invert(final)
+        if stop:
+            more = text.all_of(more, text.invert(stop))
         if any(node.stream is not None for node in body.nodes) and body.overlaps:
             self._gated_issue(leaf, enter, more)
             return
-        if all(level.trips == 1 for level in leaf.levels):
-            self._start(body, enter, leaf)
+        if leaf.levels and all(level.trips == 1 for level in leaf.levels):
+            self._start(body, enter, leaf, stop)
             return
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
-        self._start(body, issue, leaf)
+        self._start(body, issue, leaf, stop)
         if body.ii == 1:
             self._text.alias(issue, text.any_of(enter, active), 1)
             self._register(active, more, 1, enable=issue, reset=0, place=leaf.place)
@@ -223,23 +232,18 @@ class Control:
         self._register(phase, following, width, reset=0)
         return text.any_of(idle, text.compare("eq", phase, zero, width))
 
-    def _last_token(self, body: Body, final: str) -> str:
+    def _last_token(self, leaf: Leaf, final: str, stop: str) -> str:
         """High in the last cycle of the last iteration."""
-        text = self._text
-        if body.depth <= body.ii:
-            return text.all_of(self._c.valid(body, body.depth - 1), final)
-        token = text.all_of(self._c.valid(body, body.ii - 1), final)
-        for step in range(body.ii, body.depth):
-            token = self._pulse(f"b{body.number}_last{step}", token)
+        text, body, found = self._text, leaf.body, leaf.exit
+        token = text.all_of(self._c.valid(body, body.ii - 1), final) if leaf.levels else ""
+        for step in range(body.ii - 1, body.depth):
+            if found is not None and step == found.step:
+                token = text.any_of(token, stop) if token else stop
+            if found is not None and found.guessing:
+                self._c.finals |= {g.store.number: token for g in found.guesses if g.step == step}
+            if step == body.depth - 1 or not token:
+                continue
+            if found is not None and step < found.step:
+                token = text.all_of(token, text.invert(stop))
+            token = self._pulse(f"b{body.number}_last{step + 1}", token)
         return token
-
-    def _while_leaf(self, leaf: Leaf, go: str) -> str:
-        text, body = self._text, leaf.body
-        again = text.named("again")
-        self._start(body, text.any_of(go, again), leaf)
-        end = self._c.valid(body, body.depth - 1)
-        assert leaf.condition is not None
-        condition = text.fresh()
-        self._text.alias(condition, self._c.value(leaf.condition, body, body.depth - 1), 1)
-        self._register(again, text.all_of(end, condition), 1, reset=0, place=leaf.place)
-        return text.all_of(end, text.invert(condition))

@@ -16,17 +16,20 @@ class Counters:
         self._text = context.text
         self._register = register
 
-    def nest(self, levels: list[Level], advance: str) -> str:
-        """Counters of a nest with constant bounds; returns "this is the last iteration"."""
+    def nest(self, levels: list[Level], advance: str, stop: str = "") -> str:
+        """Counters of a nest with constant bounds; returns "this is the last iteration".
+
+        ``stop`` starts them anew.
+        """
         carry, finals = advance, []
         for level in reversed(levels):
-            end = self._counter(level, carry)
+            end = self._counter(level, carry, stop)
             if end:
                 carry = self._text.all_of(carry, end)
                 finals.append(end)
         return self._text.all_of(*finals)
 
-    def _counter(self, level: Level, carry: str) -> str:
+    def _counter(self, level: Level, carry: str, stop: str) -> str:
         """A loop of constant trip count; returns "at its last value", or "" for a single trip."""
         text, context = self._text, self._c
         width, trips = level.iv.width, level.trips or 1
@@ -40,16 +43,21 @@ class Counters:
         following = text.binary("add", name, text.const(1, width), width)
         if trips != 1 << width:
             following = text.mux(end, text.const(0, width), following, width)
+        if stop:
+            following = text.mux(stop, text.const(0, width), following, width)
+            carry = text.any_of(carry, stop)
         self._register(name, following, width, enable=carry, reset=0, place=level.place)
         return end
 
-    def range_nest(self, levels: list[Level], go: str, advance: str) -> tuple[str, str, str]:
+    def range_nest(
+        self, levels: list[Level], go: str, advance: str, stop: str = ""
+    ) -> tuple[str, str, str]:
         """A nest with a bound known at run time: (enter, skipped, "last iteration")."""
         text = self._text
         carry, finals, some = advance, [], []
         for level in reversed(levels):
             if level.trips is not None:
-                end = self._counter(level, carry)
+                end = self._counter(level, carry, stop)
             else:
                 end, runs = self._range_counter(level, go, carry)
                 some.append(runs)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..graph.nodes import Body, Function, Node
-from ..graph.prune import bodies_of
+from ..graph.nodes import Body, Function, Leaf, Node
+from ..graph.prune import bodies_of, regions_of
 from ..plan.bind import Binding, Interface
 from .calls import Calls
 from .context import Context
@@ -67,6 +67,7 @@ class Emitter:
         last = self.control.emit()
         for body in bodies_of(self.function.root):
             self._emit_body(body)
+        self._finals()
         self.calls.finish()
         self.context.units.finish(interface)
         self.memories.finish()
@@ -138,6 +139,9 @@ class Emitter:
                     continue
                 case "check":
                     self._check(node, body)
+                case "exit":
+                    ends = self.context.value(node.operands[0], body, node.time)
+                    self.context.name_raw(node, ends)
                 case _:
                     operands = [self.context.value(o, body, node.time) for o in node.operands]
                     result = self.context.compute(node, operands, body)
@@ -148,6 +152,13 @@ class Emitter:
                 self.streams.pipelined(body)
             else:
                 self.streams.sequential(body)
+
+    def _finals(self) -> None:
+        """What the last iterations of loops leave in registers."""
+        for region in regions_of(self.function.root):
+            if isinstance(region, Leaf) and region.exit is not None and region.exit.guessing:
+                for guess in region.exit.guesses:
+                    self.memories.final(guess, region.body)
 
     def _check(self, node: Node, body: Body) -> None:
         """A check of subscripts: its value is whether none has failed so far."""

@@ -65,7 +65,8 @@ class Node:
         kind: ``const``, ``iv`` (loop counter), ``arg`` (scalar argument), ``result`` (scalar a call
             returned), ``lin`` (a linear expression), ``op`` (a library operator), ``wire`` (bits
             selected or resized, no logic), ``load``, ``store``, ``get``, ``put``, ``check`` (of
-            subscripts: whether none has failed so far; operands: inside, predicate, what to tell).
+            subscripts: whether none has failed so far; operands: inside, predicate, what to tell),
+            ``exit`` (its operand: whether the loop ends with this iteration).
         width: bits of the value, 0 where there is none.
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
@@ -283,6 +284,36 @@ class Level:
     copies: int = 1
 
 
+@dataclass(slots=True, eq=False)
+class Guess:
+    """A register that iterations of a loop write before it is known that they run.
+
+    An iteration leaves ``final``, which is ``following`` where another one follows. In ``step`` of the last
+    one the register takes ``final``.
+    """
+
+    store: Node
+    loads: list[Node]
+    final: Node
+    following: Node
+    step: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Exit:
+    """What ends a loop before its counters do.
+
+    ``node``, of kind ``exit``, holds in the last iteration; its ``step`` stops later ones. ``guesses``, which
+    alone need the nodes ``extra``, are used where ``guessing``.
+    """
+
+    node: Node
+    guesses: list[Guess] = field(default_factory=list)
+    extra: list[Node] = field(default_factory=list)
+    guessing: bool = False
+    step: int = 0
+
+
 class Region:
     """A part of a function's control."""
 
@@ -308,14 +339,14 @@ class Leaf(Region):
     """A loop nest without loops inside its body: one pipeline.
 
     ``asked`` is the initiation interval the user asked for, None for a loop that is not pipelined.
-    ``condition``, for a while loop: the node that says whether the iteration counts.
+    ``exit`` may end the loop; nothing else ends a while loop, which has no levels.
     """
 
     levels: list[Level]
     body: Body
     asked: int | None
     band: str = ""
-    condition: Node | None = None
+    exit: Exit | None = None
     limit: str = ""
     place: SourcePlace | None = None
     notes: list[str] = field(default_factory=list)
@@ -348,12 +379,16 @@ class Choice(Region):
 
 @dataclass(slots=True, eq=False)
 class While(Region):
-    """``test`` runs, and while ``condition`` (of its last block) holds, ``child``."""
+    """``test`` runs, and while ``condition`` (of its last block) holds, ``child``.
+
+    ``held`` is the control in it that makes it no leaf.
+    """
 
     test: Seq
     condition: Node
     child: Seq
     place: SourcePlace | None = None
+    held: tuple[str, SourcePlace | None] | None = None
 
 
 @dataclass(slots=True, eq=False)

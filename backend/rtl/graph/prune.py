@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from .nodes import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
 
-EFFECTS = frozenset({"store", "put", "get", "check"})
+EFFECTS = frozenset({"store", "put", "get", "check", "exit"})
 
 
 def regions_of(region: Region) -> Iterator[Region]:
@@ -53,8 +53,8 @@ def outside_uses(region: Region) -> list[Node]:
         case _:
             return []
     uses = [n for level in levels for n in (level.lower, level.upper) if n is not None]
-    if isinstance(region, Leaf) and region.condition is not None:
-        uses.append(region.condition)
+    if isinstance(region, Leaf) and region.exit is not None:
+        uses += [n for guess in region.exit.guesses for n in (guess.final, guess.following)]
     return uses
 
 
@@ -87,7 +87,7 @@ def _drop_empty(region: Region) -> bool:
         case Block():
             return not region.body.nodes
         case Leaf():
-            return not region.body.nodes and region.condition is None
+            return not region.body.nodes
         case Loop():
             return _drop_empty(region.child)
         case If():

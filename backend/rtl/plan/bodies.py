@@ -6,11 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
-from ..graph.linear import subtract
+from ..graph.linear import INDEX_BITS, subtract
 from ..graph.nodes import (
     Block,
     Body,
     Choice,
+    Exit,
     Function,
     If,
     Leaf,
@@ -21,9 +22,10 @@ from ..graph.nodes import (
     Seq,
     While,
 )
-from ..graph.prune import EFFECTS
+from ..graph.prune import EFFECTS, regions_of
 from .cycles import region_cycles
 from .dependence import add_edges
+from .exits import do_not_guess, exit_edges, guess, keep_live, settle_exit, without_exit
 from .explain import recurrence_limit, resource_limit, short
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .stream_order import direct_of, obstacle
@@ -48,6 +50,9 @@ class _Choice:
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
     """Schedule all bodies of a function, in place; leaves may move levels into outer loops."""
     _settle_static(static, timing)
+    for region in regions_of(function.root):
+        if isinstance(region, Leaf):
+            keep_live(region)
     _plan_region(function.root, timing)
 
 
@@ -74,6 +79,9 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
                 if isinstance(child, Choice):
                     child = region.children[position] = _choose_region(child, timing)
                     continue
+                if isinstance(child, Leaf) and not child.levels:
+                    region.children[position] = _plan_while(child, timing)
+                    continue
                 if isinstance(child, Leaf) and child.asked is not None:
                     _check_streams(child)
                 if isinstance(child, Leaf) and child.asked is not None:
@@ -84,7 +92,7 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
         case Block():
             _sequential(region.body, [], timing)
         case Leaf():
-            _sequential(region.body, region.levels, timing, region.condition)
+            _sequential(region.body, region.levels, timing, region.exit)
         case Loop():
             _plan_region(region.child, timing)
         case If():
@@ -114,21 +122,25 @@ _CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
 
 
 def _sequential(
-    body: Body, levels: list[Level], timing: TimingModel, condition: Node | None = None
+    body: Body, levels: list[Level], timing: TimingModel, found: Exit | None = None
 ) -> None:
+    if found is not None:
+        do_not_guess(body, found)
     add_edges(body, levels, carried=False)
     Scheduler(body, timing, _ports(body)).attempt(None)
-    body.depth = _depth(body, condition)
+    body.depth = _depth(body)
     body.ii, body.overlaps = body.depth, False
+    if found is not None:
+        settle_exit(body, found)
     _keep_bypasses(body)
 
 
-def _depth(body: Body, condition: Node | None = None) -> int:
+def _depth(body: Body) -> int:
     depth = 1
     for node in body.nodes:
         if node.kind in EFFECTS:
             depth = max(depth, node.time + 1)
-        if node.crosses or node is condition:
+        if node.crosses:
             depth = max(depth, node.avail + 1)
     return depth
 
@@ -149,7 +161,7 @@ def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
     if limit:
         leaf.asked = None
         leaf.limit = limit
-        _sequential(body, leaf.levels, timing, leaf.condition)
+        _sequential(body, leaf.levels, timing, leaf.exit)
 
 
 def _waits_inside(body: Body) -> str:
@@ -182,10 +194,32 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
     return all(_known_at_issue(o, body) for o in node.operands)
 
 
+def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
+    """A while loop: a pipeline where that is faster."""
+    body = leaf.body
+    _sequential(body, [], timing, leaf.exit)
+    waits = next((node for node in body.nodes if node.stream is not None), None)
+    if waits is not None:
+        leaf.limit = f"not pipelined: it waits for {waits.label} ({short(waits.place)})"
+        return leaf
+    serial = body.depth
+    if serial == 1:
+        return leaf
+    leaf.asked = 1
+    _plan_pipeline(leaf, timing)
+    if body.ii >= serial:
+        leaf.asked, leaf.limit = None, f"not pipelined, as it gains nothing: {leaf.limit}"
+        _sequential(body, [], timing, leaf.exit)
+    return leaf
+
+
 def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
+    if leaf.exit is not None and any(node.stream is not None for node in leaf.body.nodes):
+        # Words that later iterations have taken ahead cannot be given back.
+        without_exit(leaf)
     choices = [_choose(leaf, 0, timing)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
-    outers = range(len(leaf.levels))
+    outers = range(max(1, len(leaf.levels)))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing) for outer in outers if outer]
         choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
@@ -217,7 +251,11 @@ def _choose(
 ) -> _Choice:
     """Schedule the leaf with its first ``outer`` levels left out."""
     levels, body = leaf.levels[outer:], leaf.body
-    add_edges(body, levels, carried=True, bypass=bypass)
+    if leaf.exit is not None:
+        guess(body, leaf.exit)
+    add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
+    if leaf.exit is not None:
+        body.edges += exit_edges(body, leaf.exit)
     least, port, demand = _port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
@@ -233,9 +271,16 @@ def _choose(
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
     body.depth = max(ii, _depth(body))
-    follow = prod(_expected_trips(level) for level in levels) - 1
+    if leaf.exit is not None:
+        body.depth = max(body.depth, settle_exit(body, leaf.exit))
+    follow = prod(_expected_trips(level) for level in levels or [_turns()]) - 1
     runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
     return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
+
+
+def _turns() -> Level:
+    """What counts the turns of a while loop, though no counter does."""
+    return Level("turn", Node(0, "iv", INDEX_BITS), None)
 
 
 def _expected_trips(level: Level) -> int:

@@ -29,7 +29,7 @@ def leaf_cycles(leaf: Leaf) -> int | None:
 
 def leaf_trips(leaf: Leaf) -> int | None:
     """Iterations of the flattened loop."""
-    return None if leaf.condition is not None else iterations(leaf.levels)
+    return None if leaf.exit is not None else iterations(leaf.levels)
 
 
 def iterations(levels: Sequence[Level]) -> int | None:
@@ -65,7 +65,7 @@ def _value(expression: Lin, values: Values) -> int | None:
 
 
 def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
-    if leaf.condition is not None:
+    if leaf.exit is not None:
         return None
     trips = 1
     for level in leaf.levels:

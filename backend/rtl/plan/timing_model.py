@@ -35,7 +35,7 @@ class TimingModel:
                 return self._linear(node)
             case "load" if node.access is not None and node.access.array.read_latency == 0:
                 return 0.0 if node.access.bank is not None else self._choice(node)
-            case "check":
+            case "check" | "exit":
                 return self.lut
             case "load" | "store" | "put" | "get":
                 return self.memory_in

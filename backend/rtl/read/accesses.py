@@ -24,6 +24,7 @@ from ..graph.linear import (
 )
 from ..graph.nodes import Access, Array, Body, Lin, Node
 from .values import glue
+from .values.assume import implies
 from .values.builder import Builder
 
 Signature = tuple[tuple[tuple[int, int], ...], ...]
@@ -36,6 +37,8 @@ class _Entry:
     index: tuple[Lin, ...]
     place: SourcePlace | None = None
     asserted: frozenset[int] = frozenset()
+    under: tuple[tuple[Node, Node], ...] = ()
+    """Predicates of stores, with the value that the element has where they hold."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ class Memory:
 
     def __init__(self, builder: Builder) -> None:
         self._b = builder
+        self.forwards = False
+        """Whether a register that was written under a condition is read there without a choice."""
 
     def load(self, array: Array, index: tuple[Lin, ...]) -> Node:
         """The value of an element."""
@@ -71,6 +76,9 @@ class Memory:
         if entry is not None:
             if entry.node.kind == "load" and entry.node.access is not None:
                 entry.node.access.asserted &= self._b.asserted
+            for predicate, value in reversed(entry.under):
+                if implies(self._b.predicate, predicate):
+                    return value
             return entry.node
         if self._never_written(known):
             return self._b.const(0, array.width)
@@ -88,6 +96,7 @@ class Memory:
             return
         entry = known.groups.get(signature, {}).get(consts)
         if array.storage == "reg":
+            under = self._under(entry, predicate, value)
             if predicate is not None:
                 old = entry.node if entry else self._old_value(known, index, value)
                 value = self._b.select(predicate, value, old)
@@ -96,7 +105,7 @@ class Memory:
             if entry is not None and entry.dirty:
                 asserted &= entry.asserted
             known.groups.setdefault(signature, {})[consts] = _Entry(
-                value, True, index, self._b.place, asserted
+                value, True, index, self._b.place, asserted, under
             )
             return
         earlier = known.stores.get((signature, consts))
@@ -115,6 +124,19 @@ class Memory:
             group[consts] = _Entry(self._b.select(predicate, value, entry.node), False, index)
         else:
             group.pop(consts, None)
+
+    def _under(
+        self, entry: _Entry | None, predicate: Node | None, value: Node
+    ) -> tuple[tuple[Node, Node], ...]:
+        """What is known of a register's value under the predicates of its stores, after one more."""
+        if not self.forwards or predicate is None:
+            return ()
+        before = [] if entry is None else [(p, v) for p, v in entry.under if p is not predicate]
+        known = [
+            (p, value if implies(p, predicate) else self._b.select(predicate, value, old))
+            for p, old in before
+        ]
+        return (*known, (predicate, value))
 
     def finish(self, body: Body) -> None:
         """Write what is still only known: call at the end of a body, without predicate."""

@@ -17,7 +17,9 @@ from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import constant
 from ..graph.nodes import Array, Call, If, Leaf, Node, Seq, Stream, While
-from .loops import contains_control
+from ..graph.prune import EFFECTS
+from .exits import exit_of_while
+from .loops import contains_control, held_control
 from .nests import Nests, band_of
 from .records import FunctionRecord, MemType, Op, argument_width, element_width
 from .straight_line import STRAIGHT_HANDLERS
@@ -45,6 +47,8 @@ class Elaborator(Nests):
 
     def _predicated(self, op: Op) -> None:
         condition, guard = self._condition(op)
+        if op is self._guard:
+            self._guards.append(condition)
         saved = self._leaf
         self._leaf = True
         if not (condition.kind == "const" and not condition.data):
@@ -92,6 +96,7 @@ class Elaborator(Nests):
             self._while_leaf(op, condition_op)
             return
         region = While(Seq(), self.builder.const(0, 1), Seq(), place=op.place)
+        region.held = held_control([*test, *work], self._in_place)
         with self._inside(region.test):
             self.ops(test)
         with self._static():
@@ -104,15 +109,14 @@ class Elaborator(Nests):
         body = self.function.new_body()
         leaf = Leaf([], body, None, band=band_of(op), place=op.place)
         self._add(leaf)
-        self._leaf = True
-        with self.builder.filling(body):
+        with self._filling(body, None, early=True):
             self.ops(op.regions[0])
+            bare = not any(node.kind in EFFECTS for node in body.nodes)
             condition = self._value(condition_op.operands[0], 1)
-            leaf.condition = condition
             with self.builder.under(condition, ("data", condition)):
                 self.ops(op.regions[1])
             self.memory.finish(body)
-        self._leaf = False
+            leaf.exit = exit_of_while(self.builder, condition, bare=bare)
 
     # --- calls ---------------------------------------------------------------------
 

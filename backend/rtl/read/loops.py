@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from allo.dialects.diagnostics import SourcePlace
+
 from ..graph.linear import subtract
 from ..graph.nodes import Lin
 from .records import FunctionRecord, MemType, Op
@@ -47,6 +49,26 @@ def contains_control(ops: list[Op], in_place: Callable[[Op], bool]) -> bool:
         if any(contains_control(region, in_place) for region in op.regions):
             return True
     return False
+
+
+Held = tuple[str, SourcePlace | None]
+_HELD = {
+    "scf.while": "a while loop",
+    "func.call": "a call",
+    "linalg.fill": "a move of an array",
+    "memref.copy": "a move of an array",
+}
+
+
+def held_control(ops: list[Op], in_place: Callable[[Op], bool]) -> Held | None:
+    """The first operation for which :func:`contains_control` holds: what a user calls it, and where it is."""
+    for op in ops:
+        if contains_control([op], in_place):
+            inner = [held_control(region, in_place) for region in op.regions]
+            if op.name not in CONTROL | {*LOOPS}:
+                return next((found for found in inner if found is not None), None)
+            return _HELD.get(op.name, "a loop"), op.place
+    return None
 
 
 def is_small(function: FunctionRecord) -> bool:

@@ -9,7 +9,8 @@ from allo.dialects.affine.asserted import LOOP_MARK, assertions_of
 from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 
 from ..graph.linear import add, bits_unsigned, constant, index_width, scale, subtract
-from ..graph.nodes import Choice, If, Leaf, Level, Lin, Loop, Node, Seq
+from ..graph.nodes import Body, Choice, If, Leaf, Level, Lin, Loop, Node, Seq
+from .exits import exit_of_guard, guard_of
 from .loops import (
     LoopShape,
     Nested,
@@ -25,6 +26,8 @@ from .values.arithmetic import is_pure
 from .values.builder import INDEX_HIGH, INDEX_LOW
 
 MAX_UNROLLED = 65536
+FEW = 16
+"""Iterations of a loop that take about as long as to start and to drain a pipeline of its own."""
 
 
 class Nests(StraightLine):
@@ -49,7 +52,7 @@ class Nests(StraightLine):
             self._pipeline(chain)
             return
         nest = imperfect_nest(op, self._in_place)
-        if nest is None:
+        if nest is None or self._better_stopped(nest[-1].loop):
             self._nested(op)
             return
         choice = Choice([Seq(), Seq()])
@@ -58,6 +61,11 @@ class Nests(StraightLine):
         with self._inside(choice.options[1]):
             self._joined(nest)
         self._add(choice)
+
+    def _better_stopped(self, loop: Op) -> bool:
+        """Whether a loop inside others may be left early, and is long: in one pipeline it runs to its end."""
+        trips = self._shape(loop).trips
+        return trips is not None and trips > FEW and guard_of([loop]) is not None
 
     def _joined(self, nest: list[Nested]) -> None:
         """An imperfect nest as one pipeline: code around inner loops runs in their first and last
@@ -124,13 +132,27 @@ class Nests(StraightLine):
         levels.append(self._level(inner, shapes[-1], factor))
         leaf = Leaf(levels, body, asked, band=band_of(chain[0]), place=inner.place)
         self._add(leaf)
-        self._leaf = True
-        with self.builder.filling(body):
+        guard = guard_of(chain)
+        with self._filling(body, guard, early=guard is not None):
             for loop, shape, level in zip(chain[:-1], shapes[:-1], levels[:-1], strict=True):
                 self.env[loop.args[0][0]] = _iterator(shape, level)
                 self.ops([o for o in loop.regions[0] if is_pure(o)])
             self._copies(inner, shapes[-1], levels[-1], factor)
             self.memory.finish(body)
+            leaf.exit = exit_of_guard(self.builder, self._guards)
+
+    @contextmanager
+    def _filling(self, body: Body, guard: Op | None, *, early: bool) -> Iterator[None]:
+        """Fill the body of a loop, and note the values of ``guard``, a condition in it.
+
+        ``early`` says that the loop may be left before its end.
+        """
+        saved = self._guard, self._guards, self.memory.forwards
+        self._guard, self._guards, self._leaf = guard, [], True
+        self.memory.forwards = early
+        with self.builder.filling(body):
+            yield
+        self._guard, self._guards, self.memory.forwards = saved
         self._leaf = False
 
     def _copies(self, loop: Op, shape: LoopShape, level: Level, factor: int) -> None:

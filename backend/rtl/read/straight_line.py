@@ -56,6 +56,8 @@ class StraightLine:
         self._block: Block | None = None
         self._leaf = False
         self._inlining: list[str] = []
+        self._guard: Op | None = None
+        self._guards: list[Node] = []
 
     def run(self) -> Function:
         """Elaborate the whole function."""

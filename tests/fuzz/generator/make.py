@@ -9,6 +9,7 @@ from .aimed.cells import cell_network
 from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
+from .aimed.searches import search_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
 from .networks import network
@@ -23,7 +24,8 @@ _KINDS: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "networks": (12, network),
 }
 _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
-    "exits": (8, exit_kernel),
+    "exits": (4, exit_kernel),
+    "searches": (4, search_kernel),
     "hazards": (8, hazard_kernel),
     "cells": (4, cell_network),
     "outside": (3, outside_kernel),

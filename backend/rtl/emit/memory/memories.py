@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ...graph.linear import bits_unsigned
-from ...graph.nodes import Access, Array, Body, Call, Node
+from ...graph.nodes import Access, Array, Body, Call, Guess, Node
 from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
 from ..context import Context
@@ -172,6 +172,9 @@ class Memories:
         if self._c.watch.active and array.storage != "reg" and not _checks(body):
             # What has failed before a body without checks has failed before it in Python.
             condition = self._text.all_of(condition, self._text.invert(self._c.watch.seen))
+        final = self._c.finals.get(node.number)
+        if final:
+            condition = self._text.all_of(condition, self._text.invert(final))
         data = self._c.value(access.data, body, time)
         address = self._word(access, body, time)
         for position, bank in enumerate(access.banks()):
@@ -182,6 +185,14 @@ class Memories:
                 key = (array.number, bank, access.ports[bank])
                 use = RamUse(when, address, self._c.scope(body, time), data)
                 self._users[key].writes.append(use)
+
+    def final(self, guess: Guess, body: Body) -> None:
+        """A register takes what the last iteration of a loop leaves in it."""
+        access = guess.store.access
+        assert access is not None and access.bank is not None
+        data = self._c.value(guess.final, body, guess.step)
+        condition = self._c.finals[guess.store.number]
+        self._writes[access.array.number, access.bank].append((condition, data))
 
     def _word(self, access: Access, body: Body, time: int) -> str:
         if access.word_node is None:
