@@ -22,8 +22,10 @@ from .emit.fifo import fifo_module
 from .emit.function import Emitter
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
+from .graph.narrow import narrow
 from .graph.nodes import Call, Function, Node
 from .graph.prune import bodies_of, prune, regions_of
+from .graph.trees import plant_trees
 from .graph.words import join_words
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
@@ -117,6 +119,10 @@ class Compiler:
         static = elaborator.builder.static
         prune(function, static)
         join_words(function, static)
+        if plant_trees(function, static, self.library, self.timing):
+            prune(function, static)
+        if narrow(function, static, self.library):
+            prune(function, static)
         _settle(function, callees)
         plan(function, static, self.timing)
         binding = bind(function, callees)

@@ -73,6 +73,7 @@ class Node:
         floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
             below and not above.
         data: constant value, :class:`Lin`, wire spelling, by kind.
+        op: the operation of the core IR that an operator computes, "" for what has none.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
         settle: nanoseconds into cycle ``avail`` until it is stable.
@@ -85,6 +86,7 @@ class Node:
     operands: tuple[Node, ...] = ()
     body: Body | None = None
     operator: Operator | None = None
+    op: str = ""
     data: Any = None
     access: Access | None = None
     place: SourcePlace | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from .nodes import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
@@ -55,6 +56,17 @@ def outside_uses(region: Region) -> list[Node]:
     uses = [n for level in levels for n in (level.lower, level.upper) if n is not None]
     if isinstance(region, Leaf) and region.exit is not None:
         uses += [n for guess in region.exit.guesses for n in (guess.final, guess.following)]
+    return uses
+
+
+def count_uses(function: Function, static: Body) -> Counter[int]:
+    """How often each node is used: by nodes, by control, as a result."""
+    uses: Counter[int] = Counter()
+    for body in (*bodies_of(function.root), static):
+        uses.update(operand.number for node in body.nodes for operand in node.operands)
+    for region in regions_of(function.root):
+        uses.update(node.number for node in outside_uses(region))
+    uses.update(value.number for value in function.returned if isinstance(value, Node))
     return uses
 
 

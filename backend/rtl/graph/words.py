@@ -10,19 +10,13 @@ from bisect import bisect_left
 from collections import Counter
 
 from .nodes import Body, Function, Node
-from .prune import bodies_of, outside_uses, regions_of
+from .prune import bodies_of, count_uses
 
 
 def join_words(function: Function, static: Body) -> None:
     """Make concatenations of all ``insert`` nodes, in place."""
-    bodies = [*bodies_of(function.root), static]
-    uses: Counter[int] = Counter()
-    for body in bodies:
-        uses.update(operand.number for node in body.nodes for operand in node.operands)
-    for region in regions_of(function.root):
-        uses.update(node.number for node in outside_uses(region))
-    uses.update(value.number for value in function.returned if isinstance(value, Node))
-    for body in bodies:
+    uses = count_uses(function, static)
+    for body in (*bodies_of(function.root), static):
         _join(function, body, uses)
 
 

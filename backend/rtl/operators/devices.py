@@ -29,6 +29,7 @@ class Device:
         dsp_ns: one multiplier block, unregistered.
         dsp_shape: widths of its unsigned operands, the larger first.
         source_ns: how late a unit's operands may arrive (a memory output, an operand mux).
+        luts_for_dsp: lookup tables that a product by a constant may take in place of a multiplier block.
     """
 
     name: str
@@ -43,16 +44,17 @@ class Device:
     dsp_ns: float
     dsp_shape: tuple[int, int]
     source_ns: float
+    luts_for_dsp: int
 
 
 DEVICES: dict[str, Device] = {
     device.name: device
     for device in (
-        # name, register, gate, mux, fanout, level, fanin, carry, carry bit, dsp, dsp shape, source
-        Device("xcup", 0.35, 0.22, 0.23, 0.04, 0.40, 6, 0.55, 0.012, 2.4, (26, 17), 1.0),
-        Device("xc7", 0.70, 0.40, 0.40, 0.07, 0.75, 6, 0.95, 0.028, 3.9, (24, 17), 1.8),
-        Device("ecp5", 1.00, 0.60, 0.60, 0.12, 1.10, 4, 1.50, 0.060, 4.5, (18, 18), 2.5),
-        Device("generic", 0.70, 0.40, 0.45, 0.08, 0.80, 4, 1.00, 0.040, 4.0, (18, 18), 1.8),
+        # name, register, gate, mux, fanout, level, fanin, carry, carry bit, dsp, dsp shape, source, luts
+        Device("xcup", 0.35, 0.22, 0.23, 0.04, 0.40, 6, 0.55, 0.012, 2.4, (26, 17), 1.0, 64),
+        Device("xc7", 0.70, 0.40, 0.40, 0.07, 0.75, 6, 0.95, 0.028, 3.9, (24, 17), 1.8, 96),
+        Device("ecp5", 1.00, 0.60, 0.60, 0.12, 1.10, 4, 1.50, 0.060, 4.5, (18, 18), 2.5, 128),
+        Device("generic", 0.70, 0.40, 0.45, 0.08, 0.80, 4, 1.00, 0.040, 4.0, (18, 18), 1.8, 96),
     )
 }
 

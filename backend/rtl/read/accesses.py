@@ -23,6 +23,7 @@ from ..graph.linear import (
     scale,
 )
 from ..graph.nodes import Access, Array, Body, Lin, Node
+from .storage import constant_word
 from .values import glue
 from .values.assume import implies
 from .values.builder import Builder
@@ -70,6 +71,9 @@ class Memory:
 
     def load(self, array: Array, index: tuple[Lin, ...]) -> Node:
         """The value of an element."""
+        word = constant_word(array, index)
+        if word is not None:
+            return self._b.const(word, array.width)
         known = self._known(array)
         signature, consts = _split(index)
         entry = known.groups.get(signature, {}).get(consts)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from allo.dialects.core.partition import unpartitioned
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.nodes import Array
+from ..graph.nodes import Array, Lin
 from .records import GlobalRecord, MemType, element_width
 
 
@@ -71,6 +72,18 @@ def _next_index(index: list[int], shape: tuple[int, ...]) -> None:
         if index[position] < shape[position]:
             return
         index[position] = 0
+
+
+def constant_word(array: Array, index: Sequence[Lin]) -> int | None:
+    """The word of a constant table at subscripts known now; None where there is none such."""
+    if not array.constant or array.initial is None:
+        return None
+    position = 0
+    for lin, extent in zip(index, array.shape, strict=True):
+        if not lin.is_const or not 0 <= lin.const < extent:
+            return None
+        position = position * extent + lin.const
+    return array.initial[position]
 
 
 def one_register(name: str, place: SourcePlace | None) -> Array:

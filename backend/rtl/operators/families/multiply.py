@@ -7,6 +7,9 @@ such i8 numbers then takes one multiplier block and no cycle.
 
 from __future__ import annotations
 
+from allo.dialects.core.integers import as_signed
+
+from ..devices import Device
 from ..hw_text import delay_lines, wrap_module
 from ..netlist import Signal
 from ..request import Builder, Drawing, Request, fitted
@@ -31,6 +34,25 @@ def _build(request: Request) -> Operator:
         if constant is not None and (constant := constant % (1 << width)).bit_count() <= 1:
             return fitted(request, _by_power(width, 1 - position, constant))
     narrow = [_narrow(request, position) for position in (0, 1)]
+    product = fitted(request, _product(request, narrow))
+    for position in (0, 1):
+        constant = request.constant(position)
+        if constant is not None:
+            sum_ = fitted(request, _by_digits(request, narrow[1 - position], position, constant))
+            return sum_ if _better(sum_, product, request.device) else product
+    return product
+
+
+def _better(a: Operator, b: Operator, device: Device) -> bool:
+    """Whether an operator is no slower than another, and takes no more of the device."""
+    if (a.latency, a.delay_ns if not b.latency else 0.0) > (b.latency, b.delay_ns):
+        return False
+    sizes = (x.resources.lut + device.luts_for_dsp * x.resources.dsp for x in (a, b))
+    return next(sizes) <= next(sizes)
+
+
+def _product(request: Request, narrow: list[tuple[int, bool]]) -> Drawing:
+    width = request.result_width
     tiling = tiling_of(request)
     block = tiling.small + 1
 
@@ -53,7 +75,53 @@ def _build(request: Request) -> Operator:
         return wrap_module(module, inputs, width, [product, *delay_lines("%value", width, latency)])
 
     whole = native if width <= NATIVE_BITS else None
-    return fitted(request, Drawing(name, draw, whole, shareable=True))
+    return Drawing(name, draw, whole, shareable=True)
+
+
+def _by_digits(request: Request, factor: tuple[int, bool], position: int, constant: int) -> Drawing:
+    """A product by a constant as a sum of shifted operands, plus or minus."""
+    bits, signed = factor
+    value = as_signed(constant, request.result_width)
+    # What the product can be needs no more bits than both factors have.
+    width = min(request.result_width, bits + value.bit_length() + 1)
+
+    def draw(*operands: Signal) -> Signal:
+        operand = Part(operands[1 - position].bits(0, bits), signed).resized(width)
+        row = [(operand.shl(place), digit < 0) for place, digit in signed_digits(value)]
+        while len(row) > 1:
+            pairs = zip(row[::2], row[1::2], strict=False)
+            row = [*(_sum(a, b) for a, b in pairs), *(row[-1:] if len(row) % 2 else [])]
+        total, negative = row[0]
+        total = total.net.const(0, width) - total if negative else total
+        return Part(total, signed or value < 0).resized(request.result_width)
+
+    name = f"mul_i{request.result_width}_{'s' if signed else 'u'}{bits}_by{constant}"
+    return Drawing(name, draw, shareable=False)
+
+
+def _sum(a: tuple[Signal, bool], b: tuple[Signal, bool]) -> tuple[Signal, bool]:
+    """A sum of signed numbers; whether what is left is to be subtracted."""
+    (x, minus), (y, other) = a, b
+    if minus == other:
+        return x + y, minus
+    return (y - x, False) if minus else (x - y, False)
+
+
+def signed_digits(value: int) -> list[tuple[int, int]]:
+    """A number as a sum of 1 or -1 at places of which no two are next to each other, the lowest first.
+
+    No other sum of powers of two, added or subtracted, is shorter.
+    """
+    found: list[tuple[int, int]] = []
+    place = 0
+    while value:
+        if value & 1:
+            digit = 2 - (value & 3)
+            found.append((place, digit))
+            value -= digit
+        value >>= 1
+        place += 1
+    return found
 
 
 def _narrow(request: Request, position: int) -> tuple[int, bool]:

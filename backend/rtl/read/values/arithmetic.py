@@ -13,13 +13,14 @@ from ...graph.linear import (
     constant,
     scale,
 )
+from ...graph.making import DIVISIONS
 from ...graph.nodes import Lin, Node
 from ...graph.words import is_zero
 from ..records import Expr, Map, Op, element_width
 from . import bits
 from .builder import Bound, Deferred
 from .index_operations import INDEX_OPS
-from .values import DIVISIONS, Values
+from .values import Values
 
 _WIRES = {
     "arith.extsi": "sext",
@@ -103,8 +104,10 @@ class Arithmetic(Values):
             return self._b.wire(_WIRES[op.name], nodes[0], width)
         if op.name == "arith.select":
             return self._b.select(nodes[0], nodes[1], nodes[2])
-        if op.name in ("arith.addi", "arith.ori", "arith.xori") and is_zero(nodes[1]):
-            return nodes[0]
+        if op.name in ("arith.addi", "arith.ori", "arith.xori"):
+            for node, other in (nodes, nodes[::-1]):
+                if is_zero(other):
+                    return node
         if op.name in ("arith.andi", "arith.ori") and nodes[0] is nodes[1]:
             return nodes[0]
         wired = self._wired(op.name, nodes)

@@ -114,11 +114,24 @@ class Builder:
             self.static.unique[key] = found
         return found
 
-    def op(self, operator: Operator, operands: Sequence[Node], *, float_op: bool = False) -> Node:
-        """A node computed by an operator of the library."""
+    def op(
+        self,
+        operator: Operator,
+        operands: Sequence[Node],
+        *,
+        float_op: bool = False,
+        name: str = "",
+    ) -> Node:
+        """A node computed by an operator of the library, for the operation ``name`` of the core IR."""
         key = ("op", id(operator), *(o.number for o in operands))
         return self._unique(
-            key, "op", operator.result_width, operands, operator=operator, float_op=float_op
+            key,
+            "op",
+            operator.result_width,
+            operands,
+            operator=operator,
+            op=name,
+            float_op=float_op,
         )
 
     def wire(self, how: str, node: Node, width: int, low_bit: int = 0) -> Node:
@@ -200,7 +213,7 @@ class Builder:
             return then
         if condition.kind == "const":
             return then if condition.data else other
-        return self.op(glue.mux(then.width), (condition, then, other))
+        return self.op(glue.mux(then.width), (condition, then, other), name="arith.select")
 
     # --- index expressions ---------------------------------------------------
 

@@ -21,6 +21,7 @@ from ...graph.linear import (
     scale,
     within,
 )
+from ...graph.making import extension_of, operand_attributes
 from ...graph.nodes import Lin, Node
 from ...operators.library import OperatorLibrary
 from ...operators.spec import Operator
@@ -38,10 +39,6 @@ FLOAT_ARITHMETIC = frozenset(
         "math.fma",
     }
 )
-DIVISIONS = frozenset(
-    f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")
-)
-_CONSTANT_MATTERS = DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 
 
 class Values(ABC):
@@ -94,7 +91,7 @@ class Values(ABC):
         if value is not None:
             return self._b.const(value, element_width(result))
         operator = self.find(op, types, result, nodes)
-        return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC)
+        return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC, name=op.name)
 
     def find(
         self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None
@@ -104,15 +101,9 @@ class Values(ABC):
         Raises:
             UnsupportedOpError: there is none.
         """
-        attributes: dict[str, Any] = {}
+        attributes = operand_attributes(op.name, nodes or [])
         if "predicate" in op.attrs:
             attributes["predicate"] = op.attrs["predicate"]
-        if nodes and op.name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
-            attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
-        if nodes and op.name == "arith.muli":
-            extended = tuple(_extension(node) for node in nodes)
-            if any(extended):
-                attributes["extended"] = extended
         try:
             return self._library.find(op.name, types, result, attributes)
         except UnsupportedOpError as error:
@@ -127,11 +118,11 @@ class Values(ABC):
         low, high = _product_range(a, b)
         width = index_width(min(low, *a.bounds(), *b.bounds()), max(high, *a.bounds(), *b.bounds()))
         nodes = self._factor(a, width), self._factor(b, width)
-        extended = tuple(_extension(node) for node in nodes) if width > NARROW_BITS else ()
+        extended = tuple(extension_of(node) for node in nodes) if width > NARROW_BITS else ()
         attributes: dict[str, Any] = {"extended": extended} if any(extended) else {}
         kind = f"i{width}"
         operator = self._library.find("arith.muli", (kind, kind), kind, attributes)
-        return self._b.as_symbol(self._b.op(operator, nodes), low, high)
+        return self._b.as_symbol(self._b.op(operator, nodes, name="arith.muli"), low, high)
 
     def _factor(self, value: Lin, width: int) -> Node:
         """A factor of a product; beyond 32 bits extended from what it needs, so that this is seen."""
@@ -203,13 +194,6 @@ class Values(ABC):
     def modulo(self, value: Lin, divisor: int) -> Lin:
         """The remainder of an index value by a positive constant, never negative."""
         return self._b.modulo(value, divisor)
-
-
-def _extension(node: Node) -> tuple[str, int] | None:
-    """How a node was made wide, and from how many bits; None when it was not."""
-    if node.kind != "wire" or node.data[0] not in ("sext", "zext"):
-        return None
-    return ("s" if node.data[0] == "sext" else "u"), node.operands[0].width
 
 
 def _product_range(a: Lin, b: Lin) -> Range:
