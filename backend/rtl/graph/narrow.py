@@ -25,12 +25,12 @@ def narrow(function: Function, static: Body, library: OperatorLibrary) -> bool:
 
     Nodes that are no longer used stay, for :func:`~.prune.prune`.
     """
+    bodies = [b for b in bodies_of(function.root) if any(n.op in NARROWED for n in b.nodes)]
+    if not bodies:
+        return False
     whole = _used_outside(function, static)
-    changed = False
-    for body in bodies_of(function.root):
-        if any(node.op in NARROWED for node in body.nodes):
-            changed |= _narrow_body(function, body, library, whole)
-    return changed
+    changed = [_narrow_body(function, body, library, whole) for body in bodies]
+    return any(changed)
 
 
 def _used_outside(function: Function, static: Body) -> set[int]:

@@ -40,6 +40,9 @@ def plant_trees(
 
     Nodes that are no longer used stay, for :func:`~.prune.prune`.
     """
+    bodies = [b for b in bodies_of(function.root) if any(n.op in _FAMILIES for n in b.nodes)]
+    if not bodies:
+        return False
     uses = count_uses(function, static)
     pipelines = {
         region.body.number
@@ -47,10 +50,9 @@ def plant_trees(
         if isinstance(region, LoopLeaf) and region.asked is not None
     }
     changed = False
-    for body in bodies_of(function.root):
-        if any(node.op in _FAMILIES for node in body.nodes):
-            planter = _Planter(function, body, uses, library, timing, body.number in pipelines)
-            changed |= planter.run()
+    for body in bodies:
+        overlaps = body.number in pipelines
+        changed |= _Planter(function, body, uses, library, timing, overlaps).run()
     return changed
 
 
