@@ -515,6 +515,32 @@ def test_a_float_literal_beside_float64_keeps_its_bits():
     check(kernel, floats(4, dtype=np.float64), model=lambda A: A * 0.1 + 1)
 
 
+def test_min_max_and_abs_of_literals_are_exact():
+    """ "An expression of literals has its exact value", and takes the type it is assigned to."""
+
+    def largest() -> UInt(57):
+        return max(1e3, 203332256749)
+
+    def smallest() -> float64:
+        return min(0.1, 7)
+
+    def size() -> float64:
+        return abs(-0.1)
+
+    def whole() -> int64:
+        return abs(-2147483648)
+
+    expected = {largest: 203332256749, smallest: 0.1, size: 0.1, whole: 2147483648}
+    for kernel, value in expected.items():
+        assert allo.customize(kernel).build()() == value
+        assert allo.interpret(kernel)() == value
+
+    def quotient() -> float32:
+        return 1.0 / abs(-0.0)
+
+    assert allo.customize(quotient).build()() == allo.interpret(quotient)() == np.inf
+
+
 def test_wide_literals_keep_their_value():
     def kernel() -> int64:
         x: int64 = 1 << 40

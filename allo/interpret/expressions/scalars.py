@@ -311,9 +311,9 @@ def extreme(name: str, left: Value, right: Value) -> Value | None:
     common = select_type(left, right)
     if common is None or isinstance(common, Struct):
         return None
-    if left.literal and right.literal and not isinstance(common, Float):
-        pick = min if name == "min" else max
-        return exact_value(pick(left.exact, right.exact), common)
+    exact = (left.exact, right.exact)
+    if left.literal and right.literal and not any(isinstance(e, float) for e in exact):
+        return exact_value(min(exact) if name == "min" else max(exact), common)
     if common.name == "i1":
         code = f"{name}({_true(left)}, {_true(right)})"
         return Value(common, wrap_code(code, common))

@@ -74,6 +74,10 @@ def _absolute(ctx: FunctionContext, node: ast.Call) -> Value:
 def absolute(ctx: FunctionContext, value: Expr, place: SourcePlace) -> Expr:
     """``abs(x)`` in x's type."""
     ops.refuse_unsupported(value.dtype, place)
+    if isinstance(value, Const) and value.literal:
+        size = abs(value.value)
+        whole = isinstance(size, int)
+        return ops.literal(size, place) if whole else Const(value.dtype, place, size, literal=True)
     if isinstance(value.dtype, Float):
         return Math(value.dtype, place, "absf", (value,))
     if isinstance(value.dtype, Fixed):
