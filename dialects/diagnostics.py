@@ -166,6 +166,10 @@ class PartitionWarning(UserWarning):
     """A partition into more banks than there are elements."""
 
 
+class DataflowWarning(UserWarning):
+    """Parts that a schedule asked to run at once, and that run one after the other."""
+
+
 # --- building and running ---------------------------------------------------------
 
 

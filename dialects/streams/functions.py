@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .._mlir import ir
-from ..core.signature import sign, string_array
+from ..core.signature import functions_of, sign, string_array
+
+
+def free_name(module: ir.Operation, wanted: str) -> str:
+    """A name that no function of the module has."""
+    taken = functions_of(module)
+    name, number = wanted, 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    return name
 
 
 def new_function(name: str, before: ir.Operation) -> ir.Operation:

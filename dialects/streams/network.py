@@ -97,13 +97,21 @@ def _turns(steps: Sequence[Step]) -> list[_Turn]:
 
 
 class Network:
-    """The processes of one function and the FIFOs between them."""
+    """The processes of one function and the FIFOs between them.
+
+    Args:
+        section: the processes; by default those between the first and the last use of a FIFO.
+
+    Attributes:
+        after: for a process those that are over before it starts, by number; absent: none.
+    """
 
     def __init__(
         self,
         module: ir.Operation,
         function: ir.Operation,
         arrays: Sequence[StreamArray],
+        section: Section | None = None,
     ) -> None:
         self.function = function
         self.arrays = list(arrays)
@@ -119,10 +127,11 @@ class Network:
                     help="reshape it before s.to.",
                 )
         self.functions = functions_of(module)
-        self.section: Section = section_of(function, {a.value for a in arrays})
+        self.section = section or section_of(function, {a.value for a in arrays})
         self.processes: list[Process] = self.section.processes
         self.steps: list[list[Step]] = [self._steps(p) for p in self.processes]
         self.ends: dict[Fifo, Ends] = {}
+        self.after: dict[int, frozenset[int]] = {}
 
     def name(self, fifo: Fifo) -> str:
         """``A_fifo[0, 1]``."""
@@ -282,13 +291,13 @@ class Network:
         Raises:
             IllegalTransformError: some wait for each other for ever.
         """
-        stuck = self._stuck({fifo: self.depth(fifo) for fifo in self.ends})
+        stuck = self.find_stuck()
         if stuck is None:
             return
         number, step = stuck
         what = "is full" if step.writes else "is empty"
         array = self.arrays[step.fifo[0]]
-        need = self._needed()
+        need = self.needed_depth()
         help = f"a depth of {need} is enough." if need else "no depth helps: change the order."
         raise IllegalTransformError(
             f"{array.name} as FIFOs of depth {array.space.depth}: the processes wait for each other "
@@ -297,7 +306,11 @@ class Network:
             help=help,
         )
 
-    def _needed(self) -> int | None:
+    def find_stuck(self) -> tuple[int, Step] | None:
+        """A process that waits for ever, by number, and the step it waits at; None where none does."""
+        return self._stuck({fifo: self.depth(fifo) for fifo in self.ends})
+
+    def needed_depth(self) -> int | None:
         """The least depth of all FIFOs with which it works."""
         most = max(Counter(s.fifo for steps in self.steps for s in steps).values())
         if self._stuck(dict.fromkeys(self.ends, most)) is not None:
@@ -324,9 +337,12 @@ class Network:
         fill: Counter[Fifo] = Counter()
         at = [0] * len(turns)
         waiting: set[int] = set()
+        over: set[int] = set()
         ready = deque(range(len(turns)))
         while ready:
             number = ready.popleft()
+            if not self.after.get(number, frozenset()) <= over:
+                continue
             while at[number] < len(turns[number]):
                 turn = turns[number][at[number]]
                 if turn.blocked(fill, room) is not None:
@@ -340,6 +356,9 @@ class Network:
                     if other in waiting:
                         waiting.discard(other)
                         ready.append(other)
+            else:
+                over.add(number)
+                ready += [n for n, earlier in self.after.items() if number in earlier]
         if not waiting:
             return None
         number = min(waiting)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .._mlir import ir
 from ..affine.loops import terminator, walk
 from ..core.signature import callee_of, declared_type, functions_of, sign, symbol
-from .functions import call, new_function
+from .functions import call, free_name, new_function
 from .processes import UNFOLDED, Process, is_pure
 from .trace import known_index
 from .values import free_values, variable_name
@@ -35,7 +35,7 @@ class Outliner:
             if UNFOLDED in only.attributes:
                 del only.attributes[UNFOLDED]
             return only
-        return self._outline(process)
+        return self.outline(process)
 
     def _own_callee(self, made: ir.Operation) -> None:
         name = callee_of(made)
@@ -48,7 +48,8 @@ class Outliner:
         copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
         made.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
 
-    def _outline(self, process: Process) -> ir.Operation:
+    def outline(self, process: Process) -> ir.Operation:
+        """Make a process a call of a function of its own; the call."""
         own = _own_arrays(process.ops)
         ops = [*own, *process.ops]
         for op in ops:
@@ -69,12 +70,7 @@ class Outliner:
         return inner
 
     def _free(self, wanted: str) -> str:
-        taken = functions_of(self._module.operation)
-        name, number = wanted, 1
-        while name in taken:
-            number += 1
-            name = f"{wanted}_{number}"
-        return name
+        return free_name(self._module.operation, wanted)
 
     # --- the region ----------------------------------------------------------------------
 
@@ -135,7 +131,10 @@ class _Body:
 
     def _pass(self, value: ir.Value) -> ir.Value:
         self.operands.append(value)
-        self._names.append(variable_name(self._function, value))
+        name = variable_name(self._function, value)
+        while name in self._names:
+            name += "_"
+        self._names.append(name)
         self._types.append(declared_type(self._function, value))
         return self._block.add_argument(value.type, self._function.location)
 
@@ -152,12 +151,13 @@ class _Body:
 
 
 def _own_arrays(ops: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """Declarations that only these operations use."""
+    """Declarations in the block of these operations that nothing else uses."""
+    block = ops[0].operation.block
     inside = {op for each in ops for op in (each, *walk(each))}
     found = []
     for value in free_values(ops):
         owner = None if isinstance(value, ir.BlockArgument) else value.owner.operation
-        if owner is None or owner.name != "memref.alloc":
+        if owner is None or owner.name != "memref.alloc" or owner.block != block:
             continue
         if all(use.owner.operation in inside for use in value.uses):
             found.append(owner)
@@ -200,8 +200,8 @@ def _fold_indices(made: ir.Operation) -> None:
         made.operands[position] = constant.result
 
 
-def drop_unused(function: ir.Operation) -> None:
-    """Erase pure operations and declarations at the top of a function that nothing uses."""
-    for op in reversed([o.operation for o in function.regions[0].blocks[0].operations]):
+def drop_unused(owner: ir.Operation) -> None:
+    """Erase pure operations and declarations at the top of a function or loop that nothing uses."""
+    for op in reversed([o.operation for o in owner.regions[0].blocks[0].operations]):
         if (is_pure(op) or op.name == "memref.alloc") and not any(list(r.uses) for r in op.results):
             op.erase()

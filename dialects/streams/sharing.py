@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import combinations
 
 from .._mlir import ir
 from ..affine.loops import walk
-from ..core.alias import AliasClasses
+from ..core.effects import EffectAnalysis, Key, Memory
 from ..core.locations import place_of
 from ..diagnostics import IllegalTransformError
 from .network import MOST_STEPS, Element, Network, too_many
@@ -25,15 +26,15 @@ def check_memories(network: Network) -> None:
     """
     for process in network.processes:
         _check_values(network, process)
-    shared = _shared(network)
-    if not shared:
+    shared = shared_arrays(network)
+    if not shared.numbers:
         return
-    touched = [_touched(network, process, shared) for process in network.processes]
+    touched = [elements_of(network, process, shared) for process in network.processes]
     for (a, first), (b, second) in combinations(enumerate(touched), 2):
         for array in set(first) & set(second):
-            found = _conflict(first[array], second[array])
+            found = find_conflict(first[array], second[array])
             if found is not None:
-                value = next(v for v, n in shared.items() if n == array)
+                value = shared.value(array)
                 raise _shared_error(
                     network, value, network.processes[a], network.processes[b], found
                 )
@@ -61,44 +62,63 @@ def _check_values(network: Network, process: Process) -> None:
         )
 
 
-def _shared(network: Network) -> dict[ir.Value, int]:
-    """Arrays from outside that several processes touch, one of them writing, numbered.
+@dataclass(frozen=True, slots=True)
+class SharedArrays:
+    """Arrays from outside that several processes touch, one of them writing.
+
+    Attributes:
+        numbers: of each value, equal for what may be one array.
+        partial: numbers of arrays that some caller passes parts of, so that subscripts tell nothing.
+    """
+
+    numbers: dict[ir.Value, int]
+    partial: frozenset[int]
+
+    def value(self, number: int) -> ir.Value:
+        """The first value of an array."""
+        return next(v for v, n in self.numbers.items() if n == number)
+
+
+def shared_arrays(network: Network) -> SharedArrays:
+    """The arrays that processes share.
 
     Two arguments for which some caller passes one array are one array here.
     """
     streams = {a.value for a in network.arrays}
-    classes = AliasClasses(network.module)
-    same: dict[ir.Value, ir.Value] = {}
-    users: dict[ir.Value, set[int]] = defaultdict(set)
-    writers: set[ir.Value] = set()
+    effects = EffectAnalysis(network.module)
+    same: dict[ir.Value, Memory] = {}
+    users: dict[Key, set[int]] = defaultdict(set)
+    writers: set[Key] = set()
     for number, process in enumerate(network.processes):
         values = [v for v in free_values(process.ops) if isinstance(v.type, ir.MemRefType)]
         values = [v for v in values if v not in streams]
         for value in values:
             if value not in same:
-                same[value] = classes.members(value)[0]
+                same[value] = effects.memory_of(value)
         trace = Trace(network.functions, process.ops, {v: n for n, v in enumerate(values)})
         for access in trace.accesses:
-            array = same[values[access.array]]
+            array = same[values[access.array]].key
             users[array].add(number)
             if access.writes:
                 writers.add(array)
-    shared = [v for v, numbers in users.items() if len(numbers) > 1 and v in writers]
-    return {v: shared.index(array) for v, array in same.items() if array in shared}
+    shared = [k for k, numbers in users.items() if len(numbers) > 1 and k in writers]
+    numbers = {v: shared.index(m.key) for v, m in same.items() if m.key in shared}
+    partial = {numbers[v] for v in numbers if not same[v].exact}
+    return SharedArrays(numbers, frozenset(partial))
 
 
-def _touched(
-    network: Network, process: Process, numbers: Mapping[ir.Value, int]
+def elements_of(
+    network: Network, process: Process, shared: SharedArrays
 ) -> dict[int, dict[bool, dict[Element | None, Access]]]:
     """Elements by array and by whether they are written; None for any element."""
     found: dict[int, dict[bool, dict[Element | None, Access]]] = defaultdict(
         lambda: {True: {}, False: {}}
     )
-    events = Trace(network.functions, process.ops, numbers).events()
+    events = Trace(network.functions, process.ops, shared.numbers).events()
     for count, (access, index, _) in enumerate(events):
         if count == MOST_STEPS:
             raise too_many(process)
-        element = None if access.whole else index
+        element = None if access.whole or access.array in shared.partial else index
         if access.writes:
             found[access.array][True].setdefault(element, access)
         if access.reads:
@@ -119,10 +139,11 @@ def _shared_error(
     )
 
 
-def _conflict(
+def find_conflict(
     first: Mapping[bool, Mapping[Element | None, Access]],
     second: Mapping[bool, Mapping[Element | None, Access]],
 ) -> Access | None:
+    """An access of one process that writes what the other touches, given the elements of one array."""
     for one, other in ((first, second), (second, first)):
         for writes in (True, False):
             wrote, touched = one[True], other[writes]

@@ -74,6 +74,7 @@ class Trace:
         functions: the functions of the module by name.
         ops: the process.
         arrays: the watched arrays, numbered.
+        given: index values from outside whose numbers :meth:`events` gets.
     """
 
     def __init__(
@@ -81,21 +82,26 @@ class Trace:
         functions: Mapping[str, ir.Operation],
         ops: Iterable[ir.Operation],
         arrays: Mapping[ir.Value, int],
+        given: Sequence[ir.Value] = (),
     ) -> None:
         self._functions = functions
-        self._slots = 0
-        self._formulas: dict[ir.Value, Formula] = {}
+        self._slots = len(given)
+        self._formulas: dict[ir.Value, Formula] = {
+            value: _slot(number) for number, value in enumerate(given)
+        }
         self._arrays = dict(arrays)
         self._open: list[str] = []
         self.accesses: list[Access] = []
         self._nodes = self._block(list(ops), certain=True)
 
-    def events(self) -> Iterator[Event]:
+    def events(self, numbers: Sequence[int] = ()) -> Iterator[Event]:
         """What it touches, in order; an access with unknown elements comes once, with None.
 
         The third is the number of the iteration of a pipelined loop that it is in, or 0.
+        ``numbers`` are those of the given index values.
         """
-        return _run(self._nodes, [0] * self._slots, count(1), 0)
+        env = [*numbers, *[0] * (self._slots - len(numbers))]
+        return _run(self._nodes, env, count(1), 0)
 
     # --- reading -----------------------------------------------------------------
 
@@ -112,7 +118,7 @@ class Trace:
             return self._condition(op, certain)
         if op.name == "func.call":
             return self._call(op, certain)
-        if op.regions:
+        if op.regions and op.name != "linalg.fill":
             blocks = [block for region in op.regions for block in region.blocks]
             inside = [list(_operations(block)) for block in blocks]
             return [n for ops in inside for n in self._block(ops, certain=False)]
@@ -175,7 +181,7 @@ class Trace:
         touched = [v for v in op.operands if v in self._arrays]
         if not touched or op.name == "func.return":
             return []
-        writes, reads, subscripts, whole = True, True, None, True
+        writes, reads, subscripts, whole = True, op.name != "linalg.fill", None, True
         if op.name in ("affine.load", "memref.load", "affine.store", "memref.store"):
             writes, whole = op.name.endswith("store"), False
             reads = not writes
@@ -218,6 +224,10 @@ class Trace:
         if op.name in ("arith.index_cast", "arith.index_castui"):
             return self.formula(op.operands[0])
         return None
+
+
+def _slot(number: int) -> Formula:
+    return lambda env: env[number]
 
 
 def _operations(block: ir.Block) -> Iterator[ir.Operation]:

@@ -25,8 +25,11 @@ def free_values(ops: Sequence[ir.Operation]) -> list[ir.Value]:
 
 
 def variable_name(function: ir.Operation, value: ir.Value) -> str:
-    """The user's name of an array or scalar of ``function``."""
+    """The user's name of an array, a scalar or an iterator of ``function``."""
     if isinstance(value, ir.BlockArgument):
+        owner = value.owner.owner.operation
+        if owner.name != "func.func":
+            return string_attribute(owner, "loop_name") or "i"
         return signature_of(function).name(value.arg_number)
     op = value.owner.operation
     if op.name.endswith(".load"):

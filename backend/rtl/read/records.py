@@ -28,6 +28,7 @@ from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
+from allo.dialects.streams.task_regions import make_task_regions
 
 from ..graph.linear import index_width
 
@@ -120,6 +121,7 @@ def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS) -> Program:
     with module.context:
         make_regions(module)
         make_plain_regions(module)
+        make_task_regions(module, checked=checks != NO_CHECKS)
         insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)

@@ -378,7 +378,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (2, _reshape),
     (4, _to),
     (1, _inline),
-    (1, _dataflow),
+    (4, _dataflow),
     (1, _unfold),
     (3, _compose),
 ]

@@ -22,6 +22,7 @@ class Instance:
         constants: scalar arguments known at compile time, by position.
         arrays, streams, scalars: the arguments; a scalar is a constant, or a value, its width and sign.
         label: its name in the region's module.
+        after: instances, by position in the region, that are done before it starts.
         enable: bits that are high when nothing makes it wait.
         wires: the value on each of its ports that something is joined to, by the port's name.
     """
@@ -34,6 +35,7 @@ class Instance:
     place: SourcePlace | None
     interface: Interface
     label: str
+    after: list[int] = field(default_factory=list)
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
 
@@ -44,11 +46,13 @@ class Instance:
         return self.wires[port]
 
 
-def emit_instance(text: ModuleText, instance: Instance, watch: BoundsWatch, *, frozen: bool) -> str:
+def emit_instance(
+    text: ModuleText, instance: Instance, watch: BoundsWatch, start: str, *, frozen: bool
+) -> str:
     """Emit a kernel instance of a region that may be ``frozen``; its done."""
     interface = instance.interface
     gates = [*instance.enable, *(["%ce"] if frozen else [])]
-    wiring = Wiring({"start": "%start", "ce": text.all_of(*gates)})
+    wiring = Wiring({"start": start, "ce": text.all_of(*gates)})
     for (name, width), value in zip(interface.scalars_in, instance.scalars, strict=True):
         wiring.inputs[name] = _scalar(text, value, width)
     for prefix, uses in interface.arrays:
@@ -57,7 +61,7 @@ def emit_instance(text: ModuleText, instance: Instance, watch: BoundsWatch, *, f
         _join_stream(instance, prefix, stream, wiring)
     if interface.bounds:
         watch.instance(wiring)
-    done = wiring.outputs["done"] = text.fresh()
+    done = wiring.outputs["done"] = instance.output(text, "done")
     text.instance(instance.label, interface.module, interface.ports, wiring, instance.place)
     return done
 
@@ -98,14 +102,50 @@ def _join_stream(instance: Instance, prefix: str, stream: Stream, wiring: Wiring
         wiring.outputs[names[2]] = ready
 
 
-def all_done(text: ModuleText, instances: list[Instance], done: list[str]) -> tuple[str, list[str]]:
-    """(High when every instance has been done since start, for each the bit that says that it has)."""
-    if not instances:
-        return text.register(text.named("done_q"), "%start", 1, reset=0), []
-    flags = [text.named(f"{i.label}_over") for i in instances]
-    over = list(zip(flags, done, strict=True))
-    everyone = text.all_of(*(text.any_of(flag, now) for flag, now in over))
-    more = text.invert(everyone)
-    for flag, now in over:
-        text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
-    return everyone, flags
+def all_earlier(instances: list[Instance]) -> dict[int, frozenset[int]]:
+    """For each instance, by ``id``, those that are done before it starts."""
+    found: dict[int, frozenset[int]] = {}
+    for instance in instances:
+        direct = [instances[n] for n in instance.after]
+        found[id(instance)] = frozenset(id(i) for i in direct).union(
+            *(found[id(i)] for i in direct)
+        )
+    return found
+
+
+class Progress:
+    """Which instances of a region have been done since its start, and what starts each of them.
+
+    Attributes:
+        flags: for each instance the bit that says that it has been done in an earlier cycle.
+    """
+
+    def __init__(self, text: ModuleText, instances: list[Instance]) -> None:
+        self._text = text
+        self._over: list[tuple[str, str]] = []
+        self.flags = [text.named(f"{i.label}_over") for i in instances]
+        for instance, flag in zip(instances, self.flags, strict=True):
+            self._over.append((flag, instance.output(text, "done")))
+
+    def start(self, instance: Instance) -> str:
+        """The pulse that starts an instance: the region's, or when those before it are done."""
+        if not instance.after:
+            return "%start"
+        text = self._text
+        started, pulse = (text.named(f"{instance.label}_{s}") for s in ("started", "go"))
+        ready = text.all_of(*(text.any_of(*self._over[n]) for n in instance.after))
+        text.alias(pulse, text.all_of(ready, text.invert(started)), 1)
+        following = text.all_of(text.any_of(started, pulse), text.invert("%start"))
+        text.register(started, following, 1, reset=0, place=instance.place)
+        return pulse
+
+    def finish(self) -> str:
+        """High when every instance has been done."""
+        text = self._text
+        if not self._over:
+            return text.register(text.named("done_q"), "%start", 1, reset=0)
+        everyone = text.all_of(*(text.any_of(flag, now) for flag, now in self._over))
+        more = text.invert(everyone)
+        for flag, now in self._over:
+            text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
+        return everyone

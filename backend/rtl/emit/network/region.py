@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.streams.task_regions import AFTER, NOTES
 from allo.dialects.types import parse_stream
 
 from ...graph.nodes import Array, Function, Stream
@@ -20,7 +21,7 @@ from ...read.stream_ops import stream_of, stream_of_type
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
 from ..text import Locations, ModuleText, identifier
-from .instances import Instance, all_done, emit_instance
+from .instances import Instance, Progress, emit_instance
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
 
@@ -61,6 +62,7 @@ class RegionCompiler:
         self._external = external
         self._text = ModuleText(module, locations, probed=True)
         self._function = Function(record.name, module, place=record.place)
+        self._function.notes += record.attrs.get(NOTES, [])
         self._binding = Binding()
         self._env: dict[int, Any] = {}
         self._instances: list[Instance] = []
@@ -84,12 +86,15 @@ class RegionCompiler:
         streams = RegionStreams(self._text)
         streams.join(self._streams, self._instances, interface)
         watch = BoundsWatch(self._text, self._told)
-        done = [emit_instance(self._text, i, watch, frozen=self._frozen) for i in self._instances]
+        progress = Progress(self._text, self._instances)
+        self._hold_scalars()
+        for instance in self._instances:
+            start = progress.start(instance)
+            emit_instance(self._text, instance, watch, start, frozen=self._frozen)
         memories.finish()
-        everyone, flags = all_done(self._text, self._instances, done)
-        self._text.output("done", "i1", everyone)
+        self._text.output("done", "i1", progress.finish())
         interface.bounds = watch.finish()
-        self._estimate(interface)
+        self._count_cycles(interface)
         return RegionResult(
             interface,
             self._text,
@@ -97,7 +102,7 @@ class RegionCompiler:
             self._binding,
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
-            self._waits(streams, flags, interface),
+            self._waits(streams, progress.flags, interface),
         )
 
     def _waits(self, streams: RegionStreams, flags: list[str], interface: Interface) -> ModuleWaits:
@@ -195,6 +200,7 @@ class RegionCompiler:
             op.place,
             self._interface_of(callee, constants, self._frozen),
             self._text.named(f"{callee}_i")[1:],
+            op.attrs.get(AFTER, []),
         )
         self._instances.append(instance)
 
@@ -206,8 +212,30 @@ class RegionCompiler:
             self._text.reserve(name)
             self._text.input(name, f"i{width}")
 
-    def _estimate(self, interface: Interface) -> None:
-        parts = [i.interface.estimate for i in self._instances]
-        known = [p for p in parts if p is not None]
-        if len(known) == len(parts) and parts:
-            interface.estimate = max(known)
+    def _hold_scalars(self) -> None:
+        """Keep the scalar arguments for the instances that start later than the region."""
+        held: dict[str, str] = {}
+        for instance in self._instances:
+            for position, value in enumerate(instance.scalars):
+                if not instance.after or isinstance(value, int):
+                    continue
+                name, width, signed = value
+                if name not in held:
+                    register = self._text.named(f"{name[1:]}_held")
+                    held[name] = self._text.register(register, name, width, enable="%start")
+                instance.scalars[position] = held[name], width, signed
+
+    def _count_cycles(self, interface: Interface) -> None:
+        """Cycles of a run that never waits; exact where nothing can make a task wait."""
+        ends: list[int] = []
+        for instance in self._instances:
+            own = instance.interface.estimate
+            if own is None:
+                return
+            ends.append(max((ends[n] for n in instance.after), default=0) + own)
+        if not ends:
+            return
+        interface.estimate = max(ends)
+        waits = self._frozen or any(i.interface.cycles is None for i in self._instances)
+        if NOTES in self._record.attrs and not waits:
+            interface.cycles = self._function.cycles = interface.estimate

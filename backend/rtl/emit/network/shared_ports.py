@@ -15,7 +15,7 @@ from ...graph.nodes import Array, Function
 from ...plan.bind import Binding, Interface, PortUse
 from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
 from ..text import ModuleText, identifier
-from .instances import Instance
+from .instances import Instance, all_earlier
 
 PORTS = 2
 
@@ -60,14 +60,18 @@ class SharedPorts:
         self._external = external
         self._users: dict[tuple[int, int, int], list[_Client]] = defaultdict(list)
         self._local: dict[tuple[int, int, int], tuple[str, _Request]] = {}
+        self._earlier: dict[int, frozenset[int]] = {}
 
     def assign(self, instances: list[Instance], freezable: Callable[[Instance], Interface]) -> None:
         """Give every instance its ports; one that may have to wait gets a ``freezable`` interface."""
+        self._earlier = all_earlier(instances)
         crowded = {
             id(client.instance)
             for (number, _), users in _clients(instances).items()
-            if len(users) > PORTS or self._function.arrays[number].name in self._external
-            for client in users
+            for port in self._spread(users)
+            for client in port
+            if self._function.arrays[number].name in self._external
+            or any(self._meet(client, other) for other in port)
         }
         for instance in instances:
             if id(instance) in crowded and not instance.interface.frozen:
@@ -75,16 +79,40 @@ class SharedPorts:
         for (number, bank), users in _clients(instances).items():
             array = self._function.arrays[number]
             uses = self._binding.ports.setdefault(number, {})
-            for position, client in enumerate(users):
-                port = position % PORTS
-                self._users[number, bank, port].append(client)
-                use = uses.setdefault((bank, port), PortUse())
-                use.reads |= client.use.reads
-                use.writes |= client.use.writes
-                array.loaded |= client.use.reads
-                array.stored |= client.use.writes
+            for port, together in enumerate(self._spread(users)):
+                for client in together:
+                    self._users[number, bank, port].append(client)
+                    use = uses.setdefault((bank, port), PortUse())
+                    use.reads |= client.use.reads
+                    use.writes |= client.use.writes
+                    array.loaded |= client.use.reads
+                    array.stored |= client.use.writes
         for array in self._function.arrays:
             self._binding.ports.setdefault(array.number, {})
+
+    def _spread(self, users: list[_Client]) -> list[list[_Client]]:
+        """The users of each port of a bank: as few as can be of those that may ask at once.
+
+        Two of one instance never share a port: it would wait for itself.
+        """
+        ports: list[list[_Client]] = [[] for _ in range(PORTS)]
+        for client in users:
+            crowds = [
+                (
+                    any(client.instance is other.instance for other in port),
+                    sum(self._meet(client, other) for other in port),
+                )
+                for port in ports
+            ]
+            ports[crowds.index(min(crowds))].append(client)
+        return ports
+
+    def _meet(self, client: _Client, other: _Client) -> bool:
+        """Whether two users of a port may ask in one cycle: no instance starts after the other."""
+        a, b = client.instance, other.instance
+        if client is other:
+            return False
+        return id(a) not in self._earlier[id(b)] and id(b) not in self._earlier[id(a)]
 
     def declare(self, interface: Interface) -> None:
         """Make the ports of array parameters and join the users of every port."""
@@ -130,10 +158,10 @@ class SharedPorts:
         """
         text, users = self._text, self._users[key]
         grants, before = [], ""
-        for client in users:
+        for number, client in enumerate(users):
             enable = client.wire(text, "en")
             grant = text.all_of(enable, text.invert(before)) if before else enable
-            if before or ready:
+            if ready or any(self._meet(client, other) for other in users[:number]):
                 served = text.all_of(grant, ready) if ready else grant
                 client.instance.enable.append(text.any_of(text.invert(enable), served))
             before = text.any_of(before, enable) if before else enable
