@@ -53,8 +53,9 @@ def compiled(
     key = content_key(*files, *_FLAGS, *defines, os.uname().machine)
 
     def make(building: Path) -> None:
-        compiler = find_compiler(what)
-        command = [compiler, *_FLAGS, *(f"-D{define}" for define in defines)]
-        compile_shared(command, [SOURCES / source for source in sources], building / name, what)
+        unit = building / f"{name}.cpp"  # one, as most of the time goes into the headers they share
+        unit.write_text("".join(f'#include "{source}"\n' for source in sources))
+        flags = [*_FLAGS, f"-I{SOURCES}", *(f"-D{define}" for define in defines)]
+        compile_shared([find_compiler(what), *flags], [unit], building / name, what)
 
     return cached(("runtime",), key, [name], make) / name

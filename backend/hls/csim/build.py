@@ -5,6 +5,7 @@ from __future__ import annotations
 import _ctypes
 import ctypes
 import dataclasses
+import re
 import shutil
 import tempfile
 import threading
@@ -34,6 +35,8 @@ from .simulation import Simulation
 _LIBRARY, _RUNTIME = "kernel.so", "runtime.o"
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
+_SIMULATED = re.compile(r"^(?!#include).*(stream|channel|region|allo_csim::at)", re.I | re.M)
+"""Text that may call the fibers and FIFOs of ``backend/runtime``; others are linked without."""
 
 
 def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
@@ -49,35 +52,33 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
         exact_math_object(operation, _compile_object, [XILINX.key()])
         for operation in expanded_functions(code.kernel, vendor.math)
     ]
-    objects.append(runtime_object(headers))
+    if externals or _SIMULATED.search(text):
+        objects.append(runtime_object(headers))
     linked = (*objects, *(file for external in externals for file in external.files))
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
 
     def make(folder: Path) -> None:
         (folder / "csim.cpp").write_text(text)
-        output = ["-shared", "-o", str(folder / _LIBRARY), str(folder / "csim.cpp")]
-        arguments = [*includes, *output, *map(str, objects)]
-        headers.compile(arguments, folder, "Compiling the kernel for csim")
+        arguments = [*includes, "-shared", str(folder / "csim.cpp"), *map(str, objects)]
+        headers.compile(arguments, folder / _LIBRARY, "Compiling the kernel for csim")
 
     key = content_key(headers.key(), text, *linked)
     return cached(("hls", "csim"), key, [_LIBRARY], make) / _LIBRARY
 
 
 def runtime_object(headers: Prelude) -> Path:
-    """The fibers and FIFOs of ``backend/runtime``, compiled with these headers once."""
+    """The fibers and FIFOs of ``backend/runtime``, compiled once with the flags of these headers."""
 
     def make(folder: Path) -> None:
         source = folder / "runtime.cpp"
         source.write_text('#include "fiber.cpp"\n#include "simulator.cpp"\n')
-        arguments = ["-c", "-o", str(folder / _RUNTIME), str(source)]
-        headers.compile(arguments, folder, "Compiling the dataflow simulator of csim")
+        headers.compile_runtime(source, folder / _RUNTIME)
 
     return cached(("hls", "runtime"), headers.key(), [_RUNTIME], make) / _RUNTIME
 
 
 def _compile_object(source: Path, target: Path) -> None:
-    arguments = ["-c", "-o", str(target), str(source)]
-    XILINX.compile(arguments, source.parent, "Compiling the math functions of csim")
+    XILINX.compile(["-c", str(source)], target, "Compiling the math functions of csim")
 
 
 # --- the entry point, in C++ ---------------------------------------------------------

@@ -26,12 +26,12 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
         texts.append(f"namespace fuzz_{number} {{\n{text}\n}}\n")
         simulations.append(code.simulation)
         for operation in expanded_functions(code.kernel, vendor.math):
-            keys = [XILINX.precompiled().name]
+            keys = [XILINX.key()]
             objects.add(exact_math_object(operation, csim._compile_object, keys))
     source, library = folder / "csim.cpp", folder / "kernels.so"
     source.write_text("\n".join(texts))
-    arguments = ["-shared", "-o", str(library), str(source), *map(str, sorted(objects))]
-    PRELUDES["xilinx"].compile(arguments, folder, "Compiling a batch of kernels for csim")
+    arguments = ["-shared", str(source), *map(str, sorted(objects))]
+    PRELUDES["xilinx"].compile(arguments, library, "Compiling a batch of kernels for csim")
     load = csim._load_private
     try:
         for number, module in enumerate(modules):

@@ -10,7 +10,7 @@ from typing import Any
 import allo.backend.sim.engines.verilator as engine
 from allo.backend.sim.engines.interface import BuildOptions
 from allo.backend.sim.engines.verilator.compile import ModelRequest, model_request
-from allo.backend.sim.engines.verilator.runtime import prepare_runtime
+from allo.backend.sim.engines.verilator.runtime import UNOPTIMISED, Runtime
 from allo.backend.sim.engines.verilator.tools import find_compiler, find_verilator, run
 from allo.backend.sim.engines.verilator.wrapper import PREFIX
 from allo.backend.sim.module import RTLModule
@@ -24,20 +24,23 @@ LIMIT_S = 300.0
 def attach_verilator(modules: list[RTLModule], folder: Path) -> None:
     """Verilate the modules one by one, compile them together, and build their simulation models."""
     verilator, compiler = find_verilator(), find_compiler()
-    runtime = prepare_runtime(verilator, compiler, "", LIMIT_S)
+    runtime = Runtime(verilator, compiler, "", LIMIT_S)
     units = [
         _verilated(
-            number, model_request(module.design, _options(module), verilator, runtime), folder
+            number,
+            model_request(module.design, _options(module), verilator, runtime.key()),
+            folder,
         )
         for number, module in enumerate(modules)
     ]
     library = folder / "models.so"
-    source = folder / "models.cpp"
-    source.write_text("\n".join(_unity(unit) for unit in units))
-    command = [str(compiler), *runtime.compile_flags, "-w", "-O0", str(source), "-shared"]
-    command += [f"-I{folder / f'm{number}' / 'out'}" for number in range(len(units))]
-    command += [*runtime.link_flags, "-pthread", "-Wl,-Bsymbolic", "-o", str(library)]
-    run(command, LIMIT_S)
+    source, compiled = folder / "models.cpp", folder / "models.o"
+    source.write_text("\n".join([UNOPTIMISED, *map(_unity, units)]))
+    includes = [f"-I{folder / f'm{number}' / 'out'}" for number in range(len(units))]
+    linked = runtime.link_flags([runtime.unit_command(source, compiled, *includes)])
+    command = [str(compiler), str(compiled), *linked, "-shared", "-pthread", "-Wl,-Bsymbolic"]
+    run([*command, "-o", str(library)], LIMIT_S)
+    runtime.note_model()
     kept = engine._Library, engine.compile_model
     try:
         engine.compile_model = lambda *_: library  # type: ignore[assignment]

@@ -11,10 +11,9 @@ from allo.backend.rtl.design import HardwareDesign, SharedUnit
 from allo.backend.rtl.waiting import ModuleWaits
 from allo.backend.sim.driver.ports import top_ports
 from allo.dialects.caches.files import cached, content_key
-from allo.dialects.processes.tools import run_tools
 
 from ..interface import BuildOptions
-from .runtime import Runtime, prepare_runtime, runtime_key
+from .runtime import UNOPTIMISED, Runtime
 from .tools import Verilator, find_compiler, find_verilator, run
 from .wrapper import PREFIX, wrapper_text
 
@@ -34,8 +33,8 @@ _VERILATE = (
     "-Wno-style",
     "-Wno-fatal",
 )
-
-
+_SMALL = 64 << 10
+"""Bytes of set-up code from which a unit of its own is worth reading the headers once more."""
 _INLINES_FUNCTIONS = (5, 44)
 """The first version of Verilator that inlines small C++ functions (its pull request 6815)."""
 
@@ -111,16 +110,13 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
         ToolMissingError: without Verilator or a C++ compiler.
         ToolFailedError: when one of them fails.
     """
-    verilator = find_verilator()
-    compiler = find_compiler()
-    runtime = runtime_key(verilator, compiler, options.wave)
-    request = model_request(design, options, verilator, runtime)
+    runtime = Runtime(find_verilator(), find_compiler(), options.wave, options.timeout)
+    request = model_request(design, options, runtime.verilator, runtime.key())
 
     def make(build: Path) -> None:
-        library = prepare_runtime(verilator, compiler, options.wave, options.timeout)
-        _verilate(verilator, request, build, options.timeout)
+        _verilate(runtime.verilator, request, build, options.timeout)
         (build / "wrapper.cpp").write_text(request.wrapper)
-        _compile(compiler, library, build, options.timeout)
+        _compile(runtime, build)
         _keep_only(build, LIBRARY)
 
     return cached(("verilator",), f"model-{request.key()}", [LIBRARY], make) / LIBRARY
@@ -161,31 +157,25 @@ def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout:
     run(command, timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
 
 
-def _compile(compiler: Path, runtime: Runtime, build: Path, timeout: float) -> None:
-    """Two translation units side by side: what runs every cycle at -O1, set-up code at -O0."""
+def _compile(runtime: Runtime, build: Path) -> None:
+    """Compile and link; beside a large unit of what runs every cycle, set-up code is one of its own."""
     out = build / "out"
     sources = sorted(out.glob("*.cpp"))
     slow = [s for s in sources if "Slow" in s.name or "Syms" in s.name]
     fast = [s for s in sources if s not in slow]
-    (out / "fast.cpp").write_text(_unity([*fast, build / "wrapper.cpp"]))
-    (out / "slow.cpp").write_text(_unity(slow))
-    flags = [*runtime.compile_flags, f"-I{out}", "-w"]
-    commands = [
-        [
-            str(compiler),
-            *flags,
-            level,
-            "-c",
-            str(out / f"{unit}.cpp"),
-            "-o",
-            str(out / f"{unit}.o"),
-        ]
-        for unit, level in (("fast", "-O1"), ("slow", "-O0"))
-    ]
-    run_tools(commands, run, timeout=timeout)
-    objects = [str(out / "fast.o"), str(out / "slow.o")]
+    texts = [_unity([*fast, build / "wrapper.cpp"]), UNOPTIMISED + _unity(slow)]
+    if sum(source.stat().st_size for source in slow) < _SMALL:
+        texts = ["".join(texts)]
+    commands, objects = [], []
+    for number, text in enumerate(texts):
+        unit = out / f"unit{number}.cpp"
+        unit.write_text(text)
+        objects.append(str(unit.with_suffix(".o")))
+        commands.append(runtime.unit_command(unit, unit.with_suffix(".o"), f"-I{out}"))
+    libraries = runtime.link_flags(beside=commands)
     link = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-o", str(build / LIBRARY)]
-    run([str(compiler), *objects, *runtime.link_flags, *link], timeout)
+    run([str(runtime.compiler), *objects, *libraries, *link], runtime.timeout)
+    runtime.note_model()
 
 
 def _unity(sources: Sequence[Path]) -> str:
