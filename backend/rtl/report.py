@@ -65,7 +65,7 @@ def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
     return LoopReport(
         name=_name(loop.band, [level]),
         place=place_text(level.place),
-        trips=level.trips,
+        trips=None if loop.guard is not None else level.trips,
         ii=child or 0,
         depth=child or 0,
         cycles=region_cycles(loop, cycles),

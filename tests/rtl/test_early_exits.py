@@ -146,6 +146,31 @@ def twice(A: int32[4, 64], keys: int32[4], B: int32[4], C: int32[4, 64]):
         B[r] = at
 
 
+def pair(A: int32[64], total: int32) -> int32:
+    for i in range(64):
+        for j in range(i, 64):
+            if A[i] + A[j] == total:
+                return i * 64 + j
+    return -1
+
+
+def passes(A: int32[64], most: int32) -> int32:
+    """Passes over an array until one changes nothing; the next call starts anew."""
+    count: int32 = 0
+    for t in range(most):
+        changed: int32 = 0
+        for i in range(63):
+            if A[i] > A[i + 1]:
+                low: int32 = A[i + 1]
+                A[i + 1] = A[i]
+                A[i] = low
+                changed = 1
+        count += 1
+        if changed == 0:
+            break
+    return count
+
+
 def collatz(n: int32, seen: int32[64]) -> int32:
     x: int32 = n
     steps: int32 = 0
@@ -195,6 +220,12 @@ def arguments(kernel, rng: np.random.Generator) -> list:
     if kernel is twice:
         A, keys = rng.integers(0, 9, (4, 64)), rng.integers(0, 9, 4)
         return [A.astype(whole), keys.astype(whole), np.zeros(4, whole), np.zeros((4, 64), whole)]
+    if kernel is pair:
+        return [rng.integers(0, 40, 64).astype(whole), int(rng.integers(0, 90))]
+    if kernel is passes:
+        A = np.arange(64)
+        A[:6] = rng.permutation(6)
+        return [A.astype(whole), int(rng.integers(1, 12))]
     if kernel is collatz:
         return [int(rng.integers(1, 99)), np.zeros(64, whole)]
     if kernel is wandering:
@@ -210,6 +241,9 @@ def arguments(kernel, rng: np.random.Generator) -> list:
         (twice, "i", "verilator"),
         (twice, "i", "jit"),
         (twice, "", "jit"),
+        (pair, "j", "jit"),
+        (pair, "", "jit"),
+        (passes, "i", "jit"),
         (collatz, "", "jit"),
         (wandering, "", "verilator"),
         (wandering, "", "jit"),
@@ -257,6 +291,20 @@ def test_a_while_loop_around_a_loop_says_so():
     )
     values = np.arange(64, dtype=np.int32).reshape(8, 8)
     assert module(values, 3) == values[:3].sum()
+
+
+def test_a_loop_around_loops_stops_too():
+    module = built(pair, "j", simulator="jit")
+    loop = loop_of(module)
+    assert (loop.trips, loop.cycles) == (None, None)
+    values = np.arange(64, dtype=np.int32)
+    values[0] = -100
+    assert module(values, -98) == 2
+    assert module.cycles < 20
+    assert module(values, 1000) == -1
+    assert module.cycles > 64 * 32
+    assert module(values, 2) == 65
+    assert module.cycles < 90
 
 
 @pytest.mark.parametrize("check", [False, True])

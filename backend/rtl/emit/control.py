@@ -137,15 +137,20 @@ class Control:
         text = self._text
         again = text.named("again")
         end = text.named(f"{region.level.name}_end")
+        stop = text.fresh() if region.guard is not None else ""
         if region.level.trips is not None:
             start = text.any_of(go, again)
-            final = self._counters.nest([region.level], end)
+            final = self._counters.nest([region.level], end, stop)
             skipped = ""
         else:
             enter, skipped, final = self._counters.range_nest([region.level], go, end)
             start = text.any_of(enter, again)
         last_of_child = self._sequence(region.child, start)
         self._text.alias(end, last_of_child, 1)
+        if region.guard is not None:
+            over = text.invert(self._c.stable_value(region.guard))
+            text.alias(stop, text.all_of(end, over), 1)
+            final = text.any_of(final, over)
         self._register(again, text.all_of(end, text.invert(final)), 1, reset=0)
         finished = text.all_of(end, final)
         return text.any_of(finished, skipped) if skipped else finished

@@ -356,11 +356,12 @@ class Leaf(Region):
 
 @dataclass(slots=True, eq=False)
 class Loop(Region):
-    """A loop around other regions."""
+    """A loop around other regions. An iteration in which ``guard`` does not hold is the last one."""
 
     level: Level
     child: Seq
     band: str = ""
+    guard: Node | None = None
 
 
 @dataclass(slots=True, eq=False)

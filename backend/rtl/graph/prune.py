@@ -54,6 +54,8 @@ def outside_uses(region: Region) -> list[Node]:
         case _:
             return []
     uses = [n for level in levels for n in (level.lower, level.upper) if n is not None]
+    if isinstance(region, Loop) and region.guard is not None:
+        uses.append(region.guard)
     if isinstance(region, Leaf) and region.exit is not None:
         uses += [n for guess in region.exit.guesses for n in (guess.final, guess.following)]
     return uses

@@ -206,26 +206,26 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
     if serial == 1:
         return leaf
     leaf.asked = 1
-    _plan_pipeline(leaf, timing)
+    _plan_pipeline(leaf, timing, most=serial - 1)
     if body.ii >= serial:
         leaf.asked, leaf.limit = None, f"not pipelined, as it gains nothing: {leaf.limit}"
         _sequential(body, [], timing, leaf.exit)
     return leaf
 
 
-def _plan_pipeline(leaf: Leaf, timing: TimingModel) -> Region:
+def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Region:
     if leaf.exit is not None and any(node.stream is not None for node in leaf.body.nodes):
         # Words that later iterations have taken ahead cannot be given back.
         without_exit(leaf)
-    choices = [_choose(leaf, 0, timing)]
+    choices = [_choose(leaf, 0, timing, most=most)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
     outers = range(max(1, len(leaf.levels)))
     if choices[0].ii > floor:
-        choices += [_choose(leaf, outer, timing) for outer in outers if outer]
-        choices += [_choose(leaf, outer, timing, bypass=True) for outer in outers]
+        choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
+        choices += [_choose(leaf, outer, timing, bypass=True, most=most) for outer in outers]
     best = min(choices, key=lambda c: (c.cycles, c.bypass))
     if best is not choices[-1]:
-        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii)
+        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii, most=most)
     leaf.limit = best.limit
     _keep_bypasses(leaf.body)
     outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
@@ -247,9 +247,18 @@ def _keep_bypasses(body: Body) -> None:
 
 
 def _choose(
-    leaf: Leaf, outer: int, timing: TimingModel, *, bypass: bool = False, start: int = 0
+    leaf: Leaf,
+    outer: int,
+    timing: TimingModel,
+    *,
+    bypass: bool = False,
+    start: int = 0,
+    most: int,
 ) -> _Choice:
-    """Schedule the leaf with its first ``outer`` levels left out."""
+    """Schedule the leaf with its first ``outer`` levels left out, from the interval ``start`` on.
+
+    No interval above ``most`` is tried: where none is found, one above it is returned.
+    """
     levels, body = leaf.levels[outer:], leaf.body
     if leaf.exit is not None:
         guess(body, leaf.exit)
@@ -261,7 +270,7 @@ def _choose(
     ii = max(asked, least, start)
     scheduler, ports = Scheduler(body, timing), _ports(body)
     limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
-    while ii <= MAX_II:
+    while ii <= most:
         recurrence, failed = _try(scheduler, ports, ii)
         if not failed:
             break

@@ -111,7 +111,7 @@ class _Counter:
 
     def _loop(self, loop: Loop, values: Values) -> int | None:
         span = _span(loop.level, values)
-        if span is None:
+        if span is None or loop.guard is not None:
             return None
         if not span:
             # The cycle in which the loop finds that it does not run.

@@ -39,6 +39,8 @@ class Elaborator(Nests):
         self._close()
         with self._static():
             condition = self._condition(op)[0]
+        if op is self._guard:
+            self._guards.append(condition)
         region = If(condition, Seq(), Seq())
         for sequence, ops in zip((region.then, region.other), op.regions, strict=False):
             with self._inside(sequence):

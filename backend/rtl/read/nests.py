@@ -238,11 +238,16 @@ class Nests(StraightLine):
             )
         level = self._level(op, shape, factor)
         region = Loop(level, Seq(), band=band_of(op))
+        saved = self._guard, self._guards
+        self._guard, self._guards = guard_of([op]), []
         with self._inside(region.child):
             base = _iterator(shape, level, factor)
             for copy in range(factor):
                 self.env[op.args[0][0]] = add(base, constant(copy * shape.step))
                 self.ops(op.regions[0])
+        known = [node for node in self._guards if node.kind != "const"]
+        region.guard = known[-1] if known else None
+        self._guard, self._guards = saved
         self._add(region)
 
     def _shape(self, op: Op) -> LoopShape:
