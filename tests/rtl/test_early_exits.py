@@ -195,6 +195,16 @@ def wandering(A: uint8[256], B: int32[256]) -> int32:
     return count
 
 
+def sums(A: int32[64], B: int32[64], n: int32) -> int32:
+    """The total is the last operand of the tree that its terms make."""
+    total: int32 = 0
+    i: int32 = 0
+    while A[i] != n:
+        total = total + A[i] + B[i] * A[i] + (A[i] + 3) * 7 + B[i]
+        i += 1
+    return total
+
+
 def root(x: float32) -> float32:
     guess: float32 = x
     turns: int32 = 0
@@ -220,6 +230,9 @@ def arguments(kernel, rng: np.random.Generator) -> list:
     if kernel is twice:
         A, keys = rng.integers(0, 9, (4, 64)), rng.integers(0, 9, 4)
         return [A.astype(whole), keys.astype(whole), np.zeros(4, whole), np.zeros((4, 64), whole)]
+    if kernel is sums:
+        A = rng.permutation(64).astype(whole)
+        return [A, rng.integers(-99, 99, 64).astype(whole), int(A[rng.integers(64)])]
     if kernel is pair:
         return [rng.integers(0, 40, 64).astype(whole), int(rng.integers(0, 90))]
     if kernel is passes:
@@ -248,6 +261,7 @@ def arguments(kernel, rng: np.random.Generator) -> list:
         (wandering, "", "verilator"),
         (wandering, "", "jit"),
         (root, "", "jit"),
+        (sums, "", "jit"),
         (divided, "", "jit"),
     ],
     ids=lambda value: getattr(value, "__name__", value or "serial"),
@@ -267,7 +281,8 @@ def loop_of(module):
 
 
 def test_what_an_iteration_must_wait_for_is_said():
-    """The next subscript and the next condition come from memory."""
+    """The next subscript and the next condition come from memory; a sum has a tree before it."""
+    assert loop_of(built(sums)).ii == 1
     loop = loop_of(built(wandering))
     assert (loop.ii, loop.pipelined, loop.cycles) == (2, False, None)
     assert "gains nothing" in loop.limit

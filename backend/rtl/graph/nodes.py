@@ -305,13 +305,14 @@ class Guess:
 class Exit:
     """What ends a loop before its counters do.
 
-    ``node``, of kind ``exit``, holds in the last iteration; its ``step`` stops later ones. ``guesses``, which
-    alone need the nodes ``extra``, are used where ``guessing``.
+    ``node``, of kind ``exit``, holds in the last iteration; its ``step`` stops later ones. ``guesses``, used
+    where ``guessing``, alone need those of the body's ``nodes`` with numbers in ``extra``.
     """
 
     node: Node
     guesses: list[Guess] = field(default_factory=list)
-    extra: list[Node] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    extra: frozenset[int] = frozenset()
     guessing: bool = False
     step: int = 0
 

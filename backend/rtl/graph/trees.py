@@ -22,7 +22,7 @@ from ..plan.timing_model import TimingModel
 from .chains import Chain, Finder, Guarded, Leaf, neutral_of
 from .linear import Range
 from .making import Maker
-from .nodes import Body, Function, Node
+from .nodes import Body, Exit, Function, Node
 from .nodes import Leaf as LoopLeaf
 from .prune import bodies_of, count_uses, regions_of
 from .spans import Spans, bits_of, differences, products, signed_range, summed
@@ -45,14 +45,16 @@ def plant_trees(
         return False
     uses = count_uses(function, static)
     pipelines = {
-        region.body.number
+        region.body.number: region.exit
         for region in regions_of(function.root)
-        if isinstance(region, LoopLeaf) and region.asked is not None
+        if isinstance(region, LoopLeaf) and (region.asked is not None or not region.levels)
     }
     changed = False
     for body in bodies:
-        overlaps = body.number in pipelines
-        changed |= _Planter(function, body, uses, library, timing, overlaps).run()
+        planter = _Planter(function, body, uses, library, timing)
+        if body.number in pipelines:
+            planter.find_recurrences(pipelines[body.number])
+        changed |= planter.run()
     return changed
 
 
@@ -66,7 +68,6 @@ class _Planter:
         uses: Counter[int],
         library: OperatorLibrary,
         timing: TimingModel,
-        overlaps: bool,
     ) -> None:
         self._function, self._body, self._uses = function, body, uses
         self._library, self._timing = library, timing
@@ -75,8 +76,6 @@ class _Planter:
         self._taken: Counter[tuple[object, ...]] = Counter()
         self._reads: dict[int, int] = {}
         self._writes: dict[int, int] = {}
-        if overlaps:
-            self._find_recurrences()
 
     def run(self) -> bool:
         """Plant what trees there are; whether there are any."""
@@ -114,8 +113,11 @@ class _Planter:
         """Whether a node waits for no load of these arrays."""
         return not self._reads.get(node.number, 0) & mask
 
-    def _find_recurrences(self) -> None:
-        """Which arrays, as bits, the loads behind each node read, and the stores after it write."""
+    def find_recurrences(self, found: Exit | None) -> None:
+        """Which arrays, as bits, the loads behind each node read, and the stores after it write.
+
+        ``found`` is what may end the loop. Its guesses are written, too.
+        """
         stored = {
             node.access.array.number
             for node in self._body.nodes
@@ -132,6 +134,9 @@ class _Planter:
                 mask |= 1 << number if number in stored else 0
             if mask:
                 reads[node.number] = mask
+        for guess in found.guesses if found is not None else ():
+            if guess.store.access is not None:
+                writes[guess.following.number] |= 1 << guess.store.access.array.number
         for node in reversed(self._body.nodes):
             mask = writes[node.number]
             if node.kind == "store" and node.access is not None:

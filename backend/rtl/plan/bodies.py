@@ -25,7 +25,7 @@ from ..graph.nodes import (
 from ..graph.prune import EFFECTS, regions_of
 from .cycles import region_cycles
 from .dependence import add_edges
-from .exits import do_not_guess, exit_edges, guess, keep_live, settle_exit, without_exit
+from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import recurrence_limit, resource_limit, short
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
 from .stream_order import direct_of, obstacle
@@ -52,7 +52,7 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
     _settle_static(static, timing)
     for region in regions_of(function.root):
         if isinstance(region, Leaf):
-            keep_live(region)
+            note_extra(region)
     _plan_region(function.root, timing)
 
 

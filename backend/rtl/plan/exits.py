@@ -11,44 +11,40 @@ from ..graph.nodes import Body, Edge, Exit, Leaf, Node
 from ..graph.prune import EFFECTS
 
 
-def keep_live(leaf: Leaf) -> None:
-    """Forget nodes of guesses that were found to be dead."""
-    if leaf.exit is not None:
-        extra = {node.number for node in leaf.exit.extra}
-        leaf.exit.extra = [node for node in leaf.body.nodes if node.number in extra]
+def note_extra(leaf: Leaf) -> None:
+    """Note which nodes only guesses need, once all nodes are there."""
+    found = leaf.exit
+    if found is None:
+        return
+    found.nodes = list(leaf.body.nodes)
+    live: set[int] = set()
+    stack = [node for node in found.nodes if node.kind in EFFECTS or node.crosses]
+    stack += [item.final for item in found.guesses]
+    while stack:
+        node = stack.pop()
+        if node.number not in live:
+            live.add(node.number)
+            stack += node.operands
+    found.extra = frozenset(node.number for node in found.nodes if node.number not in live)
 
 
 def guess(body: Body, found: Exit) -> None:
     """Let iterations leave in registers what they leave if another one follows."""
-    if found.guessing:
-        return
-    _add_extra(body, found)
     found.guessing = True
+    kept: set[int] = set()
     for item in found.guesses:
         if item.following in item.loads:
-            body.nodes.remove(item.store)
-            continue
+            kept.add(item.store.number)
         _write(item.store, item.following)
+    body.nodes = [node for node in found.nodes if node.number not in kept]
 
 
 def do_not_guess(body: Body, found: Exit) -> None:
     """Let iterations leave what they leave; the opposite of :func:`guess`."""
-    if found.guessing:
-        present = {node.number for node in body.nodes}
-        for item in found.guesses:
-            _write(item.store, item.final)
-            if item.store.number not in present:
-                body.nodes.append(item.store)
     found.guessing = False
-    extra = {node.number for node in found.extra}
-    body.nodes = [node for node in body.nodes if node.number not in extra]
-
-
-def _add_extra(body: Body, found: Exit) -> None:
-    present = {node.number for node in body.nodes}
-    missing = [node for node in found.extra if node.number not in present]
-    at = body.nodes.index(found.node)
-    body.nodes[at:at] = missing
+    for item in found.guesses:
+        _write(item.store, item.final)
+    body.nodes = [node for node in found.nodes if node.number not in found.extra]
 
 
 def _write(store: Node, value: Node) -> None:

@@ -86,12 +86,9 @@ def _exit(builder: Builder, goes_on: Node, needed: list[tuple[Node, int]]) -> Ex
         differs = builder.negate(node) if value else node
         ends = _either(builder, ends, differs)
     body = builder.body
-    before = len(body.nodes)
-    facts = assume([(goes_on, 1), *needed])
-    guesses = _guesses(builder, facts)
-    extra = body.nodes[before:]
+    guesses = _guesses(builder, assume([(goes_on, 1), *needed]))
     stores = {guess.store.number for guess in guesses}
-    found = Exit(builder.add_node("exit", 1, (ends,)), guesses, extra)
+    found = Exit(builder.add_node("exit", 1, (ends,)), guesses)
     # What is written last comes last: it may then be computed from all that was added.
     body.nodes.sort(key=lambda node: node.number in stores)
     return found
