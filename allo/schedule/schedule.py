@@ -9,6 +9,7 @@ from allo.dialects.core.parse import parse_module
 from allo.dialects.core.signature import functions_of, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
+from allo.dialects.options import read_call
 from allo.dialects.text.shown import shown
 from allo.target import BuildRequest, find_target, is_own
 
@@ -37,6 +38,7 @@ from .primitives.loops.skew import skew
 from .primitives.loops.split import split
 from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
+from .reassociate import reassociated
 from .resolve import buffers_of, find_function
 from .state import ScheduleState, TextKernel
 
@@ -201,6 +203,7 @@ class Schedule(ScheduleState):
         project: str | None = None,
         configs: dict[str, Any] | None = None,
         wrap_io: bool = True,
+        reassociate: bool = False,
         **options: Any,
     ) -> Any:
         """Hand the module to a back end; the CPU's JIT when no target is named.
@@ -211,6 +214,7 @@ class Schedule(ScheduleState):
             project: folder to write.
             configs: target options.
             wrap_io: HLS: load and store arrays through burst functions.
+            reassociate: make balanced trees of float sums and products; the schedule stays as it is.
             options: further options of the target.
 
         Raises:
@@ -222,6 +226,8 @@ class Schedule(ScheduleState):
         builder = find_target(name)
         with self.context:
             text = self.module.operation.get_asm(enable_debug_info=True)
+        if read_call("build", {"reassociate": reassociate})["reassociate"]:
+            text = reassociated(text)
         request = BuildRequest(
             module_text=text,
             top=self.top_func_name,

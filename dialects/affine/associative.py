@@ -27,6 +27,7 @@ EXTREMES = frozenset(
 ROUNDED = frozenset({"arith.addf", "arith.mulf"})
 DIFFERENCES = {"arith.subi": "arith.addi", "arith.subf": "arith.addf"}
 """A difference is a sum with a sign."""
+FLOATS = ROUNDED | {name for name in EXTREMES if name.endswith("f")}
 ASSOCIATIVE = MODULAR | EXTREMES | ROUNDED
 
 

@@ -137,6 +137,12 @@ TABLE: tuple[Option, ...] = (
         none=True,
     ),
     _build("wrap_io", Flag(), True, "HLS targets load and store arrays through burst functions."),
+    _build(
+        "reassociate",
+        Flag(),
+        False,
+        "Sums and products of floats are balanced trees, on every target alike; they round otherwise.",
+    ),
     # --- CPU ----------------------------------------------------------------------------
     _cpu(
         "fast_math",

@@ -7,11 +7,19 @@ the end. The result is then the same for all inputs. A float chain rounds otherw
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from .._mlir import ir
-from ..affine.associative import DIFFERENCES, MODULAR, Operand, combine, family_of, tree
+from ..affine.associative import (
+    ASSOCIATIVE,
+    DIFFERENCES,
+    MODULAR,
+    Operand,
+    combine,
+    family_of,
+    tree,
+)
 
 type Interval = tuple[int, int]
 
@@ -69,7 +77,9 @@ class _Chain:
         return direct and self.depth <= 1 + (count - 2).bit_length()
 
 
-def balance_chains(operations: Iterable[ir.Operation]) -> int:
+def balance_chains(
+    operations: Iterable[ir.Operation], families: Collection[str] = ASSOCIATIVE
+) -> int:
     """Rewrite the chains that end in these operations as balanced trees, and count the rewritten.
 
     A chain that updates a stored element, as in ``x = x + a + b + c``, has this element added last.
@@ -77,7 +87,7 @@ def balance_chains(operations: Iterable[ir.Operation]) -> int:
     taken: set[ir.Operation] = set()
     chains: list[_Chain] = []
     for op in reversed(list(operations)):
-        if op in taken or family_of(op.name) is None:
+        if op in taken or family_of(op.name) not in families:
             continue
         chain = _chain_of(op)
         taken.update(chain.inner)
