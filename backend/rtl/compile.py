@@ -25,6 +25,7 @@ from .emit.text import Locations, ModuleText, identifier
 from .graph.narrow import narrow
 from .graph.nodes import Call, Function, Node
 from .graph.prune import bodies_of, prune, regions_of
+from .graph.share import share_adders
 from .graph.trees import plant_trees
 from .graph.words import join_words
 from .operators.library import OperatorLibrary
@@ -123,6 +124,7 @@ class Compiler:
             prune(function, static)
         if narrow(function, static, self.library):
             prune(function, static)
+        share_adders(function, self.library)
         _settle(function, callees)
         plan(function, static, self.timing)
         binding = bind(function, callees)

@@ -1,6 +1,11 @@
-"""Integer addition and subtraction; wide ones carry from stage to stage."""
+"""Integer addition and subtraction; wide ones carry from stage to stage.
+
+With a third operand of one bit, ``arith.addi`` is both: this operand says that the second one is subtracted.
+"""
 
 from __future__ import annotations
+
+from functools import partial
 
 from ..netlist import Signal, cat
 from ..request import Builder, Drawing, Request, fitted
@@ -28,6 +33,8 @@ def segment_bits(request: Request) -> int:
 
 def _build(request: Request) -> Operator:
     width, segment = request.result_width, segment_bits(request)
+    if len(request.operand_types) == 3:
+        return fitted(request, Drawing(f"addsub_i{width}", partial(_either, segment=segment)))
     name = "add" if request.op == "arith.addi" else "sub"
 
     def draw(a: Signal, b: Signal) -> Signal:
@@ -38,6 +45,11 @@ def _build(request: Request) -> Operator:
         return segmented_add(a, ~b, a.net.const(1, 1), segment)
 
     return fitted(request, Drawing(f"{name}_i{width}", draw))
+
+
+def _either(a: Signal, b: Signal, minus: Signal, segment: int) -> Signal:
+    """``a - b`` where the third operand is 1, else ``a + b``."""
+    return segmented_add(a, b ^ minus.repeat(b.width), minus, segment)
 
 
 OPERATORS: dict[str, Builder] = {"arith.addi": _build, "arith.subi": _build}

@@ -207,6 +207,12 @@ class Builder:
             return self.const(a.data ^ 1, 1)
         return self.op(glue.gate("xor"), (a, self.const(1, 1)))
 
+    def negative(self, a: Node) -> Node:
+        """A float with its sign turned."""
+        if a.kind == "const":
+            return self.const(a.data ^ 1 << (a.width - 1), a.width)
+        return self.op(glue.negative(a.width), (a,))
+
     def select(self, condition: Node, then: Node, other: Node) -> Node:
         """A multiplexer: ``then`` where the condition holds, else ``other``."""
         if then is other:

@@ -51,6 +51,23 @@ def gate(kind: str, width: int = 1) -> Operator:
 
 
 @cache
+def negative(width: int) -> Operator:
+    """A float with its sign turned: one bit, which the logic behind it takes in."""
+
+    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[str], str]:
+        top, one, turned, rest, result = (fresh() for _ in range(5))
+        return [
+            f"{top} = comb.extract {operands[0]} from {width - 1} : (i{width}) -> i1",
+            f"{one} = hw.constant 1 : i1",
+            f"{turned} = comb.xor {top}, {one} : i1",
+            f"{rest} = comb.extract {operands[0]} from 0 : (i{width}) -> i{width - 1}",
+            f"{result} = comb.concat {turned}, {rest} : i1, i{width - 1}",
+        ], result
+
+    return Operator(f"negative_i{width}", 0, 0.0, Resources(), False, (width,), width, emit=emit)
+
+
+@cache
 def compare(predicate: int, width: int) -> Operator:
     """An integer comparison by MLIR's predicate number."""
     kind = PREDICATES[predicate]

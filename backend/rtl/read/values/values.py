@@ -90,8 +90,14 @@ class Values(ABC):
         value = fold(op.name, nodes, op.attrs.get("predicate"))
         if value is not None:
             return self._b.const(value, element_width(result))
-        operator = self.find(op, types, result, nodes)
-        return self._b.op(operator, nodes, float_op=op.name in FLOAT_ARITHMETIC, name=op.name)
+        operator, name = self.find(op, types, result, nodes), op.name
+        if operator.name == f"fsub_{result}":
+            adder = self._library.find("arith.addf", types, result)
+            if adder.name == f"fadd_{result}":
+                # Sums and differences share units: a - b is a + -b.
+                operator, name = adder, "arith.addf"
+                nodes = [nodes[0], self._b.negative(nodes[1])]
+        return self._b.op(operator, nodes, float_op=name in FLOAT_ARITHMETIC, name=name)
 
     def find(
         self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None
