@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo.errors import BoundsError
-from allo.ir.types import float32, int8, int32, uint8
+from allo.ir.types import Stream, float32, int8, int32, uint8
 
 SIZE = 1024
 ENGINES = ["jit", "verilator"]
@@ -286,6 +287,50 @@ def test_what_an_iteration_must_wait_for_is_said():
     loop = loop_of(built(wandering))
     assert (loop.ii, loop.pipelined, loop.cycles) == (2, False, None)
     assert "gains nothing" in loop.limit
+
+
+@df.region()
+def until_seven(A: int32[32], B: int32[32]):
+    pipe: Stream[int32, 4]
+
+    @df.kernel(mapping=[1], args=[A])
+    def produce(local_A: int32[32]):
+        for i in range(32):
+            pipe.put(local_A[i])
+            if local_A[i] == 7:
+                break
+
+    @df.kernel(mapping=[1], args=[B])
+    def consume(local_B: int32[32]):
+        for j in range(32):
+            x: int32 = pipe.get()
+            local_B[j] = x
+            if x == 7:
+                break
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_processes_that_wait_stop_where_they_do_not_overlap(pipelined: bool):
+    s = df.customize(until_seven)
+    for loop in ("produce_0:i", "consume_0:j") if pipelined else ():
+        s.pipeline(loop)
+    module = s.build(target="verilog", simulator="jit")
+    for hit in (0, 5, 31):
+        A = np.arange(32, dtype=np.int32) + 100
+        A[hit] = 7
+        B = np.zeros(32, np.int32)
+        module(A, B)
+        assert np.array_equal(B, np.where(np.arange(32) <= hit, A, 0))
+        assert module.cycles == (35 if pipelined else 2 * hit + 4)
+    limits = [f.loops[0].limit for f in module.report.functions if f.loops]
+    if pipelined:
+        start = "counts to its end, though it may be left early: "
+        assert [limit.split(" (")[0] for limit in limits] == [
+            f"{start}places for words of pipe are taken ahead",
+            f"{start}words of pipe are taken ahead",
+        ]
+    else:
+        assert limits == ["", ""]
 
 
 def rows(A: int32[8, 8], n: int32) -> int32:

@@ -85,8 +85,13 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
                 if isinstance(child, Leaf) and child.asked is not None:
                     _check_streams(child)
                 if isinstance(child, Leaf) and child.asked is not None:
+                    waits = _first_wait(child.body)
+                    # Words that later iterations have taken ahead cannot be given back.
+                    found = without_exit(child) if waits is not None else None
                     region.children[position] = _plan_pipeline(child, timing)
-                    _recheck_streams(child, timing)
+                    if found is not None and not child.limit:
+                        child.limit = _counts_on(waits)
+                    _recheck_streams(child, found, timing)
                 else:
                     _plan_region(child, timing)
         case Block():
@@ -154,13 +159,29 @@ def _check_streams(leaf: Leaf) -> None:
             return
 
 
-def _recheck_streams(leaf: Leaf, timing: TimingModel) -> None:
-    """Give up overlap where iterations would have to wait inside the pipeline."""
+def _counts_on(node: Node | None) -> str:
+    assert node is not None
+    what = "words" if node.kind == "get" else "places for words"
+    return (
+        f"counts to its end, though it may be left early: {what} of {node.label} are taken ahead "
+        f"({short(node.place)})"
+    )
+
+
+def _first_wait(body: Body) -> Node | None:
+    return next((node for node in body.nodes if node.stream is not None), None)
+
+
+def _recheck_streams(leaf: Leaf, found: Exit | None, timing: TimingModel) -> None:
+    """Give up overlap where iterations would have to wait inside the pipeline.
+
+    ``found`` ends the loop early if they do not overlap.
+    """
     body = leaf.body
     limit = _waits_inside(body) if body.overlaps else ""
     if limit:
         leaf.asked = None
-        leaf.limit = limit
+        leaf.limit, leaf.exit = limit, found
         _sequential(body, leaf.levels, timing, leaf.exit)
 
 
@@ -198,7 +219,7 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
     """A while loop: a pipeline where that is faster."""
     body = leaf.body
     _sequential(body, [], timing, leaf.exit)
-    waits = next((node for node in body.nodes if node.stream is not None), None)
+    waits = _first_wait(body)
     if waits is not None:
         leaf.limit = f"not pipelined: it waits for {waits.label} ({short(waits.place)})"
         return leaf
@@ -214,9 +235,6 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
 
 
 def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Region:
-    if leaf.exit is not None and any(node.stream is not None for node in leaf.body.nodes):
-        # Words that later iterations have taken ahead cannot be given back.
-        without_exit(leaf)
     choices = [_choose(leaf, 0, timing, most=most)]
     floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
     outers = range(max(1, len(leaf.levels)))

@@ -78,10 +78,11 @@ def settle_exit(body: Body, found: Exit) -> int:
     return depth
 
 
-def without_exit(leaf: Leaf) -> None:
-    """Forget that a loop may be left early: it counts to its end."""
-    if leaf.exit is None:
-        return
-    do_not_guess(leaf.body, leaf.exit)
-    leaf.body.nodes.remove(leaf.exit.node)
-    leaf.exit = None
+def without_exit(leaf: Leaf) -> Exit | None:
+    """Forget that a loop may be left early, so that it counts to its end; what was forgotten."""
+    found = leaf.exit
+    if found is not None:
+        do_not_guess(leaf.body, found)
+        leaf.body.nodes.remove(found.node)
+        leaf.exit = None
+    return found
