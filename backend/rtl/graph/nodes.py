@@ -7,6 +7,7 @@ to this form once; scheduling, binding and emission work on it alone.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,12 @@ from allo.dialects.diagnostics import SourcePlace
 from ..operators.spec import Operator
 
 FREE = frozenset({"const", "iv", "arg", "result"})
+
+type Literal = tuple[Hashable, bool]
+"""A value of one bit, or that a value equals a constant; and whether it holds."""
+type Cases = frozenset[frozenset[Literal]]
+"""A condition: alternatives of literals that hold together."""
+ALWAYS: Cases = frozenset({frozenset()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +213,9 @@ class Access:
         ports: RAM port used in each bank touched (set by binding).
         bypass: stores whose data a load takes when both meet in one cycle on one element.
         asserted: the user's assertions that cover it.
+        gate: what held where a load stands in the program, if that is all it is needed for. A load whose
+            address need not wait for it happens always, as long as it is not ``gated``.
+        cases: when it happens, a load if it is gated; ``needed``: when it matters to the program.
     """
 
     array: Array
@@ -219,6 +229,10 @@ class Access:
     bypass: list[Node] = field(default_factory=list)
     asserted: frozenset[int] = frozenset()
     candidates: tuple[int, ...] = ()
+    gate: Node | None = None
+    gated: bool = False
+    cases: Cases = ALWAYS
+    needed: Cases = ALWAYS
 
     def banks(self) -> tuple[int, ...]:
         """Every bank it may touch."""

@@ -88,6 +88,10 @@ def prune(function: Function, static: Body) -> None:
         stack += node.operands
     for body in (*bodies_of(function.root), static):
         body.nodes = [n for n in body.nodes if n.number in live]
+        for node in body.nodes:
+            access = node.access
+            if access is not None and access.gate is not None and access.gate.number not in live:
+                access.gate = None
     _drop_empty(function.root)
     _mark_crossing(function, static)
 

@@ -6,9 +6,10 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ..emit.text import Ports
-from ..graph.nodes import Access, Array, Body, Call, Function, Node, Stream
+from ..graph.nodes import Array, Body, Call, Function, Node, Stream
 from ..graph.prune import bodies_of, regions_of
 from ..operators.spec import Operator
+from .share import parties
 
 
 @dataclass(slots=True)
@@ -92,23 +93,28 @@ def _use(
 
 
 def _bind_ports(body: Body, binding: Binding, written_only: set[int]) -> None:
-    slots: dict[tuple[int, int, int], list[tuple[Node, Access]]] = defaultdict(list)
+    slots: dict[tuple[int, int, int], list[Node]] = defaultdict(list)
     for node in body.nodes:
         access = node.access
         if access is None or access.array.storage == "reg":
             continue
         slot = node.time % body.ii if body.overlaps else node.time
         for bank in access.banks():
-            slots[access.array.number, bank, slot].append((node, access))
+            slots[access.array.number, bank, slot].append(node)
     for (number, bank, _), users in slots.items():
-        users.sort(key=lambda user: user[0].kind != "load")
-        for position, (node, access) in enumerate(users):
-            is_store = node.kind == "store"
+        groups = parties((node, node.time) for node in users)
+        groups.sort(key=lambda group: all(node.kind != "load" for node in group))
+        for position, group in enumerate(groups):
             port = position
-            if len(users) == 1 and is_store and number not in written_only:
+            only_stores = all(node.kind == "store" for node in group)
+            if len(groups) == 1 and only_stores and number not in written_only:
                 port = 1
-            access.ports[bank] = port
-            _use(binding, access.array, bank, port, reads=not is_store, writes=is_store)
+            for node in group:
+                access = node.access
+                assert access is not None
+                access.ports[bank] = port
+                is_store = node.kind == "store"
+                _use(binding, access.array, bank, port, reads=not is_store, writes=is_store)
 
 
 def _bind_units(body: Body, binding: Binding) -> None:

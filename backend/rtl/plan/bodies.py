@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
+from ..graph.conditions import find_conditions
 from ..graph.linear import INDEX_BITS, subtract
 from ..graph.nodes import (
     Block,
@@ -22,12 +24,13 @@ from ..graph.nodes import (
     Seq,
     While,
 )
-from ..graph.prune import EFFECTS, regions_of
+from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from .cycles import region_cycles
 from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import recurrence_limit, resource_limit, short
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .share import gate_loads, parties, shared_uses
 from .stream_order import direct_of, obstacle
 from .timing_model import TimingModel
 
@@ -45,6 +48,7 @@ class _Choice:
     cycles: int
     limit: str
     bypass: bool
+    gated: bool = False
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
@@ -53,6 +57,9 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
     for region in regions_of(function.root):
         if isinstance(region, Leaf):
             note_extra(region)
+    outside = [node.number for r in regions_of(function.root) for node in outside_uses(r)]
+    for body in bodies_of(function.root):
+        find_conditions(body, frozenset(outside))
     _plan_region(function.root, timing)
 
 
@@ -129,6 +136,7 @@ _CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
 def _sequential(
     body: Body, levels: list[Level], timing: TimingModel, found: Exit | None = None
 ) -> None:
+    gate_loads(body, False)
     if found is not None:
         do_not_guess(body, found)
     add_edges(body, levels, carried=False)
@@ -242,8 +250,23 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
         choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
         choices += [_choose(leaf, outer, timing, bypass=True, most=most) for outer in outers]
     best = min(choices, key=lambda c: (c.cycles, c.bypass))
+    if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
+        for bypass in (False, True):
+            choices += [
+                _choose(leaf, outer, timing, bypass=bypass, most=most, gated=True)
+                for outer in outers
+            ]
+        best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
     if best is not choices[-1]:
-        _choose(leaf, best.outer, timing, bypass=best.bypass, start=best.ii, most=most)
+        _choose(
+            leaf,
+            best.outer,
+            timing,
+            bypass=best.bypass,
+            start=best.ii,
+            most=most,
+            gated=best.gated,
+        )
     leaf.limit = best.limit
     _keep_bypasses(leaf.body)
     outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
@@ -251,6 +274,13 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     for level in reversed(outer):
         region = Loop(level, Seq([region]), band=leaf.band)
     return region
+
+
+def _gates_help(body: Body, ii: int) -> bool:
+    """Whether the ports allow a shorter interval where loads share them that exclude each other."""
+    helps = gate_loads(body, True) and _port_bound(body)[0] < ii
+    gate_loads(body, False)
+    return helps
 
 
 def _keep_bypasses(body: Body) -> None:
@@ -270,6 +300,7 @@ def _choose(
     timing: TimingModel,
     *,
     bypass: bool = False,
+    gated: bool = False,
     start: int = 0,
     most: int,
 ) -> _Choice:
@@ -280,6 +311,7 @@ def _choose(
     levels, body = leaf.levels[outer:], leaf.body
     if leaf.exit is not None:
         guess(body, leaf.exit)
+    gate_loads(body, gated)
     add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
     if leaf.exit is not None:
         body.edges += exit_edges(body, leaf.exit)
@@ -302,7 +334,7 @@ def _choose(
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
     follow = prod(_expected_trips(level) for level in levels or [_turns()]) - 1
     runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
-    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass)
+    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass, gated)
 
 
 def _turns() -> Level:
@@ -347,13 +379,18 @@ def _is_unit(use: Hashable) -> bool:
 
 def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     """Least interval the ports allow, the port that says so, and its uses."""
-    counts: dict[Hashable, int] = {}
+    users: dict[Hashable, list[Node]] = defaultdict(list)
     for node in body.nodes:
         for use in resources_of(node):
             if not _is_unit(use):
-                counts[use] = counts.get(use, 0) + 1
-    if not counts:
+                users[use].append(node)
+    if not users:
         return 1, None, 0
+    shared = shared_uses(body.nodes, {node.number: resources_of(node) for node in body.nodes})
+    counts = {
+        use: len(parties((node, 0) for node in nodes)) if use in shared else len(nodes)
+        for use, nodes in users.items()
+    }
     bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]

@@ -13,6 +13,7 @@ from math import gcd
 
 from allo.dialects.affine.asserted import KINDS
 
+from ..graph.conditions import exclude
 from ..graph.linear import common_factor, subtract
 from ..graph.nodes import Body, Edge, Level, Lin, Node
 from ..graph.ranges import always_apart, apart_across
@@ -97,7 +98,9 @@ def _bank_count(node: Node) -> int:
 
 def _meet(first: Node, second: Node) -> bool:
     a, b = first.access, second.access
-    return a is not None and b is not None and may_meet(a.index, b.index)
+    if a is None or b is None or exclude(a.needed, b.needed):
+        return False
+    return may_meet(a.index, b.index)
 
 
 def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:

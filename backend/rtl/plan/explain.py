@@ -65,7 +65,7 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
     if writes:
         parts.append(f"{_count(writes, 'write')} of {array.name} ({short(writes[0].place)})")
     need = "need" if len(users) > 1 else "needs"
-    cycles = _cycles(len(users))
+    cycles = _cycles(demand)
     text = (
         f"II={ii}: {' and '.join(parts)} {need} {cycles} cycles of bank {bank}'s "
         f"{PORTS_PER_BANK} ports"

@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Body, Edge, Node
+from .share import User, parties, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
 
@@ -70,6 +71,8 @@ class Scheduler:
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
     _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
+    _shared: frozenset[Hashable] = frozenset()
+    _present: dict[tuple[Hashable, int], list[User]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         incoming: dict[int, list[Edge]] = defaultdict(list)
@@ -83,6 +86,7 @@ class Scheduler:
             uses = resources_of(node)
             if uses:
                 self._uses[node.number] = uses
+        self._shared = shared_uses(self.body.nodes, self._uses)
 
     def demand(self) -> Counter[Hashable]:
         """How many slots each resource needs in one iteration."""
@@ -126,6 +130,7 @@ class Scheduler:
         """Earliest times in program order; the resource that never has room, if one."""
         taken: dict[tuple[Hashable, int], int] = {}
         body, budget, critical = self.body, self.timing.budget, self._critical
+        self._present = defaultdict(list)
         for node in body.nodes:
             number = node.number
             time = floor.get(number, 0)
@@ -151,7 +156,7 @@ class Scheduler:
                 critical[number] = critical[number] or _latest(node, body)
             uses = self._uses.get(number)
             if uses:
-                found = self._place(uses, time, ii, taken)
+                found = self._place(node, uses, time, ii, taken)
                 if found is None:
                     return uses[0]
                 self._waits[number] = found - time
@@ -165,6 +170,7 @@ class Scheduler:
 
     def _place(
         self,
+        node: Node,
         uses: list[Hashable],
         time: int,
         ii: int | None,
@@ -174,12 +180,25 @@ class Scheduler:
         limit = time + ii if ii is not None else time + 1_000_000
         while time < limit:
             slot = time % ii if ii is not None else time
-            if all(taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30) for u in uses):
+            if all(
+                taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30)
+                or (u in self._shared and self._joins(node, time, u, slot))
+                for u in uses
+            ):
                 for u in uses:
-                    taken[u, slot] = taken.get((u, slot), 0) + 1
+                    if u in self._shared:
+                        self._present[u, slot].append((node, time))
+                        taken[u, slot] = len(parties(self._present[u, slot]))
+                    else:
+                        taken[u, slot] = taken.get((u, slot), 0) + 1
                 return time
             time += 1
         return None
+
+    def _joins(self, node: Node, time: int, use: Hashable, slot: int) -> bool:
+        """Whether a node finds room in a slot because accesses there exclude each other."""
+        users = [*self._present[use, slot], (node, time)]
+        return len(parties(users)) <= self.capacity.get(use, 1 << 30)
 
     # --- explanation -----------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 
 from ..graph.nodes import Body, Edge, Node
+from .share import User, parties, shared_uses
 from .timing_model import TimingModel
 
 _DEEP = 6
@@ -46,12 +47,18 @@ class Sinker:
         for edge in body.edges:
             if edge.distance == 0 or ii is not None:
                 self._outgoing[edge.source.number].append(edge)
+        self._shared = shared_uses(body.nodes, uses)
+        self._present: dict[tuple[Hashable, int], list[User]] = defaultdict(list)
         self._taken: dict[tuple[Hashable, int], int] = defaultdict(int)
         self._capacity: dict[Hashable, int] = {}
         for node in body.nodes:
             for use in uses.get(node.number, ()):
                 slot = use, self._slot(node.time)
-                self._taken[slot] += 1
+                if use in self._shared:
+                    self._present[slot].append((node, node.time))
+                    self._taken[slot] = len(parties(self._present[slot]))
+                else:
+                    self._taken[slot] += 1
                 peak = max(self._capacity.get(use, 0), self._taken[slot])
                 self._capacity[use] = max(peak, _ports(use, capacity))
 
@@ -103,16 +110,32 @@ class Sinker:
         uses = self._uses.get(node.number, ())
         for time in range(latest, node.time, -1):
             slot = self._slot(time)
-            if slot == self._slot(node.time):
-                return time
-            if all(self._taken[use, slot] < self._capacity[use] for use in uses):
+            same = slot == self._slot(node.time)
+            if all(
+                self._joins(node, time, use, slot)
+                if use in self._shared
+                else same or self._taken[use, slot] < self._capacity[use]
+                for use in uses
+            ):
                 return time
         return node.time
 
+    def _joins(self, node: Node, time: int, use: Hashable, slot: int) -> bool:
+        """Whether a node finds room in a slot beside accesses that may exclude each other."""
+        users = [user for user in self._present[use, slot] if user[0] is not node]
+        left = [u for u in self._present[use, self._slot(node.time)] if u[0] is not node]
+        most = max(len(parties([*users, (node, time)])), len(parties(left)))
+        return most <= self._capacity[use]
+
     def _move(self, node: Node, time: int) -> None:
+        before, after = self._slot(node.time), self._slot(time)
         for use in self._uses.get(node.number, ()):
-            self._taken[use, self._slot(node.time)] -= 1
-            self._taken[use, self._slot(time)] += 1
+            if use in self._shared:
+                self._present[use, before].remove((node, node.time))
+                self._present[use, after].append((node, time))
+            else:
+                self._taken[use, before] -= 1
+                self._taken[use, after] += 1
         node.time = time
         node.avail = time + node.latency
         timing = self._timing

@@ -252,6 +252,9 @@ class Memory:
         array.loaded = True
         self._known(array).accessed = True
         operands = [n for n in (access.word_node, access.bank_node) if n is not None]
+        predicate = self._b.predicate
+        if array.storage != "reg" and predicate is not None and predicate.kind != "const":
+            access.gate = predicate
         return self._b.add_node("load", array.width, operands, access=access, label=array.name)
 
     def _store_node(

@@ -105,6 +105,9 @@ class Memories:
             return
         address = self._word(access, body, node.time)
         condition = self._c.valid(body, node.time)
+        if access.gated and access.gate is not None:
+            gate = self._c.value(access.gate, body, node.time)
+            condition = self._text.all_of(condition, gate)
         values = {}
         for position, bank in enumerate(access.banks()):
             key = (array.number, bank, access.ports[bank])

@@ -151,6 +151,25 @@ def _update(w: Writer, name: str, extent: int, last: Scalar) -> None:
     _guarded(w, f"{array.name}[{_late(w, extent, name)}] -= {w.rng.randint(0, 9)}")
 
 
+def _either(w: Writer, name: str, extent: int, last: Scalar) -> None:
+    """Branches that exclude each other read and write one array, at one element or at several."""
+    array, same = _array(w), _early(w, extent, name)
+    conditions = [reached(w) for _ in range(w.pick((1, 1, 2)))]
+    heads = [f"{'elif' if number else 'if'} {c}:" for number, c in enumerate(conditions)]
+    for head in (*heads, "else:"):
+        at = (
+            same
+            if w.chance(0.4)
+            else w.pick((_early(w, extent, name), f"K[{name}] & {extent - 1}"))
+        )
+        read = w.pick((str(w.rng.randint(0, 99)), f"{array.name}[{name} + 1]", f"K[{name}]"))
+        other = f" + {array.name}[{w.rng.randrange(extent)}]" if w.chance(0.4) else ""
+        w.line(head)
+        w.line(f"    {array.name}[{at}] = {read}{other}")
+        if w.chance(0.3):
+            w.line(f"    {last.name} {w.pick(('=', '+='))} {array.name}[{_early(w, extent, name)}]")
+
+
 def _guarded(w: Writer, text: str) -> None:
     if w.chance(0.3):
         w.line(f"if {reached(w)}:")
@@ -165,4 +184,5 @@ _PATTERNS: tuple[tuple[Callable[[Writer, str, int, Scalar], None], int], ...] = 
     (_carried, 3),
     (_exchange, 2),
     (_update, 2),
+    (_either, 4),
 )
