@@ -6,7 +6,7 @@ import argparse
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -61,12 +61,16 @@ def seconds(function: Callable[[], object], repeats: int = 5) -> float:
     return min(times)
 
 
-def finish(name: str, title: str, rows: list[Row]) -> int:
-    """Print the table, write ``out/benchmarks/<name>.json`` (or ``--json``), 1 when a limit fails."""
+def finish(name: str, title: str, rows: list[Row], options: Sequence[str] | None = None) -> int:
+    """Print the table, write ``out/benchmarks/<name>.json`` (or ``--json``), 1 when a limit fails.
+
+    Args:
+        options: of the command line; by default all that the program was given.
+    """
     parser = argparse.ArgumentParser(description=title)
     default = ROOT / "out" / "benchmarks" / f"{name}.json"
     parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
-    target: Path = parser.parse_args().json
+    target: Path = parser.parse_args(options).json
     console = Console()
     console.print(_table(title, rows))
     for row in rows:
