@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.sim.driver import port_groups
 from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
 from allo.backend.sim.engines.verilator import compile, tools
 from allo.dialects.boundary.storage import encode
@@ -41,9 +42,14 @@ def as_int(cells, width):
     return np.array(flat, object).reshape(cells.shape[:-1])
 
 
-@pytest.fixture(scope="module", params=["verilator", "jit"])
+@pytest.fixture(scope="module", params=["verilator", "jit", "jit, ports in functions"])
 def engine(request):
-    return find_engine(request.param)
+    name, _, grouped = request.param.partition(", ")
+    with pytest.MonkeyPatch.context() as patch:
+        if grouped:
+            patch.setattr(port_groups, "FEWEST", 1)
+            patch.setattr(port_groups, "LENGTH", 1)
+        yield find_engine(name)
 
 
 def test_scalars_are_sampled_at_start(engine):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
@@ -34,7 +35,10 @@ class FaultCodes:
     shift: int
 
 
-def write_ports(design: HardwareDesign) -> list[tuple[ArrayInterface, BankPort]]:
+Port = tuple[ArrayInterface, BankPort]
+
+
+def write_ports(design: HardwareDesign) -> list[Port]:
     """The ports that write, in the order faults number them."""
     return [(a, p) for a in design.arrays for p in a.ports if p.writes]
 
@@ -91,11 +95,11 @@ class MemoryPorts:
         if self._ready:
             w.clock(0)
 
-    def sample(self, w: Wires) -> None:
-        """Read every port's request of this cycle."""
-        self._accesses = [
-            self._request(w, array, port) for array in self._design.arrays for port in array.ports
-        ]
+    def sample(self, w: Wires, ports: Sequence[Port] | None = None) -> None:
+        """Read the request of this cycle of some ports, or of all."""
+        every = [(array, port) for array in self._design.arrays for port in array.ports]
+        chosen = every if ports is None else ports
+        self._accesses = [self._request(w, array, port) for array, port in chosen]
 
     def _request(self, w: Wires, array: ArrayInterface, port: BankPort) -> _Access:
         enable = w.get(f"{port.prefix}_en")
@@ -210,12 +214,14 @@ class MemoryPorts:
 
     # --- writing -------------------------------------------------------------------
 
-    def writes(self, w: Wires, fault: str) -> str:
-        """Do the cycle's writes; gives ``fault``, or the code of a bad write."""
+    def writes(self, w: Wires, fault: str, number: int = 0) -> str:
+        """Do the cycle's writes; gives ``fault``, or the code of a bad write.
+
+        ``number`` is that of the first port that writes.
+        """
         f = w.f
         scratch = w.field("scratch")
         seen: dict[tuple[str, int], tuple[str, str]] = {}
-        number = 0
         for access in self._accesses:
             if access.write is None:
                 continue
@@ -241,9 +247,12 @@ class MemoryPorts:
             number += 1
         return fault
 
-    def late_writes(self, w: Wires, fault: str) -> str:
-        """``fault``, or the code of a write that is out after done."""
-        for number, (_, port) in enumerate(write_ports(self._design)):
+    def late_writes(
+        self, w: Wires, fault: str, ports: Sequence[Port] | None = None, first: int = 0
+    ) -> str:
+        """``fault``, or the code of a write that is out after done, of some ports or of all."""
+        chosen = write_ports(self._design) if ports is None else ports
+        for number, (_, port) in enumerate(chosen, first):
             enable, write = w.get(f"{port.prefix}_en"), w.get(f"{port.prefix}_we")
             late = w.f.binary("and", enable, write, 1)
             fault = self._fault(w, late, number, self._codes.late, fault)

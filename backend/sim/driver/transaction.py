@@ -26,6 +26,7 @@ from .channels import add_channel, channel_functions
 from .context import ContextLayout
 from .llvm_text import FunctionText
 from .memory_ports import FaultCodes, MemoryPorts
+from .port_groups import PortGroups
 from .ports import PortMap
 from .stream_ports import StreamPorts
 from .wires import Evaluation, Wires
@@ -67,12 +68,15 @@ class DriverEmitter:
         codes = FaultCodes(OUT_OF_RANGE, WRITE_CONFLICT, LATE_WRITE, FAULT_SHIFT)
         self._memories = MemoryPorts(design, outside, codes)
         self._memories.declare(context)
+        self._groups = PortGroups(design, outside, self._memories)
+        self._groups.declare(context)
         self._streams = StreamPorts(design, outside, WORD_DROPPED, FAULT_SHIFT)
         self._streams.declare(context)
 
     def emit(self) -> DriverText:
         """The text of the driver's functions, with the layout of the context they work on."""
-        texts = [f.text() for f in (self._reset(), self._start(), self._step())]
+        functions = [self._reset(), self._start(), self._step()]
+        texts = [f.text() for f in (*functions, *self._groups.functions(self._open))]
         if self._outside.channels or any(s.stall for s in self._outside.streams.values()):
             texts.append(channel_functions())
         return DriverText("\n".join(texts), self._context)
@@ -134,10 +138,7 @@ class DriverEmitter:
         f.block("cycle", [("%cycle", "i64"), ("%left", "i64")])
         self._memories.answer(w, "%cycle")
         done = w.get("done")
-        self._memories.sample(w)
-        cycle = self._held(w, "%cycle")
-        updates = self._memories.reads(w)
-        fault = self._memories.writes(w, zero)
+        cycle, updates, fault = self._serve(w)
         fault = self._streams.sample(w, fault)
         updates += self._streams.updates(w, cycle)
         f.branch_if(done, "capture", "edge")
@@ -151,6 +152,7 @@ class DriverEmitter:
         w.put("start", f.constant(0, 1))
         for name, value in [*scrambled, *updates]:
             w.put(name, value)
+        self._groups.drive(w)
         w.clock(0)
         following = f.binary("add", cycle, one, 64)
         left = f.binary("sub", "%left", one, 64)
@@ -168,7 +170,7 @@ class DriverEmitter:
         f.branch_if(done, "after", "report", [(fault, "i64")])
 
         f.block("after")
-        late = self._memories.late_writes(w, zero)
+        late = self._groups.late_writes(w) if self._groups else self._memories.late_writes(w, zero)
         late = f.select(w.get("done"), f.constant(LATE_DONE, 64), late, 64)
         f.branch("report", [(f.select(faulty, fault, late, 64), "i64")])
 
@@ -180,6 +182,15 @@ class DriverEmitter:
             f.store(told, w.field("bounds"), room)
         f.finish()
         return f
+
+    def _serve(self, w: Wires) -> tuple[str, list[tuple[str, str]], str]:
+        """Serve the RAM ports: the cycle's number, what ports take after it, the code of a fault."""
+        if self._groups:
+            return "%cycle", [], self._groups.serve(w)
+        self._memories.sample(w)
+        cycle = self._held(w, "%cycle")
+        updates = self._memories.reads(w)
+        return cycle, updates, self._memories.writes(w, w.f.constant(0, 64))
 
     def _left_bounds(self, w: Wires, port: BoundsPort) -> str:
         """Whether a subscript has been out of range, unless the run goes on for the rest."""

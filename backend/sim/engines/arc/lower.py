@@ -7,11 +7,11 @@ import re
 from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.dialects.diagnostics import BuildError
 
-from .delay_lines import pack_delay_lines
 from .model import ArcModel
 from .recipe import FLATTEN, TO_LLVM, TO_STATE
 from .split import split_model
-from .wide import halve_wide_words
+from .words.delay_lines import pack_delay_lines
+from .words.wide import halve_wide_words
 
 _STATE = re.compile(r"!arc\.state<i(\d+)>")
 _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
@@ -35,7 +35,7 @@ def _lower(top: str, text: str) -> ArcModel:
         module.operation.verify()
         size, ports, registers = _layout(module)
         memories = _memories(module)
-        split = split_model(module, top, ports)
+        split = split_model(module, top, ports, size)
         halve_wide_words(module)
         run_hw_passes(module, TO_LLVM, verify=False)
         module.operation.verify()
@@ -53,7 +53,7 @@ def _lower(top: str, text: str) -> ArcModel:
         resets=[(r.offset, r.bits, r.value) for r in split.resets] if split else [],
         settle=f"{top}_eval",
         initial=initial if f"@{initial}(" in lowered else "",
-        size=size,
+        size=split.size if split else size,
         ports=ports,
         aliases=split.aliases if split else {},
         registers=registers,

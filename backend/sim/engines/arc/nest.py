@@ -11,48 +11,17 @@ which no order serves stay outside.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from allo.backend.rtl._circt import ir
 
+from .branches import Branch, meeting
 from .graph import AND, STATE_WRITE, Graph, Node, Write
 from .order import least_backward
+from .outline import Outliner
+from .share import share_out
 
 FEWEST = 3
 """Writes that make a branch of their own worth while."""
-
-
-@dataclass(slots=True, eq=False)
-class Branch:
-    """A condition, and what is done under it: operations, then inner branches, then writes."""
-
-    condition: Node | None
-    parent: Branch | None = None
-    depth: int = 0
-    position: int = 0
-    inner: list[Branch] = field(default_factory=list)
-    nodes: list[tuple[Node, ir.Operation]] = field(default_factory=list)
-    writes: list[Write] = field(default_factory=list)
-
-    def open(self, condition: Node) -> Branch:
-        """A new branch inside this one."""
-        branch = Branch(condition, self, self.depth + 1, len(self.inner))
-        self.inner.append(branch)
-        return branch
-
-    def around(self) -> Iterator[Branch]:
-        """This branch and those around it, from the inside."""
-        branch: Branch | None = self
-        while branch is not None:
-            yield branch
-            branch = branch.parent
-
-    def all(self) -> Iterator[Branch]:
-        """This branch and those inside."""
-        yield self
-        for branch in self.inner:
-            yield from branch.all()
 
 
 Condition = tuple[Node, ...] | None
@@ -64,30 +33,20 @@ def both(a: Condition, b: Condition) -> Condition:
     return None if a is None or b is None else (*a, *b)
 
 
-def meeting(a: Branch, b: Branch) -> tuple[Branch, Branch | None, Branch | None]:
-    """The innermost branch around both, and the two branches in it on the way to each."""
-    below_a = below_b = None
-    while a is not b:
-        if a.depth >= b.depth:
-            assert a.parent is not None
-            below_a, a = a, a.parent
-        else:
-            assert b.parent is not None
-            below_b, b = b, b.parent
-    return a, below_a, below_b
-
-
-def nest(graph: Graph, known: dict[Node, bool]) -> None:
+def nest(graph: Graph, known: dict[Node, bool], outliner: Outliner) -> None:
     """Rewrite a model's block, in place.
 
     Args:
         known: conditions known to hold, or not to.
+        outliner: makes the functions of the model.
     """
     with graph.block.owner.context, ir.Location.unknown():
         root = Branch(None)
         _divide(root, _Conditions(graph, known).writes(), graph)
+        share_out(graph, root)
         places = _Places(graph, root).decide()
-        _Rewriting(graph, root, places).run()
+        _Rewriting(graph, root, places, outliner).run()
+    outliner.cut()
 
 
 class _Conditions:
@@ -276,11 +235,14 @@ def _outermost(branches: list[Branch]) -> list[Branch]:
 class _Rewriting:
     """Moves everything to where it was decided to be."""
 
-    def __init__(self, graph: Graph, root: Branch, places: dict[Node, list[Branch]]) -> None:
+    def __init__(
+        self, graph: Graph, root: Branch, places: dict[Node, list[Branch]], outliner: Outliner
+    ) -> None:
         self._graph = graph
         self._root = root
         self._places = places
         self._copies: dict[Node, dict[Branch, ir.Value]] = {}
+        self._outliner = outliner
 
     def run(self) -> None:
         """Move every node into its branch, copy those that have several, and erase the unused."""
@@ -329,7 +291,9 @@ class _Rewriting:
         for node, op in branch.nodes:
             self._put(op, node.operands, branch, end)
         for inner in branch.inner:
-            assert inner.condition is not None
+            if inner.condition is None:
+                self._function(inner, end)
+                continue
             condition = self._seen(inner.condition, branch)
             with ir.InsertionPoint(self._graph.block) if end is None else ir.InsertionPoint(end):
                 made = ir.Operation.create("scf.if", operands=[condition], regions=2)
@@ -339,3 +303,9 @@ class _Rewriting:
             self._fill(inner, stop)
         for write in branch.writes:
             self._put(write.op, write.operands, branch, end)
+
+    def _function(self, branch: Branch, end: ir.Operation | None) -> None:
+        """Do what a branch without condition does in a function."""
+        self._fill(branch, end)
+        ops = [*(op for _, op in branch.nodes), *(write.op for write in branch.writes)]
+        self._outliner.function(ops)

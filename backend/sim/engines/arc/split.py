@@ -19,28 +19,32 @@ from allo.backend.rtl._circt import ir
 
 from .graph import AND, STATE_WRITE, Graph, Node, UnknownFormError
 from .nest import nest
-from .parts import part_wide_words
+from .outline import Outliner
 from .reset import ResetValue, reset_values
+from .share import MOST
+from .words.parts import part_wide_words
 
 RESET = "rst"
 
 
 @dataclass(frozen=True, slots=True)
 class SplitModel:
-    """Names of the two models, what a reset does, and for each output the one of equal value that
-    is kept."""
+    """Names of the two models, bytes of state, what a reset does, and for each output the one of
+    equal value that is kept."""
 
     edge: str
     settle: str
+    size: int
     resets: list[ResetValue]
     aliases: dict[str, str]
 
 
-def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitModel | None:
+def split_model(module: ir.Module, top: str, ports: dict[str, int], size: int) -> SplitModel | None:
     """Add a model for the edge beside the model ``top`` and strip both; None when its form is another.
 
     Args:
         ports: byte offset by name.
+        size: bytes of state.
     """
     model = next(op for op in module.body.operations if op.operation.name == "arc.model")
     outputs = {offset: name for name, offset in ports.items()}
@@ -50,13 +54,29 @@ def split_model(module: ir.Module, top: str, ports: dict[str, int]) -> SplitMode
     try:
         _drop_outputs(inside, outputs)
         part_wide_words(inside)
-        resets = _make_edge(inside, outputs, ports.get(RESET))
+        outliner = Outliner(edge, size)
+        resets = _make_edge(inside, outputs, ports.get(RESET), outliner)
     except UnknownFormError:
         edge.erase()
         return None
     aliases = _make_settle(model, outputs)
-    part_wide_words(model.regions[0].blocks[0])
-    return SplitModel(f"{top}_edge", top, resets, aliases)
+    settled = model.regions[0].blocks[0]
+    part_wide_words(settled)
+    second = Outliner(model.operation, outliner.size)
+    _cut_settle(settled, second)
+    return SplitModel(f"{top}_edge", top, second.size, resets, aliases)
+
+
+def _cut_settle(block: ir.Block, outliner: Outliner) -> None:
+    """Make functions of a long model of outputs."""
+    if sum(op.operation.name == STATE_WRITE for op in block.operations) <= MOST:
+        return
+    graph = Graph(block)
+    try:
+        graph.collect(block, [], ())
+    except UnknownFormError:
+        return
+    nest(graph, {}, outliner)
 
 
 def _drop_outputs(block: ir.Block, outputs: dict[int, str]) -> None:
@@ -65,7 +85,9 @@ def _drop_outputs(block: ir.Block, outputs: dict[int, str]) -> None:
             op.erase()
 
 
-def _make_edge(block: ir.Block, outputs: dict[int, str], reset: int | None) -> list[ResetValue]:
+def _make_edge(
+    block: ir.Block, outputs: dict[int, str], reset: int | None, outliner: Outliner
+) -> list[ResetValue]:
     """Make a model one for a rising clock without reset; gives what a reset does."""
     graph = Graph(block)
     graph.collect(block, [], outputs)
@@ -77,7 +99,7 @@ def _make_edge(block: ir.Block, outputs: dict[int, str], reset: int | None) -> l
         if found is None:
             raise UnknownFormError
         resets, known[level] = found, False
-    nest(graph, known)
+    nest(graph, known, outliner)
     return resets
 
 

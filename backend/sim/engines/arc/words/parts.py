@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from allo.backend.rtl._circt import ir
 
-from .graph import STATE_READ, STATE_WRITE, STORAGE
+from ..graph import STATE_READ, STATE_WRITE, STORAGE
 
 WIDEST = 128
 """Bits of a word that is left as it is."""
