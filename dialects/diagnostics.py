@@ -211,6 +211,10 @@ class ArgumentCountError(BoundaryError, AssertionError):
     """A call with too few or too many arguments."""
 
 
+class CapacityWarning(UserWarning):
+    """A design takes more of a resource than the device has; the message names its largest users."""
+
+
 class ToolMissingError(BuildError, AssertionError):
     """An external program that a step needs is not installed."""
 

@@ -38,6 +38,7 @@ from .read.elaborate import Elaborator
 from .read.records import FunctionRecord, MemType, Op, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
+from .resources.capacity import LARGE_TEXT
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -332,7 +333,7 @@ def compile_design(
     hw_text = compiler.text()
     function = compiler.modules[interface.module].function
     report = design_report(compiler.modules, interface, top, target, clock_mhz, device)
-    return HardwareDesign(
+    design = HardwareDesign(
         top=function.module,
         hw_text=hw_text,
         verilog=export_verilog(hw_text),
@@ -350,6 +351,9 @@ def compile_design(
         bounds=_bounds(compiler, interface),
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
     )
+    if len(hw_text) > LARGE_TEXT.get(device, len(hw_text)):
+        design.estimate_resources()
+    return design
 
 
 def _bounds(compiler: Compiler, interface: Interface) -> BoundsPort | None:

@@ -118,6 +118,7 @@ class HardwareDesign:
         debug: map from registers and states to Python source (JSON-able).
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
+        estimated: whether the report holds the resources.
     """
 
     top: str
@@ -136,3 +137,12 @@ class HardwareDesign:
     debug: dict[str, Any] = field(default_factory=dict)
     bounds: BoundsPort | None = None
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
+    estimated: bool = False
+
+    def estimate_resources(self) -> None:
+        """Fill in the resources of the report, once; a report that has them stays as it is."""
+        from .resources.report import add_estimates
+
+        if self.hw_text and self.report.device and not self.estimated:
+            self.estimated = True
+            add_estimates(self.report, self.hw_text, self.top, self.report.device, self.modules)

@@ -21,6 +21,7 @@ from .graph.prune import regions_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .plan.explain import short
+from .resources.parse import section_of
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")
@@ -85,6 +86,7 @@ def _leaf(leaf: Leaf) -> LoopReport:
         cycles=leaf_cycles(leaf),
         pipelined=leaf.body.overlaps,
         limit=leaf.limit,
+        section=section_of(leaf.body.number),
     )
 
 
@@ -254,24 +256,8 @@ def design_report(
                 continue
             if operator.name.startswith(FLOAT_UNITS):
                 report.float_units += number * instances
-            _add_resources(report.resources, operator, number * instances)
         report.notes += module.function.notes
-    if report.resources:
-        report.notes.append(_UNITS_ONLY)
     return report
-
-
-_UNITS_ONLY = (
-    "LUT, FF and DSP are estimates of the operators listed, the units that operations take in turn; "
-    "inline logic, multiplexers, control, registers and memories are not counted."
-)
-
-
-def _add_resources(totals: dict[str, int], operator: Any, count: int) -> None:
-    for kind in ("lut", "ff", "dsp", "bram"):
-        value = getattr(operator.resources, kind) * count
-        if value:
-            totals[kind] = totals.get(kind, 0) + value
 
 
 def _instance_counts(modules: dict[str, CompiledModule], top: str) -> dict[str, int]:

@@ -107,7 +107,11 @@ class RTLModule:
 
     @property
     def report(self) -> DesignReport:
-        """Figures of the design; ``measured_cycles`` holds those of the last run."""
+        """Figures of the design; ``measured_cycles`` holds those of the last run.
+
+        Resources are estimated when it is first asked for.
+        """
+        self.design.estimate_resources()
         return self.design.report
 
     @property

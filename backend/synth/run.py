@@ -16,10 +16,14 @@ from .paths import Places, read_routing
 from .surround import surround
 from .tools import find_nextpnr, find_yosys, run
 
+_XILINX = "synth_xilinx -flatten -family {family} -noiopad -noclkbuf -top {top}"
+_ONE_PORT = "t:$mem_v2 r:SIZE>256 %i r:RD_PORTS=1 %i r:WR_PORTS=1 %i r:RD_CLK_ENABLE=1'1 %i"
+"""Deep memories with one port: Yosys 0.70 knows a LUT memory for them that UltraScale+ does not have."""
 SCRIPTS = {
-    "xcup": "synth_xilinx -flatten -family xcup -noiopad -noclkbuf",
-    "xc7": "synth_xilinx -flatten -family xc7 -noiopad -noclkbuf",
-    "ecp5": "synth_ecp5",
+    "xcup": f"{_XILINX} -run begin:map_memory; "
+    f'setattr -set ram_style "block" {_ONE_PORT}; {_XILINX} -run map_memory:',
+    "xc7": _XILINX,
+    "ecp5": "synth_ecp5 -top {top}",
 }
 FAMILIES = tuple(SCRIPTS)
 ROUTED = "ecp5"
@@ -54,7 +58,7 @@ def synthesize(
     """
     _check(family, route)
     tool = find_yosys()
-    script = f"read_verilog -sv {_SOURCE}; {SCRIPTS[family]} -top {top}"
+    script = f"read_verilog -sv {_SOURCE}; {SCRIPTS[family].format(family=family, top=top)}"
     count = f"tee -q -o {_CELLS} stat -json"
 
     def yosys(folder: Path, last: str, result: str) -> str:

@@ -19,6 +19,8 @@ class LoopReport:
         pipelined: whether iterations overlap.
         limit: what holds II at its value, as a sentence naming lines; "" when II is as asked.
         children: loops inside this one.
+        section: name of the part of the hardware's text that is this loop's, or "".
+        resources: what that part takes, with the loops inside; units that loops share are the function's.
     """
 
     name: str
@@ -30,6 +32,8 @@ class LoopReport:
     pipelined: bool
     limit: str = ""
     children: list[LoopReport] = field(default_factory=list)
+    section: str = ""
+    resources: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -53,6 +57,7 @@ class FunctionReport:
         operators: unit name to number of instances in this function, for example
             ``{"fadd_f32": 8, "fmul_f32": 8}``.
         instances: callee function name to number of module instances.
+        resources: what one instance takes, without the functions inside it.
     """
 
     name: str
@@ -62,6 +67,7 @@ class FunctionReport:
     memories: list[MemoryReport] = field(default_factory=list)
     operators: dict[str, int] = field(default_factory=dict)
     instances: dict[str, int] = field(default_factory=dict)
+    resources: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -74,7 +80,8 @@ class DesignFigures:
         clock_mhz: clock frequency in MHz.
         cycles: predicted total cycles from start to done.
         measured_cycles: cycles of the last simulation, if one ran.
-        resources: lut, ff, dsp, bram … totals or estimates.
+        resources: lut, ff, dsp, bram … totals or estimates. BRAM are blocks of 18 kbit; LUT counts those
+            of shift registers (srl) and of memories (lutram), too.
         float_ops: useful float operations of one run, for unit utilisation; None if unknown.
         float_units: float adders and multipliers built.
         device: device family that a build was made for, or "".

@@ -198,7 +198,9 @@ class Context:
 
     def _linear(self, node: Node, operands: list[str]) -> str:
         width, text = node.width, self.text
-        total = ""
+        total, const = "", node.data.const
+        if const % (1 << width) and all(factor < 0 for _, factor in node.data.terms):
+            total, const = text.const(const, width), 0
         for (symbol, factor), operand in zip(node.data.terms, operands, strict=True):
             value = text.extend(operand, symbol.width, width, signed=symbol.low < 0)
             if factor % (1 << width) == 0:
@@ -210,8 +212,8 @@ class Context:
                 total = text.binary("sub", total or text.const(0, width), value, width, node.place)
             else:
                 total = text.binary("add", total, value, width, node.place) if total else value
-        if node.data.const % (1 << width) or not total:
-            constant = text.const(node.data.const, width)
+        if const % (1 << width) or not total:
+            constant = text.const(const, width)
             total = text.binary("add", total, constant, width, node.place) if total else constant
         return total
 

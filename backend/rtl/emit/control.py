@@ -12,6 +12,7 @@ from typing import Any
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Block, Body, Call, If, Leaf, Loop, Region, Seq, While
+from ..resources.parse import section_of
 from .activity import Tokens
 from .calls import Calls
 from .context import Context
@@ -65,8 +66,12 @@ class Control:
         if not isinstance(region, Leaf | Loop | While | Call):
             return self._emit(region, go)
         with self._running(go) as ends:
+            if isinstance(region, Leaf):
+                self._text.section(section_of(region.body.number))
             last = self._emit(region, go)
             ends(last)
+        if isinstance(region, Leaf):
+            self._text.section()
         return last
 
     def _emit(self, region: Region, go: str) -> str:

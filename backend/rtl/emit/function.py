@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..graph.nodes import Body, Function, Leaf, Node
 from ..graph.prune import bodies_of, regions_of
 from ..plan.bind import Binding, Interface
+from ..resources.parse import section_of
 from .calls import Calls
 from .context import Context
 from .control import Control
@@ -66,7 +67,9 @@ class Emitter:
         self.streams.declare(interface)
         last = self.control.emit()
         for body in bodies_of(self.function.root):
+            self.text.section(section_of(body.number))
             self._emit_body(body)
+        self.text.section()
         self._finals()
         self.calls.finish()
         self.context.units.finish(interface)

@@ -10,6 +10,7 @@ from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.text.quoting import mlir_string, one_line
 
 from ..operators.hw_text import constant_text
+from ..resources.parse import SECTION
 from ..waiting import PROBED, PROBING
 
 LONGEST = 80
@@ -129,6 +130,10 @@ class ModuleText:
     def line(self, text: str, place: SourcePlace | None = None) -> None:
         """Append one operation."""
         self._lines.append(f"  {text}{self._locations.suffix(place)}")
+
+    def section(self, name: str = "") -> None:
+        """Say to which part of the module the next lines belong; the estimate of resources reads it."""
+        self._lines.append(f"  {SECTION}{name}")
 
     def suffix(self, place: SourcePlace | None) -> str:
         """What gives an operation inside a line its place: :meth:`line` gives it to the line's own."""

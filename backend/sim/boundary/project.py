@@ -45,6 +45,7 @@ def _is_foreign(folder: Path) -> bool:
 
 
 def _files(design: HardwareDesign) -> dict[str, str]:
+    design.estimate_resources()
     report = design.report
     return {
         f"{design.top}.sv": design.verilog,

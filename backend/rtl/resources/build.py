@@ -1,0 +1,318 @@
+"""The operations of a module as nodes: constants folded, equal operations made one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .nodes import (
+    ONE,
+    ZERO,
+    Node,
+    Run,
+    Value,
+    aligned,
+    bits_known,
+    constant,
+    cut,
+    extended,
+    is_constant,
+    join,
+    repeat,
+    significant,
+    width_of,
+)
+from .parse import Instance, ModuleOps, Op
+
+_FROM = re.compile(r"from (\d+)")
+_SIZE = re.compile(r"<(?:uarray<)?(\d+)xi(\d+)>")
+_ELEMENT = re.compile(r"xi(\d+)>")
+_BITWISE = {"comb.and": "and", "comb.or": "or", "comb.xor": "xor"}
+_SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
+
+
+@dataclass(slots=True)
+class Memory:
+    """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes."""
+
+    words: int
+    width: int
+    table: bool
+    section: str
+    reads: list[tuple[Value, int]] = field(default_factory=list)
+    writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
+
+
+class Graph:
+    """The nodes of one module."""
+
+    def __init__(self, module: ModuleOps) -> None:
+        self.nodes: list[Node] = []
+        self.memories: dict[str, Memory] = {}
+        self.outputs: list[Value] = []
+        self.calls: list[tuple[Instance, list[Value]]] = []
+        self._values: dict[str, Value] = {}
+        self._known: dict[tuple[object, ...], Value] = {}
+        self._section = ""
+        self._defined: dict[str, Op] = {name: op for op in module.ops for name in op.results}
+        self._early: list[str] = []
+        self._read(module)
+
+    # --- the module --------------------------------------------------------------------
+
+    def _read(self, module: ModuleOps) -> None:
+        for port, width in module.inputs.items():
+            self._values[port] = self._node("input", max(1, width))
+        for op in module.ops:
+            if op.name in ("seq.hlmem", "sv.reg"):
+                found = _SIZE.search(op.rest)
+                words, width = (int(found[1]), int(found[2])) if found else (1, 1)
+                table = op.name == "sv.reg"
+                self.memories[op.results[0]] = Memory(words, width, table, op.section)
+        for instance in module.instances:
+            self._section = instance.section
+            for result, _, width in instance.outputs:
+                self._values[result] = self._node("input", width)
+        for op in module.ops:
+            if op.name.startswith("seq.compreg"):
+                self.value(op.results[0])
+        for name in self._early:
+            op = self._defined[name]
+            data, controls, detail = self._inputs(op)
+            node = self.nodes[self._values[name][0][0]]
+            node.operands, node.detail = (data, *controls), detail
+        for op in module.ops:
+            if op.name == "seq.write":
+                memory, where, word, enable = op.operands
+                written = (self.value(where), self.value(word), self.value(enable))
+                self.memories[memory].writes.append(written)
+        for instance in module.instances:
+            joined = [self.value(v) for v in instance.inputs.values() if v != "%clk"]
+            self.calls.append((instance, joined))
+        self.outputs = [self.value(name) for name in module.output_values]
+
+    def _inputs(self, op: Op) -> tuple[Value, list[Value], str]:
+        """A register's data, what controls it, and how: ``e`` for an enable, ``r`` for a reset."""
+        names = [name for name in op.operands if name != "%clk"]
+        gated, reset = op.name.endswith(".ce"), "reset" in op.rest
+        data, *controls = (self.value(name) for name in names[: 1 + gated + reset])
+        return data, controls, "e" * gated + "r" * reset
+
+    def _register(self, op: Op) -> Value:
+        """A register whose data is known; bits that extend it are one."""
+        data, controls, detail = self._inputs(op)
+        if detail.endswith("r") and all(node == ZERO for node, _, _ in data):
+            return data
+        width, signed = significant(data)
+        held = self._once("register", width, (cut(data, 0, width), *controls), detail)
+        return extended(held, op.width, signed=signed)
+
+    def _node(
+        self, kind: str, width: int, operands: tuple[Value, ...] = (), detail: str = ""
+    ) -> Value:
+        self.nodes.append(Node(kind, width, operands, detail, section=self._section))
+        return ((len(self.nodes) - 1, 0, width),)
+
+    def _once(self, kind: str, width: int, operands: tuple[Value, ...], detail: str = "") -> Value:
+        key = (kind, width, operands, detail)
+        found = self._known.get(key)
+        if found is None:
+            found = self._known[key] = self._node(kind, width, operands, detail)
+        return found
+
+    # --- values ------------------------------------------------------------------------
+
+    def value(self, name: str) -> Value:
+        """The value of a name, with all that it is computed from."""
+        stack, path = [name], dict[str, None]()
+        while stack:
+            top = stack[-1]
+            if top in self._values:
+                stack.pop()
+                path.pop(top, None)
+                continue
+            op = self._defined[top]
+            missing = [
+                operand
+                for operand in op.operands
+                if operand not in self._values
+                and operand not in self.memories
+                and operand != "%clk"
+            ]
+            self._section = op.section
+            if not missing:
+                self._values[top] = self._compute(op)
+                continue
+            path[top] = None
+            around = next((operand for operand in missing if operand in path), None)
+            if around is not None:
+                self._break(list(path), around)
+                stack, path = [name], {}
+                continue
+            stack += missing
+        return self._values[name]
+
+    def _break(self, path: list[str], around: str) -> None:
+        """Give a register on the way round to ``around`` a node before its data is known."""
+        names = path[path.index(around) :]
+        held = next(n for n in names if self._defined[n].name.startswith("seq.compreg"))
+        op = self._defined[held]
+        self._section = op.section
+        self._values[held] = self._node("register", op.width)
+        self._early.append(held)
+
+    def _compute(self, op: Op) -> Value:
+        known = self._values
+        if op.name.startswith("seq.compreg"):
+            return self._register(op)
+        if op.name in ("seq.read", "sv.array_index_inout"):
+            memory = self.memories[op.operands[0]]
+            found = self._node("read", memory.width, (known[op.operands[1]],))
+            memory.reads.append((known[op.operands[1]], found[0][0]))
+            return found
+        operands = [known[name] for name in op.operands]
+        if op.name in _BITWISE:
+            return self._bitwise(_BITWISE[op.name], operands)
+        match op.name:
+            case "hw.constant":
+                return _constant(op)
+            case "comb.concat":
+                return join(operands[::-1])
+            case "comb.extract":
+                low = _FROM.search(op.rest)
+                return cut(operands[0], int(low[1]) if low else 0, op.width)
+            case "comb.replicate":
+                return repeat(operands[0], op.width)
+            case "comb.mux":
+                return self._mux(*operands)
+            case "hw.array_create":
+                return join(operands[::-1])
+            case "hw.array_get":
+                element = _ELEMENT.search(op.rest)
+                words, index = operands
+                return self._chosen(words, index, int(element[1]) if element else 1)
+            case "comb.add" | "comb.sub":
+                return self._sum(op.name, op.width, operands)
+            case "comb.icmp":
+                return self._compare(op.rest.split()[0], *operands)
+            case "comb.mul":
+                return self._product(op.width, *operands)
+            case "hw.wire" | "sv.read_inout":
+                return operands[0]
+        if op.name in _SHIFTS:
+            if is_constant(operands[0]) and not any(node == ONE for node, _, _ in operands[0]):
+                return operands[0]
+            return self._once("shift", op.width, tuple(operands), _SHIFTS[op.name])
+        return self._node("input", op.width)
+
+    def _bitwise(self, kind: str, operands: list[Value]) -> Value:
+        if len(operands) == 1:
+            return operands[0]
+        parts = [self._bits(kind, count, runs) for _, count, runs in aligned(operands)]
+        return join(parts)
+
+    def _bits(self, kind: str, count: int, runs: list[Run]) -> Value:
+        kept: list[Run] = []
+        flips = 0
+        for run in dict.fromkeys(runs) if kind != "xor" else runs:
+            node = run[0]
+            if kind == "and" and node == ZERO or kind == "or" and node == ONE:
+                return ((node, 0, count),)
+            if node >= 0:
+                kept.append(run)
+            elif kind == "xor" and node == ONE:
+                flips ^= 1
+        if not kept:
+            empty = {"and": ONE, "or": ZERO, "xor": ONE if flips else ZERO}[kind]
+            return ((empty, 0, count),)
+        if len(kept) == 1 and not flips:
+            return (kept[0],)
+        return self._logic(f"{kind}{flips}", count, kept, associative=True)
+
+    def _logic(self, detail: str, count: int, runs: list[Run], *, associative: bool) -> Value:
+        value = self._once("logic", count, tuple((run,) for run in runs), detail)
+        self.nodes[value[0][0]].associative = associative
+        return value
+
+    def _mux(self, choice: Value, then: Value, other: Value) -> Value:
+        if choice[0][0] < 0:
+            return then if choice[0][0] == ONE else other
+        parts = []
+        for _, count, (a, b) in aligned([then, other]):
+            control = repeat(choice, count)[0]
+            parts.append((a,) if a == b else self._choice(count, control, a, b))
+        return join(parts)
+
+    def _choice(self, count: int, control: Run, a: Run, b: Run) -> Value:
+        if a[0] < 0 and b[0] < 0:
+            inverted = self._logic("xor1", count, [control], associative=True)
+            return (control,) if a[0] == ONE else inverted
+        if a[0] < 0 or b[0] < 0:
+            kept = b if a[0] < 0 else a
+            detail = f"gate{min(a[0], 0)}{min(b[0], 0)}"
+            return self._logic(detail, count, [control, kept], associative=True)
+        return self._logic("mux", count, [control, a, b], associative=False)
+
+    def _sum(self, name: str, width: int, operands: list[Value]) -> Value:
+        if name == "comb.add" and is_constant(operands[0]):
+            operands = operands[::-1]
+        if all(node == ZERO for node, _, _ in operands[-1]):
+            return operands[0]
+        if all(is_constant(value) for value in operands):
+            a, b = (bits_known(value) for value in operands)
+            return constant(a + b if name == "comb.add" else a - b, width)
+        if name == "comb.sub" and is_constant(operands[0]):
+            known, (size, signed) = bits_known(operands[0]), significant(operands[1])
+            if not signed and known + 1 >= 1 << size and known & (known + 1) == 0:
+                return self._bitwise("xor", operands)  # nothing is borrowed
+        low = _trailing_zeros(operands[1])
+        needed, signed = _needed([significant(value) for value in operands], name == "comb.sub")
+        needed = min(width, needed + 1)
+        cuts = tuple(cut(value, low, needed - low) for value in operands)
+        total = self._once("add", needed - low, cuts, name[5:])
+        joined = join([cut(operands[0], 0, low), total]) if low else total
+        return extended(joined, width, signed=signed)
+
+    def _compare(self, kind: str, a: Value, b: Value) -> Value:
+        if kind in ("eq", "ne"):
+            return self._once("equal", 1, (a, b) if not is_constant(a) else (b, a), kind)
+        return self._once("less", 1, (a, b), kind)
+
+    def _product(self, width: int, a: Value, b: Value) -> Value:
+        (wide, first), (narrow, second) = significant(a), significant(b)
+        needed = min(width, wide + narrow)
+        found = self._once("multiply", needed, (a, b))
+        return extended(found, width, signed=first or second)
+
+    def _chosen(self, words: Value, index: Value, width: int) -> Value:
+        """One of several words, the lowest of them for index 0."""
+        if width_of(words) == width:
+            return words
+        size = width_of(index)
+        half = width << size - 1
+        low = cut(words, 0, min(half, width_of(words)))
+        below = self._chosen(low, cut(index, 0, size - 1), width) if size > 1 else low
+        if width_of(words) <= half:
+            return below
+        high = cut(words, half, width_of(words) - half)
+        above = self._chosen(high, cut(index, 0, size - 1), width) if size > 1 else high
+        return self._mux(cut(index, size - 1, 1), above, below)
+
+
+def _trailing_zeros(value: Value) -> int:
+    """Low bits of a value that are zero."""
+    node, _, count = value[0]
+    return count if node == ZERO else 0
+
+
+def _needed(operands: list[tuple[int, bool]], subtracts: bool) -> tuple[int, bool]:
+    """Bits that hold every operand of a sum, and whether the sum is signed."""
+    signed = subtracts or any(kind for _, kind in operands)
+    return max(width + (signed and not kind) for width, kind in operands), signed
+
+
+def _constant(op: Op) -> Value:
+    word = op.rest.split()[0]
+    if word in ("true", "false"):
+        return constant(word == "true", 1)
+    return constant(int(word, 0) & ((1 << op.width) - 1), op.width)

@@ -1,0 +1,76 @@
+"""Logic in front of registers that their own enable and reset inputs do."""
+
+from __future__ import annotations
+
+from .nodes import Node, Run, Value
+
+
+def absorb_controls(nodes: list[Node]) -> None:
+    """Take multiplexers with a constant, or with the register itself, into the inputs of registers."""
+    for number, node in enumerate(nodes):
+        if node.kind != "register" or not node.operands:
+            continue
+        if "r" not in node.detail:
+            _absorb_reset(nodes, node)
+        _absorb_enable(nodes, node, number)
+
+
+def _absorb_reset(nodes: list[Node], node: Node) -> None:
+    data, *controls = node.operands
+    found = _sides(nodes, data, "gate")
+    if found is None:
+        return
+    control, sides = found
+    node.operands = (tuple(_part(run, side[1]) for run, side in sides), *controls, (control,))
+    node.detail += "r"
+
+
+def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
+    data, *controls = node.operands
+    found = _sides(nodes, data, "mux")
+    if found is None or "e" in node.detail:
+        return
+    control, sides = found
+    at = 0
+    kept: list[Run] = []
+    for run, (_, then, other) in sides:
+        own = (number, at, run[2])
+        first, second = _part(run, then), _part(run, other)
+        if own not in (first, second):
+            return
+        kept.append(second if first == own else first)
+        at += run[2]
+    node.operands = (tuple(kept), (control,), *controls)
+    node.detail = f"e{node.detail}"
+
+
+def _sides(
+    nodes: list[Node], data: Value, kind: str
+) -> tuple[Run, list[tuple[Run, list[Run]]]] | None:
+    """The control that all bits share, and the operands of each run; None where there is another node."""
+    control: Run | None = None
+    found = []
+    for run in data:
+        if run[0] < 0:
+            if kind == "gate" and len(data) > 1:
+                found.append((run, [run, run]))
+                continue
+            return None
+        node = nodes[run[0]]
+        if node.kind != "logic" or not node.detail.startswith(kind) or run[1] < 0:
+            return None
+        operands = [value[0] for value in node.operands]
+        choice = (operands[0][0], operands[0][1] if operands[0][1] >= 0 else ~operands[0][1], 1)
+        if control not in (None, choice):
+            return None
+        control = choice
+        found.append((run, operands))
+    return (control, found) if control is not None else None
+
+
+def _part(run: Run, operand: Run) -> Run:
+    """What of a logic node's operand the bits of a run read."""
+    node, low, count = operand
+    if node < 0 or low < 0:
+        return (node, low, run[2])
+    return (node, low + run[1], min(count, run[2]))

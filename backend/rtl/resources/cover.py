@@ -1,0 +1,379 @@
+"""Lookup tables, flip-flops and blocks of a module's graph, bit by bit where bits differ."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import ceil, log2
+
+from .build import Graph
+from .controls import absorb_controls
+from .family import Family
+from .memory import memory_cost
+from .nodes import ONE, ZERO, Node, Run, Value, aligned, bits_of, cut, is_constant, mask, width_of
+
+Costs = dict[str, Counter[str]]
+"""By section of the module, how much of each resource."""
+
+
+class Cover:
+    """The cost of one graph on one family: find what is wanted, pack logic, count what is made."""
+
+    def __init__(self, graph: Graph, family: Family) -> None:
+        self._nodes = graph.nodes
+        self._graph = graph
+        self._family = family
+        self._held: dict[Run, Node] | None = None
+        self.costs: Costs = {}
+
+    def run(self) -> Costs:
+        """The cost by section."""
+        absorb_controls(self._nodes)
+        roots = self._roots()
+        self._want(roots)
+        self._pack()
+        self._make(roots)
+        self._count()
+        for memory in self._graph.memories.values():
+            self._add(memory.section, memory_cost(self._family, memory, self._is_held))
+        return self.costs
+
+    def _add(self, section: str, cost: dict[str, int]) -> None:
+        self.costs.setdefault(section, Counter()).update(cost)
+
+    # --- which bits are wanted ----------------------------------------------------------
+
+    def _roots(self) -> list[Value]:
+        values = list(self._graph.outputs)
+        for _, joined in self._graph.calls:
+            values += joined
+        for memory in self._graph.memories.values():
+            for written in memory.writes:
+                values += written
+            values += [address for address, _ in memory.reads]
+        return values
+
+    def _want(self, roots: list[Value]) -> None:
+        """Mark wanted bits from the roots back, and count who reads each node."""
+        stack = [run for value in roots for run in value if run[0] >= 0]
+        while stack:
+            run = stack.pop()
+            node = self._nodes[run[0]]
+            bits = bits_of(run)
+            node.uses += run[2] if run[1] >= 0 else 2
+            fresh = bits & ~node.wanted
+            if fresh:
+                first = not node.wanted
+                node.wanted |= fresh
+                stack += self._read_for(node, fresh, first)
+
+    def _read_for(self, node: Node, fresh: int, first: bool) -> list[Run]:
+        """The runs a node reads for bits that are newly wanted."""
+        found: list[Run] = []
+        if node.kind == "logic":
+            for (run,) in node.operands:
+                if run[1] < 0:
+                    found += [run] if first else []
+                else:
+                    found += _pieces(run, fresh)
+        elif node.kind == "register":
+            found += _parts(node.operands[0], fresh)
+            if first:
+                found += [run for value in node.operands[1:] for run in value]
+        elif node.kind in ("add", "multiply"):
+            # the carries make all bits below wanted: of those, only the ones not read before
+            found += _below(node, fresh)
+        elif first:
+            found += [run for value in node.operands for run in value]
+        return [run for run in found if run[0] >= 0]
+
+    # --- packing ------------------------------------------------------------------------
+
+    def _pack(self) -> None:
+        """Choose what the lookup table of each logic node reads; operands come before their readers."""
+        for node in self._nodes:
+            if node.kind == "logic" and node.wanted:
+                self._pack_one(node)
+
+    def _pack_one(self, node: Node) -> None:
+        most = self._family.inputs
+        runs = [run for (run,) in node.operands if run[0] >= 0]
+        own = {(run[0], run[1]): None for run in runs}
+        merges = sorted((self._inside(run), run) for run in runs if self._absorbable(run))
+        leaves = own
+        if node.associative:
+            for inner, run in merges:
+                if self._nodes[run[0]].extra == 0:
+                    leaves = _merged(leaves, run, inner)
+            if len(leaves) > most:
+                node.extra = ceil((len(leaves) - most) / (most - 1))
+                leaves = dict(list(leaves.items())[: len(leaves) - node.extra * (most - 1)])
+            # inputs of the other tables still count as read
+            node.leaves = leaves
+            self._keep_rest(node, merges)
+            return
+        for inner, run in merges:
+            tried = _merged(leaves, run, inner)
+            if len(tried) <= most and self._nodes[run[0]].extra == 0:
+                leaves = tried
+        node.leaves = leaves
+
+    def _keep_rest(self, node: Node, merges: list[tuple[list[tuple[int, int]], Run]]) -> None:
+        """All that a tree of tables reads, for :meth:`_make`."""
+        everything: dict[tuple[int, int], None] = {
+            (r[0], r[1]): None for (r,) in node.operands if r[0] >= 0
+        }
+        for inner, run in merges:
+            if self._nodes[run[0]].extra == 0:
+                everything = _merged(everything, run, inner)
+        if node.extra:
+            node.leaves = everything
+
+    def _absorbable(self, run: Run) -> bool:
+        inner = self._nodes[run[0]]
+        if inner.kind != "logic":
+            return False
+        single = len(inner.leaves) == 1 and inner.extra == 0
+        if run[1] < 0:
+            return single or (inner.width == 1 and inner.uses <= 1)
+        return single or inner.uses <= inner.wanted.bit_count()
+
+    def _inside(self, run: Run) -> list[tuple[int, int]]:
+        """The leaves of an absorbed node, as its reader sees them."""
+        low = run[1]
+        found = []
+        for node, bit in self._nodes[run[0]].leaves:
+            if bit < 0:
+                found.append((node, bit))
+            else:
+                found.append((node, bit + low if low >= 0 else ~(bit + ~low)))
+        return found
+
+    # --- what is made -------------------------------------------------------------------
+
+    def _make(self, roots: list[Value]) -> None:
+        stack = [run for value in roots for run in value if run[0] >= 0]
+        while stack:
+            run = stack.pop()
+            node = self._nodes[run[0]]
+            fresh = bits_of(run) & ~node.made
+            if not fresh:
+                continue
+            first = not node.made
+            node.made |= fresh
+            if node.kind == "logic":
+                stack += self._leaves(node, fresh)
+                continue
+            found = self._read_for(node, fresh, first)
+            if node.kind == "add" and self._family.carry_absorbs:
+                found = self._in_front(node, found)
+            stack += found
+
+    def _leaves(self, node: Node, bits: int) -> list[Run]:
+        found: list[Run] = []
+        for inner, bit in node.leaves:
+            found += [(inner, bit, 1)] if bit < 0 else _pieces((inner, bit, node.width), bits)
+        return found
+
+    def _in_front(self, node: Node, runs: list[Run]) -> list[Run]:
+        """The runs a sum reads, logic of one operand taken into the tables of its carry chain."""
+        taken = node.detail.partition(" ")[2]
+        if not taken:
+            known = any(is_constant(value) for value in node.operands)
+            choices = [[r[0] for r in v if r[0] >= 0] for v in node.operands]
+            best = max(choices, key=lambda c: sum(self._fits(k) for k in c))
+            inside = [] if known else [k for k in best if self._fits(k)]
+            taken = ",".join(map(str, inside)) or "-"
+            node.detail = f"{node.detail} {taken}"
+        if taken == "-":
+            return runs
+        absorbed = {int(k) for k in taken.split(",")}
+        found: list[Run] = []
+        for run in runs:
+            if run[0] in absorbed and run[1] >= 0:
+                found += self._leaves(self._nodes[run[0]], bits_of(run))
+            else:
+                found.append(run)
+        return found
+
+    def _fits(self, number: int) -> bool:
+        node = self._nodes[number]
+        return (
+            node.kind == "logic"
+            and node.extra == 0
+            and len(node.leaves) < self._family.inputs
+            and node.uses <= node.wanted.bit_count()
+        )
+
+    def _count(self) -> None:
+        counters: dict[str, Callable[[Node], dict[str, int]]] = {
+            "logic": self._logic,
+            "register": self._register,
+            "add": self._sum,
+            "multiply": self._multiply,
+            "equal": self._equal,
+            "less": self._less,
+            "shift": self._shift,
+        }
+        self._chains()
+        for node in self._nodes:
+            if node.made and node.kind in counters:
+                self._add(node.section, counters[node.kind](node))
+
+    def _logic(self, node: Node) -> dict[str, int]:
+        bits = node.made.bit_count()
+        if self._family.inputs == 4 and not node.associative and len(node.leaves) > 4:
+            return {"lut": bits * (1 << len(node.leaves) - 4)}
+        return {"lut": bits * (1 + node.extra)}
+
+    def _register(self, node: Node) -> dict[str, int]:
+        bits = node.made.bit_count()
+        if node.detail.startswith("srl"):
+            return _shift_register(int(node.detail[3:]), bits)
+        return {} if node.detail == "in" else {"ff": bits}
+
+    def _sum(self, node: Node) -> dict[str, int]:
+        width = node.made.bit_length()
+        operands = [v for v in node.operands if not is_constant(v)]
+        known = [v for v in node.operands if is_constant(v)]
+        if not self._family.carry_absorbs:
+            if width <= 4 and not known:
+                return {"lut": 3 * width}
+            return {"lut": self._family.chain(width)}
+        inverted = node.detail.startswith("sub")
+        total = 0
+        if known:
+            ones = sum(count for n, _, count in cut(known[0], 0, width) if (n == ONE) != inverted)
+            if inverted and known[0] is node.operands[0]:
+                ones = sum(n >= 0 for n, _, c in cut(operands[0], 0, width) for _ in range(c))
+            return {"lut": ones}
+        for _, count, (a, b) in aligned([cut(v, 0, width) for v in operands[:2]]):
+            if a[0] >= 0 and b[0] >= 0 or b[0] == ONE or (b[0] == ZERO and inverted):
+                total += count
+        return {"lut": total}
+
+    def _multiply(self, node: Node) -> dict[str, int]:
+        blocks, tables = self._family.product(node.made.bit_length(), *node.operands)
+        return {"dsp": blocks, "lut": tables}
+
+    def _equal(self, node: Node) -> dict[str, int]:
+        inputs = 0
+        for _, count, runs in aligned(list(node.operands)):
+            inputs += count * sum(run[0] >= 0 for run in runs)
+        return {"lut": self._family.equal(inputs)}
+
+    def _less(self, node: Node) -> dict[str, int]:
+        a, b = node.operands
+        known = is_constant(a) or is_constant(b)
+        return {"lut": self._family.less(width_of(a), known)}
+
+    def _shift(self, node: Node) -> dict[str, int]:
+        width = width_of(node.operands[0])
+        moving = sum(count for n, _, count in node.operands[1] if n >= 0)
+        stages = min(moving, ceil(log2(width + 1)))
+        return {"lut": self._family.shift(node.made.bit_count(), stages)}
+
+    # --- shift registers ----------------------------------------------------------------
+
+    def _chains(self) -> None:
+        """Mark the registers that lookup tables can be: three or more in a row that nothing else reads."""
+        if not self._family.shift_registers:
+            return
+        ahead: dict[int, int] = {}
+        for number, node in enumerate(self._nodes):
+            before = self._before(node)
+            if before >= 0:
+                ahead[before] = number
+        behind = set(ahead.values())
+        for number in ahead:
+            if number in behind:
+                continue
+            row = [number]
+            while row[-1] in ahead:
+                row.append(ahead[row[-1]])
+            if len(row) >= 3:
+                for inner in row[:-1]:
+                    self._nodes[inner].detail = "in"
+                self._nodes[row[-1]].detail = f"srl{len(row)}"
+
+    def _before(self, node: Node) -> int:
+        """The register that this one alone follows, or -1."""
+        if node.kind != "register" or not node.made or "r" in node.detail:
+            return -1
+        data = node.operands[0]
+        if len(data) != 1 or data[0][0] < 0 or data[0][1] != 0:
+            return -1
+        before = self._nodes[data[0][0]]
+        same = before.kind == "register" and before.detail == node.detail
+        if not same or before.operands[1:] != node.operands[1:] or before.width != node.width:
+            return -1
+        return data[0][0] if before.uses <= before.wanted.bit_count() else -1
+
+    def _is_held(self, number: int) -> bool:
+        """Whether a read's word goes to a plain register alone, which block RAM has inside."""
+        node = self._nodes[number]
+        if self._held is None:
+            self._held = {
+                other.operands[0][0]: other
+                for other in self._nodes
+                if other.kind == "register" and other.made and len(other.operands[0]) == 1
+            }
+        register = self._held.get((number, 0, node.width))
+        alone = node.uses <= node.wanted.bit_count()
+        return register is not None and alone and not register.detail
+
+
+def _shift_register(length: int, bits: int) -> dict[str, int]:
+    whole, rest = divmod(length, 32)
+    tables = whole + (rest > 1)
+    flops = rest in (1, 17)
+    return {"lut": tables * bits, "srl": tables * bits, "ff": flops * bits}
+
+
+def _merged(
+    leaves: dict[tuple[int, int], None], run: Run, inner: list[tuple[int, int]]
+) -> dict[tuple[int, int], None]:
+    found = {leaf: None for leaf in leaves if leaf != (run[0], run[1])}
+    found.update(dict.fromkeys(inner))
+    return found
+
+
+def _pieces(run: Run, bits: int) -> list[Run]:
+    """The parts of a run, as wide as a node, that some bits of the node read."""
+    node, low, _ = run
+    found = []
+    at = 0
+    while bits >> at:
+        rest = bits >> at
+        at += (rest & -rest).bit_length() - 1
+        rest = bits >> at
+        count = (~rest & (rest + 1)).bit_length() - 1
+        found.append((node, low + at, count))
+        at += count
+    return found
+
+
+def _parts(value: Value, bits: int) -> list[Run]:
+    """The runs of a value that some of its bits read."""
+    found: list[Run] = []
+    at = 0
+    for node, low, count in value:
+        inside = bits >> at & mask(0, count)
+        at += count
+        if node < 0 or not inside:
+            continue
+        found += [(node, low, 1)] if low < 0 else _pieces((node, low, count), inside)
+    return found
+
+
+def _below(node: Node, fresh: int) -> list[Run]:
+    """What a sum or product reads for its highest wanted bit."""
+    top = fresh.bit_length()
+    others = node.wanted & ~fresh if node.wanted != fresh else 0
+    done = others.bit_length()
+    if node.made:
+        rest = node.made & ~fresh
+        done = rest.bit_length()
+    if top <= done:
+        return []
+    return [run for value in node.operands for run in _parts(value, mask(done, top - done))]

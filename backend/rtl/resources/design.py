@@ -1,0 +1,69 @@
+"""The resources of a design: of each module by section, and of the whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .build import Graph
+from .cover import Costs, Cover
+from .family import FAMILIES
+from .parse import ModuleOps, read_modules
+
+KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
+"""The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""
+
+
+@dataclass(slots=True)
+class ModuleResources:
+    """One module without the modules inside it.
+
+    Attributes:
+        sections: what its parts take; "" holds what belongs to none.
+        instances: the modules inside it, each with how often it is there.
+    """
+
+    sections: Costs = field(default_factory=dict)
+    instances: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def own(self) -> Counter[str]:
+        """What the module itself takes."""
+        total: Counter[str] = Counter()
+        for cost in self.sections.values():
+            total.update(cost)
+        return total
+
+
+def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
+    """What the modules of a text in hw, comb and seq take of a device family, by name."""
+    family = FAMILIES[device]
+    return {m.name: _one(m, Cover(Graph(m), family).run()) for m in read_modules(text)}
+
+
+def _one(module: ModuleOps, sections: Costs) -> ModuleResources:
+    return ModuleResources(sections, Counter(i.module for i in module.instances))
+
+
+def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
+    """What a module takes with all that is inside it."""
+    total: Counter[str] = Counter()
+    for name, count in instance_counts(modules, top).items():
+        for kind, value in modules[name].own.items():
+            total[kind] += count * value
+    return {kind: total[kind] for kind in KINDS if total[kind]}
+
+
+def instance_counts(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:
+    """How often each module is inside another one, itself included."""
+    counts: Counter[str] = Counter()
+
+    def visit(name: str, times: int) -> None:
+        counts[name] += times
+        for inner, number in modules[name].instances.items():
+            if inner in modules:
+                visit(inner, times * number)
+
+    visit(top, 1)
+    return dict(counts)

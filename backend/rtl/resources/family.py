@@ -1,0 +1,148 @@
+"""What parts of a design take of the cells of a device family, fitted to Yosys 0.70.
+
+The figures come from synthesising each part by itself in a range of widths (``docs/resources.md``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+from .nodes import Value, significant
+
+Shape = tuple[int, int]
+"""Words and bits of a block."""
+
+_RAMB18_SDP: tuple[Shape, ...] = (
+    (512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1),
+)  # fmt: skip
+_RAMB18_TDP = _RAMB18_SDP[1:]
+_RAMB36_SDP: tuple[Shape, ...] = tuple((words, 2 * bits) for words, bits in _RAMB18_SDP)
+_RAMB36_TDP: tuple[Shape, ...] = ((1024, 36), *_RAMB36_SDP[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """One device family.
+
+    Attributes:
+        inputs: of a lookup table.
+        dsp: widths of a multiplier's operands, the larger first.
+        dsp_signed: whether it takes signed operands alone, so that unsigned ones are a bit wider.
+        dsp_least: bits of a product below which it is made of lookup tables.
+        carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
+        shift_registers: whether lookup tables can be shift registers.
+        level: lookup tables of a bit of a shift by a variable, for each bit of the distance.
+        blocks: (shapes, blocks of 18 kbit each) of block RAM with one reading and one writing port.
+        true_blocks: the same with two ports that do both.
+    """
+
+    name: str
+    inputs: int
+    dsp: Shape
+    dsp_signed: bool
+    dsp_least: int
+    carry_absorbs: bool
+    shift_registers: bool
+    level: float
+    blocks: tuple[tuple[tuple[Shape, ...], int], ...]
+    true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
+
+    # --- arithmetic ----------------------------------------------------------------------
+
+    def extra_operand(self, width: int) -> int:
+        """Lookup tables that each operand of a sum beyond the second one takes."""
+        return width if self.carry_absorbs else 2 * width
+
+    def chain(self, width: int) -> int:
+        """Lookup tables of an adder whose operands are registers."""
+        return 2 * ceil(width / 2)
+
+    def equal(self, inputs: int) -> int:
+        """Lookup tables that tell whether so many bits are all as wanted."""
+        if inputs <= self.inputs:
+            return 1
+        return inputs // 4 + 1 if self.inputs == 6 else ceil((inputs - 1) / 3)
+
+    def less(self, width: int, known: bool) -> int:
+        """Lookup tables of a comparison; ``known``: with a constant."""
+        if self.inputs == 6:
+            if known:
+                return 1 if width <= 8 else ceil(width / 4) + 1
+            return max(1, round(0.68 * width + 0.5))
+        if known and width <= 4:
+            return 1
+        return 2 * ceil(width / 2) + 1 if width > 4 else 3 * width - 2
+
+    def shift(self, width: int, stages: int) -> int:
+        """Lookup tables of a shift by a variable."""
+        return ceil(self.level * width * stages)
+
+    def product(self, result: int, a: Value, b: Value) -> tuple[int, int]:
+        """Multiplier blocks and lookup tables of a product."""
+        (wide, wide_signed), (narrow, narrow_signed) = sorted(
+            (significant(a), significant(b)), reverse=True
+        )
+        if narrow <= 1:
+            return 0, result
+        width = min(result, wide + narrow)
+        if width < self.dsp_least:
+            return 0, ceil(0.8 * wide * narrow)
+        if self.dsp_signed and not (wide_signed and narrow_signed):
+            wide, narrow = wide + (not wide_signed), narrow + (not narrow_signed)
+        return self._tiles(width, wide, narrow)
+
+    def _tiles(self, width: int, wide: int, narrow: int) -> tuple[int, int]:
+        """How a product is cut into blocks, as Yosys does it: the wide operand first."""
+        most = self.dsp
+        step = 17 if self.dsp_signed else 18
+        for axis, (size, limit) in enumerate(((wide, most[0]), (narrow, most[1]))):
+            if size <= limit:
+                continue
+            other = narrow if axis == 0 else wide
+            parts = ceil((size - limit) / step)
+            blocks, tables = 0, 0
+            for part in range(parts):
+                at = (18, other) if axis == 0 else (other, 18)
+                found = self._tiles(min(width, other + 18), *at)
+                blocks, tables = blocks + found[0], tables + found[1]
+                if part * step < width and part:
+                    tables += self._partial(min(width - part * step, other + 18))
+            last = size - parts * step
+            offset = parts * step
+            if offset >= width:
+                return blocks, tables
+            at = (last, other) if axis == 0 else (other, last)
+            found = self._tiles(min(width - offset, other + last), *at)
+            tables += found[1] + self._partial(min(width - offset, other + last))
+            return blocks + found[0], tables
+        return 1, 0
+
+    def _partial(self, width: int) -> int:
+        return width if self.carry_absorbs else self.chain(width)
+
+    # --- memories ------------------------------------------------------------------------
+
+    def block_count(self, words: int, width: int, *, both_write: bool) -> int:
+        """Blocks of 18 kbit."""
+        kinds = self.true_blocks if both_write else self.blocks
+        return min(
+            size * ceil(words / depth) * ceil(width / bits)
+            for shapes, size in kinds
+            for depth, bits in shapes
+        )
+
+
+XILINX = Family(
+    "xcup", 6, (27, 18), True, 9, True, True, 0.68,
+    ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
+)  # fmt: skip
+SERIES_7 = Family(
+    "xc7", 6, (25, 18), True, 9, True, True, 0.68,
+    ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
+)  # fmt: skip
+ECP5 = Family(
+    "ecp5", 4, (18, 18), False, 2, False, False, 1.35,
+    ((_RAMB18_SDP, 1),), ((_RAMB18_TDP, 1),),
+)  # fmt: skip
+FAMILIES = {"xcup": XILINX, "xc7": SERIES_7, "ecp5": ECP5, "generic": ECP5}

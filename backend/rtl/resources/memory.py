@@ -1,0 +1,117 @@
+"""Which cells a memory becomes, by the costs that Yosys gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil, log2
+
+from .build import Memory
+from .family import Family
+
+_BLOCK = 129
+_TABLES = 16
+"""Cost of a group of eight lookup tables of a Xilinx device as memory."""
+
+
+def memory_cost(family: Family, memory: Memory, held: Callable[[int], bool]) -> dict[str, int]:
+    """What one memory takes; ``held`` says whether a read's word goes to a register alone."""
+    if not memory.reads:
+        return {}
+    inside = all(held(number) for _, number in memory.reads)
+    words, width = memory.words, memory.width
+    if memory.table:
+        return _table(family, memory, inside)
+    ports = _ports(memory)
+    tables, cost = _distributed(family, memory)
+    both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
+    blocks = family.block_count(words, width, both_write=both) if ports <= 2 and inside else 0
+    if blocks and (
+        not tables
+        or cost > (_BLOCK if family.inputs == 6 else 128) * blocks
+        or both
+        and len(memory.writes) > 1
+    ):
+        found = {"bram": blocks, "ff": -width * len(memory.reads)}
+        return _old_words(family, memory, found)
+    if not tables:
+        choice = ceil(width * (words - 1) * (0.4 if family.inputs == 6 else 0.8))
+        return {"ff": words * width, "lut": len(memory.reads) * choice + words}
+    return {"lut": tables[0] + tables[1], "lutram": tables[0]}
+
+
+def _old_words(family: Family, memory: Memory, cost: dict[str, int]) -> dict[str, int]:
+    """The cost of a block with what lets a read see the word before a write of the same cycle.
+
+    Where the block does not do this between its ports, Yosys delays the writes and forwards their words.
+    """
+    written = {w[0] for w in memory.writes}
+    if family.inputs == 6 or {address for address, _ in memory.reads} <= written:
+        return cost
+    bits = max(1, ceil(log2(memory.words)))
+    ports = len(memory.writes)
+    cost["ff"] += ports * (memory.width + bits + 1)
+    cost["lut"] = ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
+    return cost
+
+
+def _ports(memory: Memory) -> int:
+    return len({address for address, _ in memory.reads} | {w[0] for w in memory.writes})
+
+
+def _read_at_writes(memory: Memory) -> bool:
+    """Whether a word is read at the address of a write, and another one elsewhere."""
+    written = {w[0] for w in memory.writes}
+    return len(memory.reads) > 1 and any(address in written for address, _ in memory.reads)
+
+
+def _table(family: Family, memory: Memory, inside: bool) -> dict[str, int]:
+    """A constant table."""
+    words, width, reads = memory.words, memory.width, len(memory.reads)
+    if words * width > 16 * 128 and inside:
+        pairs = ceil(reads / 2)
+        blocks = family.block_count(words, width, both_write=reads > 1)
+        return {"bram": pairs * blocks, "ff": -width * reads}
+    bits = max(1, ceil(log2(words)))
+    each = max(1.0, 2.0 ** (bits - family.inputs)) * 1.2
+    return {"lut": reads * ceil(width * each)}
+
+
+def _distributed(family: Family, memory: Memory) -> tuple[tuple[int, int] | None, int]:
+    """(LUTs as memory, LUTs beside them), and their cost to Yosys; None where flip-flops are better."""
+    words, width = memory.words, memory.width
+    addresses = {w[0] for w in memory.writes}
+    if len(memory.writes) > 1 and len(addresses) > 1:
+        return None, 0
+    reads = {address for address, _ in memory.reads}
+    if family.inputs == 4:
+        rows = ceil(words / 16)
+        units = rows * ceil(width / 4) * max(1, len(reads))
+        choice = ceil(width * (rows - 1)) * len(reads)
+        return (
+            ((4 * units, choice + rows * (rows > 1)), 4 * units)
+            if words * width > 4 * units
+            else (None, 0)
+        )
+    single = reads <= addresses and len(reads) == 1
+    best: tuple[tuple[int, int] | None, int] = (None, words * width)
+    for bits, simple, dual, one in ((5, 14, 8, 16), (6, 7, 4, 8), (7, 0, 2, 4), (8, 0, 1, 2)):
+        shared = reads & addresses
+        per = one if single else dual if len(reads) == 2 and shared else simple
+        if not per:
+            continue
+        rows = ceil(words / (1 << bits))
+        copies = 1 if single or (len(reads) == 2 and shared) else max(1, len(reads))
+        units = rows * ceil(width / per) * copies
+        choice = (ceil(width * (rows - 1) / 2) + rows) * len(reads) if rows > 1 else 0
+        used = rows * copies * _tables_of(bits, width, single, bool(len(reads) == 2 and shared))
+        if _TABLES * units <= best[1]:
+            best = ((used, choice), _TABLES * units)
+    return best if best[0] else (None, 0)
+
+
+def _tables_of(bits: int, width: int, single: bool, dual: bool) -> int:
+    if single:
+        return width * (1 << bits) // 64 if bits >= 6 else 8 * ceil(width / 16)
+    if dual:
+        return 2 * width * max(1, (1 << bits) // 64)
+    return 8 * ceil(width / (14 if bits == 5 else 7))
