@@ -333,6 +333,35 @@ def test_processes_that_wait_stop_where_they_do_not_overlap(pipelined: bool):
         assert limits == ["", ""]
 
 
+@df.region()
+def added_until_seven(A: int32[32], B: int32[32]):
+    pipe: Stream[int32, 4]
+
+    @df.kernel(mapping=[1], args=[A])
+    def produce(local_A: int32[32]):
+        for i in range(32):
+            pipe.put(local_A[i])
+
+    @df.kernel(mapping=[1], args=[B])
+    def consume(local_B: int32[32]):
+        k: int32 = 0
+        x: int32 = pipe.get()
+        while x != 7:
+            local_B[k] += x
+            k += 1
+            x = pipe.get()
+
+
+def test_a_while_loop_that_waits_says_so():
+    module = df.customize(added_until_seven).build(target="verilog", simulator="jit")
+    A, B = np.arange(32, dtype=np.int32) - 24, np.arange(32, dtype=np.int32)
+    expected = np.where(np.arange(32) < 31, A + B, B)
+    module(A, B)
+    assert np.array_equal(B, expected)
+    limit = module.report.functions[1].loops[0].limit
+    assert limit.startswith("not pipelined: it waits for pipe (test_early_exits.py:")
+
+
 def rows(A: int32[8, 8], n: int32) -> int32:
     total: int32 = 0
     r: int32 = 0

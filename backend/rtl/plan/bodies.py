@@ -227,12 +227,12 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
     """A while loop: a pipeline where that is faster."""
     body = leaf.body
     _sequential(body, [], timing, leaf.exit)
+    serial = body.depth
+    if serial == 1:
+        return leaf
     waits = _first_wait(body)
     if waits is not None:
         leaf.limit = f"not pipelined: it waits for {waits.label} ({short(waits.place)})"
-        return leaf
-    serial = body.depth
-    if serial == 1:
         return leaf
     leaf.asked = 1
     _plan_pipeline(leaf, timing, most=serial - 1)
