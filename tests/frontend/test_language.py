@@ -515,7 +515,7 @@ def test_a_float_literal_beside_float64_keeps_its_bits():
     check(kernel, floats(4, dtype=np.float64), model=lambda A: A * 0.1 + 1)
 
 
-def test_min_max_and_abs_of_literals_are_exact():
+def test_functions_and_complements_of_literals_are_exact():
     """ "An expression of literals has its exact value", and takes the type it is assigned to."""
 
     def largest() -> UInt(57):
@@ -534,6 +534,11 @@ def test_min_max_and_abs_of_literals_are_exact():
     for kernel, value in expected.items():
         assert allo.customize(kernel).build()() == value
         assert allo.interpret(kernel)() == value
+
+    def shifted() -> int64:
+        return ~1 << 34
+
+    assert allo.customize(shifted).build()() == allo.interpret(shifted)() == ~1 << 34
 
     def quotient() -> float32:
         return 1.0 / abs(-0.0)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from typing import Any
+
 from allo.dialects.diagnostics import DTypeError, SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float32
 
@@ -25,6 +29,11 @@ from .typing import RuleSet
 
 BOOL = UInt(1)
 INDEX = Index()
+_UNARY: dict[str, Callable[[Any], Any]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+}
 _WORDS = {
     "+": "add",
     "-": "subtract",
@@ -336,8 +345,8 @@ def unary(rules: RuleSet, op: str, value: Expr, place: SourcePlace) -> Expr:
     refuse_unsupported(value.dtype, value.place)
     if op == "~" and not is_integer(value.dtype):
         raise TypeMismatchError(f"~ needs an integer, not {value.dtype}.", place)
-    if isinstance(value, Const) and value.literal and op != "~":
-        number = -value.value if op == "-" else value.value
+    if isinstance(value, Const) and value.literal:
+        number = _UNARY[op](value.value)
         if isinstance(number, float):
             return Const(value.dtype, place, number, literal=True)
         return literal(number, place)
