@@ -21,6 +21,7 @@ import logging
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -76,10 +77,33 @@ def cached(
         CacheError: there is nowhere to write.
     """
     wanted = {**dict.fromkeys(files, False), **dict.fromkeys(bulky, True)}
-    base = base_folder()
-    for place in (base, spare_folder()):
+    folder = _whole_one(kind, key, wanted)
+    if folder is None:
+        with _turn((*kind, key), os.getpid()):
+            folder = _whole_one(kind, key, wanted) or _made(kind, key, wanted, make)
+    return folder
+
+
+@functools.lru_cache(maxsize=256)
+def _turn(entry: tuple[str, ...], process: int) -> threading.RLock:
+    """Threads of a process that want one entry wait for the first to make it; a fork has its own locks."""
+    del entry, process
+    return threading.RLock()
+
+
+def _whole_one(kind: Sequence[str], key: str, wanted: Mapping[str, bool]) -> Path | None:
+    """The folder of an entry that is there and whole."""
+    for place in (base_folder(), spare_folder()):
         if place and _is_whole(place.joinpath(*kind, key), wanted):
             return place.joinpath(*kind, key)
+    return None
+
+
+def _made(
+    kind: Sequence[str], key: str, wanted: Mapping[str, bool], make: Callable[[Path], None]
+) -> Path:
+    """Make an entry, in the cache or else in the temporary folder."""
+    base = base_folder()
     if base:
         try:
             return _make(base.joinpath(*kind, key), wanted, make)

@@ -13,6 +13,9 @@ from typing import Literal, overload
 
 from ..diagnostics import CacheError, CacheWarning
 
+_INSIDE = (str(Path(__file__).parents[2]),)
+"""Files of Allo: a warning stands at the user's line."""
+
 
 def base_folder() -> Path | None:
     """The cache folder: ``$ALLO_CACHE_DIR``, ``$XDG_CACHE_HOME/allo`` or ``~/.cache/allo``.
@@ -87,5 +90,5 @@ def warn_unwritable(folder: Path, reason: str) -> None:
         "temporary folder and compiled again by the next process. Name a folder that can be "
         "written in the environment variable ALLO_CACHE_DIR.",
         CacheWarning,
-        stacklevel=3,
+        skip_file_prefixes=_INSIDE,
     )

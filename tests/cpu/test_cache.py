@@ -176,14 +176,12 @@ def test_the_first_of_two_builds_stays(base: Path):
 def test_eight_threads_build_one_entry(base: Path):
     barrier = threading.Barrier(8)
     found: list[str] = []
-
-    def make(folder: Path) -> None:
-        (folder / "lib.so").write_text("content")
+    maker = Maker()
 
     def run() -> None:
         barrier.wait(timeout=30)
         for n in range(10):
-            folder = cached(("a",), f"key{n}", ["lib.so"], make)
+            folder = cached(("a",), f"key{n}", ["lib.so"], maker)
             found.append((folder / "lib.so").read_text())
 
     threads = [threading.Thread(target=run) for _ in range(8)]
@@ -192,6 +190,7 @@ def test_eight_threads_build_one_entry(base: Path):
     for thread in threads:
         thread.join(timeout=60)
     assert found == ["content"] * 80
+    assert maker.runs == 10
     assert sorted(p.name for p in (base / "a").iterdir()) == [f"key{n}" for n in range(10)]
 
 
@@ -209,6 +208,7 @@ def test_without_a_folder_builds_go_on_with_one_warning(where: str, monkeypatch,
     assert spare is not None
     assert folder == spare / "a" / "key"
     (warning,) = caught.list
+    assert warning.filename == __file__
     assert f"The cache folder {where} cannot be written (" in str(warning.message)
     assert "in the environment variable ALLO_CACHE_DIR." in str(warning.message)
 
