@@ -4,19 +4,24 @@ Everything in Allo that touches MLIR imports it from here, so that another
 provider of the upstream bindings can be put in place of the wheel.
 """
 
+import importlib
 import sys
 import types
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import torch_mlir._mlir_libs
 from torch_mlir import ir, rewrite
 from torch_mlir._mlir_libs._mlirDialectsIRDL import load_dialects
-from torch_mlir.dialects import affine, arith, cf, func, llvm, math, memref, scf
+from torch_mlir.dialects import affine, arith, cf, func, math, memref, scf
 from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from .declaration import DECLARATION
+
+if TYPE_CHECKING:
+    from torch_mlir.dialects import llvm
 
 __all__ = [
     "ExecutionEngine",
@@ -37,6 +42,13 @@ __all__ = [
     "scf",
     "with_dialect",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The classes of the LLVM dialect, a third of all there are, are imported where they are used."""
+    if name == "llvm":
+        return importlib.import_module("torch_mlir.dialects.llvm")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 # The bindings look for a Python module of each dialect they meet and, where there is none, search

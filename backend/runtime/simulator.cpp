@@ -5,7 +5,6 @@
 #include <cstring>
 #include <limits>
 #include <stdlib.h>
-#include <unordered_map>
 
 #ifdef __SSE__
 #include <xmmintrin.h>
@@ -266,13 +265,12 @@ std::vector<ProcessRecord> Run::records() const {
   for (const auto &region : regions_)
     for (const auto &process : region->processes)
       all.push_back(process.get());
-  std::unordered_map<const Process *, std::int64_t> position;
   for (std::size_t i = 0; i < all.size(); ++i)
-    position[all[i]] = static_cast<std::int64_t>(i);
+    all[i]->position = static_cast<std::int64_t>(i);
   std::vector<ProcessRecord> result;
   for (const Process *process : all) {
     const Fifo *fifo = process->fifo;
-    result.push_back({process->call, process->parent ? position.at(process->parent) : -1,
+    result.push_back({process->call, process->parent ? process->parent->position : -1,
                       process->home ? process->home->serial : -1,
                       static_cast<std::int64_t>(process->state), process->site,
                       fifo ? fifo->stream : -1, fifo ? fifo->region->serial : -1,

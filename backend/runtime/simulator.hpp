@@ -43,6 +43,7 @@ struct Process {
   State state = State::ready;
   Fifo *fifo = nullptr;               // what it waits for
   std::int64_t site = -1;             // where it waits: which put or get of the program
+  mutable std::int64_t position = 0;  // among the records, while they are made
 };
 
 // One running region: its FIFOs and kernels live until all kernels have finished.
