@@ -281,7 +281,7 @@ class Graph:
     def _product(self, width: int, a: Value, b: Value) -> Value:
         (wide, first), (narrow, second) = significant(a), significant(b)
         needed = min(width, wide + narrow)
-        found = self._once("multiply", needed, (a, b))
+        found = self._once("multiply", needed, (a, b), str(width))
         return extended(found, width, signed=first or second)
 
     def _chosen(self, words: Value, index: Value, width: int) -> Value:

@@ -253,7 +253,9 @@ class Cover:
         return {"lut": total}
 
     def _multiply(self, node: Node) -> dict[str, int]:
-        blocks, tables = self._family.product(node.made.bit_length(), *node.operands)
+        blocks, tables = self._family.product(
+            node.made.bit_length(), int(node.detail), *node.operands
+        )
         return {"dsp": blocks, "lut": tables}
 
     def _equal(self, node: Node) -> dict[str, int]:

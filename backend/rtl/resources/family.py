@@ -78,11 +78,18 @@ class Family:
         """Lookup tables of a shift by a variable."""
         return ceil(self.level * width * stages)
 
-    def product(self, result: int, a: Value, b: Value) -> tuple[int, int]:
-        """Multiplier blocks and lookup tables of a product."""
-        (wide, wide_signed), (narrow, narrow_signed) = sorted(
-            (significant(a), significant(b)), reverse=True
-        )
+    def product(self, result: int, written: int, a: Value, b: Value) -> tuple[int, int]:
+        """Multiplier blocks and lookup tables of a product.
+
+        Args:
+            result: bits that are wanted of it.
+            written: bits that the text gives it. An operand that is extended by its sign is as wide as this
+                to Yosys, where the other operand is not.
+        """
+        sizes = [significant(a), significant(b)]
+        if sizes[0][1] != sizes[1][1]:
+            sizes = [(written if signed else size, signed) for size, signed in sizes]
+        (wide, wide_signed), (narrow, narrow_signed) = sorted(sizes, reverse=True)
         if narrow <= 1:
             return 0, result
         width = min(result, wide + narrow)

@@ -1,0 +1,217 @@
+"""The estimates of resources of 24 designs against Yosys, on UltraScale+ and ECP5.
+
+    scripts/python benchmarks/estimates.py [--device xcup|ecp5] [--only NAME …] [--json FILE]
+
+What Yosys answers is kept in the cache, so a second run is quick. A resource of which Yosys counts fewer
+than ``LEAST`` is shown and not judged: one lookup table more or less is then many per cent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import allo
+from allo.errors import AlloError
+from allo.ir.types import float32, int8, int16, int32
+from benchmarks.harness import ROOT
+
+CLOCKS = {"xcup": 200.0, "ecp5": 80.0}
+KINDS = ("lut", "ff", "dsp", "bram")
+LEAST = {"lut": 50, "ff": 50, "dsp": 1, "bram": 1}
+MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.25
+TIME_LIMIT = 1200.0
+GALLERY = {
+    "signal": ("fir", "biquad", "cordic"),
+    "numeric": ("histogram", "prefix_sum", "reciprocal", "spmv", "systolic_matvec"),
+    "sorting": ("bitonic", "merge_streams", "insertion_queue"),
+    "image": ("convolution", "median"),
+    "crypto": ("crc32", "lfsr"),
+    "strings": ("run_length", "levenshtein"),
+}
+
+
+def gemm(A: int8[16, 16], B: int8[16, 16]) -> int32[16, 16]:
+    C: int32[16, 16] = 0
+    for i, j in allo.grid(16, 16):
+        for k in allo.reduction(16):
+            C[i, j] += A[i, k] * B[k, j]
+    return C
+
+
+def kept(x: int16[256], y: int16[256], z: int16[256]):
+    t: int16[1024] = 0
+    for i in range(256):
+        t[i] = x[i] + y[i]
+        t[i + 256] = x[i]
+    for i in range(256):
+        z[i] = t[255 - i] ^ t[511 - i]
+
+
+def largest(x: int16[64], y: int16[64]):
+    a: int16 = 0
+    b: int16 = 0
+    for i in range(64):
+        if x[i] < a:
+            b = a
+            a = x[i]
+        elif x[i] < b:
+            b = x[i]
+        y[i] = b - a
+
+
+def axpy(a: float32, x: float32[64], y: float32[64]):
+    for i in range(64):
+        y[i] = a * x[i] + y[i]
+
+
+def quotients(x: int16[64], y: int16[64], z: int16[64]):
+    for i in range(64):
+        z[i] = x[i] // y[i]
+
+
+def float_quotients(x: float32[64], y: float32[64]):
+    for i in range(64):
+        y[i] = x[i] / y[i]
+
+
+def wide(x: int32[64], y: int32[64], z: int32[64]):
+    for i in range(64):
+        z[i] = x[i] * y[i] + 7
+
+
+KERNELS: tuple[tuple[Callable[..., Any], str], ...] = (
+    (gemm, "k"),
+    (kept, ""),
+    (largest, "i"),
+    (axpy, "i"),
+    (quotients, "i"),
+    (float_quotients, "i"),
+    (wide, "i"),
+)
+
+
+def designs() -> dict[str, Callable[[], Any]]:
+    """Makers of the schedules, by name."""
+    found: dict[str, Callable[[], Any]] = {}
+    for family, names in GALLERY.items():
+        for name in names:
+            found[name] = _gallery(f"allo.designs.gallery.{family}.{name}")
+    for kernel, loop in KERNELS:
+        found[kernel.__name__] = _own(kernel, loop)
+    return found
+
+
+def _gallery(module: str) -> Callable[[], Any]:
+    return lambda: importlib.import_module(module).schedule()
+
+
+def _own(kernel: Callable[..., Any], loop: str) -> Callable[[], Any]:
+    def make() -> Any:
+        schedule = allo.customize(kernel)
+        if loop:
+            schedule.pipeline(loop)
+        return schedule
+
+    return make
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One resource of one design; ``error`` is None where it is not judged."""
+
+    design: str
+    device: str
+    kind: str
+    estimate: int
+    yosys: int
+    error: float | None
+
+
+def measure(name: str, make: Callable[[], Any], device: str) -> list[Figure]:
+    """Build a design, estimate and synthesise it."""
+    built = make().build(target="verilog", device=device, clock_mhz=CLOCKS[device])
+    estimate = built.report.resources
+    found = built.synthesize(timeout=TIME_LIMIT).resources
+    figures = []
+    for kind in KINDS:
+        ours, theirs = estimate.get(kind, 0), found[kind]
+        error = abs(ours - theirs) / theirs if theirs >= LEAST[kind] else None
+        if error is None and abs(ours - theirs) > LEAST[kind]:
+            error = abs(ours - theirs) / LEAST[kind]
+        figures.append(Figure(name, device, kind, ours, theirs, error))
+    return figures
+
+
+def shown(figures: list[Figure]) -> str:
+    """A line of the table."""
+    parts = []
+    for figure in figures:
+        error = "     –" if figure.error is None else f"{figure.error:6.1%}"
+        parts.append(f"{figure.estimate:7,} {figure.yosys:7,} {error}")
+    return f"{figures[0].design:16} {figures[0].device:5} " + "  ".join(parts)
+
+
+def summary(figures: list[Figure]) -> bool:
+    """Print median and worst error of each resource; whether the limits hold."""
+    held = True
+    for device in sorted({f.device for f in figures}):
+        for kind in KINDS:
+            judged = [
+                f for f in figures if f.device == device and f.kind == kind and f.error is not None
+            ]
+            if not judged:
+                continue
+            errors = [f.error for f in judged if f.error is not None]
+            worst = max(judged, key=lambda f: f.error or 0.0)
+            middle = median(errors)
+            held = held and middle <= MEDIAN_LIMIT and max(errors) <= WORST_LIMIT
+            print(
+                f"{device:5} {kind.upper():5} {len(judged):3} designs: median {middle:.1%}, "
+                f"worst {max(errors):.1%} ({worst.design})"
+            )
+    print(
+        f"limits (median {MEDIAN_LIMIT:.0%}, worst {WORST_LIMIT:.0%}):",
+        "held" if held else "FAILED",
+    )
+    return held
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--device", choices=tuple(CLOCKS), help="one family only")
+    parser.add_argument("--only", nargs="+", default=[], help="names of designs")
+    default = ROOT / "out" / "benchmarks" / "estimates.json"
+    parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
+    options = parser.parse_args()
+    heads = "  ".join(f"{kind.upper():>7} {'Yosys':>7} {'error':>6}" for kind in KINDS)
+    print(f"{'design':16} {'device':5}" + heads)
+    rows: list[Figure] = []
+    for name, make in designs().items():
+        if options.only and name not in options.only:
+            continue
+        for device in [options.device] if options.device else CLOCKS:
+            try:
+                figures = measure(name, make, device)
+            except AlloError as error:
+                print(f"{name:16} {device:5} {type(error).__name__}: {error.message}", flush=True)
+                continue
+            rows += figures
+            print(shown(figures), flush=True)
+    held = summary(rows)
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    options.json.write_text(json.dumps([asdict(row) for row in rows], indent=1) + "\n")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
