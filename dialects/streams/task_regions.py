@@ -1,11 +1,17 @@
-"""Functions marked ``dataflow`` become dataflow regions: their tasks run at once where they may.
+"""Functions and loops marked ``dataflow`` become regions: their tasks run at once where they may.
 
-Assumes core IR without regions of FIFO arrays left to make (:mod:`..passes.stream_regions` comes before). The
-nests, calls and other parts of such a function become functions called by a region. An array that one
-writes and a later one reads, each element once and in one order, becomes an ``allo.stream``. A part
-that shares anything else with an earlier one starts when that is over: attribute ``after`` of its call
-lists the calls of the region, by position, that are. Leaves functions with attributes ``region`` and
-``notes``, and a warning where nothing runs at once.
+Assumes core IR in which :mod:`..passes.stream_regions` has made its regions. The nests, calls and other
+parts of such a function become functions called by a region. An array that one writes and a later one
+reads, each element once and in one order, becomes an ``allo.stream``. A part that shares anything else
+with an earlier one starts when that is over: attribute ``after`` of its call lists the calls of the
+region, by position, that are.
+
+A marked loop becomes a region that holds the loop, and in it a call for each part. The parts run their
+iterations in order, each as soon as it may: attribute ``needs`` of a call lists pairs of another call
+and a distance d, and iteration n starts when iteration n - d of that one is over. An array with the
+attribute ``copied`` has a copy for every other iteration.
+
+Leaves functions with attributes ``region`` and ``notes``, and a warning where nothing runs at once.
 """
 
 from __future__ import annotations
@@ -13,57 +19,81 @@ from __future__ import annotations
 import warnings
 
 from .._mlir import ir
-from ..affine.loops import is_loop, string_attribute, walk
+from ..affine.loops import (
+    body_operations,
+    is_affine_loop,
+    is_loop,
+    spec_of,
+    string_attribute,
+    walk,
+)
 from ..checked import module_pass
 from ..core.locations import place_of
 from ..core.signature import callee_of, functions_of, signature_of, symbol
 from ..diagnostics import DataflowWarning
 from ..passes.fold_views import fold_views
 from .concurrency import Concurrency, find_concurrency
+from .iterations import Needs, find_needs, finish_time
 from .out_arrays import declare_results
 from .outline import Outliner, drop_unused
+from .processes import Process
 from .rewrite import StreamRewriter
-from .tasks import forward_scalars, tasks_of
+from .tasks import Tasks, forward_scalars, tasks_of, variables_of
+from .values import free_values, variable_name
 
+COPIED = "copied"
+NEEDS = "needs"
 NOTES = "notes"
 AFTER = "after"
 
 
 @module_pass
 def make_task_regions(module: ir.Module, *, checked: bool = False) -> None:
-    """Make every function marked ``dataflow`` a region, in place.
+    """Make every function and every loop marked ``dataflow`` a region, in place.
 
     Args:
         checked: whether the build checks subscripts or dependences while it runs; then the order of
             the program is kept, so that the first error is the program's first.
     """
-    for function in functions_of(module.operation).values():
-        for op in walk(function):
-            if is_loop(op) and "dataflow" in op.attributes:
-                name = string_attribute(op, "loop_name") or "?"
-                _warn(op, f"loop {name}", "hardware overlaps the tasks of functions, not of loops")
     names = [n for n, f in functions_of(module.operation).items() if _is_asked(f)]
-    if not names:
+    if not names and not any(_marked_loops(f) for f in functions_of(module.operation).values()):
         return
     with module.context, ir.Location.unknown():
         fold_views(module)
         inlined = _inlined(module)
+        functions = functions_of(module.operation)
+        for name, function in functions.items():
+            for loop in _marked_loops(function):
+                refusal = _refusal(loop, name in inlined or _is_unrolled(loop), checked=checked)
+                if refusal:
+                    _warn(loop, refusal)
+                else:
+                    _make_loop(module, function, loop)
         for name in names:
-            function = functions_of(module.operation)[name]
-            if checked:
-                _warn(
-                    function,
-                    symbol(function),
-                    "the build has checks, which need the order of the program",
-                )
-            elif name in inlined:
-                _warn(
-                    function,
-                    symbol(function),
-                    "it is called in a pipelined or unrolled loop, and is copied there",
-                )
+            refusal = _refusal(functions[name], name in inlined, checked=checked)
+            if refusal:
+                _warn(functions[name], refusal)
             else:
-                _make_tasks(module, function)
+                _make_tasks(module, functions[name])
+
+
+def _refusal(marked: ir.Operation, copied: bool, *, checked: bool) -> str:
+    """Why the parts of a function or loop run one after the other whatever they do, or ""."""
+    if checked:
+        return "the build has checks, which need the order of the program"
+    if copied:
+        what = "in" if is_loop(marked) else "called in"
+        return f"it is {what} a pipelined or unrolled loop, and is copied there"
+    if any(op.name in ("allo.stream", "allo.get", "allo.put") for op in walk(marked)):
+        return "it uses streams, whose order is the program's"
+    if not is_loop(marked) and any("stream" in kind for kind in signature_of(marked).declared):
+        return "it uses streams, whose order is the program's"
+    return ""
+
+
+def _marked_loops(function: ir.Operation) -> list[ir.Operation]:
+    """The loops marked ``dataflow``, inner ones first."""
+    return [op for op in walk(function) if is_loop(op) and "dataflow" in op.attributes][::-1]
 
 
 def _is_asked(function: ir.Operation) -> bool:
@@ -102,33 +132,25 @@ def _is_unrolled(op: ir.Operation) -> bool:
 
 
 def _make_tasks(module: ir.Module, function: ir.Operation) -> None:
-    if _has_streams(function):
-        _warn(function, symbol(function), "it uses streams, whose order is the program's")
-        return
     forward_scalars(function)
     declare_results(module.operation, function)
     tasks = tasks_of(module.operation, function)
-    if len(tasks.section.processes) < 2:
-        names = ", ".join(dict.fromkeys(n for n in tasks.joined if n))
-        why = f"its parts hand each other {names}" if names else "it has fewer than two parts"
-        _warn(function, symbol(function), why, "pass what they share through arrays.")
-        return
-    found = find_concurrency(module.operation, function, tasks.section)
-    if not found.overlaps:
-        _warn(
-            function,
-            symbol(function),
-            "each of its parts waits for the one before",
-            notes=found.notes,
-        )
-        return
-    _make_region(module, found)
+    if _has_tasks(function, tasks):
+        found = find_concurrency(module.operation, function, tasks.section)
+        if found.overlaps:
+            _make_region(module, found)
+        else:
+            _warn(function, "each of its parts waits for the one before", notes=found.notes)
 
 
-def _has_streams(function: ir.Operation) -> bool:
-    if any("stream" in kind for kind in signature_of(function).declared):
+def _has_tasks(marked: ir.Operation, tasks: Tasks) -> bool:
+    """Whether there are two tasks or more; if not, a warning says why."""
+    if len(tasks.section.processes) > 1:
         return True
-    return any(op.name in ("allo.stream", "allo.get", "allo.put") for op in walk(function))
+    names = ", ".join(dict.fromkeys(n for n in tasks.joined if n))
+    why = f"its parts hand each other {names}" if names else "it has fewer than two parts"
+    _warn(marked, why, "pass what they share through arrays." if names else "")
+    return False
 
 
 def _make_region(module: ir.Module, found: Concurrency) -> None:
@@ -149,9 +171,97 @@ def _make_region(module: ir.Module, found: Concurrency) -> None:
         made[names[number]].attributes[AFTER] = ir.DenseI32ArrayAttr.get(places)
 
 
-def _warn(
-    marked: ir.Operation, name: str, why: str, help: str = "", *, notes: list[str] | None = None
+def _make_loop(module: ir.Module, function: ir.Operation, loop: ir.Operation) -> None:
+    trips = spec_of(loop).trip_count() if is_affine_loop(loop) else None
+    if trips is None or trips < 2:
+        why = (
+            "it has fewer than two iterations"
+            if trips is not None
+            else "its bounds are not constant"
+        )
+        _warn(loop, why)
+        return
+    forward_scalars(function)
+    forward_scalars(loop)
+    tasks = tasks_of(module.operation, function, loop)
+    if not _has_tasks(loop, tasks):
+        return
+    outer = _outer_variables(module, function, loop, tasks)
+    if outer:
+        _warn(loop, f"it shares {outer} with what is around it", "pass it through an array.")
+        return
+    processes = tasks.section.processes
+    needs = find_needs(module.operation, loop, processes)
+    if finish_time([1] * len(processes), trips, needs.distances) == trips * len(processes):
+        notes = _iteration_notes(function, tasks, needs)
+        _warn(loop, "each iteration waits for the one before", notes=notes)
+        return
+    _make_loop_region(module, function, loop, tasks, needs)
+
+
+def _outer_variables(
+    module: ir.Module, function: ir.Operation, loop: ir.Operation, tasks: Tasks
+) -> str:
+    """Names of scalar and of stateful variables that tasks share with code outside the loop."""
+    names = sorted(variables_of(loop, functions_of(module.operation)))
+    inside = set(walk(loop))
+    for process in tasks.section.processes:
+        for value in free_values(process.ops):
+            scalar = isinstance(value.type, ir.MemRefType) and not value.type.rank
+            if scalar and value.owner.operation not in inside:
+                names.append(variable_name(function, value))
+    return ", ".join(dict.fromkeys(names))
+
+
+def _iteration_notes(function: ir.Operation, tasks: Tasks, needs: Needs) -> list[str]:
+    """For each pair of tasks of which the first waits for the second's last iteration: why."""
+    names = [p.name for p in tasks.section.processes]
+    return [
+        f"{names[second]} starts its next iteration when {names[first]} is over: both use "
+        f"{variable_name(function, needs.causes[first, second])}."
+        for (first, second), distance in needs.distances.items()
+        if first > second and distance == 1
+    ]
+
+
+def _make_loop_region(
+    module: ir.Module, function: ir.Operation, loop: ir.Operation, tasks: Tasks, needs: Needs
 ) -> None:
+    notes = _iteration_notes(function, tasks, needs)
+    for array in needs.doubled:
+        array.owner.attributes[COPIED] = ir.UnitAttr.get()
+        notes.append(f"{variable_name(function, array)} has a copy for every other iteration.")
+    outliner = Outliner(module, function)
+    calls = [outliner.outline(process) for process in tasks.section.processes]
+    drop_unused(loop)
+    for op in [o.operation for o in body_operations(loop)]:
+        if op.name == "memref.alloc":
+            op.move_before(loop)
+    for array in needs.doubled:
+        array.owner.operation.move_before(loop)
+    name = string_attribute(loop, "op_name") or string_attribute(loop, "loop_name") or "loop"
+    made = outliner.outline(Process(name, [loop]))
+    region = functions_of(module.operation)[callee_of(made)]
+    for mark in ("region", "dataflow"):
+        region.attributes[mark] = ir.UnitAttr.get()
+    region.attributes[NOTES] = ir.ArrayAttr.get([ir.StringAttr.get(n) for n in notes])
+    del loop.attributes["dataflow"]
+    for number, call in enumerate(calls):
+        rows = [
+            (first, distance)
+            for (first, second), distance in needs.distances.items()
+            if second == number
+        ]
+        numbers = [n for row in sorted(rows) for n in row]
+        call.attributes[NEEDS] = ir.DenseI32ArrayAttr.get(numbers)
+
+
+def _warn(
+    marked: ir.Operation, why: str, help: str = "", *, notes: list[str] | None = None
+) -> None:
+    """Say why the parts of a function or loop do not run at once."""
+    loop = string_attribute(marked, "loop_name") or "?"
+    name = f"loop {loop}" if is_loop(marked) else symbol(marked)
     place = place_of(marked)
     where = f"{place}: " if place else ""
     lines = [f"{where}The parts of {name} run one after the other: {why}."]
@@ -161,4 +271,4 @@ def _warn(
     warnings.warn("\n".join(lines), DataflowWarning, stacklevel=2)
 
 
-__all__ = ["AFTER", "NOTES", "make_task_regions"]
+__all__ = ["AFTER", "COPIED", "NEEDS", "NOTES", "make_task_regions"]

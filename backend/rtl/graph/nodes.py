@@ -169,6 +169,7 @@ class Array:
         initial: words of a constant or of a stateful variable, row-major; None when undefined.
         constant: nothing writes it. With one word a bank it is ``"reg"``, and no register but wires.
         private: declared in the body it is used in: no value outlives an iteration.
+        copied: the iterations of a loop of tasks take two copies in turn.
     """
 
     name: str
@@ -187,6 +188,7 @@ class Array:
     loaded: bool = False
     stored: bool = False
     space: str = ""
+    copied: bool = False
 
     @property
     def banks(self) -> int:
@@ -195,8 +197,9 @@ class Array:
 
     @property
     def depth(self) -> int:
-        """The number of words in each bank."""
-        return self.layout.bank_depth
+        """The number of words in each bank; of one with copies, each begins at a power of two."""
+        words = self.layout.bank_depth
+        return 2 << max(1, (words - 1).bit_length()) if self.copied else words
 
 
 @dataclass(slots=True, eq=False)

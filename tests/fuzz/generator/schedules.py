@@ -321,7 +321,8 @@ def _inline(sites: _Sites, rng: random.Random) -> Step | None:
 
 
 def _dataflow(sites: _Sites, rng: random.Random) -> Step | None:
-    return Step("dataflow", (rng.choice(sites.functions),))
+    loop = sites.loop(rng)
+    return Step("dataflow", (loop if loop and rng.random() < 0.5 else rng.choice(sites.functions),))
 
 
 def _unfold(sites: _Sites, rng: random.Random) -> Step | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,8 @@ class Instance:
         arrays, streams, scalars: the arguments; a scalar is a constant, or a value, its width and sign.
         label: its name in the region's module.
         after: instances, by position in the region, that are done before it starts.
+        needs: in a region that is a loop, instances and by how many iterations they may be behind.
+        parity: name of the bit that says that its iteration is odd, "" in any other region.
         enable: bits that are high when nothing makes it wait.
         wires: the value on each of its ports that something is joined to, by the port's name.
     """
@@ -36,6 +39,8 @@ class Instance:
     interface: Interface
     label: str
     after: list[int] = field(default_factory=list)
+    needs: list[tuple[int, int]] = field(default_factory=list)
+    parity: str = ""
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
 
@@ -103,14 +108,27 @@ def _join_stream(instance: Instance, prefix: str, stream: Stream, wiring: Wiring
 
 
 def all_earlier(instances: list[Instance]) -> dict[int, frozenset[int]]:
-    """For each instance, by ``id``, those that are done before it starts."""
+    """For each instance, by ``id``, those that are done before it starts.
+
+    In a region that is a loop: those that are never under way while it is.
+    """
     found: dict[int, frozenset[int]] = {}
+    if any(instance.needs for instance in instances):
+        return {id(i): frozenset(_never_beside(instances, n)) for n, i in enumerate(instances)}
     for instance in instances:
         direct = [instances[n] for n in instance.after]
         found[id(instance)] = frozenset(id(i) for i in direct).union(
             *(found[id(i)] for i in direct)
         )
     return found
+
+
+def _never_beside(instances: list[Instance], number: int) -> Iterator[int]:
+    """Instances that wait for this one in each iteration, and it for them in the next."""
+    for first, distance in instances[number].needs:
+        closed = any(n == number and distance + d <= 1 for n, d in instances[first].needs)
+        if closed:
+            yield id(instances[first])
 
 
 class Progress:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
-from allo.dialects.streams.task_regions import AFTER, NOTES
+from allo.dialects.streams.iterations import finish_time
+from allo.dialects.streams.task_regions import AFTER, COPIED, NEEDS, NOTES
 from allo.dialects.types import parse_stream
 
 from ...graph.nodes import Array, Function, Stream
@@ -22,6 +23,7 @@ from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
 from ..text import Locations, ModuleText, identifier
 from .instances import Instance, Progress, emit_instance
+from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
 
@@ -67,6 +69,7 @@ class RegionCompiler:
         self._env: dict[int, Any] = {}
         self._instances: list[Instance] = []
         self._streams: list[Stream] = []
+        self._loop: LoopRange | None = None
 
     def run(self) -> RegionResult:
         """Compile the region."""
@@ -86,13 +89,9 @@ class RegionCompiler:
         streams = RegionStreams(self._text)
         streams.join(self._streams, self._instances, interface)
         watch = BoundsWatch(self._text, self._told)
-        progress = Progress(self._text, self._instances)
-        self._hold_scalars()
-        for instance in self._instances:
-            start = progress.start(instance)
-            emit_instance(self._text, instance, watch, start, frozen=self._frozen)
+        everyone, flags = self._run_instances(watch)
         memories.finish()
-        self._text.output("done", "i1", progress.finish())
+        self._text.output("done", "i1", everyone)
         interface.bounds = watch.finish()
         self._count_cycles(interface)
         return RegionResult(
@@ -102,8 +101,32 @@ class RegionCompiler:
             self._binding,
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
-            self._waits(streams, progress.flags, interface),
+            self._waits(streams, flags, interface),
         )
+
+    def _run_instances(self, watch: BoundsWatch) -> tuple[str, list[str]]:
+        """Emit the instances; (when all are over, for each the bit that says that it is)."""
+        if self._loop is not None:
+            return self._iterate(self._loop, watch)
+        progress = Progress(self._text, self._instances)
+        self._hold_scalars()
+        for instance in self._instances:
+            start = progress.start(instance)
+            emit_instance(self._text, instance, watch, start, frozen=self._frozen)
+        return progress.finish(), progress.flags
+
+    def _iterate(self, loop: LoopRange, watch: BoundsWatch) -> tuple[str, list[str]]:
+        """The same where the region is a loop."""
+        iterations = Iterations(self._text, self._instances, loop)
+        pulses = []
+        self._hold_scalars()
+        for instance in self._instances:
+            pulses.append(iterations.start(instance))
+            iterations.parity(instance, pulses[-1])
+            given = iterations.iterator(instance)
+            instance.scalars = [given if s is loop else s for s in instance.scalars]
+            emit_instance(self._text, instance, watch, pulses[-1], frozen=self._frozen)
+        return iterations.finish(pulses), iterations.flags
 
     def _waits(self, streams: RegionStreams, flags: list[str], interface: Interface) -> ModuleWaits:
         """Which process is at which end of what."""
@@ -174,10 +197,15 @@ class RegionCompiler:
                 assert isinstance(kind, MemType)
                 array = array_for_local(op.attrs, kind, op.place)
                 array.storage, array.read_latency = "ram", 1
+                array.copied = COPIED in op.attrs
                 self._env[op.results[0]] = self._own(array)
             case "func.call":
                 self._call(op)
-            case "func.return":
+            case "affine.for":
+                self._loop = self._env[op.args[0][0]] = loop_range(op)
+                for inner in op.regions[0]:
+                    self._op(inner)
+            case "func.return" | "affine.yield":
                 return
             case _:
                 raise UnsupportedOpError(
@@ -191,6 +219,8 @@ class RegionCompiler:
         scalars = [b for b in bound if not isinstance(b, Array | Stream)]
         constants = {i: v for i, v in enumerate(scalars) if isinstance(v, int)}
         callee = op.attrs["callee"]
+        label = self._text.named(f"{callee}_i")[1:]
+        needs = op.attrs.get(NEEDS, [])
         instance = Instance(
             callee,
             constants,
@@ -199,8 +229,10 @@ class RegionCompiler:
             scalars,
             op.place,
             self._interface_of(callee, constants, self._frozen),
-            self._text.named(f"{callee}_i")[1:],
+            label,
             op.attrs.get(AFTER, []),
+            list(zip(needs[::2], needs[1::2], strict=True)),
+            "" if self._loop is None else self._text.named(f"{label}_odd"),
         )
         self._instances.append(instance)
 
@@ -217,25 +249,37 @@ class RegionCompiler:
         held: dict[str, str] = {}
         for instance in self._instances:
             for position, value in enumerate(instance.scalars):
-                if not instance.after or isinstance(value, int):
+                if isinstance(value, int | LoopRange):
+                    continue
+                if not instance.after and self._loop is None:
                     continue
                 name, width, signed = value
                 if name not in held:
                     register = self._text.named(f"{name[1:]}_held")
-                    held[name] = self._text.register(register, name, width, enable="%start")
+                    self._text.register(register, name, width, enable="%start")
+                    held[name] = register
+                    if self._loop is not None:
+                        held[name] = self._text.mux("%start", name, register, width)
                 instance.scalars[position] = held[name], width, signed
 
     def _count_cycles(self, interface: Interface) -> None:
         """Cycles of a run that never waits; exact where nothing can make a task wait."""
-        ends: list[int] = []
-        for instance in self._instances:
-            own = instance.interface.estimate
-            if own is None:
-                return
-            ends.append(max((ends[n] for n in instance.after), default=0) + own)
-        if not ends:
+        known = [i.interface.estimate for i in self._instances]
+        durations = [cycles for cycles in known if cycles is not None]
+        if not known or len(durations) < len(known):
             return
-        interface.estimate = max(ends)
+        if self._loop is not None:
+            needs = {
+                (first, second): distance
+                for second, instance in enumerate(self._instances)
+                for first, distance in instance.needs
+            }
+            interface.estimate = finish_time(durations, self._loop.trips, needs)
+        else:
+            ends: list[int] = []
+            for instance, own in zip(self._instances, durations, strict=True):
+                ends.append(max((ends[n] for n in instance.after), default=0) + own)
+            interface.estimate = max(ends)
         waits = self._frozen or any(i.interface.cycles is None for i in self._instances)
         if NOTES in self._record.attrs and not waits:
             interface.cycles = self._function.cycles = interface.estimate

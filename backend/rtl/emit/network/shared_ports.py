@@ -169,7 +169,7 @@ class SharedPorts:
             client.instance.wires[f"{client.stem}_rdata"] = data
         granted = list(zip(grants, users, strict=True))
         address = text.choose(
-            [(g, c.wire(text, "addr")) for g, c in granted], bits_unsigned(array.depth - 1)
+            [(g, self._address(c, array)) for g, c in granted], bits_unsigned(array.depth - 1)
         )
         write = value = ""
         writers = [(g, c) for g, c in granted if c.use.writes]
@@ -177,6 +177,17 @@ class SharedPorts:
             write = text.any_of(*(text.all_of(g, c.wire(text, "we")) for g, c in writers))
             value = text.choose([(g, c.wire(text, "wdata")) for g, c in writers], array.width)
         return _Request(address, before, write, value)
+
+    def _address(self, client: _Client, array: Array) -> str:
+        """The word that a user asks for, in the copy of its iteration where there are two."""
+        text, word = self._text, client.wire(self._text, "addr")
+        if not array.copied:
+            return word
+        width, address = bits_unsigned(array.layout.bank_depth - 1), text.fresh()
+        text.line(
+            f"{address} = comb.concat {client.instance.parity}, {word} : i1, i{width}", array.place
+        )
+        return address
 
     def finish(self) -> None:
         """Emit the RAMs inside the region."""

@@ -1,0 +1,250 @@
+"""The tasks of a loop's body: which iteration of one must be over before another may start its own.
+
+Everything is counted out as in :mod:`network`: the elements each task touches in each iteration. An
+array that every iteration writes before it reads it gets two copies that iterations take in turn, so
+that one task fills one while another still reads the other.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from .._mlir import ir
+from ..affine.loops import induction_variable, is_affine_loop, spec_of, walk
+from ..core.effects import EffectAnalysis, Key
+from ..core.signature import functions_of
+from .network import MOST_STEPS, Element
+from .processes import Process
+from .trace import Trace
+from .values import free_values
+
+COPIES = 2
+
+
+@dataclass(slots=True)
+class Needs:
+    """What the tasks of a loop wait for.
+
+    Attributes:
+        distances: by (first, second) task: iteration n of the second starts when iteration
+            n - distance of the first is over.
+        doubled: arrays that get :data:`COPIES` copies.
+        causes: for each pair an array that is the reason.
+    """
+
+    distances: dict[tuple[int, int], int] = field(default_factory=dict)
+    doubled: list[ir.Value] = field(default_factory=list)
+    causes: dict[tuple[int, int], ir.Value] = field(default_factory=dict)
+
+    def add(self, first: int, second: int, distance: int, array: ir.Value) -> None:
+        """The second task waits for the first, because of an array."""
+        pair = first, second
+        if distance < self.distances.get(pair, distance + 1):
+            self.distances[pair] = distance
+            self.causes[pair] = array
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The iterations in which a task touches each element of one array, in order.
+
+    ``unknown``: it also touches elements that are not known. ``stores``: it writes some.
+    """
+
+    touches: dict[Element, list[int]] = field(default_factory=lambda: defaultdict(list))
+    writes: dict[Element, list[int]] = field(default_factory=lambda: defaultdict(list))
+    unknown: bool = False
+    stores: bool = False
+
+    def note(self, element: Element, iteration: int, *, writes: bool) -> None:
+        """An access in an iteration."""
+        for kind in (self.touches, self.writes) if writes else (self.touches,):
+            known = kind[element]
+            if not known or known[-1] != iteration:
+                known.append(iteration)
+
+
+def finish_time(
+    durations: Sequence[int], trips: int, distances: Mapping[tuple[int, int], int]
+) -> int:
+    """When the last iteration of every task is over, if each starts as soon as it may."""
+    ends: list[list[int]] = []
+    for turn in range(trips):
+        row: list[int] = []
+        ends.append(row)
+        for number, duration in enumerate(durations):
+            waits = [ends[turn - 1][number]] if turn else []
+            for (first, second), distance in distances.items():
+                if second == number and distance <= turn:
+                    waits.append(ends[turn - distance][first])
+            row.append(max(waits, default=0) + duration)
+    return max(ends[-1], default=0) if ends else 0
+
+
+def find_needs(module: ir.Operation, loop: ir.Operation, tasks: Sequence[Process]) -> Needs:
+    """What the tasks of a loop with constant bounds wait for."""
+    found = Needs()
+    for values, exact in _shared(module, tasks):
+        counted = _Count(module, loop, tasks, values, exact)
+        pairs = _distances(counted.rounds, COPIES, doubled=False)
+        waits = any(first > second and d < COPIES for (first, second), d in pairs.items())
+        if waits and len(values) == 1 and _is_private(values[0], loop, counted):
+            found.doubled.append(values[0])
+            pairs = _distances(counted.rounds, COPIES, doubled=True)
+        for (first, second), distance in pairs.items():
+            found.add(first, second, distance, values[0])
+    return found
+
+
+def _shared(
+    module: ir.Operation, tasks: Sequence[Process]
+) -> Iterator[tuple[list[ir.Value], bool]]:
+    """Arrays that two tasks touch, those that may be one array together, and whether subscripts tell."""
+    effects = EffectAnalysis(module)
+    users: dict[Key, set[int]] = defaultdict(set)
+    groups: dict[Key, tuple[list[ir.Value], bool]] = {}
+    for number, task in enumerate(tasks):
+        for value in free_values(task.ops):
+            if not isinstance(value.type, ir.MemRefType):
+                continue
+            memory = effects.memory_of(value)
+            users[memory.key].add(number)
+            values, exact = groups.get(memory.key, ([], True))
+            if value not in values:
+                values = [*values, value]
+            groups[memory.key] = values, exact and memory.exact
+    yield from (group for key, group in groups.items() if len(users[key]) > 1)
+
+
+def _is_private(value: ir.Value, loop: ir.Operation, counted: _Count) -> bool:
+    """Whether no iteration reads what another one wrote, and nothing else uses the array."""
+    if isinstance(value, ir.BlockArgument) or value.owner.operation.name != "memref.alloc":
+        return False
+    inside = set(walk(loop))
+    if value.owner.operation in inside:
+        return True
+    return counted.covered and all(use.owner.operation in inside for use in value.uses)
+
+
+class _Count:
+    """What each task touches of one array, in each run of the loop.
+
+    Attributes:
+        rounds: for each iteration of the loops around, the uses of each task.
+        covered: whether each iteration writes every element before it reads it.
+    """
+
+    def __init__(
+        self,
+        module: ir.Operation,
+        loop: ir.Operation,
+        tasks: Sequence[Process],
+        values: list[ir.Value],
+        exact: bool,
+    ) -> None:
+        self._exact = exact
+        self._left = MOST_STEPS
+        self.rounds: list[list[_Uses]] = []
+        self.covered = exact
+        around = _loops_around(loop)
+        given = [induction_variable(op) for op in (*around, loop)]
+        functions, known = functions_of(module), dict.fromkeys(values, 0)
+        self._traces = [Trace(functions, task.ops, known, given) for task in tasks]
+        for point in product(*(_iterators(op) for op in around)):
+            self.rounds.append([_Uses() for _ in tasks])
+            for turn, value in enumerate(_iterators(loop)):
+                self._iteration(turn, (*point, value))
+                if self._left < 0:
+                    self._give_up()
+                    return
+
+    def _iteration(self, turn: int, env: tuple[int, ...]) -> None:
+        written: set[Element] = set()
+        filled = False
+        for trace, use in zip(self._traces, self.rounds[-1], strict=True):
+            for access, index, _ in trace.events(env):
+                self._left -= 1
+                use.stores = use.stores or access.writes
+                if access.whole or index is None or not self._exact:
+                    use.unknown = True
+                    self.covered = self.covered and (filled or not access.reads)
+                    filled = filled or (access.whole and access.certain and not access.reads)
+                    continue
+                if access.reads and not filled and index not in written:
+                    self.covered = False
+                use.note(index, turn, writes=access.writes)
+                if access.writes and access.certain:
+                    written.add(index)
+
+    def _give_up(self) -> None:
+        """Take every task that touches the array to touch any element in every iteration."""
+        self.covered = False
+        self.rounds = [[_Uses() for _ in self._traces]]
+        for trace, use in zip(self._traces, self.rounds[0], strict=True):
+            use.unknown = bool(trace.accesses)
+            use.stores = any(access.writes for access in trace.accesses)
+
+
+def _loops_around(loop: ir.Operation) -> list[ir.Operation]:
+    """The loops of constant bounds right around a loop, outermost first.
+
+    Iterators of others stay unknown, and so do subscripts that they are in.
+    """
+    found: list[ir.Operation] = []
+    around = loop.parent.operation
+    while is_affine_loop(around) and spec_of(around).constant_bounds() is not None:
+        found.insert(0, around)
+        around = around.parent.operation
+    return found
+
+
+def _iterators(loop: ir.Operation) -> range:
+    spec = spec_of(loop)
+    low, high = spec.constant_bounds() or (0, 0)
+    return range(low, high, spec.step)
+
+
+def _distances(
+    rounds: list[list[_Uses]], copies: int, *, doubled: bool
+) -> dict[tuple[int, int], int]:
+    """For each pair of tasks the least number of iterations between two accesses that must keep order."""
+    found: dict[tuple[int, int], int] = {}
+    for uses in rounds:
+        for first, second in product(range(len(uses)), repeat=2):
+            if first == second:
+                continue
+            least = 0 if first < second else copies if doubled else 1
+            distance = _distance(uses[first], uses[second], least, doubled=doubled)
+            if distance is not None:
+                found[first, second] = min(distance, found.get((first, second), distance))
+    return found
+
+
+def _distance(first: _Uses, second: _Uses, least: int, *, doubled: bool) -> int | None:
+    """Iterations from an access of the first task to one of the second that must come later."""
+    if not (first.stores or second.stores):
+        return None
+    if first.unknown or second.unknown or doubled:
+        touched = (first.unknown or first.touches) and (second.unknown or second.touches)
+        return least if touched else None
+    best: int | None = None
+    for before, after in ((first.writes, second.touches), (first.touches, second.writes)):
+        for element, turns in before.items():
+            later = after.get(element)
+            if not later:
+                continue
+            for turn in turns:
+                place = bisect_left(later, turn + least)
+                if place < len(later):
+                    gap = later[place] - turn
+                    best = gap if best is None else min(best, gap)
+            if best == least:
+                return best
+    return best
+
+
+__all__ = ["COPIES", "Needs", "find_needs", "finish_time"]
