@@ -166,15 +166,15 @@ class Control:
             context.homes[level.iv.number] = body
         advance = text.named(f"b{body.number}_advance")
         stop = text.named(f"b{body.number}_stop") if leaf.exit is not None else ""
-        skipped = ""
+        skipped = turn = ""
         if not leaf.levels:
             final, enter = text.const(0, 1), go
         elif all(level.trips is not None for level in leaf.levels):
-            final = self._counters.nest(leaf.levels, advance, stop)
+            final, turn = self._counters.nest_of_runs(leaf.levels, leaf.outer, advance, stop)
             enter = go
         else:
             enter, skipped, final = self._counters.range_nest(leaf.levels, go, advance, stop)
-        self._issue(leaf, enter, final, stop)
+        self._issue(leaf, enter, final, turn, stop)
         text.alias(advance, context.valid(body, body.ii - 1), 1)
         if leaf.exit is not None:
             step = leaf.exit.step
@@ -183,8 +183,8 @@ class Control:
         last = self._last_token(leaf, final, stop)
         return text.any_of(last, skipped) if skipped else last
 
-    def _issue(self, leaf: Leaf, enter: str, final: str, stop: str) -> None:
-        """Start the body in the first cycle of each iteration."""
+    def _issue(self, leaf: Leaf, enter: str, final: str, turn: str, stop: str) -> None:
+        """Start the body in the first cycle of each iteration; ``turn`` is high in the last of a run."""
         text, body = self._text, leaf.body
         more = text.invert(final)
         if stop:
@@ -198,6 +198,9 @@ class Control:
         active = text.named(f"b{body.number}_active")
         issue = text.named(f"b{body.number}_issue")
         self._start(body, issue, leaf, stop)
+        if leaf.gap:
+            self._issue_runs(leaf, (active, issue), enter, more, turn)
+            return
         if body.ii == 1:
             self._text.alias(issue, text.any_of(enter, active), 1)
             self._register(active, more, 1, enable=issue, reset=0, place=leaf.place)
@@ -205,6 +208,19 @@ class Control:
         step = self._c.valid(body, body.ii - 1)
         self._register(active, text.all_of(step, more), 1, reset=0, place=leaf.place)
         self._text.alias(issue, text.any_of(enter, active), 1)
+
+    def _issue_runs(
+        self, leaf: Leaf, names: tuple[str, str], enter: str, more: str, turn: str
+    ) -> None:
+        """Start iterations with a gap between the runs of the inner levels."""
+        text, (active, issue) = self._text, names
+        text.alias(issue, text.any_of(enter, active), 1)
+        goes_on = text.all_of(self._c.valid(leaf.body, leaf.body.ii - 1), more)
+        again = text.all_of(goes_on, turn)
+        for _ in range(leaf.gap):
+            again = self._pulse("gap", again)
+        following = text.any_of(text.all_of(goes_on, text.invert(turn)), again)
+        self._register(active, following, 1, reset=0, place=leaf.place)
 
     def _gated_issue(self, leaf: Leaf, enter: str, more: str) -> None:
         """Start iterations that wait for streams."""

@@ -21,13 +21,21 @@ class Counters:
 
         ``stop`` starts them anew.
         """
-        carry, finals = advance, []
-        for level in reversed(levels):
+        return self.nest_of_runs(levels, 0, advance, stop)[0]
+
+    def nest_of_runs(
+        self, levels: list[Level], outer: int, advance: str, stop: str = ""
+    ) -> tuple[str, str]:
+        """The same, and "this is the last iteration of a run of the levels from ``outer`` on"."""
+        carry, finals, turn = advance, [], ""
+        for position, level in reversed(list(enumerate(levels))):
             end = self._counter(level, carry, stop)
             if end:
                 carry = self._text.all_of(carry, end)
                 finals.append(end)
-        return self._text.all_of(*finals)
+            if position == outer:
+                turn = self._text.all_of(*finals)
+        return self._text.all_of(*finals), turn
 
     def _counter(self, level: Level, carry: str, stop: str) -> str:
         """A loop of constant trip count; returns "at its last value", or "" for a single trip."""

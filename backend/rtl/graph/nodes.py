@@ -360,6 +360,8 @@ class Leaf(Region):
 
     ``asked`` is the initiation interval the user asked for, None for a loop that is not pipelined.
     ``exit`` may end the loop; nothing else ends a while loop, which has no levels.
+    ``rewind``: the first ``outer`` levels may run on without waiting for the pipeline to drain; then
+    ``gap`` cycles are left between the iterations of one run of the inner levels and those of the next.
     """
 
     levels: list[Level]
@@ -370,6 +372,9 @@ class Leaf(Region):
     limit: str = ""
     place: SourcePlace | None = None
     notes: list[str] = field(default_factory=list)
+    rewind: bool = False
+    outer: int = 0
+    gap: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -30,6 +30,7 @@ from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import recurrence_limit, resource_limit, short
 from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, parties, shared_uses
 from .stream_order import direct_of, obstacle
 from .timing_model import TimingModel
@@ -61,6 +62,7 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
     for body in bodies_of(function.root):
         find_conditions(body, frozenset(outside))
     _plan_region(function.root, timing)
+    function.notes += [note_on(leaf) for leaf in draining(function.root)]
 
 
 def _choose_region(choice: Choice, timing: TimingModel) -> Region:
@@ -269,6 +271,8 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
         )
     leaf.limit = best.limit
     _keep_bypasses(leaf.body)
+    if _rewinds(leaf, choices, best, timing, most):
+        return leaf
     outer, leaf.levels = leaf.levels[: best.outer], leaf.levels[best.outer :]
     region: Region = leaf
     for level in reversed(outer):
@@ -281,6 +285,37 @@ def _gates_help(body: Body, ii: int) -> bool:
     helps = gate_loads(body, True) and _port_bound(body)[0] < ii
     gate_loads(body, False)
     return helps
+
+
+def _rewinds(
+    leaf: Leaf, choices: list[_Choice], best: _Choice, timing: TimingModel, most: int
+) -> bool:
+    """Let the outer levels run on while the pipeline drains, if that is asked for and faster."""
+    plain = [c for c in choices if c.outer and not c.bypass and not c.gated]
+    if not plain or not can_rewind(leaf):
+        return False
+    found = min(plain, key=lambda c: c.cycles)
+    _choose(leaf, found.outer, timing, start=found.ii, most=most)
+    gap = gap_between_runs(leaf)
+    trips = [level.trips or 1 for level in leaf.levels]
+    runs = prod(trips[: found.outer])
+    if gap is not None and found.ii <= most:
+        cycles = (prod(trips) - 1) * found.ii + (runs - 1) * gap + leaf.body.depth
+        if cycles < best.cycles:
+            leaf.outer, leaf.gap, leaf.limit = found.outer, gap, found.limit
+            _keep_bypasses(leaf.body)
+            return True
+    _choose(
+        leaf,
+        best.outer,
+        timing,
+        bypass=best.bypass,
+        start=best.ii,
+        most=most,
+        gated=best.gated,
+    )
+    _keep_bypasses(leaf.body)
+    return False
 
 
 def _keep_bypasses(body: Body) -> None:

@@ -67,13 +67,16 @@ def _value(expression: Lin, values: Values) -> int | None:
 def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
     if leaf.exit is not None:
         return None
-    trips = 1
-    for level in leaf.levels:
+    trips = runs = 1
+    for position, level in enumerate(leaf.levels):
         span = _span(level, values)
         if span is None:
             return None
         trips *= len(span)
-    return (trips - 1) * leaf.body.ii + leaf.body.depth if trips else 1
+        runs *= len(span) if position < leaf.outer else 1
+    if not trips:
+        return 1
+    return (trips - 1) * leaf.body.ii + (runs - 1) * leaf.gap + leaf.body.depth
 
 
 class _Counter:

@@ -84,7 +84,9 @@ class Nests(StraightLine):
         levels = [self._level(loop, shape, unroll) for loop, shape, unroll in rows]
         body = self.function.new_body()
         asked = inner.attrs["pipeline_ii"]
-        self._add(Leaf(levels, body, asked, band=band_of(loops[0]), place=inner.place))
+        leaf = Leaf(levels, body, asked, band=band_of(loops[0]), place=inner.place)
+        leaf.rewind = "rewind" in inner.attrs
+        self._add(leaf)
         self._leaf = True
         with self.builder.filling(body):
             for position, part in enumerate(nest[:-1]):
@@ -131,6 +133,7 @@ class Nests(StraightLine):
         levels = [self._level(loop, s) for loop, s in zip(chain[:-1], shapes[:-1], strict=True)]
         levels.append(self._level(inner, shapes[-1], factor))
         leaf = Leaf(levels, body, asked, band=band_of(chain[0]), place=inner.place)
+        leaf.rewind = "rewind" in inner.attrs
         self._add(leaf)
         guard = guard_of(chain)
         with self._filling(body, guard, early=guard is not None):
