@@ -24,7 +24,8 @@ from ..native import NativeModule
 from .lowered import lower_design
 from .model import ArcModel
 
-# Above this many lines LLVM's optimiser takes longer than most runs.
+# Above this many lines, the functions of a model that is whole take LLVM's optimiser longer than
+# most runs. Those of one that was split are short, and LLVM takes longer for them without it.
 OPTIMISE_LINES = 100_000
 ALIGNMENT = 64
 # Bytes of a memory that is left out where states are compared.
@@ -68,7 +69,7 @@ class ArcEngine:
         if split:
             texts.append(_reset_function(reset, model.resets))
         text = "\n".join(texts)
-        level = 1 if text.count("\n") < OPTIMISE_LINES else 0
+        level = 1 if split or text.count("\n") < OPTIMISE_LINES else 0
         native = NativeModule(text, level)
         return DrivenModel(
             design,
