@@ -95,6 +95,14 @@ def counted(*lines: str, result: str, device: str = "xcup") -> dict[str, int]:
     return whole(module_resources(text, device), "m")
 
 
+@pytest.mark.parametrize("device", ["xcup", "ecp5"])
+@pytest.mark.parametrize("operation", ["add", "sub"])
+def test_a_sum_of_constants_costs_nothing(operation: str, device: str) -> None:
+    ends = "%0 = hw.constant 3 : i8", "%1 = hw.constant 100 : i8"
+    made = counted(*ends, f"%2 = comb.{operation} %0, %1 : i8", result="%2", device=device)
+    assert made == {}
+
+
 def test_a_register_with_enable_and_reset_is_flip_flops_alone() -> None:
     zero = "%0 = hw.constant 0 : i8"
     plain = counted(zero, "%q = seq.compreg.ce %a, %clk, %e reset %rst, %0 : i8", result="%q")

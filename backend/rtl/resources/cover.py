@@ -236,6 +236,8 @@ class Cover:
         width = node.made.bit_length()
         operands = [v for v in node.operands if not is_constant(v)]
         known = [v for v in node.operands if is_constant(v)]
+        if not operands:
+            return {}
         if not self._family.carry_absorbs:
             if width <= 4 and not known:
                 return {"lut": 3 * width}
