@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.rtl.operators.families.multiply import signed_digits
+from allo.backend.rtl.operators.digits import signed_digits
 from allo.backend.rtl.operators.library import OperatorLibrary
 from allo.backend.rtl.operators.netlist import evaluate
 from allo.ir.types import int32
@@ -106,6 +106,31 @@ def test_what_is_never_read_is_no_word_of_a_table() -> None:
     x, ours = np.arange(4, dtype=np.int32) + 5, np.zeros(4, np.int32)
     s.build(target="verilog", simulator="jit")(x, ours)
     np.testing.assert_array_equal(ours, np.full(4, (TAPS[:4] * x).sum()))
+
+
+def strided(x: int32[4000], n: int32, o: int32[6, 16]):
+    for i in range(16):
+        o[0, i] = x[3 * i + n * 5]
+        o[1, i] = x[7 * n + 100 - 6 * i]
+        o[2, i] = x[23 * i + 1]
+        o[3, i] = x[2000 - 15 * n]
+        o[4, i] = x[170 * i + n]
+        o[5, i] = x[i * 119 + 1023 - 9 * n]
+
+
+@ENGINES
+def test_strides_are_shifted_copies(simulator: str) -> None:
+    s = allo.customize(strided)
+    s.pipeline("i")
+    module = s.build(target="verilog", simulator=simulator)
+    x = np.random.default_rng(4).integers(-(1 << 31), 1 << 31, 4000).astype(np.int32)
+    for n in (0, 1, 9, 100):
+        ours, theirs = np.zeros((6, 16), np.int32), np.zeros((6, 16), np.int32)
+        module(x, n, ours)
+        s.build()(x, n, theirs)
+        assert bits(ours) == bits(theirs)
+        assert module.cycles == module.report.cycles
+    assert not re.search(r"\w \* ", re.sub(r"//.*", "", str(module)))
 
 
 @pytest.mark.parametrize("value", [0, 1, -1, 3, -5, 7, 85, 0x7FFFFFFF, -0x80000000, 123456789])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from ..graph.nodes import Body, Function, Node
 from ..graph.prune import bodies_of
+from ..operators.digits import signed_digits
 from ..plan.bind import Binding
 from ..waiting import ModuleWaits
 from .activity import Activity, Tokens
 from .bounds import BoundsWatch
 from .text import Locations, ModuleText
 from .units import Units
+
+MOST_COPIES = 4
+"""Shifted copies of a value that are added up to a product by a constant; for more, a multiplier."""
 
 
 class Context:
@@ -218,12 +222,27 @@ class Context:
         return total
 
     def _scaled(self, value: str, factor: int, width: int, node: Node) -> str:
-        if factor & (factor - 1) == 0:
-            shift = text_shift = factor.bit_length() - 1
-            kept = width - shift
-            low = self.text.slice(value, 0, kept, width)
-            zeros = self.text.const(0, text_shift)
-            name = self.text.fresh()
-            self.text.line(f"{name} = comb.concat {low}, {zeros} : i{kept}, i{shift}")
-            return name
-        return self.text.binary("mul", value, self.text.const(factor, width), width, node.place)
+        """A value times a positive constant: a few shifted copies of it, added or subtracted."""
+        digits = signed_digits(factor)
+        if len(digits) > MOST_COPIES:
+            return self.text.binary("mul", value, self.text.const(factor, width), width, node.place)
+        total = ""
+        for place, digit in reversed(digits):
+            if place >= width:
+                continue
+            copy = self._raised(value, place, width)
+            if not total and digit < 0:
+                total = self.text.const(0, width)
+            op = "add" if digit > 0 else "sub"
+            total = self.text.binary(op, total, copy, width, node.place) if total else copy
+        return total or self.text.const(0, width)
+
+    def _raised(self, value: str, place: int, width: int) -> str:
+        """A value shifted left."""
+        if not place:
+            return value
+        low = self.text.slice(value, 0, width - place, width)
+        name = self.text.fresh()
+        zeros = self.text.const(0, place)
+        self.text.line(f"{name} = comb.concat {low}, {zeros} : i{width - place}, i{place}")
+        return name

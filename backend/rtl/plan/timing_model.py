@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import ceil, log2
 
 from ..graph.nodes import Node
+from ..operators.digits import signed_digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class TimingModel:
 
     def _linear(self, node: Node) -> float:
         adders = len(node.data.terms) - 1 + (1 if node.data.const else 0)
-        adders += sum(max(0, abs(k).bit_count() - 1) for _, k in node.data.terms)
+        adders += sum(max(0, len(signed_digits(k)) - 1) for _, k in node.data.terms)
         if not adders:
             return 0.0
         return ceil(log2(adders + 1)) * (self.lut + self.carry * node.width)

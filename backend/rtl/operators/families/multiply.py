@@ -10,6 +10,7 @@ from __future__ import annotations
 from allo.dialects.core.integers import as_signed
 
 from ..devices import Device
+from ..digits import signed_digits
 from ..hw_text import delay_lines, wrap_module
 from ..netlist import Signal
 from ..request import Builder, Drawing, Request, fitted
@@ -105,23 +106,6 @@ def _sum(a: tuple[Signal, bool], b: tuple[Signal, bool]) -> tuple[Signal, bool]:
     if minus == other:
         return x + y, minus
     return (y - x, False) if minus else (x - y, False)
-
-
-def signed_digits(value: int) -> list[tuple[int, int]]:
-    """A number as a sum of 1 or -1 at places of which no two are next to each other, the lowest first.
-
-    No other sum of powers of two, added or subtracted, is shorter.
-    """
-    found: list[tuple[int, int]] = []
-    place = 0
-    while value:
-        if value & 1:
-            digit = 2 - (value & 3)
-            found.append((place, digit))
-            value -= digit
-        value >>= 1
-        place += 1
-    return found
 
 
 def _narrow(request: Request, position: int) -> tuple[int, bool]:
