@@ -23,7 +23,7 @@ def fill(rows: int32, cols: int32, A: int32[SIDE, SIDE, 4], B: int32[SIDE, SIDE,
 def running(rows: int32, cols: int32, A: int32[SIDE, SIDE], S: int32[SIDE]):
     for i in range(rows):
         for j in range(cols):
-            S[j] = S[j] * 3 + A[i, j]
+            S[j] = S[j] * A[i, j] + 3
 
 
 def report_of(schedule, name: str):
