@@ -18,7 +18,7 @@ def scatter(h: float32[64], places: int32[60], w: float32[60]):
 def nested(h: int32[40], places: int32[6, 8]):
     for i in range(6):
         for j in range(8):
-            h[places[i, j]] = h[places[i, j]] * 3 + 1
+            h[places[i, j]] = h[places[i, j]] * h[places[i, j]] + 1
 
 
 def conditional(h: int32[16, 4], places: int32[30], n: int32):

@@ -264,7 +264,7 @@ def test_a_loop_that_changes_nothing_is_found_out(engine: str):
         module(np.ones(4, np.int32))
     first, *rest = str(caught.value).splitlines()
     assert first.startswith("endless never ends: by cycle ")
-    assert first.endswith(" cycles and changes nothing.")
+    assert first.endswith(" it repeats the same cycle and changes nothing.")
     assert int(first.split("by cycle ")[1].split()[0]) < 10_000
     assert rest[-1] == "help: its loop waits for a condition that nothing in it changes."
     if engine == "jit":

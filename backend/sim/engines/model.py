@@ -305,6 +305,9 @@ class DrivenModel:
         found = self._standing()
         if found.blocked:
             return found.error()
+        fifos = any(module.fifos for module in self._design.waits.values())
+        if self._steady and not fifos and not self._design.streams:
+            return self._endless(1)
         return SimulationError(
             f"{self._design.top} stands still since cycle {self._context['cycle']} or before and is "
             "not done.",
@@ -319,7 +322,7 @@ class DrivenModel:
         """The error for a loop that comes back to where it was."""
         return SimulationError(
             f"{self._design.top} never ends: by cycle {self._context['cycle']} it repeats the same "
-            f"{period} cycles and changes nothing.",
+            f"{'cycle' if period == 1 else f'{period} cycles'} and changes nothing.",
             help="its loop waits for a condition that nothing in it changes.",
             notes=tuple(self._ran_last()),
         )
