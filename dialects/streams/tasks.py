@@ -31,9 +31,10 @@ class Tasks:
 
 def forward_scalars(owner: ir.Operation) -> None:
     """Scalar variables of a function or loop that are set once, before they are read, become values."""
-    for op in [o.operation for o in owner.regions[0].blocks[0].operations]:
-        if op.name == "memref.alloc" and not ir.MemRefType(op.results[0].type).rank:
-            _forward(op)
+    operations = [o.operation for o in owner.regions[0].blocks[0].operations]
+    allocs = [op for op in operations if op.name == "memref.alloc"]
+    for op in [op for op in allocs if not ir.MemRefType(op.results[0].type).rank]:
+        _forward(op)
 
 
 def _forward(declaration: ir.Operation) -> None:
