@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import functools
 import importlib.metadata
+import os
 import shutil
 import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +61,8 @@ def run(tool: Tool, arguments: Sequence[str], folder: Path, *, what: str, timeou
     Raises:
         ToolFailedError: it fails, or runs past ``timeout`` seconds; its last lines are in the notes.
     """
+    if tool.version.startswith("yowasp-"):
+        _prepare(tool)
     return run_tool(
         [tool.path, *arguments],
         folder,
@@ -64,3 +70,16 @@ def run(tool: Tool, arguments: Sequence[str], folder: Path, *, what: str, timeou
         timeout_s=timeout,
         option="timeout=, or make the design smaller",
     )
+
+
+@functools.cache
+def _prepare(tool: Tool) -> None:
+    """Have a wheel's WebAssembly compiled, which its first run does and keeps.
+
+    One process does it while others wait: they would read the file that is being written, and be
+    ended by SIGBUS.
+    """
+    name = f"allo-{os.getuid()}-{Path(tool.path).name}.lock"
+    with (Path(tempfile.gettempdir()) / name).open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        run_tool([tool.path, "--version"], None, what=f"Preparing {tool.version}", timeout_s=600)

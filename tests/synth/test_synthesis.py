@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +85,25 @@ def test_the_command_shows_and_keeps_the_figures(tmp_path: Path, capsys) -> None
     kept = json.loads(out.read_text())
     assert f"LUT {kept['lut']}   FF {kept['ff']}   DSP 0" in shown
     assert 16 <= kept["carry"] <= 18 and kept["routing"] is None
+
+
+def test_processes_that_use_a_wheel_for_the_first_time_do_not_meet(tmp_path: Path) -> None:
+    """The stand-in fails where another process is between its first and its last line."""
+    stand_in = tmp_path / "yowasp-tool"
+    stand_in.write_text(
+        "#!/bin/sh\n[ $1 = run ] && exit\nmkdir busy || exit 3\nsleep 0.2\nrmdir busy\n"
+    )
+    stand_in.chmod(0o755)
+    code = (
+        "from pathlib import Path\nfrom allo.backend.synth.tools import Tool, run\n"
+        f"run(Tool({str(stand_in)!r}, 'yowasp-tool 1'), ['run'], Path('.'), what='x', timeout=60)"
+    )
+    start = [sys.executable, "-c", code]
+    runs = [
+        subprocess.Popen(start, cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
+        for _ in range(3)
+    ]
+    assert [run.wait(60) for run in runs] == [0, 0, 0]
 
 
 # --- how the tools fail ---------------------------------------------------------------------
