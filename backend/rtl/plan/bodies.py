@@ -260,15 +260,7 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
             ]
         best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
     if best is not choices[-1]:
-        _choose(
-            leaf,
-            best.outer,
-            timing,
-            bypass=best.bypass,
-            start=best.ii,
-            most=most,
-            gated=best.gated,
-        )
+        _choose_again(leaf, best, timing, most)
     leaf.limit = best.limit
     _keep_bypasses(leaf.body)
     if _rewinds(leaf, choices, best, timing, most):
@@ -295,7 +287,7 @@ def _rewinds(
     if not plain or not can_rewind(leaf):
         return False
     found = min(plain, key=lambda c: c.cycles)
-    _choose(leaf, found.outer, timing, start=found.ii, most=most)
+    _choose_again(leaf, found, timing, most)
     gap = gap_between_runs(leaf)
     trips = [level.trips or 1 for level in leaf.levels]
     runs = prod(trips[: found.outer])
@@ -305,17 +297,22 @@ def _rewinds(
             leaf.outer, leaf.gap, leaf.limit = found.outer, gap, found.limit
             _keep_bypasses(leaf.body)
             return True
-    _choose(
-        leaf,
-        best.outer,
-        timing,
-        bypass=best.bypass,
-        start=best.ii,
-        most=most,
-        gated=best.gated,
-    )
+    _choose_again(leaf, best, timing, most)
     _keep_bypasses(leaf.body)
     return False
+
+
+def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -> None:
+    """Schedule a leaf as one of its choices again, after others."""
+    _choose(
+        leaf,
+        choice.outer,
+        timing,
+        bypass=choice.bypass,
+        start=choice.ii,
+        most=most,
+        gated=choice.gated,
+    )
 
 
 def _keep_bypasses(body: Body) -> None:
