@@ -1,0 +1,46 @@
+"""PolyBench kernels on a budget of float units: a schedule each, of the plain kernel, for any budget.
+
+A budget is a number of float32 multiplier-adder pairs, and a schedule takes it as a parameter.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Protocol, cast
+
+import numpy as np
+
+from allo.customize import Schedule
+
+
+class Budgeted(Protocol):
+    """What the module of a kernel offers."""
+
+    SIZES: Mapping[str, tuple[int, ...]]
+
+    def schedule(self, size: tuple[int, ...], pairs: int) -> Schedule:
+        """The kernel on at most so many multipliers and as many adders."""
+
+    def inputs(self, rng: np.random.Generator, size: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+        """Random arguments, outputs included."""
+
+    def reference(self, *arrays: np.ndarray) -> np.ndarray | None:
+        """The kernel in NumPy, in place."""
+
+    def operations(self, size: tuple[int, ...]) -> int:
+        """Float multiplications and additions of one run."""
+
+
+NAMES = ("gemm", "atax", "bicg", "mvt", "gesummv")
+
+
+def load(name: str) -> Budgeted:
+    """The module of one kernel.
+
+    Raises:
+        KeyError: when there is no such kernel.
+    """
+    if name not in NAMES:
+        raise KeyError(f"There is no schedule of {name!r}; there are {', '.join(NAMES)}.")
+    return cast(Budgeted, importlib.import_module(f"{__package__}.{name}"))

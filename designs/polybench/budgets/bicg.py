@@ -1,0 +1,39 @@
+"""bicg: both products sweep A in tiles of its banks, one after the other on the same units."""
+
+from __future__ import annotations
+
+import allo
+from allo.customize import Schedule
+from allo.ir.types import float32
+
+from ..products.bicg import SIZES, bicg, inputs, reference
+from .tiles import DISTANCE, bank, matrix_vector, spread, tile
+
+
+def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
+    """Sums along rows are trees; two additions to one element lie a column or a row of tiles apart."""
+    M, N = size
+    rows, columns = tile(pairs, N, M, along=DISTANCE)
+    s = allo.customize(bicg, instantiate=[float32, *size])
+    matrix_vector(s, "add_transposed_product", ("j", columns), ("i", rows))
+    matrix_vector(s, "add_product", ("i", rows), ("j", columns))
+    for loop, vector, factor in (
+        ("bicg:i", s.s, spread(columns, M)),
+        ("bicg:j", s.q, spread(rows, N)),
+    ):
+        s.unroll(loop, factor=factor)
+        s.pipeline(loop)
+        bank(s, vector, factor)
+    bank(s, s.A, rows, columns)
+    bank(s, s.p, columns)
+    bank(s, s.r, rows)
+    return s
+
+
+def operations(size: tuple[int, ...]) -> int:
+    """Float multiplications and additions of one run."""
+    M, N = size
+    return 4 * M * N
+
+
+__all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]
