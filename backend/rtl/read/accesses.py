@@ -87,7 +87,7 @@ class Memory:
         if self._never_written(known):
             return self._b.const(0, array.width)
         self._flush(known, keep=signature)
-        node = self._load_node(array, index)
+        node = self._load_beside(known, index) or self._load_node(array, index)
         known.groups.setdefault(signature, {})[consts] = _Entry(node, False, index)
         return node
 
@@ -243,6 +243,30 @@ class Memory:
             predicate = self._b.op(glue.gate("or"), (before.predicate, predicate))
             return self._store_node(before.array, index, value, predicate)
         return self._store_node(before.array, index, value, None)
+
+    def _load_beside(self, known: _Known, index: tuple[Lin, ...]) -> Node | None:
+        """The value behind a store under a condition: what was stored, or the word from before the store.
+
+        So the store is not observed, and a later one may take its place. None where there is no such
+        store, or something may have changed the element since.
+        """
+        array = known.array
+        store = None if array.storage == "reg" else known.stores.get(_split(index))
+        position = self._unobserved(store, array, index) if store is not None else None
+        if store is None or position is None:
+            return None
+        assert store.access is not None and store.access.data is not None
+        if store.access.predicate is None:
+            return None
+        node = self._load_node(array, index)
+        if not set(node.operands) <= set(store.operands):
+            self._b.body.nodes.remove(node)
+            return None
+        # It stands where its conditions may not be known yet.
+        assert node.access is not None
+        node.access.gate = None
+        self._b.body.nodes.insert(position, self._b.body.nodes.pop())
+        return self._b.select(store.access.predicate, store.access.data, node)
 
     def _load_node(self, array: Array, index: tuple[Lin, ...]) -> Node:
         return self._add_load(self._access(array, index))
