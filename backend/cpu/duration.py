@@ -6,7 +6,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, spec_of
 from allo.dialects.core.signature import callee_of
 
-from .lowering.prepare import functions_of
+from .lowering.prepare import definitions_of
 
 MANY = 1_000_000
 """Operations of core IR: a few milliseconds at most."""
@@ -20,7 +20,7 @@ class _SlowError(Exception):
 
 def is_quick(module: ir.Module, top: str) -> bool:
     """Whether a call of ``top`` executes less than :data:`MANY` operations, as far as constants tell."""
-    counter = _Counter({f.name.value: f.operation for f in functions_of(module)})
+    counter = _Counter({f.name.value: f.operation for f in definitions_of(module)})
     try:
         return counter.function(top) < MANY
     except _SlowError:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from .generator.make import make_program
 from .runner.campaign import Settings, Tally, run_campaign
+from .runner.main import commit
 from .runner.replay import found_program, run_one
 from .runner.verdict import REJECT
 
@@ -39,10 +39,7 @@ def test_programs_of_a_fixed_seed() -> None:
 
 def fresh_seed() -> int:
     """Another seed at every commit, so that a failure can be seen again; any one outside a checkout."""
-    found = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=Path(__file__).parent, capture_output=True, text=True
-    )
-    digest = found.stdout.strip() or f"{random.SystemRandom().randrange(1 << 40):x}"
+    digest = commit() or f"{random.SystemRandom().randrange(1 << 40):x}"
     return int(digest[:10], 16)
 
 

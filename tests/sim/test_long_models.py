@@ -13,7 +13,8 @@ from allo.backend.sim.driver.transaction import DriverEmitter
 from allo.backend.sim.driver.wires import Evaluation
 from allo.backend.sim.engines.arc.lowered import lower_design
 from allo.backend.sim.engines.interface import BuildOptions
-from allo.ir.types import UInt, float32, int8, int32
+from allo.ir.types import float32
+from benchmarks.rtl_width import linear
 from tests.rtl.differential import bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::allo.errors.DTypeWarning")
@@ -48,25 +49,8 @@ def rows(columns: int) -> allo.customize.Schedule:
     return s
 
 
-def linear[P](x: int8[16], w: UInt(8 * P)[3 * 16], o: UInt(32 * P)[3]):
-    acc: int32[P] = 0
-    for t in range(3):
-        for mac in range(16):
-            word: UInt(8 * P) = w[t * 16 + mac]
-            xv: int8 = x[mac]
-            out: UInt(32 * P) = 0
-            for p in range(P):
-                weight: int8 = word[8 * p : 8 * p + 8]
-                before: int32 = 0 if mac == 0 else acc[p]
-                after: int32 = before + xv * weight
-                acc[p] = after
-                out[32 * p : 32 * p + 32] = after
-            if mac == 15:
-                o[t] = out
-
-
 def lanes(number: int) -> allo.customize.Schedule:
-    s = allo.customize(linear, instantiate=[number])
+    s = allo.customize(linear, instantiate=[number, 16, 3])
     s.partition(s.acc)
     s.unroll("p")
     s.pipeline("mac")

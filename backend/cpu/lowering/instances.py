@@ -19,7 +19,7 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.core.fingerprint import Fingerprint
 from allo.dialects.core.signature import callee_of, function_type, symbol
 
-from .prepare import functions_of
+from .prepare import definitions_of
 
 FAMILY = 8
 """Instances from which on merging pays."""
@@ -51,7 +51,7 @@ def merge_instances(module: ir.Module, top: str) -> int:
 def _buckets(module: ir.Module, top: str) -> list[list[func.FuncOp]]:
     """Functions of one type and length, where there are enough of them."""
     found: dict[Hashable, list[func.FuncOp]] = defaultdict(list)
-    for function in functions_of(module):
+    for function in definitions_of(module):
         if function.name.value == top or "region" in function.attributes:
             continue
         block = function.regions[0].blocks[0]
@@ -137,7 +137,7 @@ def _take_constants(instance: Fingerprint, varying: list[int]) -> None:
 def _redirect(module: ir.Module, kept: str, given: dict[str, list[ir.Attribute]]) -> None:
     calls = [
         op
-        for function in functions_of(module)
+        for function in definitions_of(module)
         for op in walk(function)
         if op.name == "func.call" and callee_of(op) in given
     ]

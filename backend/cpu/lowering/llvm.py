@@ -17,9 +17,9 @@ from .bf16_bits import hold_bf16_as_bits
 from .instances import merge_instances
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
+    definitions_of,
     drop_empty_loops,
     expand_copies,
-    functions_of,
     place_locals,
     results_to_arguments,
     strip_layouts,
@@ -99,7 +99,7 @@ def add_entry(module: ir.Module, top: str) -> None:
             func.ReturnOp([])
     with module.context:
         internal = ir.Attribute.parse("#llvm.linkage<internal>")
-        for function in functions_of(module):
+        for function in definitions_of(module):
             if function.name.value != ENTRY:
                 function.attributes["llvm.linkage"] = internal
 

@@ -20,7 +20,13 @@ from allo.dialects._mlir import arith, func, ir, memref, scf
 from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import callee_of, function_type, symbol
+from allo.dialects.core.signature import (
+    callee_of,
+    function_type,
+    functions_of,
+    has_body,
+    symbol,
+)
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.types import parse_type
 
@@ -28,11 +34,9 @@ STACK_BYTES_PER_ARRAY = 1024
 STACK_BYTES_PER_FUNCTION = 4096
 
 
-def functions_of(module: ir.Module) -> list[func.FuncOp]:
+def definitions_of(module: ir.Module) -> list[func.FuncOp]:
     """The functions of a module that have a body."""
-    return [
-        op for op in module.body.operations if isinstance(op, func.FuncOp) and op.regions[0].blocks
-    ]
+    return [op.opview for op in functions_of(module).values() if has_body(op)]
 
 
 def strip_layouts(module: ir.Module) -> None:
@@ -41,7 +45,7 @@ def strip_layouts(module: ir.Module) -> None:
     A view keeps its strides: only the layouts of array partition are dropped.
     """
     with module.context, ir.Location.unknown():
-        for function in functions_of(module):
+        for function in definitions_of(module):
             _strip_function(function)
         for op in module.body.operations:
             if op.operation.name == "memref.global":
@@ -92,7 +96,7 @@ def results_to_arguments(module: ir.Module) -> None:
     with module.context, ir.Location.unknown():
         changed = {
             symbol(function)
-            for function in functions_of(module)
+            for function in definitions_of(module)
             if _returns_arrays(function) and _take_results_by_reference(function)
         }
         for call in _calls(module):
@@ -106,7 +110,7 @@ def _returns_arrays(function: func.FuncOp) -> bool:
 
 def _calls(module: ir.Module) -> list[ir.Operation]:
     return [
-        op for function in functions_of(module) for op in walk(function) if op.name == "func.call"
+        op for function in definitions_of(module) for op in walk(function) if op.name == "func.call"
     ]
 
 
@@ -228,7 +232,7 @@ def _copy_elements(source: ir.Value, target: ir.Value, index: list[ir.Value]) ->
 def place_locals(module: ir.Module) -> None:
     """Move every allocation to its function's entry block, on the stack or on the heap."""
     with module.context, ir.Location.unknown():
-        for function in functions_of(module):
+        for function in definitions_of(module):
             _place_in(function)
 
 
