@@ -314,7 +314,13 @@ TABLE: tuple[Option, ...] = (
     ),
     _channel("latency", Integer(0, 10**6), 0, "The first byte comes after this many cycles."),
     _channel("line_bytes", Integer(1, 1 << 20), 64, "One transfer moves this many bytes."),
-    _channel("prefetch", Integer(1, 1 << 16), 8, "This many lines are fetched ahead of a reader."),
+    _channel(
+        "prefetch",
+        Integer(1, 1 << 16),
+        None,
+        "This many lines are fetched ahead of a reader; None means as many as hide the latency.",
+        none=True,
+    ),
     _channel(
         "stall", _PROBABILITY, 0.0, "It is the probability that a transfer finds the memory busy."
     ),

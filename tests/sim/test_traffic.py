@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import allo
 from allo.backend.sim import MemoryChannel, StreamModel, external_memory
 from allo.backend.sim.boundary.traffic import make_outside
 from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
 from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import OptionError, SimulationError
+from allo.ir.types import UInt
 
 from . import designs
+
+pytestmark = pytest.mark.filterwarnings("ignore::allo.errors.DTypeWarning")
 
 ENGINES = ("verilator", "jit")
 WORDS = 4096
@@ -55,6 +59,53 @@ def test_channels_are_shared_and_interleaved(vadd):
     spread = run_vadd(vadd, "jit", {"A": four, "B": four, "C": four})
     assert sum(c.bytes for c in spread.traffic.channels.values()) == 3 * 4 * WORDS
     assert abs(spread.cycles - shared.cycles) < 0.1 * shared.cycles
+
+
+def copied[B](x: UInt(B)[60], y: UInt(B)[60]):
+    for i in range(60):
+        y[i] = x[i]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("bits", [8, 24, 96, 512, 520, 1024, 1536])
+def test_every_line_of_a_word_moves(bits: int, engine: str):
+    """60 words without a gap between them are so many lines; each moves once, whatever the word's width."""
+    lines = -(-60 * bits // 512)
+    s = allo.customize(copied, instantiate=[bits])
+    s.pipeline("i")
+    rng = np.random.default_rng(bits)
+    x = np.array([int.from_bytes(rng.bytes(192)) >> (1536 - bits) for _ in range(60)], object)
+    for ways in (1, 4):
+        channels = tuple(MemoryChannel(f"m{k}", 16, latency=30) for k in range(ways))
+        memory = {"x": channels, "y": MemoryChannel("w", 1024)}
+        mod = s.build(target="verilog", simulator=engine, memory=memory)
+        y = np.zeros(60, object)
+        mod(x, y)
+        assert (x == y).all()
+        moved = mod.traffic.channels
+        assert sum(moved[c.name].bytes for c in channels) == 64 * lines
+        assert moved["w"].bytes == 64 * lines
+        least = max(mod.report.cycles, 4 * -(-lines // ways))
+        assert least <= mod.cycles <= least + 4 + 34
+
+
+def test_a_word_is_there_when_its_last_line_is():
+    """A word of 4 lines takes 4 × 8 cycles of its channel; the port that waits books them once."""
+    s = allo.customize(copied, instantiate=[2048])
+    s.pipeline("i")
+    mod = s.build(target="verilog", simulator="jit", memory={"x": MemoryChannel("m", 8, latency=5)})
+    x, y = np.arange(60, dtype=object), np.zeros(60, object)
+    mod(x, y)
+    assert (x == y).all()
+    assert mod.traffic.channels["m"].bytes == 60 * 4 * 64
+    assert 60 * 32 <= mod.cycles <= 60 * 32 + 5 + 10
+
+
+def test_prefetch_hides_the_latency_unless_told_otherwise(vadd):
+    told = run_vadd(vadd, "jit", {"A": MemoryChannel("m", 4, latency=500, prefetch=8)})
+    free = run_vadd(vadd, "jit", {"A": MemoryChannel("m", 4, latency=500)})
+    assert told.cycles > 1.9 * WORDS
+    assert WORDS <= free.cycles <= WORDS + 600
 
 
 def test_prefetch_hides_latency(vadd):

@@ -19,6 +19,9 @@ from allo.dialects.options import read_call, refuse_keywords
 # Times are counted in 1/256 of a cycle.
 TICKS = 256
 
+LEAST_AHEAD = 8
+"""Lines fetched ahead where the latency asks for fewer."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryChannel:
@@ -29,7 +32,8 @@ class MemoryChannel:
         bytes_per_cycle: bandwidth.
         latency: cycles from the request of a line to its first byte.
         line_bytes: bytes moved at once.
-        prefetch: lines fetched ahead of a sequential reader, and lines a writer may be behind.
+        prefetch: lines fetched ahead of a sequential reader, and lines a writer may be behind; None
+            for as many as hide the latency.
         stall: probability that a line meets a busy memory (refresh, other traffic).
         stall_cycles: the longest such stall; each is uniform in 1 … ``stall_cycles``.
     """
@@ -38,7 +42,7 @@ class MemoryChannel:
     bytes_per_cycle: float
     latency: int = 0
     line_bytes: int = 64
-    prefetch: int = 8
+    prefetch: int | None = None
     stall: float = 0.0
     stall_cycles: int = 8
 
@@ -49,6 +53,24 @@ class MemoryChannel:
     def line_ticks(self) -> int:
         """Time one line occupies the channel."""
         return max(1, round(self.line_bytes / self.bytes_per_cycle * TICKS))
+
+    @property
+    def lines_ahead(self) -> int:
+        """``prefetch``, or the lines that the channel moves while one is on its way."""
+        if self.prefetch is not None:
+            return self.prefetch
+        return max(LEAST_AHEAD, -(-self.latency * TICKS // self.line_ticks) + 2)
+
+
+def lines_ahead(channels: Sequence[MemoryChannel]) -> int:
+    """Lines fetched ahead by a port whose lines lie on some channels in turn.
+
+    A number that is asked for is that of the port. Otherwise each channel is kept busy.
+    """
+    asked = [channel.prefetch for channel in channels if channel.prefetch is not None]
+    if asked:
+        return max(asked)
+    return sum(channel.lines_ahead for channel in channels)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,24 +1,46 @@
 """The memory channel model as code of the driver.
 
-``allo_touch(ctx, port, route, ways, line, now, active, write)`` says when (in ticks) line number
-``line`` is there for a port that needs it at ``now``, and books the channel. One function
+``allo_touch(ctx, port, route, ways, first, last, now, active, write)`` says when (in ticks) every line
+of a word is there for a port that needs it at ``now``, and books the channels. One function
 serves memory ports and streams of both engines.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 
 from allo.dialects._mlir import ir, run_passes
 
-from ..boundary.traffic import TICKS, MemoryChannel
+from ..boundary.traffic import TICKS, MemoryChannel, lines_ahead
 from .context import ContextLayout
+from .wires import Wires
 
 # Slots of a channel and of a port in the context.
 CHANNEL_FIELDS = ("free", "lines", "busy", "ticks", "latency", "threshold", "longest", "random")
 PORT_FIELDS = ("line", "ready", "depth")
 (FREE, LINES, BUSY, LINE_TICKS, LATENCY, THRESHOLD, LONGEST, RANDOM) = range(8)
 PORT_RING = len(PORT_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One word that a port asks for; SSA names, but for the width.
+
+    Attributes:
+        position: its number in the memory region, in words.
+        width: bits of a word.
+        now: the tick at which it is asked for.
+        active: whether it is asked for.
+        write: whether it is written.
+    """
+
+    position: str
+    width: int
+    now: str
+    active: str
+    write: str
+
 
 _MODEL = f"""
 func.func private @allo_slot(%base: !llvm.ptr, %slot: i64) -> !llvm.ptr {{
@@ -85,12 +107,35 @@ func.func private @allo_stall(%channel: !llvm.ptr) -> i64 {{
   return %extra : i64
 }}
 
-func.func @allo_touch(%ctx: !llvm.ptr, %port: i64, %route: i64, %ways: i64, %line: i64, %now: i64,
-                      %active: i1, %write: i1) -> i64 {{
+func.func @allo_touch(%ctx: !llvm.ptr, %port: i64, %route: i64, %ways: i64, %first: i64, %last: i64,
+                      %now: i64, %active: i1, %write: i1) -> i64 {{
   %result = scf.if %active -> (i64) {{
     %p = llvm.getelementptr %ctx[%port] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-    %when = func.call @allo_touch_line(%ctx, %p, %route, %ways, %line, %now, %write)
-      : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i1) -> i64
+    %one = arith.constant 1 : i64
+    %s_ready = arith.constant 1 : i64
+    %p_ready = func.call @allo_slot(%p, %s_ready) : (!llvm.ptr, i64) -> !llvm.ptr
+    %behind = arith.addi %last, %one : i64
+    %next = llvm.load %p : !llvm.ptr -> i64
+    // A port that waits asks again: the word's last line is the one it had.
+    %same = arith.cmpi eq, %behind, %next : i64
+    %when = scf.if %same -> (i64) {{
+      %known = llvm.load %p_ready : !llvm.ptr -> i64
+      scf.yield %known : i64
+    }} else {{
+      %lo = arith.index_cast %first : i64 to index
+      %hi = arith.index_cast %behind : i64 to index
+      %st = arith.index_cast %one : i64 to index
+      %none = arith.constant 0 : i64
+      %all = scf.for %k = %lo to %hi step %st iter_args(%so_far = %none) -> (i64) {{
+        %line = arith.index_cast %k : index to i64
+        %there = func.call @allo_touch_line(%ctx, %p, %route, %ways, %line, %now, %write)
+          : (!llvm.ptr, !llvm.ptr, i64, i64, i64, i64, i1) -> i64
+        %later = arith.maxui %so_far, %there : i64
+        scf.yield %later : i64
+      }}
+      llvm.store %all, %p_ready : i64, !llvm.ptr
+      scf.yield %all : i64
+    }}
     scf.yield %when : i64
   }} else {{
     scf.yield %now : i64
@@ -195,6 +240,34 @@ def channel_functions() -> str:
     return text[text.index("{", text.index("module")) + 1 : text.rindex("}")]
 
 
+def touch(w: Wires, name: str, channels: tuple[MemoryChannel, ...], request: Request) -> str:
+    """Call the model for one word; gives the tick at which all of its lines are there.
+
+    Args:
+        name: the port or stream, as :func:`add_port` knows it.
+        channels: where its lines lie, in turn.
+    """
+    f = w.f
+    line_bits = f.constant(8 * channels[0].line_bytes, 64)
+    start = f.binary("mul", request.position, f.constant(request.width, 64), 64)
+    end = f.binary("add", start, f.constant(request.width - 1, 64), 64)
+    return f.call(
+        "allo_touch",
+        [
+            ("%ctx", "!llvm.ptr"),
+            (f.constant(w.field_offset(f"port {name}"), 64), "i64"),
+            (f.constant(w.field_offset(f"route {name}"), 64), "i64"),
+            (f.constant(len(channels), 64), "i64"),
+            (f.binary("udiv", start, line_bits, 64), "i64"),
+            (f.binary("udiv", end, line_bits, 64), "i64"),
+            (request.now, "i64"),
+            (request.active, "i1"),
+            (request.write, "i1"),
+        ],
+        "i64",
+    )
+
+
 def add_channel(layout: ContextLayout, channel: MemoryChannel) -> int:
     """Reserve a channel's slots; gives their byte offset."""
     return layout.add(f"channel {channel.name}", len(CHANNEL_FIELDS))
@@ -202,7 +275,7 @@ def add_channel(layout: ContextLayout, channel: MemoryChannel) -> int:
 
 def add_port(layout: ContextLayout, name: str, channels: tuple[MemoryChannel, ...]) -> None:
     """Reserve the slots of a port or stream that uses ``channels``."""
-    layout.add(f"port {name}", PORT_RING + max(c.prefetch for c in channels))
+    layout.add(f"port {name}", PORT_RING + lines_ahead(channels))
     layout.add(f"route {name}", len(channels))
 
 

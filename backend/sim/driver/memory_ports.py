@@ -9,7 +9,7 @@ from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
 
 from ..boundary.storage import arrangement, cell_bits, is_sign_extended, slots_of, word_bits
 from ..boundary.traffic import TICKS, MemoryChannel, Outside
-from .channels import add_port
+from .channels import Request, add_port, touch
 from .context import ContextLayout
 from .wires import Wires
 
@@ -132,23 +132,14 @@ class MemoryPorts:
     ) -> str:
         f = w.f
         now = f.binary("mul", cycle, f.constant(TICKS, 64), 64)
-        bits = f.binary("mul", access.address, f.constant(access.array.width, 64), 64)
-        line_bits = f.constant(8 * channels[0].line_bytes, 64)
-        line = f.binary("udiv", bits, line_bits, 64)
-        ready = f.call(
-            "allo_touch",
-            [
-                ("%ctx", "!llvm.ptr"),
-                (f.constant(w.field_offset(f"port {access.port.prefix}"), 64), "i64"),
-                (f.constant(w.field_offset(f"route {access.port.prefix}"), 64), "i64"),
-                (f.constant(len(channels), 64), "i64"),
-                (line, "i64"),
-                (now, "i64"),
-                (access.enable, "i1"),
-                (access.write or f.constant(0, 1), "i1"),
-            ],
-            "i64",
+        request = Request(
+            access.address,
+            access.array.width,
+            now,
+            access.enable,
+            access.write or f.constant(0, 1),
         )
+        ready = touch(w, access.port.prefix, channels, request)
         # A read has the port's own latency to answer in.
         patience = access.array.read_latency * TICKS if access.port.reads else 0
         limit = f.binary("add", now, f.constant(patience, 64), 64)

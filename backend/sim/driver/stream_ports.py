@@ -12,7 +12,7 @@ from allo.backend.rtl.design import HardwareDesign, StreamInterface
 
 from ..boundary.storage import word_bits
 from ..boundary.traffic import TICKS, Outside, StreamModel
-from .channels import add_port
+from .channels import Request, add_port, touch
 from .context import ContextLayout
 from .wires import Wires
 
@@ -165,20 +165,7 @@ class StreamPorts:
         f, stream = w.f, transfer.stream
         following = f.binary("add", cycle, f.constant(1, 64), 64)
         now = f.binary("mul", following, f.constant(TICKS, 64), 64)
-        bits = f.binary("mul", transfer.position, f.constant(stream.width, 64), 64)
-        line = f.binary("udiv", bits, f.constant(8 * model.channels[0].line_bytes, 64), 64)
-        ready = f.call(
-            "allo_touch",
-            [
-                ("%ctx", "!llvm.ptr"),
-                (f.constant(w.field_offset(f"port {stream.name}"), 64), "i64"),
-                (f.constant(w.field_offset(f"route {stream.name}"), 64), "i64"),
-                (f.constant(len(model.channels), 64), "i64"),
-                (line, "i64"),
-                (now, "i64"),
-                (active, "i1"),
-                (f.constant(int(stream.direction == "out"), 1), "i1"),
-            ],
-            "i64",
-        )
+        write = f.constant(int(stream.direction == "out"), 1)
+        request = Request(transfer.position, stream.width, now, active, write)
+        ready = touch(w, stream.name, model.channels, request)
         return f.compare("ule", ready, now, 64)

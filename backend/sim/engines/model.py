@@ -13,7 +13,14 @@ from allo.backend.rtl.emit.bounds import BoundsPort
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 
 from ..boundary.storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
-from ..boundary.traffic import TICKS, ChannelStatistics, Outside, StreamStatistics, Traffic
+from ..boundary.traffic import (
+    TICKS,
+    ChannelStatistics,
+    Outside,
+    StreamStatistics,
+    Traffic,
+    lines_ahead,
+)
 from ..driver import transaction as driver
 from ..driver.channels import BUSY, LINES, initial_channel, random_state
 from ..driver.context import Context
@@ -187,7 +194,7 @@ class DrivenModel:
         for name, route in users.items():
             state = self._context.field(f"port {name}")
             state[:] = 0
-            state[2] = max(channel.prefetch for channel in route)
+            state[2] = lines_ahead(route)
             offsets = [self._context.offset(f"channel {channel.name}") for channel in route]
             self._context.field(f"route {name}")[:] = offsets
 

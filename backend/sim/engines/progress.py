@@ -46,15 +46,17 @@ def patience_of(design: HardwareDesign, outside: Outside) -> int:
     """Cycles for which a design may have to wait for its outside without any change.
 
     A line is there after the channel's latency and the lines booked before it: for each port as many
-    as it prefetches. Every line may meet a stall.
+    as it prefetches, and those of a word. Every line may meet a stall.
     """
     ports = sum(len(a.ports) for a in design.arrays if a.name in outside.memory)
     ports += len(outside.streams)
+    channels = outside.channels.values()
+    words = [*(a.width for a in design.arrays), *(s.width for s in design.streams), 1]
+    ahead = max([1, *(c.lines_ahead + -(-max(words) // (8 * c.line_bytes)) for c in channels)])
     waits = [
         c.latency
-        + (ports * c.prefetch + 1)
-        * (-(-c.line_ticks // TICKS) + (c.stall_cycles if c.stall else 0))
-        for c in outside.channels.values()
+        + (ports * ahead + 1) * (-(-c.line_ticks // TICKS) + (c.stall_cycles if c.stall else 0))
+        for c in channels
     ]
     chances = [s.stall for s in outside.streams.values() if s.stall]
     waits += [math.ceil(math.log(UNLIKELY) / math.log(stall)) for stall in chances]
