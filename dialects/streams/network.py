@@ -341,7 +341,7 @@ class Network:
         ready = deque(range(len(turns)))
         while ready:
             number = ready.popleft()
-            if not self.after.get(number, frozenset()) <= over:
+            if number in over or not self.after.get(number, frozenset()) <= over:
                 continue
             while at[number] < len(turns[number]):
                 turn = turns[number][at[number]]

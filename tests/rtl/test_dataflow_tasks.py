@@ -394,3 +394,28 @@ def test_random_functions(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataflowWarning)
         compare(text, "f", seed=seed, simulator=ENGINES[seed % 8 == 0])
+
+
+def test_many_tasks_one_after_the_other():
+    """31 tasks, each behind all that came before: to follow their order took 2^31 steps."""
+
+    def chained(A: int32[6, 6], B: int32[6, 3], Y: int32[4]):
+        for i, j, k in allo.grid(6, 5, 2):
+            Y[(k + i) % 4] = A[(k + j) % 6, j // 3]
+            A[j + 1, k + 4] *= A[i, i]
+        for x, y in allo.grid(6, 3):
+            B[x, y] = A[x, y] + Y[y]
+
+    s = allo.customize(chained)
+    s.unfold("S_i_j_k_0", [0, 1])
+    s.dataflow("chained")
+    a, y = numbers((6, 6), 4)
+    b = np.zeros((6, 3), np.int32)
+    cpu = allo.customize(chained).build()
+    expected = [a.copy(), b.copy(), y.copy()]
+    cpu(*expected)
+    with pytest.warns(DataflowWarning):
+        module = s.build(target="verilog", simulator="jit")
+    module(a, b, y)
+    for got, want in zip((a, b, y), expected, strict=True):
+        np.testing.assert_array_equal(got, want)

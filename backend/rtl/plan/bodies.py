@@ -28,8 +28,9 @@ from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from .cycles import region_cycles
 from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
-from .explain import recurrence_limit, resource_limit, short
-from .modulo import PORTS_PER_BANK, Recurrence, Scheduler, resources_of
+from .explain import resource_limit, short
+from .interval import is_unit, least_interval
+from .modulo import PORTS_PER_BANK, Scheduler, resources_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, parties, shared_uses
 from .stream_order import direct_of, obstacle
@@ -125,10 +126,7 @@ def _capacity(use: Hashable) -> int:
 def _ports(body: Body) -> dict[Hashable, int]:
     """Capacities of memory ports and streams."""
     return {
-        use: _capacity(use)
-        for node in body.nodes
-        for use in resources_of(node)
-        if not _is_unit(use)
+        use: _capacity(use) for node in body.nodes for use in resources_of(node) if not is_unit(use)
     }
 
 
@@ -350,15 +348,9 @@ def _choose(
     least, port, demand = _port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
-    scheduler, ports = Scheduler(body, timing), _ports(body)
     limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
-    while ii <= most:
-        recurrence, failed = _try(scheduler, ports, ii)
-        if not failed:
-            break
-        next_ii = max(ii + 1, recurrence.least_ii if recurrence else 0)
-        limit = recurrence_limit(next_ii, recurrence)
-        ii = next_ii
+    ii, why = least_interval(Scheduler(body, timing), _ports(body), ii, most)
+    limit = why or limit
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
     body.depth = max(ii, _depth(body))
@@ -387,34 +379,12 @@ def _expected_trips(level: Level) -> int:
     return expected
 
 
-def _try(
-    scheduler: Scheduler, ports: dict[Hashable, int], ii: int
-) -> tuple[Recurrence | None, bool]:
-    """One initiation interval: first with as few shared units as it allows, then with more."""
-    needs = {use: count for use, count in scheduler.demand().items() if _is_unit(use)}
-    tight = {use: -(-count // ii) for use, count in needs.items()}
-    result = None
-    for units in (tight, {use: count + 1 for use, count in tight.items()}, {}):
-        scheduler.capacity = {**ports, **units}
-        result = scheduler.attempt(ii)
-        if result.ok:
-            return None, False
-        if ii == 1 or not needs:
-            break
-    assert result is not None
-    return result.recurrence, True
-
-
-def _is_unit(use: Hashable) -> bool:
-    return isinstance(use, tuple) and use[0] == "unit"
-
-
 def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
     """Least interval the ports allow, the port that says so, and its uses."""
     users: dict[Hashable, list[Node]] = defaultdict(list)
     for node in body.nodes:
         for use in resources_of(node):
-            if not _is_unit(use):
+            if not is_unit(use):
                 users[use].append(node)
     if not users:
         return 1, None, 0

@@ -13,7 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import Body, Edge, Node
-from .share import User, parties, shared_uses
+from .share import Parties, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
 
@@ -21,6 +21,8 @@ PORTS_PER_BANK = 2
 MAX_ROUNDS = 64
 PATIENCE = 2
 """Rounds before a cycle among the critical constraints is taken as proof of failure."""
+STEADY = 8
+"""Rounds of equal growth after which a cycle that waits for ports as well is taken as one."""
 
 
 @dataclass(slots=True)
@@ -44,6 +46,30 @@ class Recurrence:
     def least_ii(self) -> int:
         """The smallest initiation interval that the cycle allows, in cycles."""
         return -(-self.latency // self.distance) if self.distance else 1
+
+    def exceeds(self, ii: int, *, waiting: bool) -> bool:
+        """Whether the cycle takes longer than its iterations allow, with its waits or without."""
+        return self.latency + (self.waits if waiting else 0) > self.distance * ii
+
+
+@dataclass(slots=True)
+class Growth:
+    """How starting times grow from round to round.
+
+    Attributes:
+        rounds: for how many rounds the same edge raised them by the same cycles in all.
+    """
+
+    rounds: int = 0
+    _raised: Edge | None = None
+    _sum: int = 0
+    _step: int = 0
+
+    def note(self, raised: Edge, total: int) -> None:
+        """Take in a round: the last edge that raised a time, and the sum of the times asked for."""
+        step = total - self._sum
+        self.rounds = self.rounds + 1 if raised is self._raised and step == self._step else 0
+        self._raised, self._sum, self._step = raised, total, step
 
 
 @dataclass(slots=True)
@@ -72,7 +98,7 @@ class Scheduler:
     _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
     _shared: frozenset[Hashable] = frozenset()
-    _present: dict[tuple[Hashable, int], list[User]] = field(default_factory=dict)
+    _present: dict[tuple[Hashable, int], Parties] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         incoming: dict[int, list[Edge]] = defaultdict(list)
@@ -101,6 +127,7 @@ class Scheduler:
         carried = self._carried if ii is not None else []
         rounds = MAX_ROUNDS if carried else 1
         raised: Edge | None = None
+        growth = Growth()
         for number_of_round in range(rounds):
             blocked = self._forward(floor, ii)
             if blocked is not None:
@@ -118,9 +145,10 @@ class Scheduler:
             if raised is None:
                 Sinker(self.body, self.timing, self._uses, self.capacity, ii).run()
                 return Attempt(True)
+            growth.note(raised, sum(floor.values()))
             if number_of_round >= PATIENCE and ii is not None:
                 found = self._recurrence(raised)
-                if found is not None and found.latency > found.distance * ii:
+                if found is not None and found.exceeds(ii, waiting=growth.rounds >= STEADY):
                     return Attempt(False, recurrence=found)
         return Attempt(False, recurrence=self._recurrence(raised))
 
@@ -130,7 +158,7 @@ class Scheduler:
         """Earliest times in program order; the resource that never has room, if one."""
         taken: dict[tuple[Hashable, int], int] = {}
         body, budget, critical = self.body, self.timing.budget, self._critical
-        self._present = defaultdict(list)
+        self._present = defaultdict(Parties)
         for node in body.nodes:
             number = node.number
             time = floor.get(number, 0)
@@ -187,8 +215,8 @@ class Scheduler:
             ):
                 for u in uses:
                     if u in self._shared:
-                        self._present[u, slot].append((node, time))
-                        taken[u, slot] = len(parties(self._present[u, slot]))
+                        self._present[u, slot].add(node, time)
+                        taken[u, slot] = len(self._present[u, slot])
                     else:
                         taken[u, slot] = taken.get((u, slot), 0) + 1
                 return time
@@ -197,8 +225,8 @@ class Scheduler:
 
     def _joins(self, node: Node, time: int, use: Hashable, slot: int) -> bool:
         """Whether a node finds room in a slot because accesses there exclude each other."""
-        users = [*self._present[use, slot], (node, time)]
-        return len(parties(users)) <= self.capacity.get(use, 1 << 30)
+        most = self.capacity.get(use, 1 << 30)
+        return self._present[use, slot].number_with(node, time) <= most
 
     # --- explanation -----------------------------------------------------------------
 

@@ -17,17 +17,63 @@ type User = tuple[Node, int]
 """A node and the cycle of its iteration in which it starts."""
 
 
-def parties(users: Iterable[User]) -> list[list[Node]]:
-    """The accesses of one slot in groups that may share a port; the same ones give the same groups."""
-    found: list[tuple[int, list[Node]]] = []
-    for node, time in sorted(users, key=lambda user: user[0].number):
-        for start, members in found:
-            if start == time and all(_may_share(node, member) for member in members):
-                members.append(node)
-                break
+class Parties:
+    """The accesses of one slot in groups that may share a port.
+
+    An access joins the first group that it may share with, in the order of the nodes' numbers. So the same
+    accesses give the same groups.
+    """
+
+    def __init__(self, users: Iterable[User] = ()) -> None:
+        self._groups: list[tuple[int, list[Node]]] = []
+        self._last = -1
+        for node, time in sorted(users, key=lambda user: user[0].number):
+            self._append(node, time)
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    def groups(self) -> list[list[Node]]:
+        """The groups, in the order of their first nodes."""
+        return [members for _, members in self._groups]
+
+    def add(self, node: Node, time: int) -> None:
+        """Take in an access that starts in a cycle of its iteration."""
+        if node.number > self._last:
+            self._append(node, time)
         else:
-            found.append((time, [node]))
-    return [members for _, members in found]
+            self._groups = self._sorted_with(node, time)._groups
+
+    def number_with(self, node: Node, time: int) -> int:
+        """How many groups there are with one access more."""
+        if node.number > self._last:
+            return len(self) + (self._group_for(node, time) is None)
+        return len(self._sorted_with(node, time))
+
+    def _sorted_with(self, node: Node, time: int) -> Parties:
+        users = [(member, start) for start, members in self._groups for member in members]
+        return Parties([*users, (node, time)])
+
+    def _append(self, node: Node, time: int) -> None:
+        self._last = node.number
+        group = self._group_for(node, time)
+        if group is None:
+            self._groups.append((time, [node]))
+        else:
+            group.append(node)
+
+    def _group_for(self, node: Node, time: int) -> list[Node] | None:
+        if not _is_conditional(node):
+            return None
+        for start, members in self._groups:
+            if start == time and all(_may_share(node, member) for member in members):
+                return members
+        return None
+
+
+def parties(users: Iterable[User]) -> list[list[Node]]:
+    """The accesses of one slot in groups that may share a port."""
+    return Parties(users).groups()
 
 
 def _may_share(a: Node, b: Node) -> bool:
