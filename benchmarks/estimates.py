@@ -19,8 +19,8 @@ from typing import Any
 
 import allo
 from allo.errors import AlloError
-from allo.ir.types import float32, int8, int16, int32
 from benchmarks.harness import ROOT
+from benchmarks.kernels import axpy, float_quotients, gemm, kept, largest, quotients, wide
 
 CLOCKS = {"xcup": 200.0, "ecp5": 80.0}
 KINDS = ("lut", "ff", "dsp", "bram")
@@ -35,55 +35,6 @@ GALLERY = {
     "crypto": ("crc32", "lfsr"),
     "strings": ("run_length", "levenshtein"),
 }
-
-
-def gemm(A: int8[16, 16], B: int8[16, 16]) -> int32[16, 16]:
-    C: int32[16, 16] = 0
-    for i, j in allo.grid(16, 16):
-        for k in allo.reduction(16):
-            C[i, j] += A[i, k] * B[k, j]
-    return C
-
-
-def kept(x: int16[256], y: int16[256], z: int16[256]):
-    t: int16[1024] = 0
-    for i in range(256):
-        t[i] = x[i] + y[i]
-        t[i + 256] = x[i]
-    for i in range(256):
-        z[i] = t[255 - i] ^ t[511 - i]
-
-
-def largest(x: int16[64], y: int16[64]):
-    a: int16 = 0
-    b: int16 = 0
-    for i in range(64):
-        if x[i] < a:
-            b = a
-            a = x[i]
-        elif x[i] < b:
-            b = x[i]
-        y[i] = b - a
-
-
-def axpy(a: float32, x: float32[64], y: float32[64]):
-    for i in range(64):
-        y[i] = a * x[i] + y[i]
-
-
-def quotients(x: int16[64], y: int16[64], z: int16[64]):
-    for i in range(64):
-        z[i] = x[i] // y[i]
-
-
-def float_quotients(x: float32[64], y: float32[64]):
-    for i in range(64):
-        y[i] = x[i] / y[i]
-
-
-def wide(x: int32[64], y: int32[64], z: int32[64]):
-    for i in range(64):
-        z[i] = x[i] * y[i] + 7
 
 
 KERNELS: tuple[tuple[Callable[..., Any], str], ...] = (

@@ -43,7 +43,6 @@ from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
 DEFAULT_DEVICE = "xcup"
-MARGIN = 0.92
 
 
 class Compiler:
@@ -59,8 +58,7 @@ class Compiler:
         self.program = program
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz)
-        family = self.library.device
-        self.timing = TimingModel(MARGIN * 1000.0 / clock_mhz - family.register_ns)
+        self.timing = TimingModel.of(self.library.device, clock_mhz)
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}
         self.units: dict[str, Operator] = {}

@@ -11,36 +11,8 @@ from allo.backend.rtl.resources.capacity import excess
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
-from allo.ir.types import int8, int16, int32
-
-
-def gemm(A: int8[16, 16], B: int8[16, 16]) -> int32[16, 16]:
-    C: int32[16, 16] = 0
-    for i, j in allo.grid(16, 16):
-        for k in allo.reduction(16):
-            C[i, j] += A[i, k] * B[k, j]
-    return C
-
-
-def kept(x: int16[256], y: int16[256], z: int16[256]):
-    t: int16[1024]
-    for i in range(256):
-        t[i] = x[i] + y[i]
-        t[i + 256] = x[i]
-    for i in range(256):
-        z[i] = t[255 - i] ^ t[511 - i]
-
-
-def queue(x: int16[64], y: int16[64]):
-    a: int16 = 0
-    b: int16 = 0
-    for i in range(64):
-        if x[i] < a:
-            b = a
-            a = x[i]
-        elif x[i] < b:
-            b = x[i]
-        y[i] = b - a
+from allo.ir.types import int32
+from benchmarks.kernels import gemm, kept, largest
 
 
 def built(kernel, device: str, loops: tuple[str, ...] = ()):
@@ -55,7 +27,7 @@ def built(kernel, device: str, loops: tuple[str, ...] = ()):
     [
         (gemm, ("k",), "xcup"),
         (gemm, ("k",), "ecp5"),
-        (queue, ("i",), "xcup"),
+        (largest, ("i",), "xcup"),
         (kept, (), "xcup"),
         (kept, (), "ecp5"),
     ],

@@ -124,7 +124,7 @@ class Node:
         if self.operator is not None:
             return self.operator.latency
         if self.kind == "load" and self.access is not None:
-            return self.access.array.read_latency
+            return self.access.array.read_latency + int(self.access.late)
         return 0
 
 
@@ -215,6 +215,9 @@ class Access:
         data, predicate: nodes of a store; ``predicate`` None means always.
         ports: RAM port used in each bank touched (set by binding).
         bypass: stores whose data a load takes when both meet in one cycle on one element.
+        late: a register is behind the memory's output. The load also takes the data of a store in the
+            cycle after its own, one of ``late_bypass``.
+        forwarded: whether the schedule may ask for such stores.
         asserted: the user's assertions that cover it.
         gate: what held where a load stands in the program, if that is all it is needed for. A load whose
             address need not wait for it happens always, as long as it is not ``gated``.
@@ -230,6 +233,9 @@ class Access:
     predicate: Node | None = None
     ports: dict[int, int] = field(default_factory=dict)
     bypass: list[Node] = field(default_factory=list)
+    forwarded: bool = False
+    late: bool = False
+    late_bypass: list[Node] = field(default_factory=list)
     asserted: frozenset[int] = frozenset()
     candidates: tuple[int, ...] = ()
     gate: Node | None = None

@@ -14,9 +14,6 @@ from .devices import Device
 from .netlist import Netlist
 from .timing import live_nodes, node_delay
 
-MARGIN = 0.92
-"""Part of the clock period that estimated delays may fill."""
-
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
@@ -37,7 +34,7 @@ class Pipeline:
 
 def pipeline(net: Netlist, device: Device, clock_mhz: float) -> Pipeline:
     """Stages for ``net`` at a clock, with as few stages and registers as found."""
-    builder = _Stager(net, device, MARGIN * 1000.0 / clock_mhz - device.register_ns)
+    builder = _Stager(net, device, device.budget_ns(clock_mhz))
     builder.place_early()
     builder.move_late()
     return builder.result()

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from .devices import Device
 from .hw_text import inline_text, module_text
 from .netlist import Netlist, Signal
-from .pipeline import MARGIN, pipeline
+from .pipeline import pipeline
 from .spec import Operator, Resources
 from .timing import critical_path, live_nodes, total_resources
 
@@ -55,7 +55,7 @@ class Request:
     @property
     def budget_ns(self) -> float:
         """Logic that fits between two registers."""
-        return MARGIN * 1000.0 / self.clock_mhz - self.device.register_ns
+        return self.device.budget_ns(self.clock_mhz)
 
     def predicate(self, names: tuple[str, ...]) -> str:
         """The predicate asked for, given by name or by its number in ``names``.

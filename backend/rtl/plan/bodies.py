@@ -49,7 +49,7 @@ class _Choice:
     depth: int
     cycles: int
     limit: str
-    bypass: bool
+    bypass: int
     gated: bool = False
 
 
@@ -248,10 +248,13 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     outers = range(max(1, len(leaf.levels)))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
-        choices += [_choose(leaf, outer, timing, bypass=True, most=most) for outer in outers]
+        choices += [_choose(leaf, outer, timing, bypass=1, most=most) for outer in outers]
     best = min(choices, key=lambda c: (c.cycles, c.bypass))
+    if best.ii > floor and _late_helps(leaf.body, timing):
+        choices += [_choose(leaf, outer, timing, bypass=2, most=best.ii - 1) for outer in outers]
+        best = min(choices, key=lambda c: (c.cycles, c.bypass))
     if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
-        for bypass in (False, True):
+        for bypass in (0, 1):
             choices += [
                 _choose(leaf, outer, timing, bypass=bypass, most=most, gated=True)
                 for outer in outers
@@ -268,6 +271,12 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     for level in reversed(outer):
         region = Loop(level, Seq([region]), band=leaf.band)
     return region
+
+
+def _late_helps(body: Body, timing: TimingModel) -> bool:
+    """Whether loads that stores are forwarded to can have a register behind the memory's output."""
+    found = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
+    return bool(found) and all(timing.can_be_late(node) for node in found)
 
 
 def _gates_help(body: Body, ii: int) -> bool:
@@ -317,11 +326,15 @@ def _keep_bypasses(body: Body) -> None:
     """Note on every load the stores that it meets in one cycle."""
     for node in body.nodes:
         if node.access is not None:
-            node.access.bypass = []
+            node.access.bypass, node.access.late_bypass = [], []
     for edge in body.edges:
-        meets = edge.target.time + edge.distance * body.ii == edge.source.time
-        if edge.bypass and meets and edge.target.access is not None:
-            edge.target.access.bypass.append(edge.source)
+        access = edge.target.access
+        if not edge.bypass or access is None:
+            continue
+        ahead = edge.source.time - edge.target.time - edge.distance * body.ii
+        while ahead >= 0:
+            (access.late_bypass if ahead else access.bypass).append(edge.source)
+            ahead -= body.ii
 
 
 def _choose(
@@ -329,7 +342,7 @@ def _choose(
     outer: int,
     timing: TimingModel,
     *,
-    bypass: bool = False,
+    bypass: int = 0,
     gated: bool = False,
     start: int = 0,
     most: int,

@@ -23,13 +23,13 @@ UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
 
 
-def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: bool = False) -> None:
+def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: int = 0) -> None:
     """Fill ``body.edges`` from its memory accesses.
 
     Args:
         levels: the loops whose iterations follow each other.
         carried: whether iterations overlap.
-        bypass: whether a load may take its value from a store of the same cycle.
+        bypass: cycles in which a load may take its value from a store: 1, its own; 2, also the next.
     """
     body.edges = _stream_edges(body, carried)
     by_array: dict[int, list[Node]] = defaultdict(list)
@@ -38,10 +38,19 @@ def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: bool = 
             by_array[node.access.array.number].append(node)
     least = Distances(body, levels).least if carried else None
     for nodes in by_array.values():
-        if not any(n.kind == "store" for n in nodes):
-            continue
-        for group in _groups(nodes):
-            body.edges += Orders(group, _meet, least, bypass=bypass).edges()
+        stored = any(n.kind == "store" for n in nodes)
+        for node in nodes:
+            if node.access is not None:
+                in_memory = stored and node.access.array.read_latency == 1
+                node.access.late = bypass == 2 and node.kind == "load" and in_memory
+        for group in _groups(nodes) if stored else []:
+            body.edges += Orders(group, _meet, least, bypass=bypass > 0).edges()
+    forwarded = {edge.target.number for edge in body.edges if edge.bypass}
+    for nodes in by_array.values():
+        for node in nodes:
+            if node.access is not None:
+                node.access.forwarded = node.number in forwarded
+                node.access.late = node.access.late and node.access.forwarded
 
 
 def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:

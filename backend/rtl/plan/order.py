@@ -24,7 +24,8 @@ class Orders:
         meet: whether two accesses of one iteration may be of one element.
         least: the least distance in iterations, at least 1, at which an access meets an earlier one again,
             None where it never does; None in place of it where iterations do not overlap.
-        bypass: whether a load may take its value from a store of the same cycle.
+        bypass: whether a load may take its value from a store of the same cycle; a late load also from one
+            of the next. An edge that lets a load come before a store keeps nothing else in order.
     """
 
     def __init__(
@@ -50,8 +51,10 @@ class Orders:
         after_store = first.kind == "store"
         short = self._bypass and array.read_latency == 1 and after_store and second.kind == "load"
         latency = 1 if after_store and not short else 0
+        if short and second.access is not None and second.access.late:
+            latency = -1
         self._edges.append(Edge(first, second, latency, distance, array, short))
-        if not distance:
+        if not distance and latency >= 0:
             self._following[source].append((target, latency))
         return latency
 
@@ -73,6 +76,8 @@ class Orders:
                 if not self._meet(self._nodes[source], node):
                     continue
                 latency = self._edge(source, target, 0)
+                if latency < 0:
+                    continue
                 found = before[source] | 1 << source
                 ordered |= found
                 later |= found if latency else before_by_a_cycle[source]
@@ -108,7 +113,7 @@ class Orders:
                 if distance is None:
                     continue
                 latency = self._edge(source, target, distance)
-                if distance > 1:
+                if distance > 1 or latency < 0:
                     continue
                 found = after[target] | 1 << target
                 ordered |= found

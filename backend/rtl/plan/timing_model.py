@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, log2
 
-from ..graph.nodes import Node
+from ..graph.nodes import Array, Node
+from ..operators.devices import Device
 from ..operators.digits import signed_digits
 
 
 @dataclass(frozen=True, slots=True)
 class TimingModel:
-    """Nanoseconds of one device family.
+    """Nanoseconds of one device family at one clock.
 
     Attributes:
         budget: logic that fits between two registers.
-        lut: one level of logic with its wire.
-        carry: a bit of carry chain.
-        memory_out: clock to data of a RAM; ``memory_in`` setup of its address and data.
     """
 
+    device: Device
     budget: float
-    lut: float = 0.35
-    carry: float = 0.02
-    memory_out: float = 1.2
-    memory_in: float = 0.5
+
+    @classmethod
+    def of(cls, device: Device, clock_mhz: float) -> TimingModel:
+        """The model of a family at a clock."""
+        return cls(device, device.budget_ns(clock_mhz))
 
     def entry(self, node: Node) -> float:
         """Logic from a node's operands to its result, or to its first register."""
@@ -36,10 +36,14 @@ class TimingModel:
                 return self._linear(node)
             case "load" if node.access is not None and node.access.array.read_latency == 0:
                 return 0.0 if node.access.bank is not None else self._choice(node)
+            case "load" if node.access is not None and self._small(node.access.array):
+                return self._selection(node.access.array)
             case "check" | "exit":
-                return self.lut
-            case "load" | "store" | "put" | "get":
-                return self.memory_in
+                return self.device.glue_ns
+            case "get":
+                return max(self.device.memory_in_ns, self.device.stream_ns)
+            case "load" | "store" | "put":
+                return self.device.memory_in_ns
         return 0.0
 
     def exit(self, node: Node) -> float:
@@ -47,21 +51,44 @@ class TimingModel:
         if node.kind == "op":
             assert node.operator is not None
             return node.operator.delay_ns
-        if node.kind == "load":
-            extra = (
-                0.0 if node.access is None or node.access.bank is not None else self._choice(node)
-            )
-            extra += self.lut if node.access is not None and node.access.bypass else 0.0
-            return self.memory_out + extra
+        if node.kind == "load" and node.access is not None:
+            forwarded = self.device.glue_ns if node.access.forwarded else 0.0
+            return forwarded + (0.0 if node.access.late else self._word(node))
         return 0.0
+
+    def can_be_late(self, node: Node) -> bool:
+        """Whether the word of a load reaches a register behind the memory."""
+        return self._word(node) <= self.budget
+
+    def _word(self, node: Node) -> float:
+        """How late the word of a load comes from its memory."""
+        assert node.access is not None
+        array = node.access.array
+        word = 0.0 if node.access.bank is not None else self._choice(node)
+        if self._small(array):
+            return word
+        if array.storage == "ram":
+            word += self.device.memory_old_ns
+        return word + self.device.memory_out_ns
+
+    def _small(self, array: Array) -> bool:
+        """Whether an array is made of lookup tables, with a register behind them."""
+        bits = array.depth * array.width
+        return array.storage in ("ram", "rom") and bits <= self.device.small_memory
+
+    def _selection(self, array: Array) -> float:
+        """From an address to a word of an array of lookup tables."""
+        rows = max(1, ceil(array.depth / 2**self.device.fanin))
+        return self.device.glue_ns * (1 + ceil(log2(rows) / 2))
 
     def _choice(self, node: Node) -> float:
         assert node.access is not None
-        return self.lut * ceil(log2(max(2, len(node.access.banks()))) / 2)
+        return self.device.glue_ns * ceil(log2(max(2, len(node.access.banks()))) / 2)
 
     def _linear(self, node: Node) -> float:
         adders = len(node.data.terms) - 1 + (1 if node.data.const else 0)
         adders += sum(max(0, len(signed_digits(k)) - 1) for _, k in node.data.terms)
         if not adders:
             return 0.0
-        return ceil(log2(adders + 1)) * (self.lut + self.carry * node.width)
+        bits = self.device.glue_bit_ns * node.width
+        return ceil(log2(adders + 1)) * (self.device.glue_ns + bits)

@@ -114,40 +114,64 @@ class Memories:
             when = self._bank_condition(access, position, body, node.time, condition)
             self._users[key].reads.append(RamUse(when, address, self._c.scope(body, node.time)))
             values[bank] = self._data(key)
-        value = self._pick(node, body, values, node.avail)
-        for store in access.bypass:
-            value = self._bypassed(node, store, body, value)
-        self._c.name_raw(node, value)
+        value = self._pick(node, body, values, node.time + 1)
+        self._c.name_raw(node, self._forwarded(node, body, value))
 
-    def _bypassed(self, load: Node, store: Node, body: Body, value: str) -> str:
-        """The load's value, or that of a store to the same element in the load's first cycle."""
+    def _forwarded(self, node: Node, body: Body, value: str) -> str:
+        """The word of a load, or what a store on its way writes to the element."""
+        text, access = self._text, node.access
+        assert access is not None
+        chosen, word = "", ""
+        for store in access.bypass:
+            meets, data = self._meeting(node, store, body, node.time)
+            if meets:
+                held, stored = text.named(f"{node.label}_meets"), text.named(f"{node.label}_stored")
+                text.register(held, meets, 1, place=node.place)
+                text.register(stored, data, node.width, place=node.place)
+                word = text.mux(held, stored, word, node.width) if word else stored
+                chosen = text.any_of(chosen, held) if chosen else held
+        if not access.late:
+            return text.mux(chosen, word, value, node.width) if chosen else value
+        for store in access.late_bypass:
+            meets, data = self._meeting(node, store, body, node.time + 1)
+            if meets:
+                word = text.mux(meets, data, word, node.width) if word else data
+                chosen = text.any_of(chosen, meets) if chosen else meets
+        # The memory's word goes to its register past nothing; the choice is made behind it.
+        busy = (self._c.activity.of(body, node.time + 1),)
+        names = [text.named(f"{node.label}_{what}") for what in ("read", "chosen", "passed")]
+        value = text.register(names[0], value, node.width, busy=busy, place=node.place)
+        if not chosen:
+            return value
+        text.register(names[1], chosen, 1, busy=busy, place=node.place)
+        text.register(names[2], word, node.width, busy=busy, place=node.place)
+        return text.mux(names[1], names[2], value, node.width)
+
+    def _meeting(self, load: Node, store: Node, body: Body, time: int) -> tuple[str, str]:
+        """Whether a store in one step of a load writes the load's element, "" for never; its data."""
         text, target, source = self._text, load.access, store.access
         assert target is not None and source is not None and source.data is not None
         conditions = [self._c.valid(body, store.time)]
         if source.predicate is not None:
             conditions.append(self._c.value(source.predicate, body, store.time))
-        banks = self._same_bank(load, store, body)
+        banks = self._same_bank(load, store, body, time)
         if not banks:
-            return value
+            return "", ""
         conditions.append(banks)
         mine, other = target.word_node, source.word_node
         if mine is not None and other is not None:
-            a = self._c.value(mine, body, load.time)
+            a = self._c.value(mine, body, time)
             b = self._c.value(other, body, store.time)
             conditions.append(text.compare("eq", a, b, mine.width))
-        data = self._c.value(source.data, body, store.time)
-        meets, stored = text.named(f"{load.label}_meets"), text.named(f"{load.label}_stored")
-        text.register(meets, text.all_of(*conditions), 1, place=load.place)
-        text.register(stored, data, load.width, place=load.place)
-        return text.mux(meets, stored, value, load.width)
+        return text.all_of(*conditions), self._c.value(source.data, body, store.time)
 
-    def _same_bank(self, load: Node, store: Node, body: Body) -> str:
+    def _same_bank(self, load: Node, store: Node, body: Body, time: int) -> str:
         """Whether a load and a store touch one bank, "" where they never do."""
         text, a, b = self._text, load.access, store.access
         assert a is not None and b is not None
         if a.banks() == b.banks() and a.bank_node is not None and b.bank_node is not None:
             chosen = (
-                self._c.value(a.bank_node, body, load.time),
+                self._c.value(a.bank_node, body, time),
                 self._c.value(b.bank_node, body, store.time),
             )
             return text.compare("eq", *chosen, a.bank_node.width)
@@ -155,7 +179,7 @@ class Memories:
         true = text.const(1, 1)
         meetings = [
             text.all_of(
-                self._bank_condition(a, position, body, load.time, true),
+                self._bank_condition(a, position, body, time, true),
                 self._bank_condition(b, places[bank], body, store.time, true),
             )
             for position, bank in enumerate(a.banks())

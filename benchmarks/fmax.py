@@ -1,0 +1,166 @@
+"""The clock that designs reach on ECP5 after place and route, against the clock asked for.
+
+    scripts/python benchmarks/fmax.py [--only NAME …] [--clock MHZ] [--json FILE]
+
+Every design is built for ECP5 at the clock, synthesised by Yosys, and placed and routed by nextpnr
+(LFE5U-85F, speed grade 6) between registers at its ports. What the tools answer is kept in the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import allo
+from allo.backend.rtl.circt import export_verilog
+from allo.backend.rtl.operators import OperatorLibrary
+from allo.backend.synth import Synthesis, synthesize
+from allo.customize import Schedule
+from allo.errors import AlloError
+from allo.ir.types import int8, int32
+from allo.library.systolic_array import schedule_systolic_array, systolic_array
+from benchmarks.harness import ROOT
+from benchmarks.kernels import float_gemm, gemm
+
+DEVICE = "ecp5"
+CLOCK_MHZ = 100.0
+TIME_LIMIT = 1500.0
+GALLERY = {
+    "fir": "signal.fir",
+    "histogram": "numeric.histogram",
+    "crc32": "crypto.crc32",
+    "convolution": "image.convolution",
+    "bitonic": "sorting.bitonic",
+    "spmv": "numeric.spmv",
+}
+UNITS = {
+    "float add": ("arith.addf", 2),
+    "float multiply": ("arith.mulf", 2),
+    "float divide": ("arith.divf", 2),
+    "float square root": ("math.sqrt", 1),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One design: what it takes, its cycles (of a unit, its latency), and the clock that it reaches."""
+
+    design: str
+    cycles: int | None
+    lut: int
+    ff: int
+    dsp: int
+    bram: int
+    asked_mhz: float
+    reached_mhz: float
+    path: str
+
+    @property
+    def meets(self) -> bool:
+        """Whether the clock asked for is reached."""
+        return self.reached_mhz >= self.asked_mhz
+
+
+def _pipelined(kernel: Callable[..., Any], loop: str) -> Callable[[], Schedule]:
+    def make() -> Schedule:
+        schedule = allo.customize(kernel)
+        schedule.pipeline(loop)
+        return schedule
+
+    return make
+
+
+def _systolic(size: int) -> Callable[[], Schedule]:
+    parameters = [int8, int8, int32, size, 16, size]
+    return lambda: schedule_systolic_array(allo.customize(systolic_array, instantiate=parameters))
+
+
+def _gallery(module: str) -> Callable[[], Schedule]:
+    return lambda: importlib.import_module(f"allo.designs.gallery.{module}").schedule()
+
+
+def designs() -> dict[str, Callable[[], Schedule]]:
+    """Makers of the schedules, by name."""
+    return {
+        "gemm int8": _pipelined(gemm, "k"),
+        "gemm float32": _pipelined(float_gemm, "j"),
+        "systolic 4×4": _systolic(4),
+        "systolic 8×8": _systolic(8),
+        **{name: _gallery(module) for name, module in GALLERY.items()},
+    }
+
+
+def measure_design(name: str, make: Callable[[], Schedule], clock_mhz: float) -> Row:
+    """Build a design, and place and route it."""
+    built = make().build(target="verilog", device=DEVICE, clock_mhz=clock_mhz)
+    found = built.synthesize(route=True, timeout=TIME_LIMIT)
+    return _row(name, built.report.cycles, found)
+
+
+def measure_unit(name: str, clock_mhz: float) -> Row:
+    """Place and route a float unit by itself."""
+    op, operands = UNITS[name]
+    unit = OperatorLibrary(DEVICE, clock_mhz).find(op, ("f32",) * operands, "f32")
+    assert unit.unit_text is not None
+    verilog = export_verilog(unit.unit_text("rtl").replace("hw.module private", "hw.module"))
+    options = {"clock_mhz": clock_mhz, "route": True, "timeout": TIME_LIMIT}
+    return _row(name, unit.latency, synthesize(verilog, unit.module, DEVICE, **options))
+
+
+def _row(name: str, cycles: int | None, found: Synthesis) -> Row:
+    routing = found.routing
+    assert routing is not None
+    steps = routing.critical_path
+    path = " ".join(f"{s.kind[:1]}{s.delay_ns:.1f}" for s in steps)
+    places = dict.fromkeys(s.place.rpartition("/")[2] for s in steps if s.place)
+    return Row(
+        name, cycles, found.lut, found.ff, found.dsp, found.bram,
+        routing.asked_mhz, routing.fmax_mhz, f"{path} {', '.join(places)}",
+    )  # fmt: skip
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a design misses the clock."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--only", nargs="+", default=[], help="names of designs")
+    parser.add_argument("--clock", type=float, default=CLOCK_MHZ, help="megahertz asked for")
+    default = ROOT / "out" / "benchmarks" / "fmax.json"
+    parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
+    options = parser.parse_args()
+    print(f"{'design':18} cycles     LUT      FF  DSP BRAM  asked reached")
+    rows: list[Row] = []
+    failed = False
+    for name in [*UNITS, *designs()]:
+        if options.only and name not in options.only:
+            continue
+        try:
+            if name in UNITS:
+                row = measure_unit(name, options.clock)
+            else:
+                row = measure_design(name, designs()[name], options.clock)
+        except AlloError as error:
+            print(f"{name:18} {type(error).__name__}: {error.message}", flush=True)
+            failed = True
+            continue
+        rows.append(row)
+        cycles = "–" if row.cycles is None else f"{row.cycles:,}"
+        print(
+            f"{name:18} {cycles:>6} {row.lut:7,} {row.ff:7,} {row.dsp:4} {row.bram:4} "
+            f"{row.asked_mhz:6.0f} {row.reached_mhz:7.1f}  {'' if row.meets else 'MISSED  ' + row.path}",
+            flush=True,
+        )
+    options.json.parent.mkdir(parents=True, exist_ok=True)
+    figures = [asdict(row) | {"meets": row.meets} for row in rows]
+    options.json.write_text(json.dumps(figures, indent=1) + "\n")
+    return 0 if not failed and all(row.meets for row in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
