@@ -200,6 +200,10 @@ class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 
 
+class InterfaceError(BuildError, ValueError):
+    """An interface of the hardware that an argument cannot have, or interfaces that do not go together."""
+
+
 class BoundaryError(AlloError, TypeError, RuntimeError):
     """An argument at the Python boundary has the wrong shape, type or layout.
 
@@ -241,6 +245,10 @@ class SimulationError(AlloError):
 
 class DeadlockError(SimulationError):
     """Processes of a dataflow region wait for each other; every one is listed."""
+
+
+class ProtocolError(SimulationError):
+    """A design broke a rule of a bus: the port, the rule and the cycle."""
 
 
 class BoundsError(SimulationError, IndexError):

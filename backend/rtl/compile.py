@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -18,7 +18,7 @@ from .circt import export_verilog, start_circt
 from .compiled import CompiledModule
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
-from .emit.fifo import fifo_module
+from .emit.fifo import fifo_module, fifo_name
 from .emit.function import Emitter
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
@@ -28,6 +28,8 @@ from .graph.prune import bodies_of, prune, regions_of
 from .graph.share import share_adders
 from .graph.trees import plant_trees
 from .graph.words import join_words
+from .interfaces.arguments import read_arguments
+from .interfaces.wrapper import Wrapper, wrap
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
@@ -210,9 +212,11 @@ class Compiler:
         self._names.add(module)
         return module
 
-    def text(self, style: str = "rtl") -> str:
+    def text(self, style: str = "rtl", wrapper: Wrapper | None = None) -> str:
         """The whole design, its top last; ``style`` says how arithmetic units are written."""
         native = style == "native"
+        written = frozenset(fifo_name(w, d, bypass=b) for w, d, b in self.fifos)
+        outside = wrapper.render(native=native, without=written) if wrapper else []
         fifos = [
             fifo_module(width, depth, bypass=bypass).render(private=True, native=native)
             for width, depth, bypass in sorted(self.fifos)
@@ -220,7 +224,7 @@ class Compiler:
         top = list(self._texts)[-1]
         used = self._used(top)
         modules = [
-            render(private=name != top, native=native)
+            render(private=wrapper is not None or name != top, native=native)
             for name, render in self._texts.items()
             if name in used
         ]
@@ -229,7 +233,8 @@ class Compiler:
             for op in self.units.values()
             if op.unit_text is not None and any(f"@{op.module}(" in text for text in modules)
         ]
-        return "\n".join([*units, *fifos, *modules, *self.locations.definitions(), ""])
+        parts = [*units, *fifos, *modules, *outside, *self.locations.definitions(), ""]
+        return "\n".join(parts)
 
     def _used(self, top: str) -> set[str]:
         """Modules that are in the design: some are compiled twice, with and without ``ce``."""
@@ -303,6 +308,7 @@ def compile_design(
     external: Sequence[str] = (),
     check_bounds: bool = False,
     check_dependences: bool = False,
+    interface: str | Mapping[str, Any] | None = None,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -316,40 +322,48 @@ def compile_design(
             by which the memory makes one kernel wait; those of any other top have none.
         check_bounds: watch the subscripts that may be out of range; see :mod:`.emit.bounds`.
         check_dependences: watch the dependences that the schedule asserts, in the same way.
+        interface: which interface of a board each argument gets; see :mod:`.interfaces`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
+        InterfaceError: an interface that an argument cannot have.
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
     module = parse_module(module) if isinstance(module, str) else module
+    about = None if interface is None else read_arguments(module, top)
     program = read_program(module, checks=Checks(check_bounds, check_dependences))
     record = _top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
     compiler = Compiler(program, device, clock_mhz, waiting)
-    interface = compiler.compile(top)
-    hw_text = compiler.text()
-    function = compiler.modules[interface.module].function
-    report = design_report(compiler.modules, interface, top, target, clock_mhz, device)
+    made = compiler.compile(top)
+    function = compiler.modules[made.module].function
+    report = design_report(compiler.modules, made, top, target, clock_mhz, device)
     design = HardwareDesign(
         top=function.module,
-        hw_text=hw_text,
-        verilog=export_verilog(hw_text),
+        hw_text="",
+        verilog="",
         arguments=tuple(ports.argument_names(function)),
-        results=tuple(ports.result_names(function, interface)),
-        scalars_in=tuple(ports.scalars_in(function, interface)),
-        scalars_out=tuple(ports.scalars_out(function, interface)),
-        arrays=tuple(ports.arrays(function, interface, waiting)),
+        results=tuple(ports.result_names(function, made)),
+        scalars_in=tuple(ports.scalars_in(function, made)),
+        scalars_out=tuple(ports.scalars_out(function, made)),
+        arrays=tuple(ports.arrays(function, made, waiting)),
         report=report,
-        native_hw_text=compiler.text("native"),
         shared_units=_shared_units(compiler),
         modules={m.function.name: name for name, m in compiler.modules.items()},
         debug={name: m.debug for name, m in compiler.modules.items()},
-        streams=tuple(ports.streams(interface)),
-        bounds=_bounds(compiler, interface),
+        streams=tuple(ports.streams(made)),
+        bounds=_bounds(compiler, made),
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
     )
-    if len(hw_text) > LARGE_TEXT.get(device, len(hw_text)):
+    wrapper = None
+    if interface is not None and about is not None:
+        wrapper = wrap(design, made.ports, interface, about, compiler.locations)
+        design.top, design.board = wrapper.board.top, wrapper.board
+    design.hw_text = compiler.text(wrapper=wrapper)
+    design.verilog = export_verilog(design.hw_text)
+    design.native_hw_text = compiler.text("native", wrapper)
+    if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()
     return design
 

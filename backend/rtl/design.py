@@ -32,6 +32,7 @@ from allo.dialects.core.partition import ArrayLayout
 from allo.dialects.reports.figures import DesignReport
 
 from .emit.bounds import BoundsPort
+from .interfaces.board import Board
 from .waiting import ModuleWaits
 
 
@@ -119,6 +120,7 @@ class HardwareDesign:
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
         estimated: whether the report holds the resources.
+        board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
 
     top: str
@@ -138,6 +140,7 @@ class HardwareDesign:
     bounds: BoundsPort | None = None
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
     estimated: bool = False
+    board: Board | None = None
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

@@ -52,7 +52,8 @@ def build(request: BuildRequest) -> RTLModule:
     simulation = {name: options.pop(name) for name in _SIMULATION_OPTIONS}
     frequency = options.pop("frequency")
     options["clock_mhz"] = frequency or options["clock_mhz"]
-    options["external"] = (*options["external"], *(simulation["memory"] or ()))
+    if options["interface"] is None:
+        options["external"] = (*options["external"], *(simulation["memory"] or ()))
     options["target"] = request.target
     core = parse_module(request.module_text)
     signature = read_signature(core, request.top)

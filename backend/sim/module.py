@@ -24,6 +24,7 @@ from .boundary.storage import fill_results
 from .boundary.stream_words import from_words, to_words, with_stream_arrays
 from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
 from .boundary.wave import check_writable, wave_kind, write_companions
+from .buses.limit import bus_limit, check_outside
 from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
 
 _CALL = "A call of an RTLModule"
@@ -44,6 +45,8 @@ class SimulationOptions:
         timeout: seconds an external tool may take.
         randomize: seed of random first contents of registers and memories, to show that the
             design does not depend on them; None for zeros.
+        stalls: probability with which each channel of each bus stalls in a cycle, of a design with
+            interfaces.
     """
 
     simulator: str = "verilator"
@@ -52,6 +55,7 @@ class SimulationOptions:
     streams: Mapping[str, StreamModel] | None = None
     timeout: float = 1800.0
     randomize: int | None = None
+    stalls: float = 0.0
 
     def __post_init__(self) -> None:
         given = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -97,6 +101,8 @@ class RTLModule:
             [array.name for array in design.arrays],
             [stream.name for stream in design.streams],
         )
+        if design.board is not None:
+            check_outside(design.board, self._outside, self.signature)
         self._models: dict[tuple[str, str], SimModel] = {}
         self._turn = threading.RLock()
 
@@ -268,14 +274,17 @@ class RTLModule:
         key = (simulator, wave)
         with self._turn:
             if key not in self._models:
+                chosen = self.options
                 options = BuildOptions(
-                    wave, self._outside, self.options.timeout, self.options.randomize
+                    wave, self._outside, chosen.timeout, chosen.randomize, chosen.stalls
                 )
                 self._models[key] = find_engine(simulator).build(self.design, options)
             return self._models[key]
 
     def _default_limit(self) -> int:
         predicted = self.design.report.cycles
+        if self.design.board is not None and predicted is not None:
+            return bus_limit(self.design.board, predicted, self.options.stalls)
         if predicted is None or self.design.streams or self._outside.memory:
             return DEFAULT_MAX_CYCLES
         return 4 * predicted + 10_000

@@ -69,6 +69,10 @@ _CHANNELS = Either(_ONE_CHANNEL, Items(_ONE_CHANNEL))
 _STREAM = Instance("a StreamModel", ("StreamModel",))
 _BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
 _PROBABILITY = Number(0.0, 1.0, open=True)
+_INTERFACE = Either(
+    Text("one kind of interface for all arrays"),
+    Named(Either(Text("a kind of interface"), Named(Anything("a field of it")))),
+)
 
 
 def _rows(*groups: str) -> _Rows:
@@ -239,6 +243,19 @@ TABLE: tuple[Option, ...] = (
         Items(Text("the name of an array")),
         (),
         "These arrays are in external memory; arrays named in memory= always are.",
+    ),
+    _rtl(
+        "interface",
+        _INTERFACE,
+        None,
+        "It gives arguments the interfaces of a board, by name: {'A': 'm_axi', 'n': 's_axilite'}.",
+        none=True,
+    ),
+    _sim(
+        "stalls",
+        _PROBABILITY,
+        0.0,
+        "It is the probability with which each channel of each bus stalls in a cycle.",
     ),
     _sim(
         "simulator",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import CLOCK, RESET
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,12 @@ class Port:
 
 def top_ports(design: HardwareDesign) -> tuple[Port, ...]:
     """Every port of the top module."""
+    if design.board is not None:
+        return (
+            Port(CLOCK, 1),
+            Port(RESET, 1),
+            *(Port(w.name, w.width) for w in design.board.wires),
+        )
     ports = [Port(name, 1) for name in ("clk", "rst", "start", "done")]
     ports += [Port(s.name, s.width) for s in (*design.scalars_in, *design.scalars_out)]
     for array in design.arrays:

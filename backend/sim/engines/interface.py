@@ -30,12 +30,14 @@ class BuildOptions:
         timeout: seconds an external tool may take.
         randomize: seed of random first contents of registers and memories, which a design must
             not depend on; None for zeros.
+        stalls: the probability with which channels of buses stall in a cycle.
     """
 
     wave: str = ""
     outside: Outside = field(default_factory=Outside)
     timeout: float = 1800.0
     randomize: int | None = None
+    stalls: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,13 +24,17 @@ class NativeModule:
         Raises:
             BuildError: the code calls a function that is not there.
         """
+        return NativeFunction(_PACKED(self.address(name)), self._engine)
+
+    def address(self, name: str) -> int:
+        """The address of the packed form (``void (void **)``) of a function; raises as :meth:`function`."""
         address = self._engine.lookup(name)
         if not address:
             raise BuildError(
                 "The simulation model could not be linked: a function it calls is missing.",
                 help="the missing symbols are on standard error; libgcc_s.so.1 must be installed.",
             )
-        return NativeFunction(_PACKED(address), self._engine)
+        return address
 
 
 class NativeFunction:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import Board
 from allo.backend.rtl.waiting import PROBED, PROBING
 from allo.backend.sim.driver.llvm_text import FunctionText
 from allo.backend.sim.driver.ports import PortMap, top_ports
@@ -61,6 +62,8 @@ class ArcEngine:
             container=container,
             aliases=model.aliases,
         )
+        if design.board is not None:
+            return self._under_buses(design, design.board, options, model, ports)
         split = model.edge != model.settle
         reset = f"{design.top}_reset" if split else model.edge
         evaluation = Evaluation(model.settle, model.edge, reset)
@@ -78,6 +81,25 @@ class ArcEngine:
             native,
             _Instance(model, native, _probes(design)).evaluated(options.randomize),
         )
+
+    def _under_buses(
+        self,
+        design: HardwareDesign,
+        board: Board,
+        options: BuildOptions,
+        model: ArcModel,
+        ports: PortMap,
+    ) -> DrivenModel:
+        """A wrapped design under the models of its buses."""
+        from allo.backend.sim.buses.model import BusModel, Clocking
+
+        split = model.edge != model.settle
+        level = 1 if split or model.text.count("\n") < OPTIMISE_LINES else 0
+        native = NativeModule(model.text, level)
+        made = _Instance(model, native, _probes(design)).evaluated(options.randomize)
+        settle, edge = native.address(model.settle), native.address(model.edge)
+        clocking = Clocking(settle, edge, edge, made.base, packed=True)
+        return BusModel(design, board, options, ports, made, clocking, native)
 
 
 def _probes(design: HardwareDesign) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import Board
 from allo.backend.sim.driver.ports import PortMap, top_ports
 from allo.backend.sim.driver.transaction import DriverEmitter
 from allo.backend.sim.driver.wires import Evaluation
@@ -47,10 +48,28 @@ class VerilatorEngine:
             widths={port.name: port.width for port in top_ports(design)},
             container=container,
         )
+        if design.board is not None:
+            return _under_buses(design, design.board, options, ports, instance.evaluated)
         text = DriverEmitter(design, options.outside, ports, Evaluation()).emit()
         return DrivenModel(
             design, options.outside, text, NativeModule(text.text), instance.evaluated
         )
+
+
+def _under_buses(
+    design: HardwareDesign, board: Board, options: BuildOptions, ports: PortMap, made: Evaluated
+) -> DrivenModel:
+    """A wrapped design under the models of its buses."""
+    from allo.backend.sim.buses.model import BusModel, Clocking
+
+    clocking = Clocking(made.eval, made.eval, made.eval, made.handle, packed=False)
+    return BusModel(design, board, options, ports, made, clocking, None)
+
+
+def _hierarchical(design: HardwareDesign, path: str) -> str:
+    """Verilator's name of a signal of the compiled design."""
+    inside = ".shell.core" if design.board is not None else ""
+    return f"TOP.{design.top}{inside}.{path.replace('/', '.')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +105,7 @@ class _Library:
             peek=dict,
             state=[state],
             whole=[state],
-            signal=lambda path: self._signal(handle, f"TOP.{design.top}.{path.replace('/', '.')}"),
+            signal=lambda path: self._signal(handle, _hierarchical(design, path)),
             begin_wave=(lambda file: self._begin_wave(handle, file)) if self._wave else None,
             end_wave=(lambda: self._end_wave(handle)) if self._wave else None,
         )

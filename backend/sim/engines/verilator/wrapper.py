@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 PREFIX = "Vmodel"
 
+_COMMON_WORDS = ("interrupt",)
+"""Names of ports of ours that Verilator keeps from C++ under others."""
 _TRACE_CLASS = {"vcd": "VerilatedVcdC", "fst": "VerilatedFstC"}
 
 _TEMPLATE = """\
@@ -107,4 +109,5 @@ def wrapper_text(ports: Sequence[str], wave: str) -> str:
 
 def verilated_name(name: str) -> str:
     """The C++ member name Verilator gives a port."""
-    return name.replace("__", "___05F")
+    plain = name.replace("__", "___05F")
+    return f"__SYM__{plain}" if plain in _COMMON_WORDS else plain

@@ -1,0 +1,253 @@
+"""Which interface each argument gets: the option ``interface`` held against the compiled design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from allo.dialects.boundary.storage import is_signed
+from allo.dialects.diagnostics import DTypeError, InterfaceError, SourcePlace
+from allo.dialects.text.near import did_you_mean
+from allo.dialects.types import parse_type
+
+from ..design import ArrayInterface
+from .arguments import Arguments
+from .board import BUS_ERROR, PAGE, Board, Buffered, Master, StreamEnd
+from .control import lay_out
+from .masters import ADDRESS
+from .shell import Core, wires_of
+from .walk import most_lanes
+
+CONTROL = "return"
+"""The key that says how the design is started, as HLS tools call that port."""
+KINDS = {
+    "array": ("memory", "m_axi", "axis"),
+    "scalar": ("s_axilite", "port"),
+    "stream": ("axis",),
+    "control": ("s_axilite", "port"),
+}
+_A = {"array": "an array", "scalar": "a scalar", "stream": "a stream"}
+_FIELDS = {"kind", "bundle", "width", "burst", "outstanding"}
+_WIDTHS = (32, 64, 128, 256, 512)
+_BURSTS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+DEFAULT_BURST, DEFAULT_OUTSTANDING, MOST_OUTSTANDING = 64, 16, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a user asks for one argument."""
+
+    kind: str
+    bundle: str | None = None
+    width: int | None = None
+    burst: int | None = None
+    outstanding: int | None = None
+
+
+def read_interface(option: str | Mapping[str, Any], arguments: Arguments) -> dict[str, Asked]:
+    """What is asked for each argument, with defaults, and under ``"return"`` how a run is started.
+
+    Raises:
+        InterfaceError: a name that is no argument, or an interface that the argument cannot have.
+    """
+    if isinstance(option, str):
+        arrays = {n for n, sort in arguments.sorts.items() if sort == "array"}
+        option = {user: option for user, name in arguments.spelled.items() if name in arrays}
+    found: dict[str, Asked] = {}
+    for user, given in option.items():
+        name = arguments.spelled.get(user, user)
+        sort = "control" if user == CONTROL else arguments.sorts.get(name)
+        if sort is None:
+            known = [*arguments.spelled, CONTROL]
+            raise InterfaceError(
+                f"The option interface names {user!r}, which is no argument of {arguments.top}.",
+                arguments.place,
+                help=f"{did_you_mean(user, known)}its arguments: {', '.join(arguments.spelled)}.",
+            )
+        found[name] = _read(name, sort, given, arguments)
+    needed = any(a.kind in ("m_axi", "s_axilite") for a in found.values())
+    started = found.setdefault(CONTROL, Asked("s_axilite" if needed else "port")).kind
+    if started == "port" and needed:
+        other = next(n for n, a in found.items() if a.kind in ("m_axi", "s_axilite"))
+        raise InterfaceError(
+            f"{other} has registers in the AXI4-Lite interface, and the option interface starts "
+            f"{arguments.top} by ports.",
+            arguments.places.get(other),
+            help=f"leave {CONTROL!r} out of interface, or give it 's_axilite'.",
+        )
+    defaults = {"array": "memory", "scalar": started, "stream": "axis"}
+    for name, sort in arguments.sorts.items():
+        found.setdefault(name, Asked(defaults[sort]))
+    return found
+
+
+def _read(name: str, sort: str, given: Any, arguments: Arguments) -> Asked:
+    place = arguments.places.get(name, arguments.place)
+    fields = {"kind": given} if isinstance(given, str) else dict(given)
+    unknown = next((f for f in fields if f not in _FIELDS), None)
+    if unknown is not None:
+        raise InterfaceError(
+            f"The interface of {name} has no field {unknown!r}.",
+            place,
+            help=f"{did_you_mean(unknown, _FIELDS)}its fields: {', '.join(sorted(_FIELDS))}.",
+        )
+    asked = Asked(**{"kind": "", **fields})
+    kinds = KINDS[sort]
+    if asked.kind not in kinds:
+        listed = " or ".join(repr(kind) for kind in kinds)
+        near = did_you_mean(str(asked.kind), kinds) if asked.kind else ""
+        what = f"A design cannot be started by {asked.kind!r}."
+        if sort in _A:
+            what = f"{name} is {_A[sort]} and cannot have the interface {asked.kind!r}."
+        raise InterfaceError(what, place, help=f"{near}it takes {listed}.")
+    if asked.kind != "m_axi" and len(fields) > 1:
+        extra = next(f for f in fields if f != "kind")
+        raise InterfaceError(
+            f"The interface {asked.kind!r} of {name} has no {extra}.",
+            place,
+            help=f"{extra} belongs to 'm_axi'; leave it out.",
+        )
+    _check_numbers(name, asked, place)
+    return asked
+
+
+def _check_numbers(name: str, asked: Asked, place: SourcePlace | None) -> None:
+    allowed: dict[str, tuple[Any, tuple[int, ...]]] = {
+        "width": (asked.width, _WIDTHS),
+        "burst": (asked.burst, _BURSTS),
+        "outstanding": (asked.outstanding, tuple(range(1, MOST_OUTSTANDING + 1))),
+    }
+    for field, (value, known) in allowed.items():
+        if value is None or (type(value) is int and value in known):
+            continue
+        range_text = f"from 1 to {MOST_OUTSTANDING}" if field == "outstanding" else ""
+        raise InterfaceError(
+            f"The interface of {name} has {field} {value!r}.",
+            place,
+            help=f"it takes an integer {range_text or 'of ' + ', '.join(map(str, known))}.",
+        )
+    bundle = asked.bundle
+    if bundle is not None and not (
+        isinstance(bundle, str) and bundle.isascii() and bundle.isidentifier()
+    ):
+        raise InterfaceError(
+            f"The interface of {name} has bundle {bundle!r}, which cannot be part of a port's name.",
+            place,
+            help="letters, digits and underscores, as in 'gmem0'.",
+        )
+
+
+def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> Board:
+    """The outside of the wrapper.
+
+    Raises:
+        InterfaceError: interfaces that do not go together.
+    """
+    arrays = {a.name: a for a in core.arrays}
+    order = list(arguments.sorts)
+    chosen = [n for n in order if asked[n].kind == "m_axi" and n in arrays]
+    bundles = {n: asked[n].bundle or f"gmem{chosen.index(n)}" for n in chosen}
+    buffered = tuple(_buffered(arrays[n], bundles[n], arguments) for n in chosen)
+    masters = tuple(
+        _master(bundle, [b for b in buffered if b.bundle == bundle], asked, arrays, arguments)
+        for bundle in dict.fromkeys(bundles.values())
+    )
+    inputs = [s for s in core.scalars_in if asked.get(s.name, Asked("s_axilite")).kind != "port"]
+    lite = asked[CONTROL].kind == "s_axilite"
+    registers = None
+    if lite:
+        widths = {s.name: s.width for s in inputs} | dict.fromkeys(chosen, ADDRESS)
+        results = [(s.name, s.width) for s in core.scalars_out]
+        inside = [(n, widths[n]) for n in order if n in widths]
+        registers = lay_out(results, inside, [(BUS_ERROR, 1)] if masters else [])
+    held = {r.name for r in registers or ()}
+    board = Board(
+        top=f"{core.module}_axi",
+        core=core.module,
+        registers=registers,
+        masters=masters,
+        arrays=buffered,
+        streams=tuple(_stream(s.name, s.dtype, s.width, s.direction) for s in core.streams),
+        memories=tuple(n for n in arrays if n not in bundles),
+        pins=tuple(s.name for s in core.scalars_in if s.name not in held),
+        results=tuple(s.name for s in core.scalars_out if not lite),
+    )
+    board = replace(board, wires=wires_of(board, core))
+    _check_names(board, arguments)
+    return board
+
+
+def _check_names(board: Board, arguments: Arguments) -> None:
+    seen: set[str] = set()
+    for wire in board.wires:
+        if wire.name in seen:
+            raise InterfaceError(
+                f"Two ports of the wrapper of {arguments.top} would be called {wire.name}.",
+                arguments.place,
+                help="rename the argument, or the bundle, that it comes from.",
+            )
+        seen.add(wire.name)
+
+
+def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffered:
+    dtype = parse_type(array.dtype)
+    count = 1
+    for extent in array.shape:
+        count *= extent
+    stored = array.direction != "in"
+    whole = array.name in arguments.results or array.name in arguments.written_whole
+    return Buffered(
+        name=array.name,
+        bundle=bundle,
+        width=array.width,
+        cell=max(8, 1 << (array.width - 1).bit_length()),
+        signed=is_signed(dtype),
+        count=count,
+        loaded=bool(array.ports) and not (array.direction == "out" and whole),
+        stored=stored,
+    )
+
+
+def _master(
+    bundle: str,
+    mine: list[Buffered],
+    asked: Mapping[str, Asked],
+    arrays: Mapping[str, ArrayInterface],
+    arguments: Arguments,
+) -> Master:
+    """The port of a bundle: what is asked for it, or as wide as its arrays can take."""
+    found: dict[str, tuple[int, str]] = {}
+    for each in mine:
+        for field in ("width", "burst", "outstanding"):
+            value = getattr(asked[each.name], field)
+            if value is None:
+                continue
+            before, other = found.setdefault(field, (value, each.name))
+            if before != value:
+                raise InterfaceError(
+                    f"{other} and {each.name} are in bundle {bundle}, with {field} {before} and {value}.",
+                    arguments.places.get(each.name),
+                    help=f"give them one {field}, or a bundle each.",
+                )
+    natural = max(most_lanes(arrays[b.name].layout, 512 // min(b.cell, 512)) * b.cell for b in mine)
+    width = found.get("width", (min(512, max(32, natural)), ""))[0]
+    longest = PAGE // (width // 8)
+    burst = min(found.get("burst", (DEFAULT_BURST, ""))[0], longest)
+    return Master(
+        bundle,
+        width,
+        burst,
+        found.get("outstanding", (DEFAULT_OUTSTANDING, ""))[0],
+        reads=any(b.loaded for b in mine),
+        writes=any(b.stored for b in mine),
+    )
+
+
+def _stream(name: str, dtype: str, width: int, direction: str) -> StreamEnd:
+    try:
+        declared = parse_type(dtype)
+        signed = is_signed(declared) and declared.bits == width
+    except DTypeError:  # a block of elements
+        signed = False
+    return StreamEnd(name, width, -(-width // 8) * 8, signed, direction == "out")

@@ -1,0 +1,181 @@
+"""The engines of an AXI4 master port: bursts that read, and bursts that write.
+
+Each moves ``beats`` words from an address on, in bursts of up to ``burst`` beats. A burst ends where
+an address is a multiple of the longest burst's bytes, which divide 4,096: so none crosses a page.
+Every ready and valid comes from a register, and no valid waits for a ready.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..emit.text import Locations, ModuleText
+from ..graph.linear import bits_unsigned
+from .board import Master
+from .parts import Made, flag, reserve_ports, up_down
+
+ADDRESS = 64
+LENGTHS = 4
+"""Bursts whose length is known ahead of their words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """An address channel under way: SSA names.
+
+    Attributes:
+        issue: whether a burst is asked for in this cycle, of ``length`` beats less one.
+        idle: whether none is left to ask for, and none is under way.
+    """
+
+    issue: str
+    length: str
+    idle: str
+
+
+def address_ports(channel: str, beats: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Inputs and outputs of an engine's address side, by name and width."""
+    inputs = {"go": 1, "base": ADDRESS, "beats": beats, f"{channel}READY": 1}
+    outputs = {f"{channel}ADDR": ADDRESS, f"{channel}LEN": 8, f"{channel}VALID": 1}
+    return inputs, outputs
+
+
+def _addresses(
+    text: ModuleText, master: Master, beats: int, channel: str, over: str, room: str
+) -> Channel:
+    """The address channel of an engine.
+
+    Args:
+        beats: bits of the input ``beats``.
+        channel: ``"AR"`` or ``"AW"``.
+        over: whether a burst has come to its end in this cycle.
+        room: whether another may be asked for, besides the limit on bursts under way.
+    """
+    size = (master.width // 8 - 1).bit_length()
+    steps = (master.burst - 1).bit_length()
+    bits = steps + 1
+    address, left, valid = (text.named(n) for n in ("address", "left", f"{channel}_valid"))
+    under_way, many = text.named("under_way"), bits_unsigned(master.outstanding)
+    some = text.compare("ne", left, text.const(0, beats), beats)
+    free = text.any_of(text.invert(valid), f"%{channel}READY")
+    allowed = text.compare("ne", under_way, text.const(master.outstanding, many), many)
+    issue = text.all_of(some, free, allowed, room)
+
+    most = text.const(master.burst, bits)
+    if steps:
+        place = text.extend(text.slice(address, size, steps, ADDRESS), steps, bits, signed=False)
+        most = text.binary("sub", most, place, bits)
+    common = max(bits, beats)
+    wide_most = text.extend(most, bits, common, signed=False)
+    wide_left = text.extend(left, beats, common, signed=False)
+    short = text.compare("ult", wide_left, wide_most, common)
+    length = text.slice(text.mux(short, wide_left, wide_most, common), 0, bits, common)
+    less = text.binary("sub", length, text.const(1, bits), bits)
+    last = text.extend(less, bits, 8, signed=False)
+
+    low = text.fresh()
+    text.line(f"{low} = comb.concat {length}, {text.const(0, size)} : i{bits}, i{size}")
+    far = text.extend(low, bits + size, ADDRESS, signed=False)
+    moved = text.binary("add", address, far, ADDRESS)
+    fewer = text.binary("sub", left, text.extend(length, bits, beats, signed=False), beats)
+    step = text.any_of("%go", issue)
+    text.register(address, text.mux("%go", "%base", moved, ADDRESS), ADDRESS, enable=step)
+    text.register(left, text.mux("%go", "%beats", fewer, beats), beats, enable=step, reset=0)
+    flag(text, valid, issue, text.all_of(valid, f"%{channel}READY"))
+    held = text.register(text.named(f"{channel}_address"), address, ADDRESS, enable=issue)
+    held_length = text.register(text.named(f"{channel}_length"), last, 8, enable=issue)
+    up_down(text, under_way, many, issue, over)
+    text.output(f"{channel}ADDR", f"i{ADDRESS}", held)
+    text.output(f"{channel}LEN", "i8", held_length)
+    text.output(f"{channel}VALID", "i1", valid)
+    none = text.compare("eq", under_way, text.const(0, many), many)
+    return Channel(issue, last, text.all_of(text.invert(some), none))
+
+
+def _bad(text: ModuleText, taken: str, response: str) -> None:
+    """An output that is high in the cycle of a response other than OKAY."""
+    wrong = text.compare("ne", response, text.const(0, 2), 2)
+    text.output("bad", "i1", text.all_of(taken, wrong))
+
+
+def reader_module(master: Master, beats: int, made: Made) -> ModuleText:
+    """The engine that reads: out ``data``, ``valid``, for ``ready``; ``beats`` is a width."""
+    text = ModuleText(
+        f"axi_reader_{master.width}x{master.burst}_{master.outstanding}_{beats}", Locations()
+    )
+    inputs, outputs = address_ports("AR", beats)
+    inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1, "ready": 1}
+    reserve_ports(text, inputs, (*outputs, "RREADY", "data", "valid", "bad"))
+    fifo = made.fifo(
+        text,
+        "words",
+        master.width,
+        2,
+        {"in_data": "%RDATA", "in_valid": "%RVALID", "out_ready": "%ready"},
+    )
+    taken = text.all_of("%RVALID", fifo["in_ready"])
+    _addresses(text, master, beats, "AR", text.all_of(taken, "%RLAST"), text.const(1, 1))
+    text.output("RREADY", "i1", fifo["in_ready"])
+    text.output("data", f"i{master.width}", fifo["out_data"])
+    text.output("valid", "i1", fifo["out_valid"])
+    _bad(text, taken, "%RRESP")
+    return text
+
+
+def writer_module(master: Master, beats: int, made: Made) -> ModuleText:
+    """The engine that writes: in ``data``, ``strobe``, ``valid``, out ``ready``; ``beats`` is a width.
+
+    ``idle`` is high when every burst has been answered. The words of a burst may come before its
+    address is taken, and do not wait for that.
+    """
+    width, strobes = master.width, master.width // 8
+    text = ModuleText(
+        f"axi_writer_{width}x{master.burst}_{master.outstanding}_{beats}", Locations()
+    )
+    inputs, outputs = address_ports("AW", beats)
+    inputs |= {"WREADY": 1, "BRESP": 2, "BVALID": 1, "data": width, "strobe": strobes, "valid": 1}
+    names = ("WDATA", "WSTRB", "WLAST", "WVALID", "BREADY", "ready", "idle", "bad")
+    reserve_ports(text, inputs, (*outputs, *names))
+    lengths_ready = text.named("lengths_ready")
+    channel = _addresses(text, master, beats, "AW", "%BVALID", lengths_ready)
+
+    # The words: `open` while a burst has some to come, `more` of them behind the next one.
+    is_open, more = text.named("burst_open"), text.named("more")
+    word_valid = text.named("word_valid")
+    free = text.any_of(text.invert(word_valid), "%WREADY")
+    taken = text.all_of("%valid", is_open, free)
+    last = text.compare("eq", more, text.const(0, 8), 8)
+    ends = text.all_of(taken, last)
+    next_burst = text.any_of(text.invert(is_open), ends)
+    lengths = made.fifo(
+        text,
+        "lengths",
+        8,
+        LENGTHS,
+        {"in_data": channel.length, "in_valid": channel.issue, "out_ready": next_burst},
+    )
+    text.alias(lengths_ready, lengths["in_ready"], 1)
+    begins = text.all_of(next_burst, lengths["out_valid"])
+    flag(text, is_open, begins, ends)
+    fewer = text.binary("sub", more, text.const(1, 8), 8)
+    text.register(
+        more,
+        text.mux(begins, lengths["out_data"], fewer, 8),
+        8,
+        enable=text.any_of(begins, taken),
+        reset=0,
+    )
+    flag(text, word_valid, taken, text.all_of(word_valid, "%WREADY"))
+    for name, value, bits in (
+        ("WDATA", "%data", width),
+        ("WSTRB", "%strobe", strobes),
+        ("WLAST", last, 1),
+    ):
+        held = text.register(text.named(f"word_{name[1:].lower()}"), value, bits, enable=taken)
+        text.output(name, f"i{bits}", held)
+    text.output("WVALID", "i1", word_valid)
+    text.output("BREADY", "i1", text.const(1, 1))
+    text.output("ready", "i1", text.all_of(is_open, free))
+    text.output("idle", "i1", channel.idle)
+    _bad(text, "%BVALID", "%BRESP")
+    return text

@@ -1,0 +1,157 @@
+"""A walk over the elements of an array in row-major order, some of them in a step: bank and word of each.
+
+No product and no division is computed: each dimension has registers that count its bank and its word,
+both already multiplied by what they weigh.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from allo.dialects.core.partition import ArrayLayout, DimPartition, Partition
+
+from ..emit.text import ModuleText
+from ..graph.linear import bits_unsigned
+
+
+def merged(layout: ArrayLayout) -> tuple[DimPartition, ...]:
+    """The dimensions of an array, those in one piece that follow each other as one."""
+    found: list[DimPartition] = []
+    for dim in layout.dims:
+        if dim.banks == 1:
+            dim = DimPartition(None, 1, dim.extent)
+        if dim.kind is None and found and found[-1].kind is None:
+            found[-1] = DimPartition(None, 1, found[-1].extent * dim.extent)
+        else:
+            found.append(dim)
+    return tuple(found) or (DimPartition(None, 1, 1),)
+
+
+def most_lanes(layout: ArrayLayout, most: int) -> int:
+    """Elements that may be taken in one step: a power of two, of which each has its own bank."""
+    dims = merged(layout)
+    last, lanes = dims[-1], 1
+    if last.kind not in (Partition.Cyclic, Partition.Complete):
+        return 1
+    while (
+        2 * lanes <= most
+        and last.banks % (2 * lanes) == 0
+        and (len(dims) == 1 or last.extent % (2 * lanes) == 0)
+    ):
+        lanes *= 2
+    return lanes
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """SSA names of a walk.
+
+    Attributes:
+        bank: number of the bank of the step's first element, "" where there is one bank only.
+        word: address in the bank.
+        last: whether the step is the last one.
+    """
+
+    bank: str
+    bank_bits: int
+    word: str
+    word_bits: int
+    last: str
+
+
+def emit_walk(text: ModuleText, layout: ArrayLayout, lanes: int, step: str, restart: str) -> Walk:
+    """A walk that goes on in each ``step`` and begins again at ``restart``, or behind its end."""
+    dims = merged(layout)
+    bank_bits = bits_unsigned(layout.bank_count - 1)
+    word_bits = bits_unsigned(layout.bank_depth - 1)
+    banks: list[str] = []
+    words: list[str] = []
+    ends: list[str] = []
+    advance = step
+    bank_weight = word_weight = 1
+    for number in reversed(range(len(dims))):
+        dim = dims[number]
+        group = lanes if number == len(dims) - 1 else 1
+        made = _Dimension(text, dim, number, group, bank_weight, word_weight, bank_bits, word_bits)
+        end = made.emit(advance, restart)
+        banks += [made.bank] if made.bank else []
+        words += [made.word] if made.word else []
+        ends += [end] if end else []
+        advance = text.all_of(advance, end) if end else advance
+        bank_weight *= dim.banks
+        word_weight *= dim.depth
+    return Walk(
+        _sum(text, banks, bank_bits) if banks else "",
+        bank_bits,
+        _sum(text, words, word_bits) if words else text.const(0, word_bits),
+        word_bits,
+        text.all_of(*ends),
+    )
+
+
+def _sum(text: ModuleText, values: list[str], bits: int) -> str:
+    total = values[0]
+    for value in values[1:]:
+        total = text.binary("add", total, value, bits)
+    return total
+
+
+@dataclass(slots=True)
+class _Dimension:
+    """One dimension of a walk; ``bank`` and ``word`` are "" where they never change."""
+
+    text: ModuleText
+    dim: DimPartition
+    number: int
+    group: int
+    bank_weight: int
+    word_weight: int
+    bank_bits: int
+    word_bits: int
+    bank: str = ""
+    word: str = ""
+
+    def emit(self, advance: str, restart: str) -> str:
+        """Registers that move on ``advance``; whether they stand at the end, "" where always."""
+        last = (self.dim.extent - 1) // self.group * self.group
+        if last == 0:
+            return ""
+        bank, word = self.dim.split(last)
+        if self.dim.kind is Partition.Block:
+            inner, outer = ("word", self.dim.depth - 1), ("bank", self.dim.banks - 1)
+        else:
+            inner, outer = ("bank", self.dim.banks - self.group), ("word", self.dim.depth - 1)
+        at = {"bank": bank, "word": word}
+        text = self.text
+        names = {
+            kind: text.named(f"{kind}{self.number}") for kind, most in (inner, outer) if most > 0
+        }
+        end = text.all_of(*(self._is(kind, names[kind], at[kind]) for kind in names))
+        back = text.any_of(restart, text.all_of(advance, end))
+        carry = advance
+        for kind, most in (inner, outer):
+            if kind not in names:
+                continue
+            wraps = self._is(kind, names[kind], most)
+            self._count(kind, names[kind], carry, wraps, back)
+            carry = text.all_of(carry, wraps)
+        self.bank, self.word = names.get("bank", ""), names.get("word", "")
+        return end
+
+    def _weight(self, kind: str) -> tuple[int, int, int]:
+        """(weight, bits, by how much it counts) of a register."""
+        if kind == "bank":
+            return self.bank_weight, self.bank_bits, self.group
+        return self.word_weight, self.word_bits, 1
+
+    def _is(self, kind: str, name: str, value: int) -> str:
+        weight, bits, _ = self._weight(kind)
+        return self.text.compare("eq", name, self.text.const(value * weight, bits), bits)
+
+    def _count(self, kind: str, name: str, step: str, wraps: str, back: str) -> None:
+        text = self.text
+        weight, bits, stride = self._weight(kind)
+        more = text.binary("add", name, text.const(weight * stride, bits), bits)
+        zero = text.const(0, bits)
+        following = text.mux(text.any_of(wraps, back), zero, more, bits)
+        text.register(name, following, bits, enable=text.any_of(step, back), reset=0)

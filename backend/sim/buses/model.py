@@ -1,0 +1,332 @@
+"""A wrapped design under the models of its buses, which both engines return for one with interfaces."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import BUS_ERROR, LITE, PAGE, Board, Buffered, Master
+from allo.dialects.diagnostics import ProtocolError, SimulationError
+
+from ..boundary.storage import (
+    arrangement,
+    cell_bits,
+    from_banks,
+    is_sign_extended,
+    to_banks,
+    word_bits,
+)
+from ..boundary.traffic import TICKS, ChannelStatistics, StreamStatistics, Traffic
+from ..driver.context import ContextLayout
+from ..driver.ports import PortMap
+from ..engines.interface import BuildOptions, RunOptions, SimResult
+from ..engines.model import DrivenModel, Evaluated
+from ..engines.progress import MARGIN, SETTLING
+from .image import from_image, to_image
+from .library import Buses
+from .script import Script, run_script
+
+FIELDS = ("status", "cycle", "stalls", "budget")
+BROKEN = 2
+"""What a step says of a broken rule; 0 and 1 are those of the plain driver."""
+FIRST_ADDRESS = 1 << 32
+"""Arguments lie above it, so that both halves of an address count."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clocking:
+    """How a design is evaluated: addresses of functions, and what they are given."""
+
+    settle: int
+    edge: int
+    reset: int
+    handle: int
+    packed: bool
+
+
+class BusModel(DrivenModel):
+    """A wrapped design: its memory, its host and the other ends of its streams are models in C++."""
+
+    def __init__(
+        self,
+        design: HardwareDesign,
+        board: Board,
+        options: BuildOptions,
+        ports: PortMap,
+        evaluated: Evaluated,
+        clocking: Clocking,
+        keep: object,
+    ) -> None:
+        self._design, self._board = design, board
+        self._outside, self._evaluated = options.outside, evaluated
+        self._stall = options.stalls
+        self._keep = keep
+        how = clocking
+        self._buses = Buses(how.settle, how.edge, how.reset, how.handle, packed=how.packed)
+        for name, width in ports.widths.items():
+            kept = ports.aliases.get(name, name)
+            self._buses("wire", name, evaluated.base + ports.offsets[kept], width)
+        self._arrays = {array.name: array for array in design.arrays}
+        self._add_agents()
+        layout = ContextLayout()
+        for name in FIELDS:
+            layout.add(name)
+        self._context = layout.make()
+        self._functions: dict[str, Callable[[int], None]] = {  # type: ignore[assignment]
+            "allo_reset": lambda _: self._buses("reset"),
+            "allo_step": lambda _: self._step_buses(),
+        }
+        self._open, self._stale = True, True
+        self._failure: SimulationError | None = None
+        stalled = [c.stall_cycles for c in self._outside.channels.values() if c.stall]
+        latency = max((c.latency for c in self._outside.channels.values()), default=0)
+        slow = max((self._pace(m)[1] for m in board.masters), default=0) // TICKS
+        self._patience = SETTLING + MARGIN + latency + 2 * slow + max(stalled, default=0)
+        chances = any(s.stall for s in self._outside.streams.values())
+        self._steady = not (self._stall or stalled or chances)
+
+    def close(self) -> None:
+        """Free the model; closing it again does nothing."""
+        if self._open:
+            self._buses.close()
+        super().close()
+
+    def _add_agents(self) -> None:
+        board = self._board
+        if board.registers is None:
+            self._buses("pins")
+        else:
+            self._buses("host", LITE)
+        for m in board.masters:
+            self._buses("memory", m.prefix, m.width, m.outstanding, m.reads, m.writes)
+            self._buses("pace", m.prefix, *self._pace(m))
+        for end in board.streams:
+            model = self._outside.streams.get(end.name)
+            self._buses("stream", end.name, end.output, _threshold(model.stall if model else 0.0))
+        for name in board.memories:
+            for port in self._arrays[name].ports:
+                self._buses("ram", port.prefix, port.reads, port.writes)
+
+    def _pace(self, master: Master) -> tuple[int, int, int, int]:
+        """Latency, ticks of a word, chance of a stall and the longest one, of the memory at a port.
+
+        An array on several channels has the bandwidth of all of them. Where arrays of one bundle lie
+        in different memories, the slowest counts.
+        """
+        routes = [
+            self._outside.memory[a.name]
+            for a in self._board.arrays
+            if a.bundle == master.bundle and a.name in self._outside.memory
+        ]
+        if not routes:
+            return 0, 0, 0, 0
+        rate = min(sum(c.bytes_per_cycle for c in route) for route in routes)
+        channels = [channel for route in routes for channel in route]
+        return (
+            max(c.latency for c in channels),
+            round(master.width // 8 / rate * TICKS),
+            _threshold(max(c.stall for c in channels)),
+            max(c.stall_cycles for c in channels),
+        )
+
+    def _step_buses(self) -> None:
+        self._context["status"] = self._buses("step", self._context["budget"])
+        self._context["cycle"] = self._buses("cycle")
+
+    # --- a run -------------------------------------------------------------------------
+
+    def _run(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        scalars: Mapping[str, int],
+        options: RunOptions,
+    ) -> SimResult:
+        if self._stale:
+            self.reset()
+        self._stale = True
+        rng = np.random.default_rng(options.stall_seed)
+        images = self._place(arrays, rng)
+        words = self._connect(arrays)
+        banks = self._fill_banks(arrays)
+        stalled = self._stall > 0
+        values = {**scalars, **{name: base for name, (base, _) in images.items()}}
+        interrupts = not stalled or bool(rng.integers(2))
+        script = run_script(self._board, values, interrupts=interrupts, check=stalled)
+        rows = script.rows()
+        if self._board.registers is not None:
+            self._buses("script", LITE, rows.ctypes.data, len(rows))
+        for name in self._board.pins:
+            self._put(name, scalars[name])
+        self._buses("begin", options.stall_seed, _threshold(self._stall))
+        self._context["cycle"] = 0
+        self._advance(options, self._watch([]))
+        self._stale = False
+        answers = self._answers(script)
+        self._take(arrays, images, words, banks)
+        return SimResult(self._buses("measured"), self._results(script, answers), self._traffic())
+
+    def _place(
+        self, arrays: Mapping[str, np.ndarray], rng: np.random.Generator
+    ) -> dict[str, tuple[int, np.ndarray]]:
+        """Put the buffered arrays into memory, at addresses that change from run to run."""
+        self._buses("clear")
+        found: dict[str, tuple[int, np.ndarray]] = {}
+        lanes = {m.bundle: m.width // 8 for m in self._board.masters}
+        base = FIRST_ADDRESS
+        for each in self._board.arrays:
+            step = lanes[each.bundle]
+            base += PAGE + int(rng.integers(PAGE // step)) * step
+            image = to_image(
+                arrays[each.name], each.count, each.width, each.cell, signed=each.signed
+            )
+            self._buses(
+                "region", each.name, base, image.nbytes, image.ctypes.data, each.loaded, each.stored
+            )
+            found[each.name] = (base, image)
+            base += -(-image.nbytes // PAGE) * PAGE
+            base -= base % PAGE
+        return found
+
+    def _connect(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Give every stream its words, or room for them."""
+        found = {}
+        for end in self._board.streams:
+            cells = arrays[end.name]
+            count = cells.nbytes * 8 // word_bits(end.width)
+            words = to_image(cells, count, end.width, end.cell, signed=end.signed)
+            found[end.name] = words
+            whole = end.count is not None
+            self._buses("words", end.name, words.ctypes.data, end.cell // 8, count, whole)
+        return found
+
+    def _fill_banks(self, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Fill the memories at RAM ports."""
+        found = {}
+        for name in self._board.memories:
+            array = self._arrays[name]
+            banks = found[name] = to_banks(arrays[name], array.layout, array.dtype)
+            how, size = arrangement(array.layout), cell_bits(array.dtype) // 8
+            for port in array.ports:
+                at = banks.ctypes.data + port.bank * how.bank_stride * size
+                depth = array.layout.bank_depth
+                self._buses("bank", port.prefix, at, size, depth, how.word_stride)
+        return found
+
+    def _take(
+        self,
+        arrays: Mapping[str, np.ndarray],
+        images: Mapping[str, tuple[int, np.ndarray]],
+        words: Mapping[str, np.ndarray],
+        banks: Mapping[str, np.ndarray],
+    ) -> None:
+        """Put what the design has written back into the arrays."""
+        for each in self._board.arrays:
+            if each.stored:
+                self._take_image(arrays[each.name], images[each.name][1], each)
+        for end in self._board.streams:
+            if end.output:
+                cells = arrays[end.name]
+                count = cells.nbytes * 8 // word_bits(end.width)
+                from_image(words[end.name], cells, count, end.width, end.cell, signed=False)
+        for name, held in banks.items():
+            array = self._arrays[name]
+            if array.direction != "in":
+                from_banks(held, arrays[name], array.layout, array.dtype)
+
+    def _take_image(self, cells: np.ndarray, image: np.ndarray, each: Buffered) -> None:
+        signed = is_sign_extended(self._arrays[each.name].dtype)
+        from_image(image, cells, each.count, each.width, each.cell, signed=signed)
+
+    # --- what came of it -----------------------------------------------------------------
+
+    def _answers(self, script: Script) -> list[int]:
+        """What the host has read.
+
+        Raises:
+            ProtocolError: a register does not hold what it must.
+        """
+        found = []
+        for number, wanted in enumerate(script.expected):
+            value = self._buses("answer", LITE, number)
+            found.append(value)
+            if wanted is not None and (value ^ wanted[0]) & wanted[1]:
+                expected, mask, what = wanted
+                raise ProtocolError(
+                    f"{self._board.top} answers {value & mask:#x} for {what}, where {expected:#x} "
+                    "must stand.",
+                    help="this is a fault of the RTL compiler, not of your program.",
+                )
+        return found
+
+    def _results(self, script: Script, answers: list[int]) -> dict[str, int]:
+        found = {}
+        for name, (first, count) in script.results.items():
+            found[name] = sum(answers[first + n] << (32 * n) for n in range(count))
+        if found.pop(BUS_ERROR, 0):
+            raise SimulationError(
+                f"The memory answered a burst of {self._board.top} with an error.",
+                help="register bus_error says so on a board, too; see docs/interfaces.md.",
+            )
+        for name in self._board.results:
+            found[name] = self._get(name)
+        return found
+
+    def _traffic(self) -> Traffic:
+        cycles = max(1, self._buses("measured"))
+        channels = {}
+        for m in self._board.masters:
+            moved = self._buses("bytes", m.prefix, 0) + self._buses("bytes", m.prefix, 1)
+            channels[m.bundle] = ChannelStatistics(moved, moved / (cycles * m.width // 8))
+        streams = {
+            end.name: StreamStatistics(self._buses("passed", end.name), 0, 0)
+            for end in self._board.streams
+        }
+        return Traffic(0, channels, streams)
+
+    def _put(self, name: str, value: int) -> None:
+        width = next(w.width for w in self._board.wires if w.name == name)
+        size = -(-width // 8)
+        self._buses("put", name, value.to_bytes(size, "little"))
+
+    def _get(self, name: str) -> int:
+        width = next(w.width for w in self._board.wires if w.name == name)
+        room = ctypes.create_string_buffer(-(-width // 8))
+        self._buses("get", name, room)
+        return int.from_bytes(room.raw, "little")
+
+    def _passed(self, stream: str) -> str:
+        end = next(e for e in self._board.streams if e.name == stream)
+        verb = "took" if end.output else "fed"
+        return f"{verb} {self._buses('passed', stream)} words"
+
+    def _stuck(self) -> SimulationError:
+        found = self._standing()
+        if found.blocked:
+            return found.error()
+        return SimulationError(
+            f"{self._board.top} stands still since cycle {self._context['cycle']} or before and is not "
+            "done.",
+            help="it waits for something that never comes.",
+            notes=tuple(self._streams_passed()),
+        )
+
+    def _broken(self, status: int) -> SimulationError:
+        if status != BROKEN:
+            return SimulationError(f"{self._board.top} ended with status {status}.")
+        told = self._buses("fault").decode()
+        return ProtocolError(
+            f"{self._board.top} broke a rule of its bus in cycle {self._context['cycle']}: {told}.",
+            help="this is a fault of the RTL compiler, not of your program.",
+        )
+
+
+def _threshold(probability: float) -> int:
+    """A probability as the models take it."""
+    return round(probability * (1 << 32))
+
+
+__all__ = ["BusModel", "Clocking"]

@@ -1,0 +1,244 @@
+"""Arrays behind AXI4 masters: every run equals the CPU build, whatever stalls, and no rule is broken."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo import Partition
+from allo.errors import SimulationError
+from allo.ir.types import (
+    Fixed,
+    Int,
+    Stateful,
+    UInt,
+    float32,
+    float64,
+    index,
+    int8,
+    int16,
+    int32,
+    int64,
+)
+
+from .kernels import agree, build, doubled, values
+
+TYPES = [
+    int8,
+    int16,
+    int32,
+    int64,
+    float32,
+    Int(7),
+    UInt(12),
+    UInt(1),
+    Int(33),
+    Int(100),
+    UInt(300),
+    Fixed(13, 5),
+]
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.name)
+@pytest.mark.parametrize(("width", "extent"), [(None, 37), (512, 70)])
+def test_elements_of_any_type(dtype, width, extent) -> None:
+    schedule = doubled(dtype, extent)
+    asked = {"kind": "m_axi", **({"width": width} if width else {})}
+    module = build(schedule, {"A": asked, "B": asked})
+
+    def draw(rng):
+        return [values(rng, dtype, (extent,)), values(rng, dtype, (extent,))]
+
+    assert len(agree(schedule, module, draw)) == 3
+
+
+def gemm(A: int16[6, 10], B: int16[10, 8], C: int32[6, 8]):
+    for i, j in allo.grid(6, 8):
+        for k in range(10):
+            C[i, j] += A[i, k] * B[k, j]
+
+
+def draw_gemm(rng):
+    return [values(rng, t, s) for t, s in ((int16, (6, 10)), (int16, (10, 8)), (int32, (6, 8)))]
+
+
+PARTITIONS = {
+    "none": [],
+    "cyclic": [
+        ("A", Partition.Cyclic, 2, 2),
+        ("B", Partition.Cyclic, 2, 4),
+        ("C", Partition.Cyclic, 2, 8),
+    ],
+    "mixed": [
+        ("A", Partition.Complete, 1, 0),
+        ("B", Partition.Block, 1, 3),
+        ("C", Partition.Block, 2, 3),
+    ],
+    "complete": [
+        ("A", Partition.Complete, 0, 0),
+        ("B", Partition.Complete, 2, 0),
+        ("C", Partition.Cyclic, 1, 4),
+    ],
+}
+
+
+def partitioned(name: str):
+    schedule = allo.customize(gemm)
+    for array, kind, dim, factor in PARTITIONS[name]:
+        target = getattr(schedule, array)
+        schedule.partition(target, dim=dim, partition_type=kind, factor=factor)
+    schedule.pipeline("j")
+    return schedule
+
+
+@pytest.mark.parametrize("name", PARTITIONS)
+@pytest.mark.parametrize("width", [32, 256])
+def test_partitioned_arrays(name, width) -> None:
+    schedule = partitioned(name)
+    module = build(schedule, dict.fromkeys("ABC", {"kind": "m_axi", "width": width}))
+    assert len(agree(schedule, module, draw_gemm, (1, 2))) == 2
+
+
+@pytest.mark.parametrize("stalls", [0.0, 0.5])
+def test_both_engines_take_the_same_cycles(stalls) -> None:
+    schedule = partitioned("cyclic")
+    cycles = [
+        agree(schedule, build(schedule, "m_axi", engine, stalls), draw_gemm)
+        for engine in ("verilator", "jit")
+    ]
+    assert cycles[0] == cycles[1]
+
+
+def test_arrays_of_one_bundle_take_turns() -> None:
+    schedule = allo.customize(gemm)
+    shared = {"kind": "m_axi", "bundle": "mem", "width": 64}
+    module = build(schedule, {"A": shared, "B": shared, "C": shared})
+    agree(schedule, module, draw_gemm)
+    assert [m.bundle for m in module.design.board.masters] == ["mem"]
+    apart = build(schedule, dict.fromkeys("ABC", {"kind": "m_axi", "width": 64}), stalls=0.0)
+    together = build(schedule, dict.fromkeys("ABC", shared), stalls=0.0)
+    assert agree(schedule, apart, draw_gemm)[0] < agree(schedule, together, draw_gemm)[0]
+
+
+def test_banks_side_by_side_fill_a_wide_bus() -> None:
+    def copy(A: int32[512], B: int32[512]):
+        for i in range(512):
+            B[i] = A[i]
+
+    def cycles(factor: int) -> int:
+        schedule = allo.customize(copy)
+        for array in (schedule.A, schedule.B):
+            schedule.partition(array, dim=1, partition_type=Partition.Cyclic, factor=factor)
+        schedule.unroll("i", factor=factor)
+        wide = {"kind": "m_axi", "width": 512}
+        module = build(schedule, {"A": wide, "B": wide}, stalls=0.0)
+
+        def draw(rng):
+            return [values(rng, int32, (512,)), values(rng, int32, (512,))]
+
+        return agree(schedule, module, draw, (1,))[0] - module.report.cycles
+
+    # 512 words are copied in, 512 out: one after the other, or sixteen at once in 32 words of the bus.
+    assert 1024 < cycles(1) < 1100
+    assert cycles(16) < 120
+
+
+def test_scalars_and_results_are_registers() -> None:
+    def mix(a: int8, b: int64, c: float64, n: index, A: int32[16]) -> int64:
+        total: int64 = b
+        for i in range(16):
+            if i < n:
+                A[i] = A[i] + a
+                total += A[i]
+        if c > 0.5:
+            total += 1
+        return total
+
+    schedule = allo.customize(mix)
+    module = build(schedule, {"A": "m_axi"})
+
+    def draw(rng):
+        small, large = int(rng.integers(-128, 128)), int(rng.integers(-(1 << 62), 1 << 62))
+        return [
+            small,
+            large,
+            float(rng.random()),
+            int(rng.integers(0, 17)),
+            values(rng, int32, (16,)),
+        ]
+
+    agree(schedule, module, draw)
+    found = {r.name: (r.offset, r.width) for r in module.design.board.registers}
+    assert found == {
+        "res": (0x10, 64),
+        "a": (0x1C, 8),
+        "b": (0x24, 64),
+        "c": (0x30, 64),
+        "n": (0x3C, 64),
+        "A": (0x48, 64),
+        "bus_error": (0x54, 1),
+    }
+
+
+def test_arrays_that_are_returned_are_only_written() -> None:
+    def twice(A: int32[20]) -> int32[20]:
+        B: int32[20]
+        for i in range(20):
+            B[i] = 2 * A[i]
+        return B
+
+    schedule = allo.customize(twice)
+    module = build(schedule, {"A": "m_axi", "B": "m_axi"})
+    agree(schedule, module, lambda rng: [values(rng, int32, (20,))])
+    masters = {m.bundle: (m.reads, m.writes) for m in module.design.board.masters}
+    assert masters == {"gmem0": (True, False), "gmem1": (False, True)}
+
+
+def test_arrays_with_ports_of_ram_stay_beside_masters() -> None:
+    schedule = partitioned("cyclic")
+    module = build(schedule, {"A": "m_axi", "C": "m_axi"})
+    assert module.design.board.memories == ("B",)
+    assert len(agree(schedule, module, draw_gemm)) == 3
+
+
+def test_a_design_of_ram_ports_may_be_started_by_ports() -> None:
+    schedule = partitioned("mixed")
+    for simulator in ("verilator", "jit"):
+        module = build(schedule, {"return": "port"}, simulator)
+        assert module.design.board.registers is None
+        assert len(agree(schedule, module, draw_gemm)) == 3
+
+
+def test_an_error_of_the_memory_is_told() -> None:
+    schedule = doubled(int32, 8)
+    module = build(schedule, "m_axi")
+    model = module.build_model()
+    a, b = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    model._buses("break", "m_axi_gmem0", True)
+    with pytest.raises(
+        SimulationError, match="answered a burst of double_axi with an error"
+    ) as caught:
+        module(a, b)
+    assert "register bus_error" in caught.value.help
+    model._buses("break", "m_axi_gmem0", False)
+    module(a, b)
+    assert (b == [7, 6, 5, 4, 0, 0, 0, 0]).all()
+
+
+def test_a_state_of_the_design_lives_on() -> None:
+    def count(A: int32[4]):
+        seen: int32 @ Stateful = 0
+        seen += 1
+        for i in range(4):
+            A[i] = A[i] + seen
+
+    schedule = allo.customize(count)
+    module = build(schedule, "m_axi")
+    a = np.zeros(4, np.int32)
+    module(a)
+    module(a)
+    assert (a == 3).all()
+    module.reset()
+    module(a)
+    assert (a == 4).all()
