@@ -30,11 +30,14 @@ DSPS = {44: 220, 512: 2560, 1804: 9024}
 DEVICE = {"lut": 1_303_680, "ff": 2_607_360, "dsp": 9024, "bram": 4032}
 """What a U280 has."""
 FITTING = {
-    "gemm": 1100,
+    "gemm": 1040,
+    "two_mm": 960,
+    "three_mm": 980,
     "atax": 1100,
     "bicg": 1100,
     "mvt": 1100,
     "gesummv": 1100,
+    "correlation": 1100,
 }
 """Pairs of the largest budget that the device has lookup tables for."""
 SIZE = "medium"

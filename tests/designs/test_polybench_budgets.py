@@ -35,6 +35,9 @@ def test_hardware_gives_the_cpus_bits_on_the_budget(name: str, size: str, pairs:
         ("bicg", 44, 7_923, 82),
         ("mvt", 44, 8_036, 80),
         ("gesummv", 44, 3_097, 84),
+        ("two_mm", 44, 343_804, 88),
+        ("three_mm", 44, 543_829, 88),
+        ("two_mm", 512, 30_184, 1008),
     ],
 )
 def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, units: int) -> None:

@@ -32,7 +32,18 @@ class Budgeted(Protocol):
         """Float multiplications and additions of one run."""
 
 
-NAMES = ("gemm", "atax", "bicg", "mvt", "gesummv")
+NAMES = (
+    "gemm",
+    "two_mm",
+    "three_mm",
+    "atax",
+    "bicg",
+    "mvt",
+    "gesummv",
+    "correlation",
+    "symm",
+    "trmm",
+)
 
 
 def load(name: str) -> Budgeted:

@@ -6,19 +6,16 @@ import allo
 from allo.customize import Schedule
 
 from ..blas.gemm import SIZES, gemm, inputs, reference
-from .tiles import DISTANCE, bank, outer_products, tile
+from .tiles import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Two multiplications of an element of the weighted sum take turns on its pair's multiplier."""
-    P, _, R = size
-    rows, columns = tile(pairs, P, R, around=DISTANCE)
+    P, Q, R = size
+    rows, columns = product_tiles(pairs, P, R, Q)
     s = allo.customize(gemm, instantiate=[*size])
-    outer_products(s, "product", rows, columns)
-    s.split("scale_sum:i", rows)
-    s.split("scale_sum:j", columns)
-    s.reorder("scale_sum:j.outer", "scale_sum:i.inner", "scale_sum:j.inner")
-    s.pipeline("scale_sum:j.outer", initiation_interval=2)
+    outer_products(s, "product", "product", rows, columns)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2)
     bank(s, s.A, rows)
     bank(s, s.B, 1, columns)
     for array in (s.C, s.AB, "scale_sum:out"):

@@ -37,6 +37,52 @@ def tile(
     return min(found)[3:]
 
 
+def product_tiles(
+    pairs: int, rows: int, columns: int, terms: int, *before: tuple[int, int, int]
+) -> tuple[int, ...]:
+    """Rows and columns of a product to compute at once, on at most ``pairs`` pairs, and of those before it.
+
+    Takes the fewest cycles in all, then the fewest pairs and ports. A factor need not divide its extent.
+
+    Args:
+        before: products that compute as many rows (0) or columns (1) at once as this one reads of
+            them: which of the two, the extent of their other side, and their number of terms.
+
+    Returns:
+        Rows and columns of the product, then a factor for the other side of each one before it.
+    """
+    found = []
+    for t in _steps(rows):
+        for u in _steps(columns):
+            sides = ((rows, t), (columns, u))
+            parts, factors = [(rows, t, columns, u, terms)], [t, u]
+            for which, extent, length in before:
+                whole, part = sides[which]
+                fitting = [f for f in _steps(extent) if f * part <= pairs]
+                most = max((f for f in fitting if _far(whole, part, extent, f)), default=0)
+                factors.append(most)
+                parts.append((*sides[which], extent, most, length))
+            if all(0 < a * b <= pairs and _far(m, a, n, b) for m, a, n, b, _ in parts):
+                cycles = sum(-(-m // a) * -(-n // b) * k for m, a, n, b, k in parts)
+                found.append((cycles, max(a * b for _, a, _, b, _ in parts), t + u, factors))
+    return tuple(min(found)[3])
+
+
+def apart(most: int, extent: int) -> int:
+    """Elements of a row to compute at once, at most so many, and ``DISTANCE`` steps a row where it can be."""
+    steps = max(-(-extent // max(1, most)), min(DISTANCE, extent))
+    return -(-extent // steps)
+
+
+def _steps(extent: int) -> list[int]:
+    """The least factor below ``extent`` for each number of tiles."""
+    return sorted({-(-extent // n) for n in range(2, extent + 1)})
+
+
+def _far(rows: int, t: int, columns: int, u: int) -> bool:
+    return -(-rows // t) * -(-columns // u) >= min(DISTANCE, rows * columns)
+
+
 def bank(s: Schedule, array: MockBuffer | str, *factors: int) -> None:
     """Spread the array over so many banks in each dimension, cyclically."""
     for dim, factor in enumerate(factors, 1):
@@ -53,13 +99,27 @@ def spread(factor: int, extent: int) -> int:
     return factor if factor >= 8 or not enough else enough[0]
 
 
-def outer_products(s: Schedule, function: str, rows: int, columns: int) -> None:
+def outer_products(s: Schedule, function: str, band: str, rows: int, columns: int) -> None:
     """``C[i, j] += A[i, k] * B[k, j]``: for each k every tile of C, one a cycle."""
-    i, j, k = (f"{function}:{name}" for name in "ijk")
-    s.split(i, rows)
-    s.split(j, columns)
-    s.reorder(k, f"{i}.outer", f"{j}.outer", f"{i}.inner", f"{j}.inner")
-    s.pipeline(f"{j}.outer")
+    nest = s.get_loops(function)[band]
+    s.split(nest["i"], rows)
+    s.split(nest["j"], columns)
+    nest = s.get_loops(function)[band]
+    order = ("k", "i.outer", "j.outer", "i.inner", "j.inner")
+    s.reorder(*(nest[name] for name in order))
+    s.pipeline(s.get_loops(function)[band]["j.outer"])
+
+
+def sweep(
+    s: Schedule, function: str, band: str, rows: int, columns: int, interval: int = 1
+) -> None:
+    """A nest of i and j a tile at a time, every ``interval`` cycles."""
+    nest = s.get_loops(function)[band]
+    s.split(nest["i"], rows)
+    s.split(nest["j"], columns)
+    nest = s.get_loops(function)[band]
+    s.reorder(*(nest[name] for name in ("j.outer", "i.inner", "j.inner")))
+    s.pipeline(s.get_loops(function)[band]["j.outer"], initiation_interval=interval)
 
 
 def matrix_vector(

@@ -1,0 +1,41 @@
+"""3mm: three products on the same units, a tile a cycle, k outermost."""
+
+from __future__ import annotations
+
+import allo
+from allo.customize import Schedule
+from allo.ir.types import float32
+
+from ..products.three_mm import SIZES, inputs, reference, three_mm
+from .tiles import bank, outer_products, product_tiles, sweep
+
+
+def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
+    """The third product reads rows of the one and columns of the other that were computed at once."""
+    P, R, Q, T, S = size
+    rows, columns, across, down = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S))
+    s = allo.customize(three_mm, instantiate=[float32, *size])
+    outer_products(s, "product_ab", "product", rows, across)
+    outer_products(s, "product_cd", "product", down, columns)
+    outer_products(s, "add_product_rows", "rows", rows, columns)
+    sweep(s, "add_product_rows", "clear", rows, columns)
+    for array, factors in (
+        (s.A, (rows, 1)),
+        (s.B, (1, across)),
+        (s.AB, (rows, across)),
+        (s.C, (down, 1)),
+        (s.D, (1, columns)),
+        (s.CD, (down, columns)),
+        (s.G, (rows, columns)),
+    ):
+        bank(s, array, *factors)
+    return s
+
+
+def operations(size: tuple[int, ...]) -> int:
+    """Float multiplications and additions of one run."""
+    P, R, Q, T, S = size
+    return 2 * (P * R * Q + R * T * S + P * T * R)
+
+
+__all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]
