@@ -6,14 +6,30 @@ argument as the address of its cell. The order is: the top's arguments, array re
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from allo.dialects.boundary.addresses import address_of
 from allo.dialects.boundary.arguments import Parameter, Signature
+from allo.dialects.boundary.storage import is_native, natural_dtype
 
 _HEAD = 3
 """Words of a descriptor before the extents: two addresses and the offset."""
+
+
+class Frame:
+    """The memory of one call's packed arguments: the words, and the address of each argument."""
+
+    __slots__ = ("address", "slots", "words")
+
+    def __init__(self, words: array[int], slots: array[int]) -> None:
+        self.words = words[:]
+        start = self.words.buffer_info()[0]
+        self.slots = array("q", [start + slot for slot in slots])
+        self.address = self.slots.buffer_info()[0]
 
 
 class EntryLayout:
@@ -40,29 +56,105 @@ class EntryLayout:
             start = len(words)
             words += [0, 0, 0, *_extents_and_strides(_closed(parameter))]
             slots += [8 * word for word in range(start, len(words))]
-        self._words = np.array(words or [0], np.int64)
-        self._slots = np.array(slots or [0], np.int64)
+        self._words = array("q", words or [0])
+        self._slots = array("q", slots or [0])
+        self._spare: list[Frame] = []
 
-    def pack(
-        self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """(pointers, words) of a call; both must stay alive during it."""
+    def pack(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Frame:
+        """The packed arguments of a call; the cells must stay alive during it."""
         cells = [*inputs, *(outputs[i] for i in self._order)]
-        words = self._words.copy()
-        for position, word in self._arrays:
-            words[word] = words[word + 1] = _address(cells[position])
+        frame = self.pack_addresses([address_of(cells[position]) for position, _ in self._arrays])
+        words = frame.words
         for position, word in self._open:
             shape = cells[position].shape[: len(self._parameters[position].shape or ())]
-            tail = _extents_and_strides(shape)
-            words[word + _HEAD : word + _HEAD + len(tail)] = tail
-        pointers = self._slots + _address(words)
+            for offset, value in enumerate(_extents_and_strides(shape)):
+                words[word + _HEAD + offset] = value
         for position, slot in self._scalars:
-            pointers[slot] = _address(cells[position])
-        return pointers, words
+            frame.slots[slot] = address_of(cells[position])
+        return frame
+
+    def pack_addresses(self, addresses: Sequence[int]) -> Frame:
+        """The packed arguments of a call of arrays alone, all of constant extents."""
+        frame = self._take()
+        words = frame.words
+        for (_, word), address in zip(self._arrays, addresses, strict=True):
+            words[word] = words[word + 1] = address
+        return frame
+
+    def give_back(self, frame: Frame) -> None:
+        """The call is over: another one may use its memory."""
+        self._spare.append(frame)
+
+    def _take(self) -> Frame:
+        """A frame that no other call has: threads may call a module at once."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            return Frame(self._words, self._slots)
 
 
-def _address(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
+class _Plain(NamedTuple):
+    """What an array must be to be passed as it is; ``size`` in bytes."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    size: int
+    written: bool
+
+
+class DirectArguments:
+    """Arrays of a call that are what the kernel takes: nothing is converted, nothing refused.
+
+    This decides in a microsecond what :meth:`Signature.bind` decides for every case. It knows only
+    "as declared"; whatever else an argument may be, and every error, is left to that method.
+    """
+
+    def __init__(self, signature: Signature) -> None:
+        self._rules = _plain_rules(signature.arguments)
+        self._results = _plain_rules(signature.results)
+        self._writes = any(parameter.written for parameter in signature.arguments)
+
+    def take(self, values: Sequence[Any]) -> list[int] | None:
+        """The addresses of a call's arguments; None where one may not be passed as it is."""
+        rules = self._rules
+        if rules is None or self._results is None or len(values) != len(rules):
+            return None
+        addresses = []
+        for value, (shape, dtype, _, written) in zip(values, rules, strict=True):
+            if type(value) is not np.ndarray or value.shape != shape or value.dtype is not dtype:
+                return None
+            flags = value.flags
+            if not flags.c_contiguous or not (flags.carray if written else flags.aligned):
+                return None
+            addresses.append(address_of(value))
+        return None if self._writes and self._overlap(addresses, rules) else addresses
+
+    def _overlap(self, addresses: list[int], rules: list[_Plain]) -> bool:
+        end = 0
+        for begin, size in sorted(zip(addresses, [rule.size for rule in rules], strict=True)):
+            if begin < end:
+                return True
+            end = begin + size
+        return False
+
+    def outputs(self) -> list[np.ndarray]:
+        """Memory for the results of a call, all zeros."""
+        return [np.zeros(rule.shape, rule.dtype) for rule in self._results or ()]
+
+
+def _plain_rules(parameters: Sequence[Parameter]) -> list[_Plain] | None:
+    rules = []
+    for parameter in parameters:
+        shape = parameter.shape
+        if not shape or not is_native(parameter.dtype):
+            return None
+        extents = tuple(extent or 0 for extent in shape)
+        dtype = natural_dtype(parameter.dtype)
+        size = int(np.prod(extents)) * dtype.itemsize
+        if not size:
+            return None
+        rules.append(_Plain(extents, dtype, size, parameter.written))
+    return rules
 
 
 def _closed(parameter: Parameter) -> tuple[int, ...]:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from allo.dialects._mlir import ir
+from allo.dialects.boundary.addresses import address_of
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError, BuildError
@@ -14,7 +15,7 @@ from allo.dialects.options import read_call, refuse_keywords
 from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.types import Stream
 
-from .calling import EntryLayout
+from .calling import DirectArguments, EntryLayout, Frame
 from .duration import is_quick
 from .external import link_externals
 from .jit import Jit
@@ -83,7 +84,7 @@ class LLVMModule:
             checks=Checks(chosen["check_bounds"], chosen["check_dependences"]),
         )
         self._intermediate = text_of(module)
-        to_llvm(module, top_func_name, bf16=BF16 in source)
+        to_llvm(module, top_func_name, bf16=BF16 in source, streams=self._program is not None)
         self.module = module
         self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
         self._runtime = load_runtime() if self._program else None
@@ -92,6 +93,7 @@ class LLVMModule:
         leave = (self._jit.entry_address, *external.values())
         self._guarded = Guarded(() if quick and self._program is None else leave)
         self._layout = EntryLayout(self.signature)
+        self._direct = DirectArguments(self.signature)
 
     @property
     def intermediate_module(self) -> ir.Module:
@@ -126,26 +128,33 @@ class LLVMModule:
                 was written before is in the arrays.
         """
         refuse_keywords("A call of an LLVMModule", unknown, ())
+        addresses = self._direct.take(args)
+        if addresses is not None:
+            outputs = self._direct.outputs()
+            addresses += map(address_of, outputs)
+            self._run(self._layout.pack_addresses(addresses))
+            return outputs[0] if len(outputs) == 1 else outputs or None
         call = self.signature.bind(args)
-        pointers, words = self._layout.pack(call.inputs, call.outputs)
         try:
-            with self._turn:
-                self._run(pointers)
+            self._run(self._layout.pack(call.inputs, call.outputs))
         except BoundsError:
             call.finish()
             raise
-        del words
         return call.finish()
 
-    def _run(self, pointers: Any) -> None:
+    def _run(self, frame: Frame) -> None:
+        with self._turn:
+            self._enter(frame.address)
+        self._layout.give_back(frame)
+
+    def _enter(self, address: int) -> None:
         program = self._program
         if self._runtime is None or program is None:
-            address = pointers.__array_interface__["data"][0]
             self._guarded.call(self._jit.entry_address, address)
             return
         self._runtime.run(
             self._jit.entry_address,
-            pointers,
+            address,
             self._guarded,
             lambda number, data: handle_event(program.events[number], data),
             program.network().deadlock,

@@ -30,6 +30,7 @@ from ..diagnostics import (
     SourcePlace,
 )
 from ..types import AlloType, Float, Index, Int, Struct, UInt, parse_type
+from .addresses import address_of
 from .storage import (
     decode,
     empty_cells,
@@ -102,7 +103,7 @@ class Signature:
         if not any(p.written for p in self.arguments):
             return
         spans = sorted(
-            (address := value.__array_interface__["data"][0], address + value.nbytes, position)
+            (address := address_of(value), address + value.nbytes, position)
             for position, value in enumerate(values)
             if isinstance(value, np.ndarray) and value.shape and value.nbytes
         )
@@ -229,13 +230,14 @@ def _static(result: Parameter) -> tuple[int, ...]:
 
 
 def _shares(value: Any, cells: np.ndarray) -> bool:
-    return isinstance(value, np.ndarray) and value.ctypes.data == cells.ctypes.data
+    return isinstance(value, np.ndarray) and address_of(value) == address_of(cells)
 
 
 def _bind(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     bind = _bind_scalar if parameter.shape is None else _bind_array
     try:
-        return bind(top, parameter, value)
+        # What has no dimension may come as one of NumPy's scalars, which has no lasting address.
+        return np.asarray(bind(top, parameter, value))
     except DTypeError as error:
         raise _fault(top, parameter, error.message, error.help) from None
     except (TypeError, ValueError, OverflowError) as error:

@@ -14,7 +14,9 @@ from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_check
 
 from ..native.float_state import guard_float_state
 from .bf16_bits import hold_bf16_as_bits
+from .distinct import find_distinct, mark_distinct
 from .instances import merge_instances
+from .loops.order import order_loops
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
     definitions_of,
@@ -76,6 +78,7 @@ def prepare(
     add_entry(module, top)
     place_locals(module)
     drop_empty_loops(module)
+    order_loops(module)
     return dataflow[0] if dataflow else None
 
 
@@ -104,20 +107,23 @@ def add_entry(module: ir.Module, top: str) -> None:
                 function.attributes["llvm.linkage"] = internal
 
 
-def to_llvm(module: ir.Module, top: str, *, bf16: bool) -> None:
+def to_llvm(module: ir.Module, top: str, *, bf16: bool, streams: bool) -> None:
     """Lower a prepared module to the LLVM dialect, in place.
 
     Args:
         bf16: whether the module may hold values of this type.
+        streams: whether processes of a region take turns in it.
 
     Raises:
         UnsupportedOpError: when an operation has no lowering; the message gives its line.
     """
     _refuse_unknown(module)
+    distinct = {} if streams else find_distinct(module)
     try:
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
+    mark_distinct(module, distinct)
     if bf16:
         hold_bf16_as_bits(module)
     guard_float_state(module, ENTRY, top)

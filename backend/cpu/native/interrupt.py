@@ -35,6 +35,7 @@ class Guarded:
     def __init__(self, addresses: Iterable[int]) -> None:
         self._addresses = tuple(addresses)
         self._ranges: ctypes.Array[ctypes.c_uint64] | None = None
+        self._plain: dict[int, Callable[[int], int]] = {}
 
     def call(self, function: int, argument: int) -> int:
         """Call the ``int64_t (void *)`` at an address.
@@ -45,7 +46,10 @@ class Guarded:
         """
         enter = _library() if self._addresses and _may_be_interrupted() else None
         if enter is None:
-            return int(_PLAIN(function)(argument))
+            plain = self._plain.get(function)
+            if plain is None:
+                plain = self._plain[function] = _PLAIN(function)
+            return int(plain(argument))
         if self._ranges is None:
             self._ranges = _ranges_of(self._addresses)
         result = ctypes.c_int64()

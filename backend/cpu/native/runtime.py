@@ -9,8 +9,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from allo.dialects.diagnostics import BuildError, SimulationError
 from allo.dialects.fibers import ProcessRecord
 
@@ -96,7 +94,7 @@ class Runtime:
     def run(
         self,
         entry: int,
-        pointers: np.ndarray,
+        arguments: int,
         guarded: Guarded,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
@@ -105,12 +103,12 @@ class Runtime:
 
         Args:
             entry: address of a ``void (void **)``.
-            pointers: its packed arguments (see :mod:`allo.backend.cpu.calling`).
+            arguments: address of its packed arguments (see :mod:`allo.backend.cpu.calling`).
             guarded: makes the calls of the entry's machine code.
             on_event: called with the number of an event and the address of its data.
             on_deadlock: makes the exception for a deadlock from the processes there are.
         """
-        handle = self._new(entry, pointers.__array_interface__["data"][0])
+        handle = self._new(entry, arguments)
         if not handle:
             raise MemoryError("The dataflow simulator has no memory left.")
         try:

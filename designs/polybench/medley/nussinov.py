@@ -31,7 +31,8 @@ def nussinov[N](seq: int32[N], table: int32[N, N]):
                 else:
                     best = max(best, table[i + 1, j - 1])
             for k in range(i + 1, j):
-                best = max(best, table[i, k] + table[k + 1, j])
+                both: int32 = table[i, k] + table[k + 1, j]
+                best = max(best, both)
             table[i, j] = best
 
 

@@ -1,0 +1,167 @@
+"""What a loop reads and writes, and whether its iterations are independent of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import body_of, induction_variable, is_affine_loop
+from allo.dialects.affine.maps import BoundMap, bound_map
+from allo.dialects.core.effects import EffectAnalysis, Key
+
+_ACCESSES = {"affine.load": 0, "affine.store": 1}
+_PURE = ("arith.", "math.")
+
+Row = Mapping[ir.Value | None, int]
+"""A subscript as a sum: what each index value is multiplied with, the constant under None."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A load or a store.
+
+    Attributes:
+        key: the memory, as :class:`EffectAnalysis` names it.
+        exact: the rows are subscripts of that memory itself, not of a view.
+        rows: the subscripts; None where one is no sum.
+    """
+
+    key: Key
+    exact: bool
+    writes: bool
+    rows: tuple[Row | None, ...]
+    shape: tuple[int, ...]
+
+    def stride(self, index: ir.Value) -> int | None:
+        """Elements from one iteration of a loop to the next; None where that is not constant."""
+        total, step = 0, 1
+        for row, extent in zip(reversed(self.rows), reversed(self.shape), strict=True):
+            if row is None:
+                return None
+            factor = row.get(index, 0)
+            if factor and step <= 0:
+                return None
+            total += factor * step
+            step = step * extent if extent > 0 else 0
+        return total
+
+    def is_strided(self, index: ir.Value) -> bool:
+        """Whether successive iterations touch elements that neither are one nor lie side by side."""
+        return self.stride(index) not in (0, 1, -1)
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A loop whose operations are all known.
+
+    Attributes:
+        accesses: of the loop and the loops in it.
+        inside: the values made in the loop, the iterators of inner loops among them.
+        innermost: the loops in it that hold no loops, each with the accesses it makes.
+        loops: all loops in it.
+    """
+
+    loop: ir.Operation
+    accesses: tuple[Access, ...]
+    inside: frozenset[ir.Value]
+    innermost: tuple[tuple[ir.Operation, tuple[Access, ...]], ...]
+    loops: tuple[ir.Operation, ...]
+
+    @property
+    def index(self) -> ir.Value:
+        """The loop's iterator."""
+        return induction_variable(self.loop)
+
+    def is_independent(self, also_fixed_in: Iterable[ir.Value] = ()) -> bool:
+        """Whether no two iterations touch an element that one of them writes.
+
+        So it is where each array that is written has a dimension in which all of its accesses have
+        one subscript, which moves with the iterator and with nothing else inside the loop.
+
+        Args:
+            also_fixed_in: further index values with which that subscript may not move.
+        """
+        moving = self.inside | set(also_fixed_in)
+        written = {access.key for access in self.accesses if access.writes}
+        return all(self._is_divided(key, moving) for key in written)
+
+    def _is_divided(self, key: Key, moving: frozenset[ir.Value]) -> bool:
+        accesses = [access for access in self.accesses if access.key == key]
+        first = accesses[0]
+        if not all(a.exact and a.shape == first.shape for a in accesses):
+            return False
+        return any(
+            row is not None
+            and row.get(self.index, 0) != 0
+            and moving.isdisjoint(row)
+            and all(a.rows[dim] == row for a in accesses)
+            for dim, row in enumerate(first.rows)
+        )
+
+
+def read_body(loop: ir.Operation, memory: EffectAnalysis) -> Body | None:
+    """What a loop does; None where it does more than arithmetic on elements of arrays."""
+    accesses: list[Access] = []
+    inside: set[ir.Value] = set()
+    innermost: list[tuple[ir.Operation, tuple[Access, ...]]] = []
+    loops: list[ir.Operation] = []
+
+    def visit(outer: ir.Operation) -> bool:
+        own: list[Access] = []
+        has_loops = False
+        for view in body_of(outer).operations:
+            op = view.operation
+            if is_affine_loop(op):
+                if len(op.results) or not visit(op):
+                    return False
+                inside.add(induction_variable(op))
+                loops.append(op)
+                has_loops = True
+            elif op.name in _ACCESSES:
+                own.append(_access(op, memory))
+                inside.update(op.results)
+            elif op.name.startswith(_PURE) and not len(op.regions):
+                inside.update(op.results)
+            elif op.name != "affine.yield":
+                return False
+        accesses.extend(own)
+        if not has_loops:
+            innermost.append((outer, tuple(own)))
+        return True
+
+    if not visit(loop):
+        return None
+    found = tuple(accesses), frozenset(inside), tuple(innermost), tuple(loops)
+    return Body(loop, *found)
+
+
+def uses_index(operands: Sequence[ir.Value], index: ir.Value) -> bool:
+    """Whether a bound of a loop moves with an iterator."""
+    return any(operand == index for operand in operands)
+
+
+def _access(op: ir.Operation, memory: EffectAnalysis) -> Access:
+    array = op.operands[_ACCESSES[op.name]]
+    place = memory.memory_of(array)
+    bound = bound_map(op)
+    rows = tuple(_row(bound, expr) for expr in bound.results)
+    return Access(place.key, place.exact, op.name == "affine.store", rows, tuple(array.type.shape))
+
+
+def _row(bound: BoundMap, expr: ir.AffineExpr) -> Row | None:
+    return bound.fold(expr, lambda value: {value: 1}, lambda n: {None: n} if n else {}, _joined)
+
+
+def _joined(operator: str, left: Row | None, right: Row | None) -> Row | None:
+    if left is None or right is None:
+        return None
+    if operator == "+":
+        total = dict(left)
+        for value, factor in right.items():
+            total[value] = total.get(value, 0) + factor
+        return {value: factor for value, factor in total.items() if factor}
+    if operator == "*" and set(right) <= {None}:
+        scale = right.get(None, 0)
+        return {value: factor * scale for value, factor in left.items() if factor * scale}
+    return None

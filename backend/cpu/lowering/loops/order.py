@@ -1,0 +1,30 @@
+"""The loops of a module in the order that suits a CPU."""
+
+from __future__ import annotations
+
+from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import is_affine_loop
+from allo.dialects.checked import module_pass
+from allo.dialects.core.effects import EffectAnalysis
+
+from ..prepare import functions_of
+from .interchange import move_inside
+from .jam import jam
+
+
+@module_pass
+def order_loops(module: ir.Module) -> None:
+    """Move loops inside and jam them, in place; what every element goes through stays the same.
+
+    After the passes that place arrays, so that memory declared in a loop lies outside of it.
+    """
+    memory = EffectAnalysis(module.operation)
+    with module.context:
+        for function in functions_of(module):
+            for change in (move_inside, jam):
+                for op in _outermost(function.regions[0].blocks[0]):
+                    change(op, memory)
+
+
+def _outermost(block: ir.Block) -> list[ir.Operation]:
+    return [op.operation for op in block.operations if is_affine_loop(op)]
