@@ -89,11 +89,18 @@ def rows_by_position(A: float32[K, N], C: float32[N], first: index):
             C[j] += A[k, j] * (k + j)
 
 
+def long_rows(A: float32[M, 40], B: float32[M, 40]):
+    for i in range(M):
+        for j in range(1, 39):
+            B[i, j] = A[i, j - 1] + A[i, j] + A[i, j + 1]
+
+
 MOVED = {
     "product": (product, ["i", "j", "k", "j", "k", "j", "j"]),
     "triangle": (triangle, ["i", "k", "j", "k", "j"]),
     "columns": (columns, ["i", "j", "i", "j"]),
     "passes_two_arrays": (passes_two_arrays, ["k", "j"]),
+    "long_rows": (long_rows, ["i", "j", "j"]),
 }
 LEFT = {
     "transposed": (transposed, ["i", "j"]),

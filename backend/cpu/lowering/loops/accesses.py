@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import body_of, induction_variable, is_affine_loop
 from allo.dialects.affine.maps import BoundMap, bound_map
+from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.effects import EffectAnalysis, Key
+from allo.dialects.types import parse_type
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1}
 _PURE = ("arith.", "math.")
@@ -25,6 +27,8 @@ class Access:
         key: the memory, as :class:`EffectAnalysis` names it.
         exact: the rows are subscripts of that memory itself, not of a view.
         rows: the subscripts; None where one is no sum.
+        shape: the extents of the array; negative where one is not constant.
+        element_bytes: from one element to the next.
     """
 
     key: Key
@@ -32,6 +36,7 @@ class Access:
     writes: bool
     rows: tuple[Row | None, ...]
     shape: tuple[int, ...]
+    element_bytes: int
 
     def stride(self, index: ir.Value) -> int | None:
         """Elements from one iteration of a loop to the next; None where that is not constant."""
@@ -146,7 +151,9 @@ def _access(op: ir.Operation, memory: EffectAnalysis) -> Access:
     place = memory.memory_of(array)
     bound = bound_map(op)
     rows = tuple(_row(bound, expr) for expr in bound.results)
-    return Access(place.key, place.exact, op.name == "affine.store", rows, tuple(array.type.shape))
+    size = cell_bytes(parse_type(str(array.type.element_type)))
+    writes = op.name == "affine.store"
+    return Access(place.key, place.exact, writes, rows, tuple(array.type.shape), size)
 
 
 def _row(bound: BoundMap, expr: ir.AffineExpr) -> Row | None:

@@ -10,18 +10,19 @@ from allo.dialects.core.effects import EffectAnalysis
 from ..prepare import functions_of
 from .interchange import move_inside
 from .jam import jam
+from .tails import divide_rows
 
 
 @module_pass
 def order_loops(module: ir.Module) -> None:
-    """Move loops inside and jam them, in place; what every element goes through stays the same.
+    """Move loops inside, jam them, divide rows, in place; what every element goes through stays the same.
 
     After the passes that place arrays, so that memory declared in a loop lies outside of it.
     """
     memory = EffectAnalysis(module.operation)
     with module.context:
         for function in functions_of(module):
-            for change in (move_inside, jam):
+            for change in (move_inside, jam, divide_rows):
                 for op in _outermost(function.regions[0].blocks[0]):
                     change(op, memory)
 
