@@ -18,7 +18,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.signature import symbol
 
-from .prepare import functions_of
+from .prepare import definitions_of
 
 _POINTERS = 2
 """A descriptor begins with the address that was allocated and the one that is used."""
@@ -31,7 +31,7 @@ def find_distinct(module: ir.Module) -> dict[str, Words]:
     """Of each function of a module in core IR, which parameters share memory with no other."""
     effects = EffectAnalysis(module.operation)
     found: dict[str, Words] = {}
-    for function in functions_of(module):
+    for function in definitions_of(module):
         arguments = list(function.regions[0].blocks[0].arguments)
         arrays = [a for a in arguments if isinstance(a.type, ir.MemRefType)]
         keys = {a: effects.memory_of(a).key for a in arrays}

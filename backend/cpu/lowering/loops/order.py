@@ -7,7 +7,7 @@ from allo.dialects.affine.loops import is_affine_loop
 from allo.dialects.checked import module_pass
 from allo.dialects.core.effects import EffectAnalysis
 
-from ..prepare import functions_of
+from ..prepare import definitions_of
 from .interchange import move_inside
 from .jam import jam
 from .tails import divide_rows
@@ -21,7 +21,7 @@ def order_loops(module: ir.Module) -> None:
     """
     memory = EffectAnalysis(module.operation)
     with module.context:
-        for function in functions_of(module):
+        for function in definitions_of(module):
             for change in (move_inside, jam, divide_rows):
                 for op in _outermost(function.regions[0].blocks[0]):
                     change(op, memory)
