@@ -41,6 +41,7 @@ from .read.records import FunctionRecord, MemType, Op, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .resources.capacity import LARGE_TEXT
+from .verilog.finish import finish_verilog
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -361,7 +362,8 @@ def compile_design(
         wrapper = wrap(design, made.ports, interface, about, compiler.locations)
         design.top, design.board = wrapper.board.top, wrapper.board
     design.hw_text = compiler.text(wrapper=wrapper)
-    design.verilog = export_verilog(design.hw_text)
+    title = f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"
+    design.verilog = finish_verilog(export_verilog(design.hw_text), design.top, [title])
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

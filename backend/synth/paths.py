@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from .figures import PathStep, Routing
 
-_COMMENT = re.compile(r"//\s*@\[(.*)\]\s*$")
-_ENTRY = re.compile(r"([^,\[\]{}]*):(\d+):\{?(\d+)")
+_PLACE = re.compile(r"//\s*(\S.*?):(\d+):(\d+)")
+_FILE = re.compile(r"// (\S+) is (.+)")
 _CELL = re.compile(
     r"_(TRELLIS_FF|LUT4|CCU2C|PFUMX|L6MUX21|DP16KD|PDPW16KD|MULT18X18D|TRELLIS_DPR16X4)"
 )
@@ -20,6 +22,8 @@ class Places:
 
     def __init__(self, netlist: dict[str, Any], top: str, verilog: str) -> None:
         self._lines = verilog.splitlines()
+        head = itertools.takewhile(lambda line: line.startswith("//"), self._lines)
+        self._files = {f[1]: f[2] for f in map(_FILE.fullmatch, head) if f is not None}
         nets = netlist["modules"][top]["netnames"]
         self._sources = {
             name: net["attributes"]["src"]
@@ -36,14 +40,18 @@ class Places:
         found = _LINE.search(self._sources.get(signal, ""))
         if found is None or int(found[1]) > len(self._lines):
             return ""
-        return first_place(self._lines[int(found[1]) - 1])
+        return first_place(self._lines[int(found[1]) - 1], self._files)
 
 
-def first_place(line: str) -> str:
-    """The first place that the comment of a line of Verilog names, as ``file:line:col``, or ""."""
-    comment = _COMMENT.search(line)
-    entry = _ENTRY.search(comment[1]) if comment else None
-    return f"{entry[1].strip()}:{entry[2]}:{entry[3]}" if entry else ""
+def first_place(line: str, files: Mapping[str, str] | None = None) -> str:
+    """The first place that the comment of a line of Verilog names, as ``file:line:col``, or "".
+
+    ``files`` are the paths of the files that the head of the Verilog explains, by their short names.
+    """
+    found = _PLACE.search(line)
+    if found is None:
+        return ""
+    return f"{(files or {}).get(found[1], found[1])}:{found[2]}:{found[3]}"
 
 
 def read_routing(report: dict[str, Any], device: str, asked_mhz: float, places: Places) -> Routing:

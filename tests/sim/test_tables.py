@@ -95,9 +95,12 @@ def test_two_words_in_one_cycle_are_of_one_memory(simulator):
     np.testing.assert_array_equal(y, BYTES[x] ^ BYTES[299 - x.astype(int)])
     assert module.cycles < 24
     assert len(re.findall(r"_rom\[0:299\]", module.verilog)) == 1
-    # Patterns stand only where a whole memory is set: some readers know them nowhere else.
-    assert re.findall(r"(\S+) = '\{", module.verilog) == ["t_rom"]
-    assert module.verilog.count("'{") == 1
+    # Icarus Verilog takes no pattern for a memory, and other readers only in some places.
+    assert "'{" not in module.verilog
+    together = re.findall(r"t_rom\[(\d+) \+ k\] = 8'\(\d+'h([0-9a-f]+) >>", module.verilog)
+    assert [int(first) for first, _ in together] == [0, 128, 256]
+    words = b"".join(int(word, 16).to_bytes(128, "little") for _, word in together)
+    assert words == BYTES.tobytes() + bytes(84)
 
 
 @pytest.mark.slow

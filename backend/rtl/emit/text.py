@@ -195,7 +195,7 @@ class ModuleText:
 
     def alias(self, name: str, value: str, width: int) -> None:
         """Give a value that was promised a name."""
-        self.line(f"{name} = comb.or {value} : i{width}")
+        self.styled(f"{name} = hw.wire {value} : i{width}", f"{name} = comb.or {value} : i{width}")
 
     def all_of(self, *values: str) -> str:
         """Conjunction of bits."""

@@ -27,7 +27,7 @@ def write_project(design: HardwareDesign, folder: Path) -> Path:
         BuildError: when the folder exists and holds something else, or cannot be written.
     """
     folder = folder.absolute()
-    if _is_foreign(folder):
+    if is_foreign(folder):
         raise BuildError(
             f"{folder} exists and was not written by Allo.",
             help="choose another project= folder, or remove this one.",
@@ -36,7 +36,7 @@ def write_project(design: HardwareDesign, folder: Path) -> Path:
     return folder
 
 
-def _is_foreign(folder: Path) -> bool:
+def is_foreign(folder: Path) -> bool:
     """Whether a folder holds something that Allo did not write."""
     try:
         return folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists()
@@ -82,8 +82,8 @@ lint() {{
         {here} "$@"
     fi
 }}
-lint --lint-only -Wno-lint -Wno-style --top-module {top} {top}.sv
-echo "{top}.sv: Verilator reads it."
+lint --lint-only -Wall --top-module {top} {top}.sv
+echo "{top}.sv: Verilator reads it without a warning."
 if command -v yosys > /dev/null; then
     yosys -q -p "read_verilog -sv {top}.sv; synth -top {top}; stat"
 fi

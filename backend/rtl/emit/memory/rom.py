@@ -14,7 +14,10 @@ from ...graph.linear import bits_unsigned
 from ...operators.hw_text import constant_text
 from ..text import ModuleText
 
-WORDS_A_LINE = 8
+WORDS_A_LINE = 4
+LISTED = 256
+"""Words of a table that are set one by one; those of longer ones stand in literals of several."""
+LITERAL_BITS = 1024
 
 
 class RomBank:
@@ -49,8 +52,7 @@ class RomBank:
         where = f"[#hw.innerNameRef<@{text.name}::@{symbol}>]"
         lines = "\\0A".join(_lines(words, width))
         text.rtl_line(
-            f'sv.initial {{ sv.verbatim "{{{{0}}}} = \'{{\\0A{lines}}};" {{symbols = {where}}}'
-            f"{text.suffix(place)} }}",
+            f'sv.initial {{ sv.verbatim "{lines}" {{symbols = {where}}}{text.suffix(place)} }}',
             place,
         )
 
@@ -72,7 +74,18 @@ class RomBank:
 
 
 def _lines(words: Sequence[int], width: int) -> list[str]:
-    """The words as Verilog literals, word 0 first."""
-    listed = [f"{width}'h{word:x}" for word in words]
-    rows = [listed[k : k + WORDS_A_LINE] for k in range(0, len(listed), WORDS_A_LINE)]
-    return [", ".join(row) + ("," if k < len(rows) - 1 else "") for k, row in enumerate(rows)]
+    """What sets the memory ``{{0}}``; Icarus Verilog 11 takes no pattern for the whole of it."""
+    if len(words) <= LISTED:
+        listed = [f"{{{{0}}}}[{k}] = {width}'h{word:x};" for k, word in enumerate(words)]
+        return [" ".join(listed[k : k + WORDS_A_LINE]) for k in range(0, len(listed), WORDS_A_LINE)]
+    together = max(1, LITERAL_BITS // width)
+    return [_several(k, words[k : k + together], width) for k in range(0, len(words), together)]
+
+
+def _several(first: int, words: Sequence[int], width: int) -> str:
+    """Words in a row from one literal, the first in its lowest bits."""
+    whole = sum(word << (width * k) for k, word in enumerate(words))
+    return (
+        f"for (int k = 0; k < {len(words)}; k = k + 1) {{{{0}}}}[{first} + k] = "
+        f"{width}'({width * len(words)}'h{whole:x} >> ({width} * k));"
+    )
