@@ -108,6 +108,7 @@ _BUILT_IN: dict[str, str] = {
     "rtl": "allo.backend.sim:build",
     "systemverilog": "allo.backend.rtl:build_text",
 }
+_ESTIMATOR = "allo.backend.rtl.estimate:estimate"
 _NAME = re.compile(r"\w+")
 _SPELLED = re.compile(r"[\w.]+:\w+")
 _PLATFORMS = ("intel_hls",)
@@ -188,6 +189,11 @@ def find_target(name: str) -> Builder:
         raise _unknown(name)
     builder = _imported(name, found) if isinstance(found, str) else found
     return builder if is_own(name) else _answering(name, builder)
+
+
+def find_estimator() -> Builder:
+    """What answers a request for the target ``systemverilog`` with a report alone, imported now."""
+    return _imported("systemverilog", _ESTIMATOR)
 
 
 def _imported(name: str, spelled: str) -> Builder:

@@ -28,7 +28,7 @@ def float_gemm(A: float32[8, 8], B: float32[8, 8], C: float32[8, 8]):
 
 def kept(x: int16[256], y: int16[256], z: int16[256]):
     """A memory that is read at two places in a cycle."""
-    t: int16[1024] = 0
+    t: int16[1024]
     for i in range(256):
         t[i] = x[i] + y[i]
         t[i + 256] = x[i]

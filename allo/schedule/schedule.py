@@ -10,8 +10,9 @@ from allo.dialects.core.signature import functions_of, symbol
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.internal import foreseen
 from allo.dialects.options import read_call
+from allo.dialects.reports.figures import DesignReport
 from allo.dialects.text.shown import shown
-from allo.target import BuildRequest, find_target, is_own
+from allo.target import BuildRequest, find_estimator, find_target, is_own
 
 from .bands import bands_of
 from .handles import LoopBand, LoopWrapper, MockBuffer
@@ -243,6 +244,32 @@ class Schedule(ScheduleState):
             return builder(request)
         with foreseen(f"Building {self.top_func_name} for target {name}"):
             return builder(request)
+
+    def estimate(self, **options: Any) -> DesignReport:
+        """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.
+
+        It has the cycles of every loop, the resources of the whole design, its functions and loops, the
+        clock that it can be expected to reach, and the longest path in lines of the source.
+
+        Example::
+
+            for device in ("ecp5", "xcup"):
+                found = s.estimate(device=device, clock_mhz=100)
+                print(found.cycles, found.resources, found.fmax_mhz)
+
+        Args:
+            options: those of the target ``systemverilog``: ``device``, ``clock_mhz``, ``external`` …
+
+        Raises:
+            OptionError: an option that the target does not have, or a value it does not accept.
+            BuildError: the target cannot build the module.
+        """
+        with self.context:
+            text = self.module.operation.get_asm(enable_debug_info=True)
+        request = BuildRequest(text, self.top_func_name, "systemverilog", options=options)
+        with foreseen(f"Estimating {self.top_func_name}"):
+            report: DesignReport = find_estimator()(request)
+        return report
 
 
 def _public_names() -> list[str]:

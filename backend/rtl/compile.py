@@ -333,7 +333,7 @@ def compile_design(
     module = parse_module(module) if isinstance(module, str) else module
     about = None if interface is None else read_arguments(module, top)
     program = read_program(module, checks=Checks(check_bounds, check_dependences))
-    record = _top_record(program, top)
+    record = top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
     compiler = Compiler(program, device, clock_mhz, waiting)
@@ -389,7 +389,12 @@ def _waits(compiler: Compiler, waits: ModuleWaits) -> ModuleWaits:
     return replace(waits, members=members)
 
 
-def _top_record(program: Program, top: str) -> FunctionRecord:
+def top_record(program: Program, top: str) -> FunctionRecord:
+    """The function that becomes the top module.
+
+    Raises:
+        BuildError: there is none of this name, or it has neither arguments nor results.
+    """
     if top not in program.functions:
         known = ", ".join(program.functions)
         raise BuildError(f"There is no function {top!r} in the module.", help=f"it has: {known}.")

@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..diagnostics import SourcePlace
-from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport
+from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart
 
-__all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "place_text"]
+__all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "PathPart", "place_text"]
 
 
 @dataclass(slots=True)
@@ -28,7 +28,8 @@ class DesignReport(DesignFigures):
         """The report that :meth:`to_json` gave; unknown keys are a TypeError."""
         plain = {key: value for key, value in data.items() if key != "utilisation"}
         functions = [_function_from_json(item) for item in plain.pop("functions", [])]
-        return cls(**plain, functions=functions)
+        path = [PathPart(**part) for part in plain.pop("critical_path", [])]
+        return cls(**plain, functions=functions, critical_path=path)
 
     def table(self) -> str:
         """The report as text tables."""

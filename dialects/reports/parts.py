@@ -70,6 +70,21 @@ class FunctionReport:
     resources: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class PathPart:
+    """A part of the longest path from register to register.
+
+    Attributes:
+        what: what the signal passes: a sum, a product, a memory, logic …
+        delay_ns: nanoseconds, with the wires in front of it.
+        place: ``file:line:col`` of the operation, or "" for control and the inside of units.
+    """
+
+    what: str
+    delay_ns: float
+    place: str = ""
+
+
 @dataclass(slots=True)
 class DesignFigures:
     """A whole design.
@@ -85,6 +100,8 @@ class DesignFigures:
         float_ops: useful float operations of one run, for unit utilisation; None if unknown.
         float_units: float adders and multipliers built.
         device: device family that a build was made for, or "".
+        fmax_mhz: the clock that the design can be expected to reach; None if unknown.
+        critical_path: its longest path, from register to register.
     """
 
     tool: str
@@ -99,6 +116,8 @@ class DesignFigures:
     float_units: int = 0
     notes: list[str] = field(default_factory=list)
     device: str = ""
+    fmax_mhz: float | None = None
+    critical_path: list[PathPart] = field(default_factory=list)
 
     @property
     def utilisation(self) -> float | None:

@@ -49,6 +49,15 @@ def summary_rows(report: DesignFigures) -> list[tuple[str, str]]:
     return rows
 
 
+def clock_text(report: DesignFigures) -> str:
+    """The clock that a design can be expected to reach, and what its longest path passes."""
+    parts = []
+    for part in report.critical_path:
+        place = f" ({short_place(part.place)})" if part.place else ""
+        parts.append(f"{part.what} {part.delay_ns:.1f}{place}")
+    return f"about {report.fmax_mhz:.0f} MHz; the longest path in ns: {', '.join(parts)}."
+
+
 def _time_text(seconds: float) -> str:
     for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= scale:
@@ -102,6 +111,8 @@ def render_table(report: DesignFigures) -> str:
     console.print(summary)
     for function in report.functions:
         _print_function(console, function)
+    if report.fmax_mhz is not None:
+        console.print(f"clock: {clock_text(report)}")
     for note in report.notes:
         console.print(f"note: {note}")
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()).strip("\n") + "\n"
@@ -221,6 +232,8 @@ def _content(page: _Page, report: DesignFigures) -> None:
     page.line("</div>")
     for function in report.functions:
         _function_section(page, function, report.cycles)
+    if report.fmax_mhz is not None:
+        page.line(f"<section><h2>Clock</h2><p>{escape(clock_text(report))}</p></section>")
     if report.notes:
         page.line("<section><h2>Notes</h2><ul>")
         for note in report.notes:

@@ -39,12 +39,19 @@ class Memory:
     width: int
     table: bool
     section: str
+    place: str = ""
     reads: list[tuple[Value, int]] = field(default_factory=list)
     writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
 
 class Graph:
-    """The nodes of one module."""
+    """The nodes of one module.
+
+    Attributes:
+        inputs: the node of each input port.
+        calls: the modules inside it with the values of their inputs, the clock left out.
+        instance_outputs: by node, which of ``calls`` drives it, and by which port.
+    """
 
     def __init__(self, module: ModuleOps) -> None:
         self.nodes: list[Node] = []
@@ -53,7 +60,9 @@ class Graph:
         self.calls: list[tuple[Instance, list[Value]]] = []
         self._values: dict[str, Value] = {}
         self._known: dict[tuple[object, ...], Value] = {}
-        self._section = ""
+        self.inputs: dict[str, int] = {}
+        self.instance_outputs: dict[int, tuple[int, str]] = {}
+        self._section = self._place = ""
         self._defined: dict[str, Op] = {name: op for op in module.ops for name in op.results}
         self._early: list[str] = []
         self._read(module)
@@ -63,16 +72,18 @@ class Graph:
     def _read(self, module: ModuleOps) -> None:
         for port, width in module.inputs.items():
             self._values[port] = self._node("input", max(1, width))
+            self.inputs[port[1:]] = self._values[port][0][0]
         for op in module.ops:
             if op.name in ("seq.hlmem", "sv.reg"):
                 found = _SIZE.search(op.rest)
                 words, width = (int(found[1]), int(found[2])) if found else (1, 1)
                 table = op.name == "sv.reg"
-                self.memories[op.results[0]] = Memory(words, width, table, op.section)
-        for instance in module.instances:
+                self.memories[op.results[0]] = Memory(words, width, table, op.section, op.place)
+        for number, instance in enumerate(module.instances):
             self._section = instance.section
-            for result, _, width in instance.outputs:
+            for result, port, width in instance.outputs:
                 self._values[result] = self._node("input", width)
+                self.instance_outputs[self._values[result][0][0]] = (number, port)
         for op in module.ops:
             if op.name.startswith("seq.compreg"):
                 self.value(op.results[0])
@@ -110,7 +121,8 @@ class Graph:
     def _node(
         self, kind: str, width: int, operands: tuple[Value, ...] = (), detail: str = ""
     ) -> Value:
-        self.nodes.append(Node(kind, width, operands, detail, section=self._section))
+        section, place = self._section, self._place
+        self.nodes.append(Node(kind, width, operands, detail, section=section, place=place))
         return ((len(self.nodes) - 1, 0, width),)
 
     def _once(self, kind: str, width: int, operands: tuple[Value, ...], detail: str = "") -> Value:
@@ -139,7 +151,7 @@ class Graph:
                 and operand not in self.memories
                 and operand != "%clk"
             ]
-            self._section = op.section
+            self._section, self._place = op.section, op.place
             if not missing:
                 self._values[top] = self._compute(op)
                 continue
@@ -157,7 +169,7 @@ class Graph:
         names = path[path.index(around) :]
         held = next(n for n in names if self._defined[n].name.startswith("seq.compreg"))
         op = self._defined[held]
-        self._section = op.section
+        self._section, self._place = op.section, op.place
         self._values[held] = self._node("register", op.width)
         self._early.append(held)
 

@@ -35,7 +35,7 @@ class Cover:
         self._make(roots)
         self._count()
         for memory in self._graph.memories.values():
-            self._add(memory.section, memory_cost(self._family, memory, self._is_held))
+            self._add(memory.section, memory_cost(self._family, memory, self.is_held))
         return self.costs
 
     def _add(self, section: str, cost: dict[str, int]) -> None:
@@ -313,18 +313,22 @@ class Cover:
             return -1
         return data[0][0] if before.uses <= before.wanted.bit_count() else -1
 
-    def _is_held(self, number: int) -> bool:
+    def is_held(self, number: int) -> bool:
         """Whether a read's word goes to a plain register alone, which block RAM has inside."""
         node = self._nodes[number]
+        register = self.register_behind(number)
+        alone = node.uses <= node.wanted.bit_count()
+        return register is not None and alone and not register.detail
+
+    def register_behind(self, number: int) -> Node | None:
+        """The register that a read's word goes to."""
         if self._held is None:
             self._held = {
                 other.operands[0][0]: other
                 for other in self._nodes
                 if other.kind == "register" and other.made and len(other.operands[0]) == 1
             }
-        register = self._held.get((number, 0, node.width))
-        alone = node.uses <= node.wanted.bit_count()
-        return register is not None and alone and not register.detail
+        return self._held.get((number, 0, self._nodes[number].width))
 
 
 def _shift_register(length: int, bits: int) -> dict[str, int]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 
 from .build import Graph
 from .cover import Costs, Cover
+from .delays import DELAYS
 from .family import FAMILIES
 from .parse import ModuleOps, read_modules
+from .timing import ModuleTiming, Timer
 
 KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
 """The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""
@@ -22,10 +24,12 @@ class ModuleResources:
     Attributes:
         sections: what its parts take; "" holds what belongs to none.
         instances: the modules inside it, each with how often it is there.
+        timing: its longest paths.
     """
 
     sections: Costs = field(default_factory=dict)
     instances: Counter[str] = field(default_factory=Counter)
+    timing: ModuleTiming = field(default_factory=ModuleTiming)
 
     @property
     def own(self) -> Counter[str]:
@@ -37,13 +41,28 @@ class ModuleResources:
 
 
 def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
-    """What the modules of a text in hw, comb and seq take of a device family, by name."""
+    """What the modules of a text in hw, comb and seq take of a device family, by name.
+
+    The last one is the top.
+    """
     family = FAMILIES[device]
-    return {m.name: _one(m, Cover(Graph(m), family).run()) for m in read_modules(text)}
-
-
-def _one(module: ModuleOps, sections: Costs) -> ModuleResources:
-    return ModuleResources(sections, Counter(i.module for i in module.instances))
+    found: dict[str, ModuleResources] = {}
+    drawn: list[tuple[ModuleOps, Graph, Cover]] = []
+    for module in read_modules(text):
+        graph = Graph(module)
+        cover = Cover(graph, family)
+        inside = Counter(instance.module for instance in module.instances)
+        found[module.name] = ModuleResources(cover.run(), inside)
+        drawn.append((module, graph, cover))
+    if drawn:
+        total = whole(found, drawn[-1][0].name)
+        blocks = total.get("dsp", 0) + total.get("bram", 0)
+        delays = DELAYS[device].in_design(total.get("lut", 0), blocks)
+    timings: dict[str, ModuleTiming] = {}
+    for module, graph, cover in drawn:
+        timing = Timer(module, graph, cover, family, delays, timings).run()
+        timings[module.name] = found[module.name].timing = timing
+    return found
 
 
 def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:

@@ -43,14 +43,17 @@ def _old_words(family: Family, memory: Memory, cost: dict[str, int]) -> dict[str
     """The cost of a block with what lets a read see the word before a write of the same cycle.
 
     Where the block does not do this between its ports, Yosys delays the writes and forwards their words.
+    With one address of writes it then gives each read a copy of the memory.
     """
     written = {w[0] for w in memory.writes}
     if family.inputs == 6 or {address for address, _ in memory.reads} <= written:
         return cost
     bits = max(1, ceil(log2(memory.words)))
     ports = len(memory.writes)
-    cost["ff"] += ports * (memory.width + bits + 1)
-    cost["lut"] = ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
+    copies = len({address for address, _ in memory.reads}) if len(written) == 1 else 1
+    cost["bram"] *= copies
+    cost["ff"] += ports * (memory.width + bits + 1) + (copies - 1) * (memory.width + 1)
+    cost["lut"] = copies * ports * (memory.width + ceil((2 * bits - 1) / 3) + 1)
     return cost
 
 

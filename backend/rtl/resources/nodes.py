@@ -25,7 +25,7 @@ class Node:
         width: its bits.
         operands: values; of logic, one run each, as wide as the node or one bit.
         associative: logic that may be cut into a tree anywhere.
-        section: the part of the module it belongs to.
+        section: the part of the module it belongs to; ``place`` names a place in Python.
         wanted: bits that something reads.
         made: bits that have a lookup table, a flip-flop or other hardware of their own.
         uses: bits that are read, counted for each reader.
@@ -44,6 +44,7 @@ class Node:
     uses: int = 0
     leaves: dict[tuple[int, int], None] = field(default_factory=dict)
     extra: int = 0
+    place: str = ""
 
 
 def mask(low: int, count: int) -> int:

@@ -16,6 +16,8 @@ _NAME = re.compile(r"%[\w$.#-]+")
 _INSTANCE = re.compile(r'"[^"]*" @([\w$.]+)\((.*)\) -> \((.*)\)')
 _JOINED = re.compile(r"([\w$.]+): (%[\w$.#-]+): (!seq\.clock|i\d+)")
 _RESULT = re.compile(r"([\w$.]+): i(\d+)")
+_PLACE = re.compile(r" loc\((#p\d+)\)")
+_DEFINED = re.compile(r'^(#p\d+) = loc\("(.*)":(\d+):(\d+)\)$', re.MULTILINE)
 _WIDTH = re.compile(r"i(\d+)>?\s*$")
 
 
@@ -26,7 +28,10 @@ def section_of(body: int) -> str:
 
 @dataclass(slots=True)
 class Op:
-    """One operation: its name, results and operands, the width of its result, and the rest of its text."""
+    """One operation: its name, results and operands, the width of its result, and the rest of its text.
+
+    ``place`` names its place in Python (:func:`places`).
+    """
 
     name: str
     results: list[str]
@@ -34,6 +39,7 @@ class Op:
     width: int
     rest: str
     section: str = ""
+    place: str = ""
 
 
 @dataclass(slots=True)
@@ -72,6 +78,11 @@ def read_modules(text: str) -> Iterator[ModuleOps]:
             _add(module, found, section)
 
 
+def places(text: str) -> dict[str, str]:
+    """The places that a text names, as ``file:line:col``."""
+    return {name: f"{file}:{line}:{col}" for name, file, line, col in _DEFINED.findall(text)}
+
+
 def _head(line: str) -> ModuleOps:
     found = _HEAD.match(line)
     module = ModuleOps(found[1] if found else "")
@@ -83,6 +94,7 @@ def _head(line: str) -> ModuleOps:
 
 def _add(module: ModuleOps, found: re.Match[str], section: str) -> None:
     name, rest = found[2], found[3].partition(" loc(")[0]
+    place = _PLACE.search(found[3])
     results = _NAME.findall(found[1] or "")
     if name == "hw.output":
         module.output_values = _NAME.findall(rest.partition(" : ")[0])
@@ -97,7 +109,8 @@ def _add(module: ModuleOps, found: re.Match[str], section: str) -> None:
         module.instances.append(Instance(called[1], joined, outputs, section))
     elif name != "sv.initial":
         width = 1 if name == "comb.icmp" else _width(name, rest)
-        module.ops.append(Op(name, results, _NAME.findall(rest), width, rest, section))
+        where = place[1] if place else ""
+        module.ops.append(Op(name, results, _NAME.findall(rest), width, rest, section, where))
 
 
 def _width(name: str, rest: str) -> int:

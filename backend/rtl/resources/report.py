@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Mapping
 
 from allo.dialects.diagnostics import CapacityWarning
-from allo.dialects.reports.figures import DesignReport, LoopReport
+from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
 
 from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
+from .parse import places
+from .timing import Path
 
 NOTE = (
     "Resources are estimates of everything in the design, as Yosys would map it to {device}: units, "
@@ -22,7 +24,7 @@ NOTE = (
 def add_estimates(
     report: DesignReport, text: str, top: str, device: str, modules: Mapping[str, str]
 ) -> None:
-    """Fill in the resources of a report, and warn where the design does not fit the device.
+    """Fill in resources and clock of a report, and warn where the design does not fit the device.
 
     Args:
         text: the design in hw, comb and seq.
@@ -32,6 +34,10 @@ def add_estimates(
     """
     found = module_resources(text, device)
     report.resources = whole(found, top)
+    worst = found[top].timing.worst
+    if worst.delay_ns > 0.0:
+        report.fmax_mhz = round(1000.0 / worst.delay_ns, 1)
+        report.critical_path = _parts(worst, places(text))
     functions = set(modules.values())
     counts = instance_counts(found, top)
     users: dict[str, dict[str, int]] = {}
@@ -51,6 +57,20 @@ def add_estimates(
     for sentence in excess(device, report.resources, users):
         report.notes.append(sentence)
         warnings.warn(sentence, CapacityWarning, stacklevel=4)
+
+
+def _parts(path: Path, known: Mapping[str, str]) -> list[PathPart]:
+    """The steps of a path, those of one kind and place that follow one another as one."""
+    found: list[PathPart] = []
+    for step in path.steps:
+        place = known.get(step.place, "")
+        last = found[-1] if found else None
+        if last is not None and (last.what, last.place) == (step.what, place):
+            step_ns = last.delay_ns + step.delay_ns
+            found[-1] = PathPart(step.what, round(step_ns, 3), place)
+        else:
+            found.append(PathPart(step.what, round(step.delay_ns, 3), place))
+    return found
 
 
 def _with_units(

@@ -1,0 +1,38 @@
+"""The report of a design without its Verilog: what ``Schedule.estimate`` calls."""
+
+from __future__ import annotations
+
+from allo.dialects.core.parse import parse_module
+from allo.dialects.passes.run_time_checks import Checks
+from allo.dialects.reports.figures import DesignReport
+from allo.target import BuildRequest
+
+from .compile import Compiler, top_record
+from .read.records import read_program
+from .report import design_report
+from .resources.report import add_estimates
+
+
+def estimate(request: BuildRequest) -> DesignReport:
+    """Compile the requested module as far as its text in hw, comb and seq, and estimate that.
+
+    Raises:
+        UnsupportedOpError: for what the RTL compiler cannot build, with its line.
+        BuildError: when the top is no function, or has neither arguments nor results.
+    """
+    settings = request.settings
+    clock_mhz = settings["frequency"] or settings["clock_mhz"]
+    device = settings["device"]
+    checks = Checks(*(bool(settings.get(name)) for name in ("check_bounds", "check_dependences")))
+    program = read_program(parse_module(request.module_text), checks=checks)
+    record = top_record(program, request.top)
+    waiting = frozenset(settings["external"] if "region" in record.attrs else ())
+    compiler = Compiler(program, device, clock_mhz, waiting)
+    interface = compiler.compile(request.top)
+    report = design_report(
+        compiler.modules, interface, request.top, request.target, clock_mhz, device
+    )
+    top = compiler.modules[interface.module].function.module
+    modules = {m.function.name: name for name, m in compiler.modules.items()}
+    add_estimates(report, compiler.text(), top, device, modules)
+    return report

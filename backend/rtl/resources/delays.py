@@ -1,0 +1,63 @@
+"""How long signals take through the cells of a device family and the wires between them.
+
+The figures of ``ecp5`` are those that nextpnr reports for speed grade 6, with the wires of designs
+that fill a small part of the device. No open tool routes for the others: they are scaled from data sheets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import log2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delays:
+    """Nanoseconds of one device family.
+
+    Attributes:
+        clock_out: from the clock to the output of a flip-flop.
+        wire: from a cell to the next; ``far`` more to or from a multiplier block or a RAM block.
+        spread: more for a wire with many readers, for each doubling of them beyond eight.
+        table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
+        carry: onto a carry chain and off it; ``carry_bit`` along it.
+        block: a multiplier block.
+        memory: from the clock to the output of a RAM block.
+        setup: in front of a flip-flop.
+    """
+
+    clock_out: float
+    wire: float
+    far: float
+    spread: float
+    table: float
+    joined: float
+    carry: float
+    carry_bit: float
+    block: float
+    memory: float
+    setup: float
+
+    def in_design(self, tables: int, blocks: int) -> Delays:
+        """The delays in a design with so many lookup tables, and multiplier and RAM blocks.
+
+        Wires are longer in a larger design, and those to blocks, which stand in a few rows of the
+        device, the more of them are used.
+        """
+        longer = 1.0 + 0.03 * max(0.0, log2(max(1, tables) / 256))
+        wider = 1.0 + min(1.6, 0.08 * blocks)
+        return replace(self, wire=self.wire * longer, far=self.far * wider)
+
+
+_ECP5 = Delays(
+    clock_out=0.52, wire=0.75, far=0.7, spread=0.12, table=0.24, joined=0.2, carry=0.9,
+    carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
+)  # fmt: skip
+_XCUP = Delays(
+    clock_out=0.08, wire=0.35, far=0.25, spread=0.06, table=0.10, joined=0.08, carry=0.35,
+    carry_bit=0.008, block=1.7, memory=1.1, setup=0.05,
+)  # fmt: skip
+_XC7 = Delays(
+    clock_out=0.45, wire=0.65, far=0.4, spread=0.08, table=0.12, joined=0.2, carry=0.75,
+    carry_bit=0.029, block=3.8, memory=2.4, setup=0.05,
+)  # fmt: skip
+DELAYS: dict[str, Delays] = {"xcup": _XCUP, "xc7": _XC7, "ecp5": _ECP5, "generic": _ECP5}

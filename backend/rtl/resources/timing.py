@@ -1,0 +1,408 @@
+"""The longest path from register to register of a design, with the places in Python that it passes.
+
+Modules are timed callees first. Of each one is known, by port, how late its outputs come from registers
+inside, how long its inputs take to a register, and which inputs reach which outputs. Bits of a value are
+not told apart: it is as late as its last bit.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from math import ceil, log, log2
+
+from .build import Graph, Memory
+from .cover import Cover
+from .delays import Delays
+from .family import Family
+from .memory import memory_cost
+from .nodes import Node, Value, width_of
+from .parse import ModuleOps
+
+NEVER = float("-inf")
+DEEP, DEEPER = 5, 11
+"""Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a path: what it passes, nanoseconds, and the place of the operation in the text."""
+
+    what: str
+    delay_ns: float
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path and how long it takes."""
+
+    delay_ns: float = NEVER
+    steps: tuple[Step, ...] = ()
+
+    def then(self, other: Path) -> Path:
+        """This path, and another one behind it."""
+        return Path(self.delay_ns + other.delay_ns, self.steps + other.steps)
+
+
+NO_PATH = Path()
+
+
+@dataclass(slots=True)
+class ModuleTiming:
+    """One module, with the modules inside it.
+
+    Attributes:
+        worst: from register to register.
+        ends: from an input to a register, by input.
+        starts: from a register to an output, by output.
+        through: from inputs to outputs: by output, the inputs that reach it and the longest way.
+    """
+
+    worst: Path = NO_PATH
+    ends: dict[str, Path] = field(default_factory=dict)
+    starts: dict[str, Path] = field(default_factory=dict)
+    through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """How late a node's value comes: from registers, and from inputs; what is before it on either way.
+
+    ``levels`` of logic are behind one another in front of it.
+    """
+
+    late: float = NEVER
+    passed: float = NEVER
+    before: int = -1
+    passed_before: int = -1
+    inputs: frozenset[str] = frozenset()
+    delay: float = 0.0
+    levels: int = 0
+    start: Path = NO_PATH
+    passed_start: Path = NO_PATH
+
+
+class Timer:
+    """Times one module.
+
+    Args:
+        cover: the module's graph after its logic has been packed.
+        children: what is known of the modules inside it.
+    """
+
+    def __init__(
+        self,
+        module: ModuleOps,
+        graph: Graph,
+        cover: Cover,
+        family: Family,
+        delays: Delays,
+        children: Mapping[str, ModuleTiming],
+    ) -> None:
+        self._module, self._graph, self._family, self._d = module, graph, family, delays
+        self._children = children
+        self._nodes = graph.nodes
+        self._arrivals: dict[int, _Arrival] = {}
+        self._ports = {number: port for port, number in graph.inputs.items()}
+        self._memory_of: dict[int, Memory] = {}
+        self._blocks: dict[int, float] = {}
+        self._block_reads: set[int] = set()
+        self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
+        self._from_inputs: dict[str, tuple[float, int, Path]] = {}
+        for memory in graph.memories.values():
+            cost = memory_cost(family, memory, cover.is_held)
+            for _, number in memory.reads:
+                self._memory_of[number] = memory
+                held = cover.register_behind(number) if cost.get("bram") else None
+                if held is not None:
+                    self._block_reads.add(number)
+                    beside = cost.get("lut", 0) > 0 and not memory.table
+                    more = delays.wire + delays.table if beside else 0.0
+                    self._blocks[id(held)] = delays.memory + delays.far + more
+
+    def run(self) -> ModuleTiming:
+        """The timing of the module."""
+        found = ModuleTiming()
+        for value, delay, what, place in self._ends():
+            self._end(value, Path(delay, (Step(what, delay, place),)))
+        for instance, values in self._graph.calls:
+            child = self._children.get(instance.module)
+            if child is None:
+                continue
+            if child.worst.delay_ns > found.worst.delay_ns:
+                found.worst = child.worst
+            names = [port for port, value in instance.inputs.items() if value != "%clk"]
+            for port, value in zip(names, values, strict=True):
+                if port in child.ends:
+                    self._end(value, child.ends[port])
+        length, number, last = self._worst
+        if length > found.worst.delay_ns:
+            found.worst = self._trace(number).then(last)
+        # Many inputs have one longest path: what follows the first of its nodes is the same.
+        traced: dict[tuple[int, int], Path] = {}
+        for port, (_, entry, last) in self._from_inputs.items():
+            key = entry, id(last)
+            if key not in traced:
+                traced[key] = self._trace_passed(entry).then(last)
+            found.ends[port] = traced[key]
+        for name, value in zip(self._module.outputs, self._graph.outputs, strict=False):
+            number = self._latest(value)
+            if number >= 0 and self._arrivals[number].late > NEVER:
+                found.starts[name] = self._trace(number)
+            entry = self._entering(value)
+            if entry >= 0:
+                found.through[name] = (self._reaching(value), self._trace_passed(entry))
+        return found
+
+    # --- ends of paths --------------------------------------------------------------
+
+    def _ends(self) -> Iterator[tuple[Value, float, str, str]]:
+        d = self._d
+        for node in self._nodes:
+            if node.kind == "register" and node.made and node.operands:
+                if id(node) in self._blocks:
+                    continue
+                data, *controls = node.operands
+                yield data, self._into(data), "register", node.place
+                for control in controls:
+                    yield control, d.wire + d.setup, "enable or reset", node.place
+        for memory in self._graph.memories.values():
+            for written in memory.writes:
+                for value in written:
+                    yield value, d.wire + d.setup, "memory", memory.place
+            for address, number in memory.reads:
+                if number in self._block_reads:
+                    yield address, d.wire + d.far + d.setup, "memory", memory.place
+
+    def _into(self, data: Value) -> float:
+        """From the last cell to a register, which is beside a lookup table or a chain."""
+        near = all(n < 0 or self._beside_registers(self._nodes[n]) for n, _, _ in data)
+        return self._d.setup + (0.0 if near else self._d.wire)
+
+    def _beside_registers(self, node: Node) -> bool:
+        if node.kind == "multiply":
+            return self._sums_of_blocks(node) > 0
+        return node.kind in ("logic", "add", "less")
+
+    def _end(self, value: Value, last: Path) -> None:
+        """Compare the paths that end with a value with the longest so far."""
+        number = self._latest(value)
+        if number >= 0:
+            length = self._arrivals[number].late + last.delay_ns
+            if length > self._worst[0]:
+                self._worst = length, number, last
+        entry = self._entering(value)
+        if entry < 0:
+            return
+        length = self._arrivals[entry].passed + last.delay_ns
+        for port in self._reaching(value):
+            if port not in self._from_inputs or length > self._from_inputs[port][0]:
+                self._from_inputs[port] = length, entry, last
+
+    # --- arrivals ---------------------------------------------------------------------
+
+    def _numbers(self, value: Value) -> list[int]:
+        return [number for number, _, _ in value if number >= 0]
+
+    def _latest(self, value: Value) -> int:
+        """The node that comes last from registers, or -1."""
+        numbers = self._numbers(value)
+        return max(numbers, key=lambda n: self._arrival(n).late, default=-1)
+
+    def _entering(self, value: Value) -> int:
+        """The node that comes last from inputs, or -1."""
+        numbers = [n for n in self._numbers(value) if self._arrival(n).passed > NEVER]
+        return max(numbers, key=lambda n: self._arrival(n).passed, default=-1)
+
+    def _reaching(self, value: Value) -> frozenset[str]:
+        found: frozenset[str] = frozenset()
+        for number in self._numbers(value):
+            found |= self._arrival(number).inputs
+        return found
+
+    def _arrival(self, number: int) -> _Arrival:
+        stack, open_ = [number], set[int]()
+        while stack:
+            top = stack[-1]
+            if top not in self._arrivals and top not in open_:
+                open_.add(top)
+                stack += [n for n in self._sources(top) if n not in open_]
+                continue
+            stack.pop()
+            if top not in self._arrivals:
+                self._arrivals[top] = self._compute(top)
+        return self._arrivals[number]
+
+    def _sources(self, number: int) -> list[int]:
+        node = self._nodes[number]
+        if node.kind == "register":
+            return []
+        if node.kind == "input":
+            return [n for value in self._feeding(number) for n in self._numbers(value)]
+        if node.kind == "logic":
+            return [n for n, _ in node.leaves if n >= 0]
+        return [n for value in node.operands for n in self._numbers(value)]
+
+    def _feeding(self, number: int) -> list[Value]:
+        """The values that reach an output of an instance in the same cycle."""
+        place = self._graph.instance_outputs.get(number)
+        if place is None:
+            return []
+        instance, values = self._graph.calls[place[0]]
+        child = self._children.get(instance.module)
+        if child is None or place[1] not in child.through:
+            return []
+        reach = child.through[place[1]][0]
+        names = [port for port, value in instance.inputs.items() if value != "%clk"]
+        return [value for port, value in zip(names, values, strict=True) if port in reach]
+
+    def _compute(self, number: int) -> _Arrival:
+        node, d = self._nodes[number], self._d
+        if node.kind == "register":
+            out = self._blocks.get(id(node), d.clock_out)
+            what = "memory" if id(node) in self._blocks else "register"
+            return _Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
+        if number in self._ports:
+            return _Arrival(
+                passed=0.0, passed_start=Path(0.0), inputs=frozenset((self._ports[number],))
+            )
+        found = _Arrival(delay=self._delay(number, node))
+        if node.kind == "input":
+            place = self._graph.instance_outputs.get(number)
+            module = self._graph.calls[place[0]][0].module if place is not None else ""
+            child = self._children.get(module)
+            if child is None or place is None:
+                found.late, found.start = d.clock_out, Path(d.clock_out)
+                return found
+            found.start = child.starts.get(place[1], NO_PATH)
+            found.late = found.start.delay_ns
+            through = child.through.get(place[1])
+            found.delay = through[1].delay_ns if through else NEVER
+            found.levels = sum(s.what == "logic" for s in through[1].steps) if through else 0
+        # a source that is missing is on a way round that no signal takes
+        arrivals = [(n, self._arrivals[n]) for n in self._sources(number) if n in self._arrivals]
+        last = self._last_table(node, arrivals)
+        for source, arrival in arrivals:
+            delay = d.wire + d.table if source in last else found.delay
+            if node.kind == "logic":
+                found.levels = max(found.levels, arrival.levels + 1)
+                delay *= _of_long_chain(arrival.levels)
+            if arrival.late + delay > found.late:
+                found.late, found.before = arrival.late + delay, source
+            if arrival.passed + delay > found.passed:
+                found.passed, found.passed_before = arrival.passed + delay, source
+            found.inputs |= arrival.inputs
+        return found
+
+    def _last_table(self, node: Node, arrivals: list[tuple[int, _Arrival]]) -> set[int]:
+        """The sources that come last to a tree of tables, which synthesis leads to its last one."""
+        most = self._family.inputs
+        if node.kind != "logic" or not node.associative or len(node.leaves) <= most:
+            return set()
+        bits = Counter(number for number, _ in node.leaves)
+        room, found = most - 1, set[int]()
+        for source, _ in sorted(arrivals, key=lambda a: -max(a[1].late, a[1].passed)):
+            room -= bits[source]
+            if room < 0:
+                break
+            found.add(source)
+        return found
+
+    # --- delays -----------------------------------------------------------------------
+
+    def _delay(self, number: int, node: Node) -> float:
+        d = self._d
+        wire = d.wire + d.spread * max(0.0, log2(max(1, self._fanin_spread(node)) / 8))
+        match node.kind:
+            case "logic":
+                return self._tables(len(node.leaves), node.associative) + wire - d.wire
+            case "add":
+                width = max(1, node.made.bit_length())
+                return wire + d.carry + d.carry_bit * width
+            case "less":
+                width = width_of(node.operands[0])
+                return wire + d.carry + d.carry_bit * width
+            case "equal":
+                bits = sum(n >= 0 for v in node.operands for n, _, c in v for _ in range(c))
+                return self._tables(bits, True)
+            case "shift":
+                moving = sum(count for n, _, count in node.operands[1] if n >= 0)
+                stages = min(moving, ceil(log2(width_of(node.operands[0]) + 1)))
+                per = 1 if self._family.inputs == 4 else 2
+                return ceil(stages / per) * (d.wire + d.table + 0.5 * d.joined)
+            case "multiply":
+                return self._product(node)
+            case "read":
+                return self._read(number)
+        return 0.0
+
+    def _fanin_spread(self, node: Node) -> int:
+        """Readers of the one bit that all bits of a node read, as many as the node is wide."""
+        shared = any(bit < 0 for _, bit in node.leaves) if node.kind == "logic" else False
+        return node.made.bit_count() if shared else 1
+
+    def _tables(self, inputs: int, tree: bool) -> float:
+        """A function of so many inputs."""
+        d, most = self._d, self._family.inputs
+        if inputs <= most:
+            return d.wire + d.table
+        if tree:
+            return log(inputs, most) * (d.wire + d.table)
+        return d.wire + d.table + d.joined * (inputs - most)
+
+    def _product(self, node: Node) -> float:
+        d, sums = self._d, self._sums_of_blocks(node)
+        if sums < 0:
+            return 3 * (d.wire + d.table)
+        chain = d.wire + d.carry + d.carry_bit * node.made.bit_length()
+        return d.wire + 2 * d.far + d.block + sums * chain
+
+    def _sums_of_blocks(self, node: Node) -> int:
+        """Sums behind one another that join the blocks of a product; -1 where it has no block."""
+        blocks, _ = self._family.product(node.made.bit_length(), int(node.detail), *node.operands)
+        return ceil(log2(blocks)) if blocks else -1
+
+    def _read(self, number: int) -> float:
+        memory, d = self._memory_of[number], self._d
+        rows = max(1, ceil(memory.words / (16 if self._family.inputs == 4 else 64)))
+        return d.wire + d.table + ceil(log2(rows) / 2) * (d.wire + d.table)
+
+    # --- paths --------------------------------------------------------------------------
+
+    def _trace(self, number: int) -> Path:
+        steps: list[Step] = []
+        arrival = self._arrivals[number]
+        late = arrival.late
+        while arrival.before >= 0:
+            before = self._arrivals[arrival.before]
+            steps += self._steps(number, arrival.late - before.late)
+            number, arrival = arrival.before, before
+        return Path(late, (*arrival.start.steps, *reversed(steps)))
+
+    def _trace_passed(self, number: int) -> Path:
+        steps: list[Step] = []
+        arrival = self._arrivals[number]
+        passed = arrival.passed
+        while arrival.passed_before >= 0:
+            before = self._arrivals[arrival.passed_before]
+            steps += self._steps(number, arrival.passed - before.passed)
+            number, arrival = arrival.passed_before, before
+        return Path(passed, tuple(reversed(steps)))
+
+    def _steps(self, number: int, delay: float) -> tuple[Step, ...]:
+        """What a node adds to a path, the last part first."""
+        node = self._nodes[number]
+        place = self._graph.instance_outputs.get(number)
+        if place is not None:
+            child = self._children[self._graph.calls[place[0]][0].module]
+            return child.through[place[1]][1].steps[::-1]
+        names = {"logic": "logic", "add": "sum", "less": "comparison", "equal": "comparison",
+                 "shift": "shift", "multiply": "product", "read": "memory"}  # fmt: skip
+        return (Step(names.get(node.kind, node.kind), delay, node.place),)
+
+
+def _of_long_chain(levels: int) -> float:
+    """The part of its delay that one more level of logic costs behind so many."""
+    return 1.0 if levels < DEEP else 0.25 if levels < DEEPER else 0.02

@@ -1,0 +1,157 @@
+"""The clock that a design can be expected to reach: paths by hand, and against nextpnr."""
+
+from __future__ import annotations
+
+import pytest
+
+import allo
+from allo.backend.rtl.resources.delays import DELAYS
+from allo.backend.rtl.resources.design import module_resources
+from allo.backend.rtl.resources.timing import Path
+from allo.dialects.reports.figures import DesignReport, PathPart
+from allo.errors import OptionError
+from allo.ir.types import int8, int32
+from benchmarks.kernels import gemm, kept, largest
+
+ECP5 = DELAYS["ecp5"].in_design(0, 0)
+PORTS = "in %clk : !seq.clock, in %rst : i1, in %a : i8, in %b : i8"
+
+
+def worst(*modules: str) -> Path:
+    """The longest path of the last module."""
+    return module_resources("\n".join(modules), "ecp5")["m"].timing.worst
+
+
+def module(name: str, *lines: str, result: str) -> str:
+    body = "\n".join(f"  {line}" for line in lines)
+    return f"hw.module @{name}({PORTS}, out r : i8) {{\n{body}\n  hw.output {result} : i8\n}}"
+
+
+def test_a_sum_between_registers() -> None:
+    path = worst(
+        module(
+            "m",
+            "%p = seq.compreg %a, %clk : i8",
+            "%q = seq.compreg %b, %clk : i8 loc(#p1)",
+            "%s = comb.add %p, %q : i8 loc(#p2)",
+            "%r = seq.compreg %s, %clk : i8 loc(#p3)",
+            result="%r",
+        )
+    )
+    chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.setup)
+    assert [step.what for step in path.steps] == ["register", "sum", "register"]
+    assert [step.place for step in path.steps][1:] == ["#p2", "#p3"]
+
+
+def test_a_register_behind_a_register_has_a_wire() -> None:
+    path = worst(
+        module(
+            "m",
+            "%p = seq.compreg %a, %clk : i8",
+            "%q = seq.compreg %p, %clk : i8",
+            result="%q",
+        )
+    )
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + ECP5.wire + ECP5.setup)
+
+
+def test_a_path_goes_through_instances() -> None:
+    """From a register of the outer module through logic of the inner one and back."""
+    inner = module("n", "%x = comb.xor %a, %b : i8", result="%x")
+    outer = module(
+        "m",
+        "%p = seq.compreg %a, %clk : i8",
+        '%x = hw.instance "x" @n(clk: %clk: !seq.clock, rst: %rst: i1, a: %p: i8, b: %b: i8) -> (r: i8)',
+        "%s = comb.sub %x, %b : i8",
+        "%q = seq.compreg %s, %clk : i8",
+        result="%q",
+    )
+    path = worst(inner, outer)
+    logic = ECP5.wire + ECP5.table
+    chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + logic + chain + ECP5.setup)
+    assert [step.what for step in path.steps] == ["register", "logic", "sum", "register"]
+
+
+def test_a_way_round_through_instances_ends() -> None:
+    """What no signal takes: the output of each instance reaches the input of the other one."""
+    inner = module("n", "%x = comb.xor %a, %b : i8", result="%x")
+    joined = "clk: %clk: !seq.clock, rst: %rst: i1"
+    outer = module(
+        "m",
+        "%p = seq.compreg %a, %clk : i8",
+        f'%x = hw.instance "x" @n({joined}, a: %p: i8, b: %y: i8) -> (r: i8)',
+        f'%y = hw.instance "y" @n({joined}, a: %p: i8, b: %x: i8) -> (r: i8)',
+        "%q = seq.compreg %y, %clk : i8",
+        result="%q",
+    )
+    assert 0 < worst(inner, outer).delay_ns < 10
+
+
+def test_what_comes_last_is_led_to_the_last_table() -> None:
+    """Six registers and a sum, all in one conjunction: the sum passes one table, not two."""
+    ones = ["%p0 = seq.compreg %a, %clk : i8"]
+    ones += [f"%p{k + 1} = seq.compreg %p{k}, %clk : i8" for k in range(5)]
+    path = worst(
+        module(
+            "m",
+            *ones,
+            "%s = comb.add %p0, %p1 : i8",
+            "%c = comb.and %p0, %p1, %p2, %p3, %p4, %p5, %s : i8",
+            "%q = seq.compreg %c, %clk : i8",
+            result="%q",
+        )
+    )
+    chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
+    assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.wire + ECP5.table)
+
+
+@pytest.mark.parametrize("device", ["xcup", "xc7", "ecp5", "generic"])
+@pytest.mark.parametrize("kernel", [gemm, kept, largest], ids=lambda kernel: kernel.__name__)
+def test_the_estimate_of_a_schedule_is_the_report_of_its_build(kernel, device: str) -> None:
+    s = allo.customize(kernel)
+    found = s.estimate(device=device, clock_mhz=120)
+    built = s.build(target="systemverilog", device=device, clock_mhz=120)
+    assert "module" in built
+    report = s.build(target="verilog", simulator="jit", device=device, clock_mhz=120).report
+    assert (found.cycles, found.resources, found.fmax_mhz, found.critical_path) == (
+        report.cycles, report.resources, report.fmax_mhz, report.critical_path
+    )  # fmt: skip
+    assert found.functions == report.functions
+    assert DesignReport.from_json(found.to_json()) == found
+    total = sum(part.delay_ns for part in found.critical_path)
+    assert 1000 / found.fmax_mhz == pytest.approx(total, rel=0.01)
+
+
+def products(x: int8[64], y: int8[64], z: int32[64]):
+    for i in range(64):
+        z[i] = x[i] * y[i] + 3
+
+
+def test_the_longest_path_names_lines_of_the_source() -> None:
+    s = allo.customize(products)
+    s.pipeline("i")
+    report = s.estimate(device="ecp5", clock_mhz=100)
+    line = products.__code__.co_firstlineno + 2
+    parts = {part.what: part for part in report.critical_path}
+    assert isinstance(parts["product"], PathPart)
+    assert parts["product"].place.rpartition("/")[2] == f"test_clock.py:{line}:16"
+    assert f"product {parts['product'].delay_ns:.1f} (test_clock.py:{line})" in report.table()
+    assert f"clock: about {report.fmax_mhz:.0f} MHz" in report.table()
+
+
+def test_an_option_that_estimate_does_not_take() -> None:
+    with pytest.raises(OptionError) as caught:
+        allo.customize(products).estimate(devise="ecp5")
+    assert str(caught.value).startswith("Target systemverilog has no option 'devise'.")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", [gemm, products], ids=lambda kernel: kernel.__name__)
+def test_the_clock_is_near_what_nextpnr_reaches(kernel) -> None:
+    s = allo.customize(kernel)
+    s.pipeline("k" if kernel is gemm else "i")
+    built = s.build(target="verilog", simulator="jit", device="ecp5", clock_mhz=100)
+    reached = built.synthesize(route=True).fmax_mhz
+    assert built.report.fmax_mhz == pytest.approx(reached, rel=0.2)
