@@ -38,6 +38,8 @@ FITTING = {
     "mvt": 1100,
     "gesummv": 1100,
     "correlation": 1100,
+    "syrk": 1100,
+    "syr2k": 1100,
 }
 """Pairs of the largest budget that the device has lookup tables for."""
 SIZE = "medium"

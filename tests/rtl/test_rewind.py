@@ -64,6 +64,62 @@ def test_a_pipeline_that_drains_although_it_was_asked_not_to_is_noted():
     assert not any("rewind" in n for n in alone.build(target="verilog").report.notes)
 
 
+def lower(k: int, n: int, step: int) -> Any:
+    def kernel(C: float32[n, n], a: float32[k, n]):
+        for t in range(k):
+            for i in range(n):
+                for j in range(0, i + 1, step):
+                    C[i, j] += a[t, i] * a[t, j]
+
+    return kernel
+
+
+def upper(k: int, n: int, step: int) -> Any:
+    def kernel(C: float32[n, n], a: float32[k, n]):
+        for t in range(k):
+            for i in range(n):
+                for j in range(0, n - i, step):
+                    C[i, j] += a[t, i] * a[t, j]
+
+    return kernel
+
+
+@pytest.mark.parametrize("kernel", [lower, upper])
+@pytest.mark.parametrize(("k", "n", "step", "factor"), [(3, 7, 1, 1), (2, 6, 1, 4), (2, 7, 2, 1)])
+def test_a_triangle_is_one_pipeline(kernel, k, n, step, factor):
+    """Rows of different lengths follow each other, and only the last one drains."""
+    program = kernel(k, n, step)
+    a = np.random.default_rng(n).standard_normal((k, n)).astype(np.float32)
+    want = np.zeros((n, n), np.float32)
+    program(want, a)
+    s = allo.customize(program)
+    s.unroll("j", factor=factor)
+    s.pipeline("j", rewind=True)
+    C = np.zeros((n, n), np.float32)
+    s.partition(s.C, dim=2)
+    s.partition(s.a, dim=2)
+    cycles, report = everywhere(s, [C, a], [want, a])
+    (loop,) = report.functions[0].loops
+    pieces = sum(-(-(i + 1) // (step * factor)) for i in range(n))
+    assert (loop.ii, loop.trips) == (1, k * pieces)
+    assert cycles == report.cycles == k * pieces - 1 + loop.depth
+
+
+def test_a_triangle_with_an_empty_row_drains_after_each():
+    def kernel(C: int32[6, 6]):
+        for i in range(6):
+            for j in range(i):
+                C[i, j] += C[j, i]
+
+    s = allo.customize(kernel)
+    s.pipeline("j", rewind=True)
+    C = np.arange(36, dtype=np.int32).reshape(6, 6)
+    want = C + np.tril(C.T, -1)
+    cycles, report = everywhere(s, [C], [want])
+    assert cycles == report.cycles
+    assert any("rewind has no effect on loop j" in note for note in report.notes)
+
+
 def random_nest(rng: random.Random) -> str:
     """A perfect nest of two or three loops around floats, with accesses at small distances."""
     sizes = [rng.choice((2, 3, 5)) for _ in range(rng.choice((2, 2, 3)))]

@@ -44,9 +44,7 @@ class Counters:
         if trips == 1:
             context.stable[level.iv.number] = text.const(0, width)
             return ""
-        name = text.named(level.name)
-        context.stable[level.iv.number] = name
-        context.debug[name[1:]] = f"loop {level.name} ({level.place})"
+        name = self._name(level)
         end = text.compare("eq", name, text.const(trips - 1, width), width)
         following = text.binary("add", name, text.const(1, width), width)
         if trips != 1 << width:
@@ -57,12 +55,26 @@ class Counters:
         self._register(name, following, width, enable=carry, reset=0, place=level.place)
         return end
 
+    def _name(self, level: Level) -> str:
+        """The counter's name, under which bounds of loops inside may ask for it before it is made."""
+        context = self._c
+        if level.iv.number not in context.stable:
+            name = self._text.named(level.name)
+            context.stable[level.iv.number] = name
+            context.debug[name[1:]] = f"loop {level.name} ({level.place})"
+        return context.stable[level.iv.number]
+
     def range_nest(
         self, levels: list[Level], go: str, advance: str, stop: str = ""
     ) -> tuple[str, str, str]:
         """A nest with a bound known at run time: (enter, skipped, "last iteration")."""
         text = self._text
         carry, finals, some = advance, [], []
+        for level in levels:
+            if level.trips is not None and level.trips > 1:
+                self._name(level)
+            elif level.trips == 1:
+                self._c.stable[level.iv.number] = text.const(0, level.iv.width)
         for level in reversed(levels):
             if level.trips is not None:
                 end = self._counter(level, carry, stop)

@@ -32,12 +32,24 @@ def leaf_trips(leaf: Leaf) -> int | None:
     return None if leaf.exit is not None else iterations(leaf.levels)
 
 
-def iterations(levels: Sequence[Level]) -> int | None:
+def iterations(levels: Sequence[Level], values: Values | None = None) -> int | None:
     """Iterations of the innermost of nested loops in one run of the nest; None where data tell."""
     nest = Seq()
     for level in reversed(levels):
         nest = Seq([Loop(level, nest)])
-    return _Counter(lambda _: None, per_run=1).cycles(nest, {})
+    return _Counter(lambda _: None, per_run=1).cycles(nest, values or {})
+
+
+def is_slanted(levels: Sequence[Level]) -> bool:
+    """Whether a bound of one of nested loops depends on another of them."""
+    counters = {level.iv.number for level in levels}
+    return any(not counters.isdisjoint(bounding(level)) for level in levels)
+
+
+def bounding(level: Level) -> set[int]:
+    """Numbers of the symbols that bound a loop."""
+    bounds = (*level.iv.floors, *level.iv.ceilings)
+    return {node.number for bound in bounds for node, _ in bound.terms}
 
 
 def _span(level: Level, values: Values) -> range | None:
@@ -68,6 +80,9 @@ def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
     if leaf.exit is not None:
         return None
     trips = runs = 1
+    if is_slanted(leaf.levels):
+        total = iterations(leaf.levels, values)
+        return None if total is None else (total - 1) * leaf.body.ii + leaf.body.depth
     for position, level in enumerate(leaf.levels):
         span = _span(level, values)
         if span is None:
@@ -161,10 +176,5 @@ class _Counter:
                 children = [region.then, region.other]
             case While():
                 children = [region.test, region.child]
-        found = {
-            node.number
-            for level in levels
-            for bound in (*level.iv.floors, *level.iv.ceilings)
-            for node, _ in bound.terms
-        }
+        found = {number for level in levels for number in bounding(level)}
         return found.union(*(self._symbols(child) for child in children))

@@ -17,6 +17,7 @@ from ..graph.conditions import exclude
 from ..graph.linear import common_factor, subtract
 from ..graph.nodes import Body, Edge, Level, Lin, Node
 from ..graph.ranges import always_apart, apart_across
+from .cycles import bounding, iterations
 from .order import Orders
 
 UNBOUNDED = 1 << 40
@@ -134,11 +135,24 @@ class Distances:
         self._body = body
         self._position = {level.iv.number: i for i, level in enumerate(levels)}
         self._steps = [1 if level.counts else level.step for level in levels]
-        self._trips = [level.trips or UNBOUNDED for level in levels]
+        slants = [_slant(levels, i) for i in range(len(levels))]
+        self._slanted = any(slants)
+        self._trips = [
+            slant[1] if slant else level.trips or UNBOUNDED
+            for level, slant in zip(levels, slants, strict=True)
+        ]
         self._strides = [1] * len(levels)
+        """Iterations from one of a level to the next, at least."""
+        self._backward = [1] * len(levels)
+        """The same, at most."""
         for i in reversed(range(len(levels) - 1)):
-            self._strides[i] = self._strides[i + 1] * self._trips[i + 1]
-        inner = [i for i, level in enumerate(levels) if i and level.trips is None]
+            slant = slants[i + 1] or (self._trips[i + 1],) * 2
+            self._strides[i] = self._strides[i + 1] * slant[0]
+            self._backward[i] = self._backward[i + 1] * slant[1]
+            whole = iterations(levels[i + 1 :]) if self._slanted and not slants[i + 1] else None
+            if whole is not None:
+                self._strides[i] = self._backward[i] = whole
+        inner = [i for i, level in enumerate(levels) if i and level.trips is None and not slants[i]]
         self._below = max(inner, default=0)
         """Levels from here on have known distances; one outside a bound of run time has not."""
         self._asserted = [(level.asserted, level.copies) for level in levels]
@@ -213,6 +227,8 @@ class Distances:
             if self._carried(level, rows, floors, budget) or budget[0] <= 0:
                 return 1
         distance = self._search(self._below, rows, floors, False, budget)
+        if distance is not None and self._slanted:
+            distance = max(1, distance)
         return 1 if budget[0] <= 0 else distance
 
     def _carried(
@@ -251,7 +267,7 @@ class Distances:
             return 0 if positive and all(right == 0 for _, right in rows) else None
         best, last = None, None
         for value in self._possible(level, rows, floors, positive):
-            if last is not None and value > last:
+            if last is not None and value > last and not self._slanted:
                 break
             budget[0] -= 1
             if budget[0] <= 0:
@@ -262,7 +278,7 @@ class Distances:
             rest = self._search(level + 1, left, floors, positive or value > 0, budget)
             if rest is None:
                 continue
-            distance = value * self._strides[level] + rest
+            distance = value * (self._strides if value > 0 else self._backward)[level] + rest
             best = distance if best is None else min(best, distance)
             last = value + 1 if last is None else last
         return best
@@ -302,6 +318,24 @@ class Distances:
             abs(c) * (t - 1) for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
         )
         return abs(right) <= most
+
+
+def _slant(levels: Sequence[Level], position: int) -> tuple[int, int] | None:
+    """The fewest and the most trips of a loop whose bound depends on the loop around it; None for others.
+
+    That the loop around has constant bounds, and that this one is never empty, is seen to in ``read``.
+    """
+    level = levels[position]
+    if not position or levels[position - 1].iv.number not in bounding(level):
+        return None
+    step = level.iv.stride if level.counts else level.step
+    spans = [
+        subtract(ceiling, floor).bounds()
+        for ceiling in level.iv.ceilings
+        for floor in level.iv.floors
+    ]
+    fewest, most = min(low for low, _ in spans), min(high for _, high in spans)
+    return max(1, fewest // step + 1), max(1, most // step + 1)
 
 
 def _apart(x: Lin, y: Lin) -> bool:

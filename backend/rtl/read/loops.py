@@ -90,19 +90,40 @@ def _all_ops(ops: list[Op]) -> Iterator[Op]:
             yield from _all_ops(region)
 
 
-def chain_of(op: Op, in_place: Callable[[Op], bool]) -> list[Op]:
-    """The perfect nest that starts at a loop: loops whose body is one loop with bounds of outside."""
+def chain_of(op: Op, in_place: Callable[[Op], bool], slanted: Callable[[Op, Op], bool]) -> list[Op]:
+    """The perfect nest that starts at a loop: loops whose body is one loop with bounds of outside.
+
+    Where the innermost loop is asked to rewind, a bound may also be ``slanted`` by the loop around it.
+    """
     chain = [op]
+    straight = 0
     while True:
         current = chain[-1]
         if "pipeline_ii" in current.attrs or "unroll" in current.attrs:
-            return chain
+            break
         rest = [o for o in current.regions[0] if not _invisible(o)]
         if len(rest) != 1 or rest[0].name not in LOOPS or in_place(rest[0]):
-            return chain
+            break
         if not _bounds_from_outside(rest[0], chain):
-            return chain
+            if not _bounded_by(rest[0], chain) or not slanted(current, rest[0]):
+                break
+            straight = straight or len(chain)
         chain.append(rest[0])
+    if straight and not ("rewind" in chain[-1].attrs and all(map(_affine, chain))):
+        return chain[:straight]
+    return chain
+
+
+def _affine(op: Op) -> bool:
+    return op.name == "affine.for"
+
+
+def _bounded_by(op: Op, chain: list[Op]) -> bool:
+    """Whether an upper bound depends on the loop around, which has constant bounds, and on nothing else."""
+    if op.name != "affine.for" or not _constant_bounds(chain[-1]):
+        return False
+    lower, upper, _ = op.attrs["operandSegmentSizes"]
+    return not lower and upper == 1 and op.operands[0] == chain[-1].args[0][0]
 
 
 @dataclass(slots=True)

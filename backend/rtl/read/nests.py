@@ -44,7 +44,7 @@ class Nests(StraightLine):
         if self._leaf or self._in_place(op):
             self._unrolled(op)
             return
-        chain = chain_of(op, self._in_place)
+        chain = chain_of(op, self._in_place, self._never_empty)
         inner = chain[-1]
         body_ops = inner.regions[0]
         pipelined = "pipeline_ii" in inner.attrs
@@ -119,9 +119,28 @@ class Nests(StraightLine):
         with self.builder.under(condition, guard):
             self.ops(ops)
 
+    def _never_empty(self, outer: Op, inner: Op) -> bool:
+        """Whether a loop, its upper bound given by the loop around it alone, always has an iteration."""
+        around = self._shape(outer)
+        if not around.trips:
+            return False
+        last = add(around.lower, constant(around.step * (around.trips - 1)))
+        lower = self.arithmetic.expressions(inner.attrs["lowerBoundMap"], [])
+        for end in (around.lower, last):
+            upper = self.arithmetic.expressions(inner.attrs["upperBoundMap"], [end])
+            if not all(x.is_const and x.const > y.const for x in upper for y in lower):
+                return False
+        return True
+
     def _pipeline(self, chain: list[Op]) -> None:
         """A nest whose innermost body holds no loop: a leaf, outer loops joined if constant."""
-        shapes = [self._shape(loop) for loop in chain]
+        shapes: list[LoopShape] = []
+        levels: list[Level] = []
+        for loop in chain[:-1]:
+            shapes.append(self._shape(loop))
+            levels.append(self._level(loop, shapes[-1]))
+            self.env[loop.args[0][0]] = _iterator(shapes[-1], levels[-1])
+        shapes.append(self._shape(chain[-1]))
         if any(shape.trips == 0 for shape in shapes):
             return
         inner = chain[-1]
@@ -130,7 +149,6 @@ class Nests(StraightLine):
         for loop in chain[:-1]:
             self.ops([o for o in loop.regions[0] if o.name == "memref.alloc"])
         body = self.function.new_body()
-        levels = [self._level(loop, s) for loop, s in zip(chain[:-1], shapes[:-1], strict=True)]
         levels.append(self._level(inner, shapes[-1], factor))
         leaf = Leaf(levels, body, asked, band=band_of(chain[0]), place=inner.place)
         leaf.rewind = "rewind" in inner.attrs

@@ -42,6 +42,8 @@ NAMES = (
     "gesummv",
     "correlation",
     "symm",
+    "syrk",
+    "syr2k",
     "trmm",
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from allo import Partition
 from allo.customize import Schedule
 from allo.ir.utils import MockBuffer
@@ -81,6 +83,32 @@ def _steps(extent: int) -> list[int]:
 
 def _far(rows: int, t: int, columns: int, u: int) -> bool:
     return -(-rows // t) * -(-columns // u) >= min(DISTANCE, rows * columns)
+
+
+def triangle_tiles(
+    pairs: int, rows: int, terms: int, multipliers: Callable[[int, int], int]
+) -> tuple[int, int]:
+    """Elements of a row of a triangle, and terms of each, to compute at once: the fewest cycles."""
+    found = []
+    for depth in [1, *(d for d in divisors(terms) if d > 1)]:
+        for lanes in range(1, rows):
+            if multipliers(lanes, depth) <= pairs:
+                pieces = sum(-(-(row + 1) // lanes) for row in range(rows))
+                found.append((pieces * (terms // depth), lanes * depth, lanes, depth))
+    return min(found)[2:]
+
+
+def row_updates(s: Schedule, function: str, lanes: int, terms: int) -> None:
+    """``C[i, j] += …[k]`` for j up to i, after ``C`` was scaled: see :func:`triangle_tiles`."""
+    i, j, k = (f"{function}:{name}" for name in "ijk")
+    s.split(k, terms)
+    s.reorder(f"{k}.outer", i, j, f"{k}.inner")
+    for loop in (j, "scale_lower:j"):
+        s.unroll(loop, factor=lanes)
+        s.pipeline(loop, rewind=True)
+    if terms > 1:
+        s.rebalance(f"{k}.inner")
+    bank(s, s.C, 1, lanes)
 
 
 def bank(s: Schedule, array: MockBuffer | str, *factors: int) -> None:

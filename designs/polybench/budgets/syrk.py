@@ -1,0 +1,29 @@
+"""syrk: k outermost in groups; for each group every piece of every row of the triangle, one a cycle."""
+
+from __future__ import annotations
+
+import allo
+from allo.customize import Schedule
+from allo.ir.types import float32
+
+from ..blas.syrk import SIZES, inputs, reference, syrk
+from .tiles import bank, row_updates, triangle_tiles
+
+
+def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
+    """An element takes the products of a group of k at once, as a tree."""
+    M, N = size
+    lanes, terms = triangle_tiles(pairs, N, M, lambda lanes, terms: lanes * terms + terms)
+    s = allo.customize(syrk, instantiate=[float32, M, N])
+    row_updates(s, "add_rank_update", lanes, terms)
+    bank(s, s.A, lanes, terms)
+    return s
+
+
+def operations(size: tuple[int, ...]) -> int:
+    """Float multiplications and additions of one run."""
+    M, N = size
+    return M * N + (2 * M + 1) * N * (N + 1) // 2
+
+
+__all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]
