@@ -63,8 +63,10 @@ class EntryLayout:
     def pack(self, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> Frame:
         """The packed arguments of a call; the cells must stay alive during it."""
         cells = [*inputs, *(outputs[i] for i in self._order)]
-        frame = self.pack_addresses([address_of(cells[position]) for position, _ in self._arrays])
+        frame = self.take()
         words = frame.words
+        for position, word in self._arrays:
+            words[word] = words[word + 1] = address_of(cells[position])
         for position, word in self._open:
             shape = cells[position].shape[: len(self._parameters[position].shape or ())]
             for offset, value in enumerate(_extents_and_strides(shape)):
@@ -73,19 +75,15 @@ class EntryLayout:
             frame.slots[slot] = address_of(cells[position])
         return frame
 
-    def pack_addresses(self, addresses: Sequence[int]) -> Frame:
-        """The packed arguments of a call of arrays alone, all of constant extents."""
-        frame = self._take()
-        words = frame.words
-        for (_, word), address in zip(self._arrays, addresses, strict=True):
-            words[word] = words[word + 1] = address
-        return frame
-
     def give_back(self, frame: Frame) -> None:
         """The call is over: another one may use its memory."""
         self._spare.append(frame)
 
-    def _take(self) -> Frame:
+    def words_of(self, position: int) -> int:
+        """Where the descriptor begins of an array, an argument or, behind those, a result."""
+        return dict(self._arrays)[position]
+
+    def take(self) -> Frame:
         """A frame that no other call has: threads may call a module at once."""
         try:
             return self._spare.pop()
@@ -94,12 +92,13 @@ class EntryLayout:
 
 
 class _Plain(NamedTuple):
-    """What an array must be to be passed as it is; ``size`` in bytes."""
+    """What an array must be to be passed as it is: ``size`` in bytes, ``word`` its place in a frame."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
     size: int
     written: bool
+    word: int
 
 
 class DirectArguments:
@@ -109,42 +108,52 @@ class DirectArguments:
     "as declared"; whatever else an argument may be, and every error, is left to that method.
     """
 
-    def __init__(self, signature: Signature) -> None:
-        self._rules = _plain_rules(signature.arguments)
-        self._results = _plain_rules(signature.results)
-        self._writes = any(parameter.written for parameter in signature.arguments)
+    def __init__(self, signature: Signature, layout: EntryLayout) -> None:
+        self._layout = layout
+        count = len(signature.arguments)
+        rules = _plain_rules((*signature.arguments, *signature.results), layout)
+        self._rules = None if rules is None else rules[:count]
+        self._results = [] if rules is None else rules[count:]
+        self._ordered = any(p.written for p in signature.arguments) and count > 1
 
-    def take(self, values: Sequence[Any]) -> list[int] | None:
-        """The addresses of a call's arguments; None where one may not be passed as it is."""
+    def pack(self, values: Sequence[Any]) -> Frame | None:
+        """The packed arguments of a call; None where one may not be passed as it is."""
         rules = self._rules
-        if rules is None or self._results is None or len(values) != len(rules):
+        if rules is None or len(values) != len(rules):
             return None
-        addresses = []
-        for value, (shape, dtype, _, written) in zip(values, rules, strict=True):
+        frame = self._layout.take()
+        words = frame.words
+        spans = []
+        for value, (shape, dtype, size, written, word) in zip(values, rules, strict=True):
             if type(value) is not np.ndarray or value.shape != shape or value.dtype is not dtype:
                 return None
             flags = value.flags
-            if not flags.c_contiguous or not (flags.carray if written else flags.aligned):
+            if not (flags.carray if written else flags.c_contiguous and flags.aligned):
                 return None
-            addresses.append(address_of(value))
-        return None if self._writes and self._overlap(addresses, rules) else addresses
+            address = words[word] = words[word + 1] = address_of(value)
+            spans.append((address, address + size))
+        if self._ordered:
+            spans.sort()
+            end = 0
+            for begin, following in spans:
+                if begin < end:
+                    return None
+                end = following
+        return frame
 
-    def _overlap(self, addresses: list[int], rules: list[_Plain]) -> bool:
-        end = 0
-        for begin, size in sorted(zip(addresses, [rule.size for rule in rules], strict=True)):
-            if begin < end:
-                return True
-            end = begin + size
-        return False
-
-    def outputs(self) -> list[np.ndarray]:
+    def outputs(self, frame: Frame) -> list[np.ndarray]:
         """Memory for the results of a call, all zeros."""
-        return [np.zeros(rule.shape, rule.dtype) for rule in self._results or ()]
+        made = []
+        for shape, dtype, _, _, word in self._results:
+            cells = np.zeros(shape, dtype)
+            frame.words[word] = frame.words[word + 1] = address_of(cells)
+            made.append(cells)
+        return made
 
 
-def _plain_rules(parameters: Sequence[Parameter]) -> list[_Plain] | None:
+def _plain_rules(parameters: Sequence[Parameter], layout: EntryLayout) -> list[_Plain] | None:
     rules = []
-    for parameter in parameters:
+    for position, parameter in enumerate(parameters):
         shape = parameter.shape
         if not shape or not is_native(parameter.dtype):
             return None
@@ -153,7 +162,7 @@ def _plain_rules(parameters: Sequence[Parameter]) -> list[_Plain] | None:
         size = int(np.prod(extents)) * dtype.itemsize
         if not size:
             return None
-        rules.append(_Plain(extents, dtype, size, parameter.written))
+        rules.append(_Plain(extents, dtype, size, parameter.written, layout.words_of(position)))
     return rules
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-from contextlib import nullcontext
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.boundary.addresses import address_of
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError, BuildError
@@ -86,14 +84,14 @@ class LLVMModule:
         self._intermediate = text_of(module)
         to_llvm(module, top_func_name, bf16=BF16 in source, streams=self._program is not None)
         self.module = module
-        self._turn = threading.Lock() if _keeps_state(module) else nullcontext()
+        self._turn = threading.Lock() if _keeps_state(module) else None
         self._runtime = load_runtime() if self._program else None
         symbols = {**external, **(self._runtime.symbols if self._runtime else {})}
         self._jit = Jit(module, chosen["opt_level"], symbols)
         leave = (self._jit.entry_address, *external.values())
         self._guarded = Guarded(() if quick and self._program is None else leave)
         self._layout = EntryLayout(self.signature)
-        self._direct = DirectArguments(self.signature)
+        self._direct = DirectArguments(self.signature, self._layout)
 
     @property
     def intermediate_module(self) -> ir.Module:
@@ -127,12 +125,12 @@ class LLVMModule:
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``; what
                 was written before is in the arrays.
         """
-        refuse_keywords("A call of an LLVMModule", unknown, ())
-        addresses = self._direct.take(args)
-        if addresses is not None:
-            outputs = self._direct.outputs()
-            addresses += map(address_of, outputs)
-            self._run(self._layout.pack_addresses(addresses))
+        if unknown:
+            refuse_keywords("A call of an LLVMModule", unknown, ())
+        frame = self._direct.pack(args)
+        if frame is not None:
+            outputs = self._direct.outputs(frame)
+            self._run(frame)
             return outputs[0] if len(outputs) == 1 else outputs or None
         call = self.signature.bind(args)
         try:
@@ -143,8 +141,11 @@ class LLVMModule:
         return call.finish()
 
     def _run(self, frame: Frame) -> None:
-        with self._turn:
+        if self._turn is None:
             self._enter(frame.address)
+        else:
+            with self._turn:
+                self._enter(frame.address)
         self._layout.give_back(frame)
 
     def _enter(self, address: int) -> None:

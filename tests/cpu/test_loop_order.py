@@ -95,11 +95,41 @@ def long_rows(A: float32[M, 40], B: float32[M, 40]):
             B[i, j] = A[i, j - 1] + A[i, j] + A[i, j + 1]
 
 
+def recurrence(A: float32[7, K], B: float32[7, K]):
+    for i in range(7):
+        for j in range(1, K):
+            below: float32 = B[i, j - 1] * 0.5 + A[i, j]
+            below = below * below + 1.0
+            B[i, j] = A[i, j - 1] / below
+
+
+def sums(A: float32[7, K], B: float32[K], out: float32[7]):
+    for i in range(7):
+        for j in range(K):
+            out[i] += A[i, j] * B[j]
+
+
+def carried(A: float32[7, K], B: float32[7, K]):
+    last: float32 = 0.0
+    for i in range(7):
+        for j in range(K):
+            B[i, j] = A[i, j] + last * 0.5
+            last = A[i, j] - B[i, j]
+
+
+def wavefront(A: float32[8, K], B: float32[8, K]):
+    for i in range(1, 8):
+        for j in range(1, K):
+            A[i, j] = A[i - 1, j] * 0.5 + A[i, j - 1] + B[i, j]
+
+
 MOVED = {
     "product": (product, ["i", "j", "k", "j", "k", "j", "j"]),
     "triangle": (triangle, ["i", "k", "j", "k", "j"]),
     "columns": (columns, ["i", "j", "i", "j"]),
     "passes_two_arrays": (passes_two_arrays, ["k", "j"]),
+    "recurrence": (recurrence, ["i", "j", "i", "j"]),
+    "sums": (sums, ["i", "j", "i", "j"]),
     "long_rows": (long_rows, ["i", "j", "j"]),
 }
 LEFT = {
@@ -108,6 +138,8 @@ LEFT = {
     "scalar": (scalar, ["j", "k"]),
     "crossing": (crossing, ["j", "k"]),
     "rows_by_position": (rows_by_position, ["k", "j"]),
+    "carried": (carried, ["i", "j"]),
+    "wavefront": (wavefront, ["i", "j"]),
     "short": (short, ["j", "k"]),
     "passes_one_array_twice": (passes_one_array_twice, ["j", "k"]),
 }
@@ -186,11 +218,12 @@ def test_arrays_as_declared_take_the_short_way_and_others_the_long_one() -> None
     module = allo.customize(double).build()
     memory = np.arange(24, dtype=np.int32)
     A, B = memory[:8], memory[8:16]
-    assert module._direct.take([A, B]) == [A.ctypes.data, B.ctypes.data]
+    frame = module._direct.pack([A, B])
+    assert {A.ctypes.data, B.ctypes.data} < set(frame.words)
     module(A, B)
     assert B.tolist() == [2 * n for n in range(8)]
     for others in ([A, memory[4:12]], [A, B[::-1]], [A.astype(np.int64), B], [A], [A, [0] * 8]):
-        assert module._direct.take(others) is None
+        assert module._direct.pack(others) is None
     message = "Argument B of double, declared i32.8.: the array shares memory with argument A"
     with pytest.raises(BoundaryError, match=message):
         module(A, memory[4:12])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import body_of, induction_variable, is_affine_loop
@@ -14,6 +15,8 @@ from allo.dialects.types import parse_type
 
 _ACCESSES = {"affine.load": 0, "affine.store": 1}
 _PURE = ("arith.", "math.")
+MOST_OPERATIONS = 400
+"""A loop of more is not looked at: it has been unrolled."""
 
 Row = Mapping[ir.Value | None, int]
 """A subscript as a sum: what each index value is multiplied with, the constant under None."""
@@ -106,17 +109,20 @@ class Body:
 
 
 def read_body(loop: ir.Operation, memory: EffectAnalysis) -> Body | None:
-    """What a loop does; None where it does more than arithmetic on elements of arrays."""
+    """What a loop does; None where that is much, or more than arithmetic on elements of arrays."""
     accesses: list[Access] = []
     inside: set[ir.Value] = set()
     innermost: list[tuple[ir.Operation, tuple[Access, ...]]] = []
     loops: list[ir.Operation] = []
+    operations = count()
 
     def visit(outer: ir.Operation) -> bool:
         own: list[Access] = []
         has_loops = False
         for view in body_of(outer).operations:
             op = view.operation
+            if next(operations) > MOST_OPERATIONS:
+                return False
             if is_affine_loop(op):
                 if len(op.results) or not visit(op):
                     return False

@@ -1,4 +1,4 @@
-"""Four steps of a loop that adds to a row are made in one pass over the row.
+"""Several steps of a loop that adds to a row are made in one pass over the row.
 
 ::
 
@@ -41,9 +41,10 @@ from allo.dialects.core.effects import EffectAnalysis
 
 from .accesses import Body, read_body, uses_index
 
-STEPS = 4
-_FLOAT_SUMS = ("arith.addf", "arith.subf")
-MOST_OPERATIONS = 24
+STEPS = (4, 5, 6, 3)
+"""How many steps are made at once: the first number that divides all of them, else the first."""
+_FLOAT_OPERATIONS = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf")
+MOST_OPERATIONS = 40
 """A longer body has other work to do than to load and store its sums."""
 
 
@@ -61,7 +62,7 @@ def jam(loop: ir.Operation, memory: EffectAnalysis) -> None:
     body = read_body(inner[0], memory)
     if body is None or len(body_operations(inner[0])) > MOST_OPERATIONS:
         return
-    if _adds_to_rows(body, loop) or _is_sum(body, loop, memory):
+    if _adds_to_rows(body, loop) or _waits(body, loop, memory):
         _jam(loop)
 
 
@@ -71,7 +72,7 @@ def _has_steps(loop: ir.Operation, inner: ir.Operation) -> bool:
     return (
         spec.step == 1
         and len(spec.lower.results) == len(spec.upper.results) == 1
-        and (trips is None or trips >= STEPS)
+        and (trips is None or trips >= min(STEPS))
         and not uses_index(inner.operands, induction_variable(loop))
     )
 
@@ -85,14 +86,11 @@ def _adds_to_rows(body: Body, loop: ir.Operation) -> bool:
     return rests and body.is_independent(also_fixed_in=[index])
 
 
-def _is_sum(body: Body, loop: ir.Operation, memory: EffectAnalysis) -> bool:
-    """Whether the inner loop adds floats to one element, another one in each step of the outer."""
-    writes = [access for access in body.accesses if access.writes]
-    if len(writes) != 1 or writes[0].stride(body.index) != 0:
+def _waits(body: Body, loop: ir.Operation, memory: EffectAnalysis) -> bool:
+    """Whether steps of the inner loop wait for floats of others, and those of the outer one do not."""
+    if body.is_independent():
         return False
-    if any(access.is_strided(body.index) for access in body.accesses):
-        return False
-    if not any(op.name in _FLOAT_SUMS for op in body_operations(body.loop)):
+    if not any(op.name in _FLOAT_OPERATIONS for op in body_operations(body.loop)):
         return False
     outer = read_body(loop, memory)
     return outer is not None and outer.is_independent()
@@ -100,12 +98,14 @@ def _is_sum(body: Body, loop: ir.Operation, memory: EffectAnalysis) -> bool:
 
 def _jam(loop: ir.Operation) -> None:
     spec = spec_of(loop)
-    middle = _whole_steps(spec)
+    trips = spec.trip_count()
+    steps = next((n for n in STEPS if trips is not None and trips % n == 0), STEPS[0])
+    middle = _whole_steps(spec, steps)
     main = build_loop(
-        LoopSpec(spec.lower, middle, STEPS, spec.attributes, spec.location), ir.InsertionPoint(loop)
+        LoopSpec(spec.lower, middle, steps, spec.attributes, spec.location), ir.InsertionPoint(loop)
     )
     row = build_loop(spec_of(body_operations(loop)[0]), inner_point(main))
-    for step in range(STEPS):
+    for step in range(steps):
         copy = loop.clone(ir.InsertionPoint(row)).operation
         index = identity_map([induction_variable(main)])
         moved = ir.AffineExpr.get_add(index.results[0], ir.AffineExpr.get_constant(step))
@@ -117,7 +117,7 @@ def _jam(loop: ir.Operation) -> None:
             induction_variable(op).replace_all_uses_with(induction_variable(row))
             move_body(op, row)
         copy.erase()
-    if spec.trip_count() is not None and (spec.trip_count() or 0) % STEPS == 0:
+    if trips is not None and trips % steps == 0:
         loop.erase()
         return
     rest = LoopSpec(
@@ -129,17 +129,16 @@ def _jam(loop: ir.Operation) -> None:
     loop.erase()
 
 
-def _whole_steps(spec: LoopSpec) -> BoundMap:
+def _whole_steps(spec: LoopSpec, steps: int) -> BoundMap:
     """Where the last whole group of steps ends; below the lower bound in a loop that has none."""
     bounds = spec.constant_bounds()
     if bounds is not None:
         low, high = bounds
-        return constant_map(low + (high - low) // STEPS * STEPS)
+        return constant_map(low + (high - low) // steps * steps)
     both = join_bounds(spec.lower, spec.upper)
     low_expr, high_expr = both.results
     negative = ir.AffineExpr.get_mul(low_expr, ir.AffineExpr.get_constant(-1))
-    steps = ir.AffineExpr.get_floor_div(
-        ir.AffineExpr.get_add(high_expr, negative), ir.AffineExpr.get_constant(STEPS)
-    )
-    whole = ir.AffineExpr.get_mul(steps, ir.AffineExpr.get_constant(STEPS))
+    count = ir.AffineExpr.get_constant(steps)
+    groups = ir.AffineExpr.get_floor_div(ir.AffineExpr.get_add(high_expr, negative), count)
+    whole = ir.AffineExpr.get_mul(groups, count)
     return simplify(both.alone(ir.AffineExpr.get_add(low_expr, whole)))

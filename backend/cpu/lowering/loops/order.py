@@ -10,6 +10,7 @@ from allo.dialects.core.effects import EffectAnalysis
 from ..prepare import definitions_of
 from .interchange import move_inside
 from .jam import jam
+from .scalars import forward_scalars
 from .tails import divide_rows
 
 
@@ -22,6 +23,7 @@ def order_loops(module: ir.Module) -> None:
     memory = EffectAnalysis(module.operation)
     with module.context:
         for function in definitions_of(module):
+            forward_scalars(function.regions[0].blocks[0])
             for change in (move_inside, jam, divide_rows):
                 for op in _outermost(function.regions[0].blocks[0]):
                     change(op, memory)

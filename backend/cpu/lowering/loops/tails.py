@@ -28,6 +28,8 @@ MOST_OPERATIONS = 64
 
 def divide_rows(loop: ir.Operation, memory: EffectAnalysis) -> None:
     """Give the innermost loops of a nest tails of their own where that pays, in place."""
+    if _runs_seldom(loop):
+        return
     operations = body_operations(loop)
     inner = [op for op in operations if is_affine_loop(op)]
     for op in inner:
@@ -49,6 +51,13 @@ def divide_rows(loop: ir.Operation, memory: EffectAnalysis) -> None:
     if any(access.is_strided(body.index) for access in body.accesses) or not body.is_independent():
         return
     _divide(loop, high - tail)
+
+
+def _runs_seldom(loop: ir.Operation) -> bool:
+    """Whether a loop is what is left behind the last whole group of steps of another."""
+    spec = spec_of(loop)
+    trips = spec.trip_count()
+    return len(spec.lower.results) > 1 or (trips is not None and trips < LEAST_TAIL)
 
 
 def _group(body: Body) -> int:
