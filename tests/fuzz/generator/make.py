@@ -32,10 +32,11 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)
+"""Kinds of program; any feature in ``Program.features`` may be asked for, too."""
 CHECKED = 0.05
 """How many of all programs are built with ``check_bounds=True``, which must not change what they give."""
-
-"""Kinds of program; any feature in ``Program.features`` may be asked for, too."""
+REASSOCIATED = 0.05
+"""How many are built with ``reassociate=True``, which must change the bits of floats on all targets alike."""
 
 
 def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -> Program:
@@ -68,6 +69,9 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
     program.features = sorted({*w.features, kind})
     program.exact = w.exact
     program.checked |= random.Random(f"{key}/checked").random() < CHECKED
+    program.reassociated = random.Random(f"{key}/reassociated").random() < REASSOCIATED
+    if program.reassociated:
+        program.features.append("reassociated")
     return program
 
 

@@ -65,6 +65,7 @@ class Program:
         exact: whether results may be compared bit for bit with the oracle.
         deadlock: whether the network must get stuck.
         checked: whether it is built with ``check_bounds=True``, and so may leave an array.
+        reassociated: whether it is built with ``reassociate=True``, so that sums of floats round otherwise.
     """
 
     seed: int
@@ -79,6 +80,12 @@ class Program:
     exact: bool = True
     deadlock: bool = False
     checked: bool = False
+    reassociated: bool = False
+
+    @property
+    def has_floats(self) -> bool:
+        """Whether its text names a floating-point type."""
+        return "float" in self.source
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), indent=1)

@@ -148,7 +148,8 @@ def _ended(verdict: Verdict, target: str, error: BaseException, what: str = "") 
 
 def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool) -> list[Outcome]:
     program, verdict = prepared.program, prepared.verdict
-    if oracle and program.exact and hasattr(allo, "interpret"):
+    rounds_otherwise = program.reassociated and program.has_floats
+    if oracle and program.exact and not rounds_otherwise:
         phase("oracle")
         try:
             given = template_arguments(program, prepared.space) or None
@@ -163,9 +164,9 @@ def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
             return found
     phase("reference")
     try:
-        unscheduled = customized(program, prepared.space)
-        plain = unscheduled.build(opt_level=0, check_bounds=program.checked)
-        return outcomes(program, plain)
+        # The order of a reassociated sum is that of the scheduled program's loops.
+        source = prepared.schedule if rounds_otherwise else customized(program, prepared.space)
+        return outcomes(program, source.build(opt_level=0, **_options(program)))
     except (Exception, SystemExit) as error:
         raise _ended(verdict, "reference", error) from None
 
@@ -203,10 +204,16 @@ def _listed(results: Any) -> list[Any]:
 # --- targets ------------------------------------------------------------------------
 
 
+def _options(program: Program) -> dict[str, Any]:
+    """The options of every build of the program."""
+    names = {"check_bounds": program.checked, "reassociate": program.reassociated}
+    return {name: True for name, wanted in names.items() if wanted}
+
+
 def build(prepared: Prepared, target: str) -> Any:
     """The program's module for a target."""
     schedule, seed = prepared.schedule, prepared.program.seed
-    options: dict[str, Any] = {"check_bounds": True} if prepared.program.checked else {}
+    options = _options(prepared.program)
     if target == "cpu":
         return schedule.build(opt_level=3 if seed % 8 == 0 else 0, **options)
     if target == "csim":
