@@ -9,6 +9,7 @@ from .aimed.cells import cell_network
 from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
+from .aimed.rounds import round_kernel
 from .aimed.searches import search_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
@@ -29,6 +30,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "hazards": (8, hazard_kernel),
     "cells": (4, cell_network),
     "outside": (3, outside_kernel),
+    "rounds": (3, round_kernel),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import Fault
+from .overlap import OVERLAP
 
 _CPU = ("cpu",)
 _RTL = ("jit",)
@@ -401,6 +402,7 @@ FAULTS: tuple[Fault, ...] = (
     *_PASSES,
     *_BOUNDARY,
     *_SCHEDULING,
+    *OVERLAP,
     *_ARITHMETIC,
     *_STREAMS,
     *_CPP,
