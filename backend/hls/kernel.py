@@ -25,6 +25,7 @@ from .external import read_externals
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports
 from .vendors.tables import VENDORS, Vendor
+from .vendors.widths import check_widths
 
 
 class HlsKernel:
@@ -104,6 +105,7 @@ class HlsKernel:
             generate_input_output_buffers(
                 self.module, request.top, flatten=True, mappings=self.options.mappings
             )
+        check_widths(self.module, vendor, request.mode)
         emit = EmitOptions(vendor.flat_top, vendor.interfaces, vendor.extern_c)
         self.externals = read_externals(request.ext_libs)
         self.code: HlsCode = emit_module(

@@ -20,6 +20,7 @@ from ..external import External, external_functions
 from ..text.ctype import ctype_of
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
+from ..vendors.widths import width_define
 from .emitter import FunctionEmitter, ModuleContext
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
@@ -87,10 +88,11 @@ def emit_module(
     parameters = _definitions(context, body, functions, top, options)
     if vendor.pragmas == "intel" and not options.simulate:
         _launcher(context, body, signatures[top], parameters)
-    kernel = _file(context, body, externals)
+    define = "" if options.simulate else width_define(module, vendor)
+    kernel = _file(context, body, externals, define)
     return HlsCode(
         kernel,
-        _header(context, signatures[top], options),
+        _header(context, signatures[top], options, define),
         signatures[top],
         parameters,
         sum(_array_bytes(op) for op in functions.values()),
@@ -199,9 +201,9 @@ _BANNER = (
 )
 
 
-def _file(context: ModuleContext, body: Writer, externals: Sequence[External]) -> str:
+def _file(context: ModuleContext, body: Writer, externals: Sequence[External], define: str) -> str:
     out = Writer()
-    for line in _BANNER:
+    for line in (*_BANNER, *filter(None, [define])):
         out.line(line)
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")
@@ -230,7 +232,7 @@ def _shared(context: ModuleContext) -> str:
     return out.text() if context.shared_globals else ""
 
 
-def _header(context: ModuleContext, top: Signature, options: EmitOptions) -> str:
+def _header(context: ModuleContext, top: Signature, options: EmitOptions, define: str) -> str:
     emitter = FunctionEmitter(context, Writer(), top)
     out = Writer()
     for line in _BANNER:
@@ -238,6 +240,8 @@ def _header(context: ModuleContext, top: Signature, options: EmitOptions) -> str
     out.line("#ifndef KERNEL_H")
     out.line("#define KERNEL_H")
     out.line()
+    if define:
+        out.line(define)
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")
     out.line()

@@ -27,6 +27,7 @@ class Vendor:
         extern_c: whether the top function stands in ``extern "C"``.
         interfaces: pragma lines of the ports: ``""``, ``m_axi``, or ``m_axi s_axilite``.
         tasks: whether regions print as task invocations and streams have directions (TAPA).
+        most_bits: bits of the widest integer the vendor's tool takes, or None for no known limit.
         word_literals: whether literals beyond 64 bits are put together from words.
         reference_results: whether scalar results are references rather than pointers.
         fixed_constants: whether fixed-point variables take decimal literals.
@@ -52,6 +53,7 @@ class Vendor:
     extern_c: bool = False
     interfaces: str = ""
     tasks: bool = False
+    most_bits: int | None = 4096
     word_literals: bool = False
     reference_results: bool = False
     fixed_constants: bool = True
@@ -123,6 +125,7 @@ _CATAPULT_CSIM = Vendor(
     fixed_bits="allo_bits({name})",
     family="catapult",
     pragmas="catapult",
+    most_bits=None,
     word_literals=True,
 )
 CATAPULT = replace(
@@ -152,6 +155,7 @@ INTEL_HLS = Vendor(
     fixed_bits="allo_bits({name})",
     family="catapult",
     pragmas="intel",
+    most_bits=None,
     word_literals=True,
     simulation=_CATAPULT_CSIM,
 )
@@ -166,6 +170,7 @@ XLS = Vendor(
     fixed_bits="{name}.bits",
     family="xls",
     pragmas="xls",
+    most_bits=None,
     word_literals=True,
     reference_results=True,
     fixed_constants=False,
