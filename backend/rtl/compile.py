@@ -331,7 +331,7 @@ def compile_design(
         BuildError: when ``top`` names no function, or one without arguments and results.
     """
     module = parse_module(module) if isinstance(module, str) else module
-    about = None if interface is None else read_arguments(module, top)
+    about = None if interface is None else read_arguments(module, top, interface)
     program = read_program(module, checks=Checks(check_bounds, check_dependences))
     record = top_record(program, top)
     start_circt()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import prod
+from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
+from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.interfaces.order import written_whole
+from allo.dialects.interfaces.streamed import stream_arguments
 from allo.dialects.types import Stream
 
 from ..design import HardwareDesign
@@ -24,6 +29,7 @@ class Arguments:
         places: where each is declared.
         results: names of arrays that are returned.
         written_whole: names of arrays whose every element the kernel writes.
+        counts: elements of the arrays that are streams.
     """
 
     top: str
@@ -33,6 +39,7 @@ class Arguments:
     places: Mapping[str, SourcePlace | None]
     results: frozenset[str] = frozenset()
     written_whole: frozenset[str] = frozenset()
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +48,12 @@ class Known:
 
     Attributes:
         written_whole: positions of arguments whose every element is written.
+        streamed: positions of array arguments that became streams.
     """
 
     signature: Signature
-    written_whole: frozenset[int] = field(default_factory=frozenset)
+    written_whole: frozenset[int]
+    streamed: tuple[int, ...]
 
     def of(self, design: HardwareDesign) -> Arguments:
         """The arguments as a design spells them."""
@@ -61,11 +70,34 @@ class Known:
         for name in sorted(results - sorts.keys()):
             spelled[name], sorts[name], places[name] = name, "array", self.signature.place
         whole = frozenset(design.arguments[n] for n in self.written_whole)
-        return Arguments(
-            self.signature.top, self.signature.place, spelled, sorts, places, results, whole
-        )
+        counts = {}
+        for position in self.streamed:
+            shape = self.signature.arguments[position].shape or ()
+            counts[design.arguments[position]] = prod(extent or 0 for extent in shape)
+        top, place = self.signature.top, self.signature.place
+        return Arguments(top, place, spelled, sorts, places, results, whole, counts)
 
 
-def read_arguments(module: ir.Module, top: str) -> Known:
-    """What a module says of the arguments of ``top``."""
-    return Known(read_signature(module, top))
+def read_arguments(module: ir.Module, top: str, interface: str | Mapping[str, Any]) -> Known:
+    """What a module says of the arguments of ``top``; arrays for AXI4-Streams become streams in it.
+
+    Raises:
+        InterfaceError: an array for a stream whose elements do not pass once, in row-major order.
+    """
+    signature = read_signature(module, top)
+    streamed, buffered = [], []
+    for position, parameter in enumerate(signature.arguments):
+        if parameter.shape is None or isinstance(parameter.dtype, Stream):
+            continue
+        asked = interface if isinstance(interface, str) else interface.get(parameter.name)
+        kind = asked.get("kind") if isinstance(asked, Mapping) else asked
+        if kind == "axis":
+            streamed.append(position)
+        elif kind == "m_axi" and parameter.written and not parameter.read:
+            buffered.append(position)
+    whole: frozenset[int] = frozenset()
+    if buffered:
+        whole = written_whole(module, functions_of(module.operation)[top], buffered)
+    if streamed:
+        stream_arguments(module, top, streamed)
+    return Known(signature, whole, tuple(streamed))

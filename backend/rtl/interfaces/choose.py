@@ -11,7 +11,7 @@ from allo.dialects.diagnostics import DTypeError, InterfaceError, SourcePlace
 from allo.dialects.text.near import did_you_mean
 from allo.dialects.types import parse_type
 
-from ..design import ArrayInterface
+from ..design import ArrayInterface, StreamInterface
 from .arguments import Arguments
 from .board import BUS_ERROR, PAGE, Board, Buffered, Master, StreamEnd
 from .control import lay_out
@@ -66,6 +66,13 @@ def read_interface(option: str | Mapping[str, Any], arguments: Arguments) -> dic
                 help=f"{did_you_mean(user, known)}its arguments: {', '.join(arguments.spelled)}.",
             )
         found[name] = _read(name, sort, given, arguments)
+    returned = next((n for n in arguments.results if found.get(n, Asked("")).kind == "axis"), None)
+    if returned is not None:
+        raise InterfaceError(
+            f"{returned} is returned and cannot have the interface 'axis'.",
+            arguments.place,
+            help="make it an argument that the function writes, or give it 'm_axi'.",
+        )
     needed = any(a.kind in ("m_axi", "s_axilite") for a in found.values())
     started = found.setdefault(CONTROL, Asked("s_axilite" if needed else "port")).kind
     if started == "port" and needed:
@@ -168,7 +175,7 @@ def plan_board(core: Core, asked: Mapping[str, Asked], arguments: Arguments) -> 
         registers=registers,
         masters=masters,
         arrays=buffered,
-        streams=tuple(_stream(s.name, s.dtype, s.width, s.direction) for s in core.streams),
+        streams=tuple(_stream(s, arguments.counts.get(s.name)) for s in core.streams),
         memories=tuple(n for n in arrays if n not in bundles),
         pins=tuple(s.name for s in core.scalars_in if s.name not in held),
         results=tuple(s.name for s in core.scalars_out if not lite),
@@ -244,10 +251,12 @@ def _master(
     )
 
 
-def _stream(name: str, dtype: str, width: int, direction: str) -> StreamEnd:
+def _stream(stream: StreamInterface, count: int | None) -> StreamEnd:
+    width = stream.width
     try:
-        declared = parse_type(dtype)
+        declared = parse_type(stream.dtype)
         signed = is_signed(declared) and declared.bits == width
     except DTypeError:  # a block of elements
         signed = False
-    return StreamEnd(name, width, -(-width // 8) * 8, signed, direction == "out")
+    cell = -(-width // 8) * 8
+    return StreamEnd(stream.name, width, cell, signed, stream.direction == "out", count)

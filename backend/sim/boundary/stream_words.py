@@ -37,8 +37,9 @@ def _as_array(parameter: Parameter, stream: Stream, direction: str) -> Parameter
 
 def to_words(cells: np.ndarray, element: Parameter, stream: StreamInterface) -> np.ndarray:
     """The words of a stream from the cells of its elements; scalars are words already."""
-    block = prod(extent or 1 for extent in (element.shape or ())[1:])
-    if block == 1:
+    shape = element.shape or ()
+    block = prod(extent or 1 for extent in shape[1:])
+    if block == 1 or shape[0] is not None:  # an array as a stream passes its elements
         return cells
     bits = _bits(cells, 8 * cell_bytes(element.dtype))[:, : element.dtype.bits]
     words = bits.reshape(-1, block * element.dtype.bits)

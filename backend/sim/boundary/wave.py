@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.interfaces.board import LITE, Board
 from allo.dialects.caches.files import publish
 from allo.dialects.diagnostics import SimulationError
 
@@ -68,6 +69,10 @@ def layout_text(path: Path, design: HardwareDesign) -> str:
     """A GTKWave save file: control, scalars, then a group for each array and stream."""
     ports = {port.name: port for port in top_ports(design)}
     lines = [f'[dumpfile] "{path.absolute()}"', "[timestart] 0", f"[treeopen] TOP.{design.top}."]
+    if design.board is not None:
+        for name, members in _buses(design.board, list(ports.values())).items():
+            lines += _group(name, members, design)
+        return "\n".join(lines) + "\n"
     lines += _group("control", [ports[n] for n in ("clk", "rst", "start", "done")], design)
     scalars = [ports[s.name] for s in (*design.scalars_in, *design.scalars_out)]
     if scalars:
@@ -79,6 +84,16 @@ def layout_text(path: Path, design: HardwareDesign) -> str:
         members = [p for p in ports.values() if p.name.rsplit("_", 1)[0] + "_" in wanted]
         lines += _group(name, members, design)
     return "\n".join(lines) + "\n"
+
+
+def _buses(board: Board, ports: list[Port]) -> dict[str, list[Port]]:
+    """The ports of a wrapper by bus; "control" has those that belong to none."""
+    prefixes = [LITE, *(m.prefix for m in board.masters), *(s.name for s in board.streams)]
+    groups: dict[str, list[Port]] = {"control": []}
+    for port in ports:
+        owner = next((p for p in prefixes if port.name.startswith(f"{p}_")), "control")
+        groups.setdefault(owner, []).append(port)
+    return groups
 
 
 def _group(name: str, ports: list[Port], design: HardwareDesign) -> list[str]:

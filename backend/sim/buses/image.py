@@ -12,6 +12,8 @@ def to_image(cells: np.ndarray, count: int, width: int, cell: int, *, signed: bo
         width: bits of an element; ``cell`` those it takes in memory.
         signed: whether the bits above an element repeat its sign.
     """
+    if not count:
+        return np.zeros(cell // 8, np.uint8)
     own = np.ascontiguousarray(cells).reshape(-1).view(np.uint8).reshape(count, -1)
     found = np.zeros((count, cell // 8), np.uint8)
     size = min(own.shape[1], cell // 8)
@@ -28,6 +30,8 @@ def from_image(
     ``signed`` says that the boundary's cells repeat the sign (those of an index), else they hold zeros
     above an element.
     """
+    if not count:
+        return
     rows = image.reshape(count, cell // 8)
     own = cells.reshape(-1).view(np.uint8).reshape(count, -1)
     size = min(own.shape[1], rows.shape[1])

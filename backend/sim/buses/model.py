@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.interfaces.board import BUS_ERROR, LITE, PAGE, Board, Buffered, Master
+from allo.backend.rtl.interfaces.board import (
+    BUS_ERROR,
+    LITE,
+    PAGE,
+    Board,
+    Buffered,
+    Master,
+    StreamEnd,
+)
 from allo.dialects.diagnostics import ProtocolError, SimulationError
 
 from ..boundary.storage import (
@@ -25,7 +33,7 @@ from ..driver.context import ContextLayout
 from ..driver.ports import PortMap
 from ..engines.interface import BuildOptions, RunOptions, SimResult
 from ..engines.model import DrivenModel, Evaluated
-from ..engines.progress import MARGIN, SETTLING
+from ..engines.progress import MARGIN, SETTLING, Watch
 from .image import from_image, to_image
 from .library import Buses
 from .script import Script, run_script
@@ -63,6 +71,9 @@ class BusModel(DrivenModel):
     ) -> None:
         self._design, self._board = design, board
         self._outside, self._evaluated = options.outside, evaluated
+        if not evaluated.eval:  # the in-process engine names what it keeps by instances
+            inside = replace(evaluated, signal=lambda path: evaluated.signal(f"shell/core/{path}"))
+            self._evaluated = inside
         self._stall = options.stalls
         self._keep = keep
         how = clocking
@@ -196,7 +207,7 @@ class BusModel(DrivenModel):
         found = {}
         for end in self._board.streams:
             cells = arrays[end.name]
-            count = cells.nbytes * 8 // word_bits(end.width)
+            count = _words(cells, end)
             words = to_image(cells, count, end.width, end.cell, signed=end.signed)
             found[end.name] = words
             whole = end.count is not None
@@ -230,7 +241,7 @@ class BusModel(DrivenModel):
         for end in self._board.streams:
             if end.output:
                 cells = arrays[end.name]
-                count = cells.nbytes * 8 // word_bits(end.width)
+                count = _words(cells, end)
                 from_image(words[end.name], cells, count, end.width, end.cell, signed=False)
         for name, held in banks.items():
             array = self._arrays[name]
@@ -274,6 +285,17 @@ class BusModel(DrivenModel):
         for name in self._board.results:
             found[name] = self._get(name)
         return found
+
+    def _watch(self, arrays: list[np.ndarray]) -> Watch:
+        """What tells whether the run that begins goes on."""
+        return Watch(
+            self._evaluated.state,
+            [*self._evaluated.whole, *arrays],
+            lambda: [self._buses("moved")],
+            self._step,
+            self._patience,
+            self._steady,
+        )
 
     def _traffic(self) -> Traffic:
         cycles = max(1, self._buses("measured"))
@@ -322,6 +344,11 @@ class BusModel(DrivenModel):
             f"{self._board.top} broke a rule of its bus in cycle {self._context['cycle']}: {told}.",
             help="this is a fault of the RTL compiler, not of your program.",
         )
+
+
+def _words(cells: np.ndarray, end: StreamEnd) -> int:
+    """How many words of a stream an array holds, or has room for."""
+    return cells.nbytes * 8 // word_bits(end.width) if end.count is None else end.count
 
 
 def _threshold(probability: float) -> int:

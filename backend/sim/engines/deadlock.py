@@ -58,7 +58,7 @@ class Standing:
         self._signal = signal
         self._outside = outside
         self._processes: list[_Process] = []
-        self._top = self._modules.get(design.top)
+        self._top = self._modules.get(design.board.core if design.board else design.top)
         if self._top is not None:
             ends = {port: _End(None, port) for port in self._top.ports}
             if self._top.region:

@@ -1,0 +1,222 @@
+"""Many runs of random designs with random stalls on every bus: ``scripts/soak-buses``.
+
+A design is a kernel, element types, extents, partitions, and for each array an interface with a width,
+a longest burst and a number of bursts under way. Each is run with some seeds, and every element of what
+it leaves is compared with the CPU build. A broken rule of a bus, a wrong element or a run that does not
+end is a failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import allo
+from allo import Partition
+from allo.errors import AlloError, PartitionWarning
+from allo.ir.types import Fixed, Int, UInt, float32, int8, int16, int32, int64, uint8
+
+from .kernels import agree, build, values
+
+RUNS = 20
+"""Runs of one design."""
+TYPES = (
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    Int(7),
+    UInt(13),
+    Int(33),
+    Int(100),
+    float32,
+    Fixed(13, 5),
+)
+STALLS = (0.05, 0.3, 0.6)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A design, and how its arguments are drawn."""
+
+    schedule: Any
+    draw: Callable[[np.random.Generator], list[Any]]
+    arrays: tuple[str, ...]
+
+
+def mapped(rng: np.random.Generator) -> Case:
+    """Each element of B from that of A, in order."""
+    T = TYPES[rng.integers(len(TYPES))]
+    M, N = (int(n) for n in rng.integers(1, 14, 2))
+
+    def shift(k: T, A: T[M, N], B: T[M, N]):
+        for i, j in allo.grid(M, N):
+            B[i, j] = A[i, j] + k
+
+    schedule = allo.customize(shift)
+    if rng.integers(2):
+        schedule.pipeline("j")
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        k = values(rng, T, (1,))[0] if T.bits <= 64 else int(rng.integers(-1000, 1000))
+        return [k, values(rng, T, (M, N)), values(rng, T, (M, N))]
+
+    return Case(schedule, draw, ("A", "B"))
+
+
+def partly(rng: np.random.Generator) -> Case:
+    """Some elements of B, back to front; the others keep what they hold."""
+    T = TYPES[rng.integers(len(TYPES))]
+    N = int(rng.integers(1, 400))
+    M = int(rng.integers(1, N + 1))
+
+    def some(A: T[N], B: T[N]):
+        for i in range(M):
+            B[i] = A[N - 1 - i]
+
+    return Case(
+        allo.customize(some),
+        lambda rng: [values(rng, T, (N,)), values(rng, T, (N,))],
+        ("A", "B"),
+    )
+
+
+def product(rng: np.random.Generator) -> Case:
+    """A product of matrices, added to what is there; the sum of all is returned."""
+    M, N, K = (int(n) for n in rng.integers(1, 8, 3))
+
+    def gemm(A: int8[M, K], B: int8[K, N], C: int32[M, N]) -> int32:
+        total: int32 = 0
+        for i, j in allo.grid(M, N):
+            for k in range(K):
+                C[i, j] += A[i, k] * B[k, j]
+            total += C[i, j]
+        return total
+
+    def draw(rng: np.random.Generator) -> list[Any]:
+        return [
+            values(rng, int8, (M, K)),
+            values(rng, int8, (K, N)),
+            values(rng, int32, (M, N)),
+        ]
+
+    return Case(allo.customize(gemm), draw, ("A", "B", "C"))
+
+
+def _partition(case: Case, rng: np.random.Generator) -> None:
+    for name in case.arrays:
+        kind = (None, Partition.Cyclic, Partition.Block, Partition.Complete)[rng.integers(4)]
+        if kind is None:
+            continue
+        factor = int(2 ** rng.integers(1, 4))
+        dim = int(rng.integers(1, 3)) if case.arrays != ("A", "B") or rng.integers(2) else 1
+        with suppress(AlloError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", PartitionWarning)
+            target = getattr(case.schedule, name)
+            case.schedule.partition(target, dim=dim, partition_type=kind, factor=factor)
+
+
+def _master(rng: np.random.Generator, *, bundle: str = "") -> dict[str, Any]:
+    asked: dict[str, Any] = {"kind": "m_axi"}
+    if bundle:
+        return asked | {"bundle": bundle, "width": 64, "burst": 16, "outstanding": 3}
+    if rng.integers(3):
+        asked["width"] = int(2 ** rng.integers(5, 10))
+    if rng.integers(2):
+        asked["burst"] = int(2 ** rng.integers(0, 9))
+    if rng.integers(2):
+        asked["outstanding"] = int(rng.integers(1, 20))
+    return asked
+
+
+def masters(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays behind AXI4 masters."""
+    case = (mapped, partly, product)[rng.integers(3)](rng)
+    _partition(case, rng)
+    shared = "mem" if not rng.integers(4) else ""
+    return case, {name: _master(rng, bundle=shared) for name in case.arrays}
+
+
+def streams(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays that are AXI4-Streams; scalars are registers or ports."""
+    case = mapped(rng)
+    return case, {"A": "axis", "B": "axis", "k": ("s_axilite", "port")[rng.integers(2)]}
+
+
+def memories(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Arrays at ports of RAM, started by registers or by ports."""
+    case = (mapped, partly, product)[rng.integers(3)](rng)
+    _partition(case, rng)
+    return case, {"return": ("s_axilite", "port")[rng.integers(2)]}
+
+
+def mixed(rng: np.random.Generator) -> tuple[Case, Any]:
+    """Each array with an interface of its own."""
+    case = mapped(rng)
+    return case, {
+        name: ("axis", "memory", _master(rng))[rng.integers(3)] for name in case.arrays
+    } | {"return": "s_axilite"}
+
+
+INTERFACES = {"m_axi": masters, "axis": streams, "memory": memories, "mixed": mixed}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of the runs of one interface."""
+
+    designs: int = 0
+    runs: int = 0
+    cycles: int = 0
+    failures: int = 0
+
+
+def soak(kind: str, runs: int, seed: int = 0, engine: str = "jit") -> Tally:
+    """At least ``runs`` runs of random designs; a failure is printed with what it takes to repeat it."""
+    tally = Tally()
+    while tally.runs < runs:
+        number = seed + tally.designs
+        rng = np.random.default_rng((number, list(INTERFACES).index(kind)))
+        case, interface = INTERFACES[kind](rng)
+        stalls = STALLS[rng.integers(len(STALLS))]
+        many = min(RUNS, runs - tally.runs)
+        tally.designs += 1
+        tally.runs += many
+        try:
+            module = build(case.schedule, interface, engine, stalls)
+            tally.cycles += sum(agree(case.schedule, module, case.draw, tuple(range(many))))
+        except (AlloError, AssertionError) as error:
+            tally.failures += 1
+            sys.stdout.write(f"{kind}: design {number}, {interface}, stalls {stalls}: {error}\n")
+    return tally
+
+
+def main() -> int:
+    """Run from the command line; the number of failures says how it went."""
+    parser = argparse.ArgumentParser("scripts/soak-buses", description=__doc__)
+    parser.add_argument("--runs", type=int, default=1000, help="of each interface")
+    parser.add_argument("--seed", type=int, default=0, help="of the first design")
+    parser.add_argument("--engine", choices=("jit", "verilator"), default="jit")
+    given = parser.parse_args()
+    failures = 0
+    for kind in INTERFACES:
+        found = soak(kind, given.runs, given.seed, given.engine)
+        failures += found.failures
+        sys.stdout.write(
+            f"{kind:7} {found.runs} runs of {found.designs} designs, {found.cycles} cycles, "
+            f"{found.failures} designs failed\n"
+        )
+        sys.stdout.flush()
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
