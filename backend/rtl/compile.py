@@ -362,8 +362,9 @@ def compile_design(
         wrapper = wrap(design, made.ports, interface, about, compiler.locations)
         design.top, design.board = wrapper.board.top, wrapper.board
     design.hw_text = compiler.text(wrapper=wrapper)
-    title = f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"
-    design.verilog = finish_verilog(export_verilog(design.hw_text), design.top, [title])
+    title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
+    title += wrapper.remarks if wrapper else []
+    design.verilog = finish_verilog(export_verilog(design.hw_text), design.top, title)
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

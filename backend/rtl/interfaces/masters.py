@@ -108,7 +108,7 @@ def reader_module(master: Master, beats: int, made: Made) -> ModuleText:
     reserve_ports(text, inputs, (*outputs, "RREADY", "data", "valid", "bad"))
     fifo = made.fifo(
         text,
-        "words",
+        "arriving",
         master.width,
         2,
         {"in_data": "%RDATA", "in_valid": "%RVALID", "out_ready": "%ready"},

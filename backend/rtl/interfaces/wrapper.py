@@ -31,6 +31,11 @@ class Wrapper:
     parts: tuple[ModuleText, ...]
     shell: ModuleText
 
+    @property
+    def remarks(self) -> list[str]:
+        """Lines for the head of the Verilog."""
+        return ["verilator lint_off SYMRSVDWORD"] if self.board.registers is not None else []
+
     def render(self, *, native: bool, without: frozenset[str] = frozenset()) -> list[str]:
         """The text of every module but those whose names are in ``without``, the top last."""
         kept = [part for part in self.parts if part.name not in without]
