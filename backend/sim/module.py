@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
 from .boundary.wave import check_writable, wave_kind, write_companions
 from .buses.limit import bus_limit, check_outside
 from .engines.interface import BuildOptions, RunOptions, SimModel, SimResult, find_engine
+from .testbench.vectors import Vectors
+from .testbench.write import write_testbench
 
 _CALL = "A call of an RTLModule"
 DEFAULT_MAX_CYCLES = 100_000_000
@@ -175,7 +177,7 @@ class RTLModule:
             self._run(call, options, engine)
         return call.finish()
 
-    def _run(self, call: Call, options: RunOptions, engine: str) -> None:
+    def _run(self, call: Call, options: RunOptions, engine: str) -> SimResult:
         path = options.wave
         model = self._model("verilator" if path else engine, wave_kind(path) if path else "")
         if path:
@@ -197,6 +199,7 @@ class RTLModule:
         self._take_scalars(call, self.result)
         if path:
             write_companions(path, self.design)
+        return self.result
 
     def reset(self) -> None:
         """Bring the design back to its initial state."""
@@ -228,6 +231,55 @@ class RTLModule:
         """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
         chosen = read_call("build", {"project": folder}, "write_project")["project"]
         return write_project(self.design, Path(chosen))
+
+    def write_testbench(self, *args: Any, path: str | Path = "testbench") -> Path:
+        """Write a test bench in SystemVerilog with the vectors of a call: what goes in, what comes out.
+
+        The call is run here, from reset, on copies of the arguments, which stay as they are. The test bench
+        has the same words in its memories, compares every word that the design may write, and counts the
+        same cycles. Memories and streams never make the design wait there.
+
+        Example::
+
+            folder = mod.write_testbench(A, B, path="gemm_tb")  # then: sh gemm_tb/run.sh verilator
+
+        Args:
+            args: the arguments of the call.
+            path: the folder; one that Allo wrote before is replaced.
+
+        Raises:
+            BoundaryError: an argument of the wrong count, kind, shape or layout.
+            BuildError: the folder holds what Allo did not write, or cannot be written; the design has the
+                interfaces of a board.
+            SimulationError: the run did not end, or the design broke its protocol.
+        """
+        folder = Path(read_call("build", {"project": path}, "write_testbench")["project"])
+        if self.design.board is not None:
+            raise BuildError(
+                f"{self.top_func_name} has the interfaces of a board, and a test bench serves memory ports.",
+                help="build without configs={'interface': ...}: the design inside is the same.",
+            )
+        tried = self.variant(memory=None, streams=None, randomize=None)
+        vectors = tried._record(tried.signature.bind([deepcopy(value) for value in args]))
+        return write_testbench(self.design, vectors, folder)
+
+    def _record(self, call: Call) -> Vectors:
+        """Run a call, and keep what went in and what came out."""
+        arrays, scalars = self._inputs(call)
+        before = {name: cells.copy() for name, cells in arrays.items()}
+        ways = {stream.name: stream.direction for stream in self.design.streams}
+        words = {
+            name: fed.copy()
+            for name, (fed, _, _) in self._stream_words(call).items()
+            if ways[name] == "in"
+        }
+        limit = self.options.max_cycles or self._default_limit()
+        options = RunOptions(max_cycles=limit, wave=None, stall_seed=1)
+        result = self._run(call, options, self.options.simulator)
+        for name, (got, _, _) in self._stream_words(call).items():
+            if ways[name] == "out":
+                words[name] = got[: result.traffic.streams[name].words]
+        return Vectors(result.cycles, scalars, result.scalars, before, arrays, words)
 
     def synthesize(
         self,

@@ -148,9 +148,10 @@ def test_what_is_read_in_part_is_marked() -> None:
         "module m(\n  input  [7:0] a,\n               b,\n  output       r\n);\n\n"
         "  reg  [3:0] kept;\n"
         "  wire [3:0] whole = a[3:0];\n"
+        "  reg  [7:0] words[0:15];\n"
         "  always_ff @(posedge clk)\n    kept <= a[7:4];\n"
         "  sub sub_0 (\n    .kept (b[2:1])\n  );\n"
-        "  assign r = whole[a[0]];\n"
+        "  assign r = whole[a[0]] ^ words[whole];\n"
         "endmodule"
     )
     off, on = "  /* verilator lint_off UNUSEDSIGNAL */", "  /* verilator lint_on UNUSEDSIGNAL */"

@@ -62,10 +62,10 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
     bits = bits_unsigned(depth - 1)
     head = _pointer(text, "head", depth, bits, pop)
     tail = _pointer(text, "tail", depth, bits, push)
-    memory, value = text.named("words"), text.fresh()
+    memory, value = text.named("stored"), text.fresh()
     always = text.const(1, 1)
     text.styled(
-        f"{memory} = seq.hlmem @words %clk, %rst : <{depth}xi{width}>",
+        f"{memory} = seq.hlmem @stored %clk, %rst : <{depth}xi{width}>",
         f"{memory} = seq.firmem 0, 1, undefined, undefined : <{depth} x {width}>",
     )
     text.styled(

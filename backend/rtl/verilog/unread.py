@@ -29,12 +29,16 @@ _ON = "/* verilator lint_on UNUSEDSIGNAL */"
 
 @dataclass(frozen=True, slots=True)
 class _Signal:
-    """A declared signal: the number of its line, and its bits; ``joined`` to the output of an instance."""
+    """A declared signal: the number of its line, and its bits; ``joined`` to the output of an instance.
+
+    A memory is read whole or not at all.
+    """
 
     name: str
     line: int
     width: int
     joined: bool
+    memory: bool
 
 
 def mark_unread(module: str) -> str:
@@ -73,7 +77,7 @@ def _signals(code: list[str], assigned: set[str]) -> list[_Signal]:
             kind, width = match[1], int(match[2]) + 1 if match[2] else 1
         if kind != "output":
             joined = kind == "wire" and " =" not in line and match[3] not in assigned
-            found.append(_Signal(match[3], number, width, joined))
+            found.append(_Signal(match[3], number, width, joined, bool(match[4])))
     return found
 
 
@@ -96,7 +100,7 @@ def _reason(signal: _Signal, reads: int, parts: list[tuple[int, int]]) -> str:
     """Why a signal is marked, "" where all of it is read."""
     if reads <= 0:
         return f"{signal.name} is not read"
-    if reads > len(parts):
+    if signal.memory or reads > len(parts):
         return ""
     left = set(range(signal.width))
     for high, low in parts:

@@ -1,0 +1,1 @@
+"""Test benches in plain SystemVerilog, with the vectors of a recorded call."""

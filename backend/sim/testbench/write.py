@@ -1,0 +1,65 @@
+"""A test bench as a folder that stands on its own: design, test bench, vectors, and how to run it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from allo.backend.rtl.design import HardwareDesign
+from allo.dialects.diagnostics import BuildError
+from allo.dialects.reports.project_folder import write_folder
+
+from ..boundary.project import MARK, is_foreign
+from .bench import BenchWriter
+from .vectors import Vectors
+
+FILES = "files.f"
+"""The list of files that simulators take with ``-f``."""
+
+
+def write_testbench(design: HardwareDesign, vectors: Vectors, folder: Path) -> Path:
+    """Write a test bench with its design into ``folder``, all or nothing.
+
+    Raises:
+        BuildError: the folder holds what Allo did not write, or cannot be written.
+    """
+    folder = folder.absolute()
+    if is_foreign(folder):
+        raise BuildError(
+            f"{folder} exists and was not written by Allo.",
+            help="choose another path= folder, or remove this one.",
+        )
+    bench = BenchWriter(design, vectors).write()
+    files = {
+        f"{design.top}.sv": design.verilog,
+        f"{bench.name}.sv": bench.text,
+        **bench.data,
+        FILES: f"{design.top}.sv\n{bench.name}.sv\n",
+        "run.sh": _RUN.format(top=design.top, bench=bench.name, files=FILES),
+        MARK: json.dumps({"top": design.top, "testbench": bench.name, "cycles": vectors.cycles}),
+    }
+    write_folder(folder, files, merge=False, programs=["run.sh"])
+    return folder
+
+
+_RUN = """\
+#!/bin/sh
+# Runs the test bench of {top} with Verilator, or with Icarus Verilog: ./run.sh [verilator | icarus]
+set -e
+cd "$(dirname "$0")"
+case "${{1:-verilator}}" in
+verilator)
+    "${{VERILATOR:-verilator}}" --binary --timing -j 0 --top-module {bench} -Mdir obj_dir \\
+        -CFLAGS "-std=c++20 -fcoroutines" -f {files}
+    ./obj_dir/V{bench}
+    ;;
+icarus)
+    iverilog -g2012 -s {bench} -o {bench}.vvp -f {files}
+    vvp -n {bench}.vvp
+    ;;
+*)
+    echo "run.sh takes verilator or icarus, not $1" >&2
+    exit 2
+    ;;
+esac
+"""
