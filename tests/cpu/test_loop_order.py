@@ -123,6 +123,13 @@ def wavefront(A: float32[8, K], B: float32[8, K]):
             A[i, j] = A[i - 1, j] * 0.5 + A[i, j - 1] + B[i, j]
 
 
+def diagonal(A: float32[2, K], V: float32[28]):
+    for k in range(K):
+        for j in range(K):
+            V[j + k] = V[j + k] * 0.5 + A[0, j]
+            A[1, j] += V[j + k]
+
+
 MOVED = {
     "product": (product, ["i", "j", "k", "j", "k", "j", "j"]),
     "triangle": (triangle, ["i", "k", "j", "k", "j"]),
@@ -139,6 +146,7 @@ LEFT = {
     "crossing": (crossing, ["j", "k"]),
     "rows_by_position": (rows_by_position, ["k", "j"]),
     "carried": (carried, ["i", "j"]),
+    "diagonal": (diagonal, ["k", "j"]),
     "wavefront": (wavefront, ["i", "j"]),
     "short": (short, ["j", "k"]),
     "passes_one_array_twice": (passes_one_array_twice, ["j", "k"]),
