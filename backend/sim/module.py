@@ -227,10 +227,13 @@ class RTLModule:
         chosen = read_call(RTL_CALL, {"simulator": simulator}, "build_model")["simulator"]
         return self._model(chosen or self.options.simulator, "")
 
-    def write_project(self, folder: str | Path) -> Path:
-        """Write Verilog, reports, source map and a run script into ``folder``, all or nothing."""
+    def write_project(self, folder: str | Path, *, split: bool = False) -> Path:
+        """Write Verilog, reports, source map and a run script into ``folder``, all or nothing.
+
+        With ``split=True`` each module has a file of its own name, and ``files.f`` lists them.
+        """
         chosen = read_call("build", {"project": folder}, "write_project")["project"]
-        return write_project(self.design, Path(chosen))
+        return write_project(self.design, Path(chosen), split=split)
 
     def write_testbench(self, *args: Any, path: str | Path = "testbench") -> Path:
         """Write a test bench in SystemVerilog with the vectors of a call: what goes in, what comes out.

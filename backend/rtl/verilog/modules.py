@@ -19,3 +19,9 @@ class VerilogModule:
 def split_modules(text: str) -> list[VerilogModule]:
     """The modules of a text, in order."""
     return [VerilogModule(found[1], found[0]) for found in _MODULE.finditer(text)]
+
+
+def module_files(text: str) -> dict[str, str]:
+    """A file for each module of a design, by the name of the file, with the head of the design in each."""
+    head = text.partition("\n\nmodule ")[0]
+    return {f"{m.name}.sv": f"{head}\n\n{m.text}\n" for m in split_modules(text)}

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.verilog.modules import module_files
 from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
 from allo.dialects.reports.project_folder import write_folder
 
@@ -15,10 +16,14 @@ from ..engines.verilator.tools import find_verilator
 from .source_map import source_map
 
 MARK = "allo_project.json"
+FILES = "files.f"
+"""The list of the Verilog files, which simulators take with ``-f``."""
 
 
-def write_project(design: HardwareDesign, folder: Path) -> Path:
+def write_project(design: HardwareDesign, folder: Path, *, split: bool = False) -> Path:
     """Write ``folder``: Verilog, report, source map, lint script.
+
+    With ``split``, each module has a file of its own, and ``files.f`` lists them.
 
     The folder is written beside its final place and renamed, so that a failure leaves an
     existing one as it was. An existing folder is replaced only when Allo wrote it.
@@ -32,7 +37,7 @@ def write_project(design: HardwareDesign, folder: Path) -> Path:
             f"{folder} exists and was not written by Allo.",
             help="choose another project= folder, or remove this one.",
         )
-    write_folder(folder, _files(design), merge=False, programs=["run.sh"])
+    write_folder(folder, _files(design, split), merge=False, programs=["run.sh"])
     return folder
 
 
@@ -44,11 +49,15 @@ def is_foreign(folder: Path) -> bool:
         return False
 
 
-def _files(design: HardwareDesign) -> dict[str, str]:
+def _files(design: HardwareDesign, split: bool) -> dict[str, str]:
     design.estimate_resources()
     report = design.report
+    sources = {f"{design.top}.sv": design.verilog}
+    if split:
+        sources = module_files(design.verilog)
     return {
-        f"{design.top}.sv": design.verilog,
+        **sources,
+        FILES: "".join(f"{name}\n" for name in sources),
         f"{design.top}.mlir": design.hw_text,
         "report.json": json.dumps(report.to_json(), indent=1),
         "report.txt": report.table(),
@@ -82,7 +91,7 @@ lint() {{
         {here} "$@"
     fi
 }}
-lint --lint-only -Wall --top-module {top} {top}.sv
+lint --lint-only -Wall --top-module {top} -f files.f
 echo "{top}.sv: Verilator reads it without a warning."
 if command -v yosys > /dev/null; then
     yosys -q -p "read_verilog -sv {top}.sv; synth -top {top}; stat"

@@ -9,12 +9,9 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.reports.project_folder import write_folder
 
-from ..boundary.project import MARK, is_foreign
+from ..boundary.project import FILES, MARK, is_foreign
 from .bench import BenchWriter
 from .vectors import Vectors
-
-FILES = "files.f"
-"""The list of files that simulators take with ``-f``."""
 
 
 def write_testbench(design: HardwareDesign, vectors: Vectors, folder: Path) -> Path:
