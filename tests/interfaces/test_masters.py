@@ -7,6 +7,8 @@ import pytest
 
 import allo
 from allo import Partition
+from allo.backend.rtl.interfaces.board import CONTROL, ENABLE, GLOBAL_ENABLE, STATUS
+from allo.backend.sim.buses.script import Action, Script
 from allo.errors import SimulationError
 from allo.ir.types import (
     Fixed,
@@ -242,3 +244,33 @@ def test_a_state_of_the_design_lives_on() -> None:
     module.reset()
     module(a)
     assert (a == 4).all()
+
+
+def test_a_run_that_restarts_itself(monkeypatch) -> None:
+    def grow(A: int32[50], B: int32[50]):
+        for i in range(50):
+            B[i] = B[i] + A[i]
+
+    def scripted(board, values, **_) -> Script:
+        script = Script()
+        for register in board.registers:
+            if register.written:
+                script.write(register.offset, values[register.name] & 0xFFFFFFFF)
+                script.write(register.offset + 4, values[register.name] >> 32)
+        script.write(GLOBAL_ENABLE, 1)
+        script.write(ENABLE, 1)
+        script.steps.append((Action.START, CONTROL, 0x81, 0xF))
+        script.steps.append((Action.WAIT, 0, 0, 0))
+        script.read(CONTROL, (0x8B, 0x8B, "the control register between two runs"))
+        script.write(STATUS, 1)
+        script.write(CONTROL, 0)
+        script.steps.append((Action.WAIT, 0, 0, 0))
+        script.write(STATUS, 1)
+        script.read(CONTROL, (0x0E, 0x28F, "the control register behind them"))
+        return script
+
+    monkeypatch.setattr("allo.backend.sim.buses.model.run_script", scripted)
+    module = build(allo.customize(grow), "m_axi", stalls=0.1)
+    a, b = np.arange(50, dtype=np.int32), np.ones(50, np.int32)
+    module(a, b)
+    assert (b == 1 + 2 * a).all()

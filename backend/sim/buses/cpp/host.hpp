@@ -20,7 +20,7 @@ public:
 
     void begin(Sim& sim) override {
         at_ = 0, answers.clear();
-        aw_ = w_ = ar_ = busy_ = false;
+        aw_ = w_ = ar_ = busy_ = restarts_ = false;
         b_.forget(), r_.forget();
         (void)sim;
     }
@@ -43,13 +43,15 @@ public:
         if (aw) aw_ = false;
         if (w) {
             w_ = false;
+            bool control = step().address == 0;
             if (step().action == START) sim.started = sim.cycle, sim.running = true;
+            if (control) restarts_ = step().data & 0x80;
         }
         if (ar) ar_ = false;
         if (r) answered(sim, port(sim, "RDATA").get());
         if (b) busy_ = false, ++at_;
         bool interrupt = sim.wire("interrupt").get();
-        if (interrupt && sim.running) sim.running = false, sim.ended = sim.cycle;
+        if (interrupt && sim.running && !restarts_) sim.running = false, sim.ended = sim.cycle;
         if (!over() && !busy_) next(sim, interrupt);
         auto waits = [&] { return sim.stall && chance.strikes(sim.stall); };
         if (aw_pending_ && !waits()) aw_ = true, aw_pending_ = false;
@@ -108,6 +110,7 @@ private:
     }
 
     size_t at_ = 0;
+    bool restarts_ = false;  // a run begins when one ends
     bool aw_ = false, w_ = false, ar_ = false, b_ready_ = false, r_ready_ = false, busy_ = false;
     bool aw_pending_ = false, w_pending_ = false, ar_pending_ = false, step_was_poll_ = false;
     Offer b_, r_;
