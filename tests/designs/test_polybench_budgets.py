@@ -39,6 +39,7 @@ def test_hardware_gives_the_cpus_bits_on_the_budget(name: str, size: str, pairs:
         ("three_mm", 44, 543_829, 88),
         ("two_mm", 512, 30_184, 1008),
         ("trmm", 44, 208_396, 48),
+        ("jacobi_2d", 44, 1_257_400, 50),
     ],
 )
 def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, units: int) -> None:

@@ -40,6 +40,7 @@ NAMES = (
     "bicg",
     "mvt",
     "gesummv",
+    "jacobi_2d",
     "correlation",
     "symm",
     "syrk",

@@ -6,7 +6,8 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..datamining.correlation import SIZES, correlation, inputs, reference
+from ..columns import column_mean, schedule_columns
+from ..datamining.correlation import SIZES, column_deviation, correlation, inputs, reference
 from .tiles import bank, outer_products, product_tiles
 
 
@@ -17,24 +18,18 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     rows, columns = product_tiles(pairs - few, M, M, N)
     few = max(d for d in range(1, few + 1) if columns % d == 0)
     s = allo.customize(correlation, instantiate=[float32, *size])
+    s.compose([schedule_columns(kernel, size) for kernel in (column_mean, column_deviation)])
     for function in ("column_mean", "column_deviation"):
-        loops = s.get_loops(function)
-        s.reorder(loops["sum"]["i"], loops["sum"]["j"])
         s.unroll(s.get_loops(function)["sum"]["j"], factor=few)
-        for band in ("clear", "sum", "finish"):
-            s.pipeline(s.get_loops(function)[band]["j"])
-    for function, band, lanes in (
-        ("standardise", "S_i_j_0", few),
-        ("correlation", "transpose", few),
-        ("correlation", "result", columns),
-    ):
+    sweeps = {"S_i_j_0": ("standardise", few), "transpose": ("correlation", few)}
+    for band, (function, lanes) in (sweeps | {"result": ("correlation", columns)}).items():
         s.unroll(s.get_loops(function)[band]["j"], factor=lanes)
         s.pipeline(s.get_loops(function)[band]["j"])
     outer_products(s, "product", "product", rows, columns)
     bank(s, s.columns, rows)
     bank(s, s.data, 1, columns)
-    for array in (s.products, s.corr):
-        bank(s, array, rows, columns)
+    bank(s, s.products, rows, columns)
+    bank(s, s.corr, rows, columns)
     bank(s, s.mean, few)
     bank(s, s.stddev, few)
     return s

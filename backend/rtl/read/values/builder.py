@@ -214,7 +214,16 @@ class Builder:
         return self.op(glue.negative(a.width), (a,))
 
     def select(self, condition: Node, then: Node, other: Node) -> Node:
-        """A multiplexer: ``then`` where the condition holds, else ``other``."""
+        """A multiplexer: ``then`` where the condition holds, else ``other``.
+
+        A word that several copies of a body move on under one condition, as in a window, becomes one
+        multiplexer and not a chain. Sums keep their chains, which become trees later.
+        """
+        while then.op == "arith.select" and then.operands[0] is condition:
+            then = then.operands[1]
+        moved = then.kind == "load"
+        while moved and other.op == "arith.select" and other.operands[0] is condition:
+            other = other.operands[2]
         if then is other:
             return then
         if condition.kind == "const":
