@@ -90,6 +90,8 @@ class LLVMModule:
         self._jit = Jit(module, chosen["opt_level"], symbols)
         leave = (self._jit.entry_address, *external.values())
         self._guarded = Guarded(() if quick and self._program is None else leave)
+        plain = not self._guarded.is_needed and self._program is None and self._turn is None
+        self._at_once = self._guarded.plain(self._jit.entry_address) if plain else None
         self._layout = EntryLayout(self.signature)
         self._direct = DirectArguments(self.signature, self._layout)
 
@@ -129,9 +131,11 @@ class LLVMModule:
             refuse_keywords("A call of an LLVMModule", unknown, ())
         frame = self._direct.pack(args)
         if frame is not None:
-            outputs = self._direct.outputs(frame)
+            outputs = self._direct.outputs(frame) if self.signature.results else []
             self._run(frame)
-            return outputs[0] if len(outputs) == 1 else outputs or None
+            if not outputs:
+                return None
+            return outputs[0] if len(outputs) == 1 else outputs
         call = self.signature.bind(args)
         try:
             self._run(self._layout.pack(call.inputs, call.outputs))
@@ -141,7 +145,9 @@ class LLVMModule:
         return call.finish()
 
     def _run(self, frame: Frame) -> None:
-        if self._turn is None:
+        if self._at_once is not None:
+            self._at_once(frame.address)
+        elif self._turn is None:
             self._enter(frame.address)
         else:
             with self._turn:

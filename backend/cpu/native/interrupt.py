@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import logging
 import signal
 import threading
@@ -37,6 +38,18 @@ class Guarded:
         self._ranges: ctypes.Array[ctypes.c_uint64] | None = None
         self._plain: dict[int, Callable[[int], int]] = {}
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether calls may have to be left."""
+        return bool(self._addresses)
+
+    def plain(self, function: int) -> Callable[[int], int]:
+        """The ``int64_t (void *)`` at an address, called as it is."""
+        made = self._plain.get(function)
+        if made is None:
+            made = self._plain[function] = _PLAIN(function)
+        return made
+
     def call(self, function: int, argument: int) -> int:
         """Call the ``int64_t (void *)`` at an address.
 
@@ -46,10 +59,7 @@ class Guarded:
         """
         enter = _library() if self._addresses and _may_be_interrupted() else None
         if enter is None:
-            plain = self._plain.get(function)
-            if plain is None:
-                plain = self._plain[function] = _PLAIN(function)
-            return int(plain(argument))
+            return self.plain(function)(argument)
         if self._ranges is None:
             self._ranges = _ranges_of(self._addresses)
         result = ctypes.c_int64()
@@ -60,13 +70,17 @@ class Guarded:
         return result.value
 
 
+# What ``signal.getsignal`` asks before it looks for a name of the answer in an enumeration, by way of
+# an exception where it has none: that takes as long as the rest of a call.
+_handler_of: Callable[[int], object] = importlib.import_module("_signal").getsignal
+_SIGINT = int(signal.SIGINT)
 _PLAIN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
 
 
 def _may_be_interrupted() -> bool:
     return (
         threading.current_thread() is threading.main_thread()
-        and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        and _handler_of(_SIGINT) is signal.default_int_handler
     )
 
 
