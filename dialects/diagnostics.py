@@ -219,6 +219,10 @@ class CapacityWarning(UserWarning):
     """A design takes more of a resource than the device has; the message names its largest users."""
 
 
+class ClockWarning(UserWarning):
+    """An operator is slower than the clock; the message names it, its line and the fastest clock."""
+
+
 class ToolMissingError(BuildError, AssertionError):
     """An external program that a step needs is not installed."""
 

@@ -34,6 +34,7 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
+from .plan.clock import check_clock, warn_of_slow_operators
 from .plan.cycles import region_cycles
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
@@ -61,6 +62,7 @@ class Compiler:
         self.program = program
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz)
+        check_clock(self.library.device, clock_mhz)
         self.timing = TimingModel.of(self.library.device, clock_mhz)
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}
@@ -129,6 +131,7 @@ class Compiler:
         share_adders(function, self.library)
         _settle(function, callees)
         plan(function, static, self.timing)
+        warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
         binding = bind(function, callees)
         _count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
@@ -328,7 +331,8 @@ def compile_design(
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         InterfaceError: an interface that an argument cannot have.
-        BuildError: when ``top`` names no function, or one without arguments and results.
+        BuildError: when ``top`` names no function, or one without arguments and results; for a clock that
+            no operator meets.
     """
     module = parse_module(module) if isinstance(module, str) else module
     about = None if interface is None else read_arguments(module, top, interface)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 import allo
@@ -9,7 +11,7 @@ from allo.backend.rtl.resources.delays import DELAYS
 from allo.backend.rtl.resources.design import module_resources
 from allo.backend.rtl.resources.timing import Path
 from allo.dialects.reports.figures import DesignReport, PathPart
-from allo.errors import OptionError
+from allo.errors import BuildError, ClockWarning, OptionError
 from allo.ir.types import int8, int32
 from benchmarks.kernels import gemm, kept, largest
 
@@ -145,6 +147,42 @@ def test_an_option_that_estimate_does_not_take() -> None:
     with pytest.raises(OptionError) as caught:
         allo.customize(products).estimate(devise="ecp5")
     assert str(caught.value).startswith("Target systemverilog has no option 'devise'.")
+
+
+# --- clocks that are too fast -----------------------------------------------------------------
+
+
+def test_an_operator_that_is_slower_than_the_clock_is_named() -> None:
+    s = allo.customize(products)
+    line = products.__code__.co_firstlineno + 2
+    told = (
+        f"mul_i16_s8_s8 (test_clock.py:{line}:16) takes 6.5 ns between two registers, and no "
+        "further register can part it; at 150 MHz ecp5 has 5.1 ns. The clock to ask for is at most 122 MHz."
+    )
+    with pytest.warns(ClockWarning) as seen:
+        report = s.estimate(device="ecp5", clock_mhz=150)
+    assert [str(w.message) for w in seen] == [told]
+    assert told in report.notes
+
+
+@pytest.mark.parametrize("clock", [100, 120])
+def test_a_clock_that_every_operator_meets_is_no_news(clock: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = allo.customize(products).estimate(device="ecp5", clock_mhz=clock)
+    assert not any("part it" in note for note in report.notes)
+
+
+def test_a_clock_that_no_operator_meets_is_refused() -> None:
+    with pytest.raises(BuildError) as caught:
+        allo.customize(products).estimate(device="ecp5", clock_mhz=500)
+    assert str(caught.value) == (
+        "No operator meets a clock of 500 MHz on ecp5: a register and one lookup table "
+        "with its wire take 2.10 ns.\nhelp: ask for at most 438 MHz."
+    )
+
+
+# --- against nextpnr --------------------------------------------------------------------------
 
 
 @pytest.mark.slow

@@ -67,6 +67,10 @@ class Device:
         """Logic that fits between two registers."""
         return self.margin * 1000.0 / clock_mhz - self.register_ns
 
+    def fastest_mhz(self, logic_ns: float) -> float:
+        """The clock at which so much logic fits between two registers."""
+        return self.margin * 1000.0 / (self.register_ns + logic_ns)
+
 
 _XCUP = Device(
     name="xcup", register_ns=0.35, gate_ns=0.22, mux_ns=0.23, fanout_ns=0.04, level_ns=0.40,

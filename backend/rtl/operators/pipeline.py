@@ -23,13 +23,14 @@ class Pipeline:
         stages: stage (0 first) of every live node.
         latency: number of stages.
         register_bits: flip-flops in all.
-        first_ns: longest logic path in the first stage.
+        first_ns: longest logic path in the first stage; ``slowest_ns`` in any stage, from its registers.
     """
 
     stages: dict[int, int]
     latency: int
     register_bits: int
     first_ns: float
+    slowest_ns: float
 
 
 def pipeline(net: Netlist, device: Device, clock_mhz: float) -> Pipeline:
@@ -149,6 +150,6 @@ class _Stager:
         known: dict[int, float] = {}
         stage_0 = [i for i in self.live if self.stage[i] == 0 and i not in self.constant]
         first = max((self._before(i, known) - self.source_ns for i in stage_0), default=0.0)
-        return Pipeline(
-            self.stage, latency, bits + self.net.nodes[self.net.output].width, max(0.0, first)
-        )
+        slowest = max((self._before(i, known) for i in self.live if self.stage[i]), default=0.0)
+        bits += self.net.nodes[self.net.output].width
+        return Pipeline(self.stage, latency, bits, max(0.0, first), max(first, slowest))

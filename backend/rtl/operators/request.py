@@ -149,7 +149,8 @@ def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator
     return Operator(
         name=drawing.name,
         latency=0,
-        delay_ns=round(critical_path(net, request.device), 3),
+        delay_ns=(delay := round(critical_path(net, request.device), 3)),
+        slowest_ns=delay,
         resources=total_resources(net, live_nodes(net)),
         shareable=bool(drawing.shareable),
         operand_widths=request.widths,
@@ -174,6 +175,7 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
         name=drawing.name,
         latency=plan.latency,
         delay_ns=round(plan.first_ns, 3),
+        slowest_ns=round(plan.slowest_ns, 3),
         resources=Resources(
             ceil(SYNTHESIS * cost.lut), ceil(SYNTHESIS * plan.register_bits), cost.dsp
         ),

@@ -33,6 +33,7 @@ class Operator:
         latency: cycles from operands to result; 0 means combinational.
         delay_ns: combinational delay; of a unit with latency, the longest of its input
             and output stages.
+        slowest_ns: the longest logic between two registers of it; no register can part it further.
         resources: cost of one.
         shareable: whether several operations may use one unit in turn.
         initiation_interval: cycles between two operand sets of a unit (1 = fully pipelined).
@@ -56,6 +57,7 @@ class Operator:
     initiation_interval: int = 1
     emit: Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]] | None = None
     module: str = ""
+    slowest_ns: float = 0.0
     unit_text: Callable[[str], str] | None = field(default=None, repr=False)
     """Units: ``unit_text("rtl")`` or ``unit_text("native")`` is the text of ``hw.module private @<module>``
     (and of what it instantiates). ``native`` has one native operation (``arith.bitcast``, ``arith.addf`` …,
