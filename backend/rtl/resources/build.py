@@ -214,8 +214,16 @@ class Graph:
         if op.name in _SHIFTS:
             if is_constant(operands[0]) and not any(node == ONE for node, _, _ in operands[0]):
                 return operands[0]
+            if _SHIFTS[op.name] == "left" and significant(operands[0]) == (1, False):
+                return self._one_bit_moved(op.width, *operands)
             return self._once("shift", op.width, tuple(operands), _SHIFTS[op.name])
         return self._node("input", op.width)
+
+    def _one_bit_moved(self, width: int, moved: Value, amount: Value) -> Value:
+        """A bit at a place that varies: a decoder of the place, and the bit where it is not known."""
+        decoded = self._once("shift", width, (constant(1, width), amount), "left")
+        bit = cut(moved, 0, 1)
+        return decoded if is_constant(bit) else self._bitwise("and", [decoded, repeat(bit, width)])
 
     def _bitwise(self, kind: str, operands: list[Value]) -> Value:
         if len(operands) == 1:
@@ -281,9 +289,22 @@ class Graph:
         needed, signed = _needed([significant(value) for value in operands], name == "comb.sub")
         needed = min(width, needed + 1)
         cuts = tuple(cut(value, low, needed - low) for value in operands)
-        total = self._once("add", needed - low, cuts, name[5:])
+        if needed - low <= 2 and not all(is_constant(value) for value in cuts):
+            total = self._small_sum(name, needed - low, cuts)
+        else:
+            total = self._once("add", needed - low, cuts, name[5:])
         joined = join([cut(operands[0], 0, low), total]) if low else total
         return extended(joined, width, signed=signed)
+
+    def _small_sum(self, name: str, width: int, operands: tuple[Value, ...]) -> Value:
+        """A sum of so few bits that each of them is one lookup table, which takes in what is around it."""
+        known = ".".join(str(bits_known(v)) if is_constant(v) else "" for v in operands)
+        found = [self._bitwise("xor", [cut(value, 0, 1) for value in operands])]
+        for place in range(1, width):
+            runs = [cut(v, bit, 1)[0] for v in operands for bit in range(place + 1)]
+            read = list(dict.fromkeys(run for run in runs if run[0] >= 0))
+            found.append(self._logic(f"{name}{place}.{known}", 1, read, associative=False))
+        return join(found)
 
     def _compare(self, kind: str, a: Value, b: Value) -> Value:
         if kind in ("eq", "ne"):

@@ -275,6 +275,8 @@ class Cover:
         width = width_of(node.operands[0])
         moving = sum(count for n, _, count in node.operands[1] if n >= 0)
         stages = min(moving, ceil(log2(width + 1)))
+        if is_constant(node.operands[0]):
+            return {"lut": self._family.decoder(node.made.bit_count(), stages)}
         return {"lut": self._family.shift(node.made.bit_count(), stages)}
 
     # --- shift registers ----------------------------------------------------------------

@@ -78,6 +78,10 @@ class Family:
         """Lookup tables of a shift by a variable."""
         return ceil(self.level * width * stages)
 
+    def decoder(self, width: int, inputs: int) -> int:
+        """Lookup tables of functions of one number of so many bits, which share their first ones."""
+        return width if inputs <= self.inputs else ceil(1.3 * width)
+
     def product(self, result: int, written: int, a: Value, b: Value) -> tuple[int, int]:
         """Multiplier blocks and lookup tables of a product.
 

@@ -17,7 +17,7 @@ from .cover import Cover
 from .delays import Delays
 from .family import Family
 from .memory import memory_cost
-from .nodes import Node, Value, width_of
+from .nodes import Node, Value, is_constant, width_of
 from .parse import ModuleOps
 
 NEVER = float("-inf")
@@ -330,6 +330,8 @@ class Timer:
             case "shift":
                 moving = sum(count for n, _, count in node.operands[1] if n >= 0)
                 stages = min(moving, ceil(log2(width_of(node.operands[0]) + 1)))
+                if is_constant(node.operands[0]):
+                    return self._tables(stages, True)
                 per = 1 if self._family.inputs == 4 else 2
                 return ceil(stages / per) * (d.wire + d.table + 0.5 * d.joined)
             case "multiply":
