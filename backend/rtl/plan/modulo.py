@@ -97,6 +97,7 @@ class Scheduler:
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
     _critical: dict[int, Node | Edge | None] = field(default_factory=dict)
     _waits: dict[int, int] = field(default_factory=dict)
+    _started: dict[int, float] = field(default_factory=dict)
     _shared: frozenset[Hashable] = frozenset()
     _present: dict[tuple[Hashable, int], Parties] = field(default_factory=dict)
 
@@ -178,6 +179,7 @@ class Scheduler:
                     critical[number] = operand
                 elif operand.avail == time and operand.settle > start:
                     start = operand.settle
+            start = max(start, self._behind_streams(node, time))
             delay = self.timing.entry(node)
             if start > 0.0 and start + delay > budget:
                 time, start = time + 1, 0.0
@@ -191,10 +193,20 @@ class Scheduler:
                 if found > time:
                     time, start = found, 0.0
             node.time = time
+            self._started[number] = start
             latency = node.latency
             node.avail = time + latency
             node.settle = start + delay if latency == 0 else self.timing.exit(node)
         return None
+
+    def _behind_streams(self, node: Node, time: int) -> float:
+        """When a stream operation can go that waits for others in its cycle, one after the other."""
+        more = self.timing.device.order_ns
+        if node.stream is None or not more:
+            return 0.0
+        before = [e.source for e in self._incoming.get(node.number, ()) if e.latency == 0]
+        waits = [n for n in before if n.stream is not None and n.time == time]
+        return max((self._started[n.number] + more for n in waits), default=0.0)
 
     def _place(
         self,
