@@ -15,6 +15,7 @@ from allo.target import BuildRequest
 
 from . import ports
 from .circt import export_verilog, start_circt
+from .clock import check_clock, warn_of_slow_operators
 from .compiled import CompiledModule
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
@@ -34,7 +35,6 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
-from .plan.clock import check_clock, warn_of_slow_operators
 from .plan.cycles import region_cycles
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator

@@ -6,10 +6,10 @@ import warnings
 
 from allo.dialects.diagnostics import BuildError, ClockWarning
 
-from ..graph.nodes import Function, Node
-from ..graph.prune import bodies_of
-from ..operators.devices import Device
-from .explain import short
+from .graph.nodes import Function, Node
+from .graph.prune import bodies_of
+from .operators.devices import Device
+from .plan.explain import short
 
 
 def check_clock(device: Device, clock_mhz: float) -> None:
