@@ -368,7 +368,8 @@ def compile_design(
     design.hw_text = compiler.text(wrapper=wrapper)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     title += wrapper.remarks if wrapper else []
-    design.verilog = finish_verilog(export_verilog(design.hw_text), design.top, title)
+    exported = export_verilog(design.hw_text)
+    design.verilog = finish_verilog(exported, design.top, title, design.debug)
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

@@ -55,6 +55,16 @@ def test_no_signal_has_a_number_for_a_name(text: str) -> None:
     assert re.findall(r"\b(?:add|mul|eq|select|gt|and)_l\d+\b", text)
 
 
+def test_each_stage_has_a_comment_with_its_loop(text: str) -> None:
+    """In front of the bit that is high while the stage runs; this one has the place of the loop, too."""
+    place = "23:9" if "module gemm(" in text else "29:5"
+    found = re.findall(r"^  // stage (\d+) of (.*)\n  (?:reg|wire) +(\w+)(?:;| =)", text, re.M)
+    loop = rf"loop \w+ \(test_text.py:{place}\)"
+    mine = [int(n) for n, what, _ in found if re.fullmatch(loop, what)]
+    assert sorted(mine) == list(range(len(mine))) and len(mine) >= 3
+    assert not re.search(r"^  reg +\w+_run\d+;$", text, re.M)
+
+
 def test_the_top_stands_first_and_the_text_is_the_same_again(text: str) -> None:
     kernel = gemm if "module gemm(" in text else pairs
     assert re.findall(r"^module (\w+)", text, re.M)[0] == kernel.__name__

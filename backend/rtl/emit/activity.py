@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from allo.dialects.core.integers import as_signed
+from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body
@@ -34,6 +35,7 @@ class Tokens:
     scope: tuple[str, ...] = ()
     stop: str = ""
     decided: int = -1
+    place: SourcePlace | None = None
 
 
 class Activity:

@@ -81,7 +81,7 @@ class Context:
             before = tokens.valid[-1]
             if tokens.stop and step <= tokens.decided:
                 before = self.text.all_of(before, self.text.invert(tokens.stop))
-            self.text.register(name, before, 1, reset=0, busy=tokens.scope)
+            self.text.register(name, before, 1, reset=0, busy=tokens.scope, place=tokens.place)
             tokens.valid.append(name)
             self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from allo.dialects.diagnostics import SourcePlace
+
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Block, Body, Call, If, Leaf, Loop, Region, Seq, While
 from ..resources.parse import section_of
@@ -43,9 +45,9 @@ class Control:
             ends(last)
         return last
 
-    def _pulse(self, hint: str, following: str) -> str:
+    def _pulse(self, hint: str, following: str, place: SourcePlace | None = None) -> str:
         name = self._text.named(hint)
-        return self._register(name, following, 1, reset=0)
+        return self._register(name, following, 1, reset=0, place=place)
 
     def _register(self, name: str, following: str, width: int, **fields: Any) -> str:
         """A register that does not move while a region around it does not run."""
@@ -95,7 +97,7 @@ class Control:
     def _sequence(self, seq: Seq, go: str) -> str:
         last = go
         for position, child in enumerate(seq.children):
-            start = go if position == 0 else self._pulse("go", last)
+            start = go if position == 0 else self._pulse("go", last, _place(child))
             last = self._region(child, start)
         return last
 
@@ -109,6 +111,7 @@ class Control:
         tokens = self._c.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
         if leaf is not None and leaf.exit is not None:
             tokens.stop, tokens.decided = stop, leaf.exit.step
+        tokens.place = leaf.place if leaf is not None else first
         if issue.startswith("%") and not issue[1:].isdigit():
             self._c.debug[issue[1:]] = f"step 0 of {what}"
 
@@ -129,11 +132,11 @@ class Control:
         again = self._text.named("again")
         self._c.debug[again[1:]] = f"step 0 of while loop ({region.place})"
         start = self._text.any_of(go, again)
-        decide = self._pulse("decide", self._sequence(region.test, start))
+        decide = self._pulse("decide", self._sequence(region.test, start), region.place)
         condition = self._c.stable_value(region.condition)
         taken = self._text.all_of(decide, condition)
         end = self._sequence(region.child, taken) if region.child.children else taken
-        self._register(again, end, 1, reset=0)
+        self._register(again, end, 1, reset=0, place=region.place)
         return self._text.all_of(decide, self._text.invert(condition))
 
     # --- loops --------------------------------------------------------------------
@@ -218,7 +221,7 @@ class Control:
         goes_on = text.all_of(self._c.valid(leaf.body, leaf.body.ii - 1), more)
         again = text.all_of(goes_on, turn)
         for _ in range(leaf.gap):
-            again = self._pulse("gap", again)
+            again = self._pulse("gap", again, leaf.place)
         following = text.any_of(text.all_of(goes_on, text.invert(turn)), again)
         self._register(active, following, 1, reset=0, place=leaf.place)
 
@@ -271,5 +274,10 @@ class Control:
                 continue
             if found is not None and step < found.step:
                 token = text.all_of(token, text.invert(stop))
-            token = self._pulse(f"b{body.number}_last{step + 1}", token)
+            token = self._pulse(f"b{body.number}_last{step + 1}", token, leaf.place)
         return token
+
+
+def _place(region: Region) -> SourcePlace | None:
+    """The line of a region, where it has one of its own."""
+    return region.place if isinstance(region, Leaf | While | Call) else None

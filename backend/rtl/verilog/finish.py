@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from .comments import Comments
 from .modules import split_modules
@@ -12,19 +13,56 @@ from .unread import mark_unread
 _OTHERS = "/* verilator lint_off DECLFILENAME */  // the modules of the design stand in one file"
 
 
-def finish_verilog(text: str, top: str, title: Sequence[str] = ()) -> str:
+_STEP = "step "
+_BIT = re.compile(r"^  (?:reg|wire) +(\w+)(?:;| =)")
+
+
+def _stages(signals: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    """``stage 3 of loop k (gemm.py:12:9)``, by the bit that is high while it runs."""
+    found = {}
+    for signal, purpose in signals.items():
+        if purpose.startswith(_STEP):
+            for path, name in names.items():
+                purpose = purpose.replace(f"({path}:", f"({name}:").replace(
+                    f" {path}:", f" {name}:"
+                )
+            found[signal] = f"stage {purpose.removeprefix(_STEP)}"
+    return found
+
+
+def name_stages(module: str, stages: Mapping[str, str]) -> str:
+    """A module with a comment in front of each bit that says when a stage of a pipeline runs."""
+    if not stages:
+        return module
+    lines = []
+    for line in module.split("\n"):
+        bit = _BIT.match(line) if line.startswith(("  reg ", "  wire ")) else None
+        if bit is not None and bit[1] in stages:
+            lines.append(f"  // {stages[bit[1]]}")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def finish_verilog(
+    text: str,
+    top: str,
+    title: Sequence[str] = (),
+    signals: Mapping[str, Mapping[str, str]] | None = None,
+) -> str:
     """The Verilog of a design.
 
     Args:
         text: as CIRCT exports it.
         top: the module that comes first: tools expect it in the file of its name.
         title: lines of the comment at the head.
+        signals: by module and name what signals are for; those of stages get a comment of their own.
     """
     comments = Comments(text)
-    modules = [
-        (module.name, mark_unread(comments.rewrite(name_values(module.text))))
-        for module in split_modules(text)
-    ]
+    modules = []
+    for module in split_modules(text):
+        made = mark_unread(comments.rewrite(name_values(module.text)))
+        stages = _stages((signals or {}).get(module.name, {}), comments.names)
+        modules.append((module.name, name_stages(made, stages)))
     modules.sort(key=lambda module: module[0] != top)
     files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
     first, *others = [text for _, text in modules]
