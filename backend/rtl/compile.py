@@ -36,6 +36,7 @@ from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
 from .plan.cycles import region_cycles
+from .plan.runs.overlap import overlap
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
 from .read.records import FunctionRecord, MemType, Op, Program, read_program
@@ -133,6 +134,7 @@ class Compiler:
         plan(function, static, self.timing)
         warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
         binding = bind(function, callees)
+        overlap(function, lambda: _estimate(function, callees))
         _count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
             function,
@@ -279,7 +281,9 @@ def _estimate(function: Function, callees: dict[str, Interface]) -> int | None:
     cycles = region_cycles(function.root, lambda name: callees[name].estimate)
     if cycles is None:
         return None
-    return max(1, cycles) + int(any(isinstance(v, Node) for v in function.returned))
+    return max(1, cycles + function.drain) + int(
+        any(isinstance(v, Node) for v in function.returned)
+    )
 
 
 def _count_cycles(function: Function, callees: dict[str, Interface], *, frozen: bool) -> None:

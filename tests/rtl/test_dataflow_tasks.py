@@ -69,7 +69,8 @@ def test_nests_that_share_nothing_run_at_once():
     sequential = allo.customize(apart)
     sequential.pipeline("i")
     sequential.pipeline("k")
-    assert sequential.build(target="verilog").report.cycles == longer + shorter
+    cycles = sequential.build(target="verilog").report.cycles
+    assert cycles == longer + shorter - 1, "the second starts while the first drains"
 
 
 @pytest.mark.parametrize("size", [1, 2, 17, 64])

@@ -53,7 +53,8 @@ class Context:
         self.homes: dict[int, Body] = {}
         self.stable: dict[int, str] = {}
         self.raw: dict[int, str] = {}
-        self._chains: dict[tuple[int, int], str] = {}
+        self._chains: dict[tuple[int, ...], str] = {}
+        self._moving: dict[int, bool] = {}
         bodies = list(bodies_of(function.root))
         self.waits_inside = any(
             not body.overlaps and any(n.stream is not None for n in body.nodes) for body in bodies
@@ -97,10 +98,41 @@ class Context:
         if self.homes.get(node.number) is body:
             return self._held(node, self.stable[node.number], body, -1, time, first=1)
         if node.is_free or node.body is not body:
-            return self.stable_value(node)
+            return self._seen(node, body, time)
         if time == node.avail:
             return self.raw_value(node)
         return self._held(node, self.raw_value(node), body, node.avail, time, first=0)
+
+    def _seen(self, node: Node, body: Body, time: int) -> str:
+        """A value of outside as an iteration sees it: that of its issue, though it may have changed."""
+        base = self.stable_value(node)
+        if not body.runs_on or not self._changes(node):
+            return base
+        if body.overlaps:
+            return self._held(node, base, body, -1, time, first=1)
+        if time < body.stay:
+            return base
+        key = (node.number, 0, body.number)
+        found = self._chains.get(key)
+        if found is None:
+            step = body.stay - 1
+            label = node.label or node.kind
+            found = self._chains[key] = self.text.named(f"{label}_b{body.number}_kept")
+            busy = (self.activity.of(body, step),)
+            enable = self.valid(body, step)
+            self.text.register(found, base, node.width, enable=enable, busy=busy, place=node.place)
+        return found
+
+    def _changes(self, node: Node) -> bool:
+        """Whether a value of outside a body may change while the function runs."""
+        found = self._moving.get(node.number)
+        if found is None:
+            if node.body is not self.static or not node.operands:
+                found = node.kind not in ("const", "arg")
+            else:
+                found = any(self._changes(operand) for operand in node.operands)
+            self._moving[node.number] = found
+        return found
 
     def constant(self, value: int, width: int) -> Node:
         """A constant node that the graph does not hold."""
@@ -139,7 +171,7 @@ class Context:
         wanted = -(-(time - born) // ii)
         name = base
         for copy in range(first + 1, wanted + 1):
-            key = (node.number, copy)
+            key = (node.number, copy) if node.body is body else (node.number, copy, body.number)
             found = self._chains.get(key)
             if found is None:
                 step = born + (copy - 1) * ii

@@ -41,9 +41,15 @@ class Control:
         if not root.children:
             return go
         with self._running(go) as ends:
-            last = self._sequence(root, go)
+            last = self._later(self._sequence(root, go), self._c.function.drain)
             ends(last)
         return last
+
+    def _later(self, pulse: str, cycles: int) -> str:
+        """A pulse some cycles later."""
+        for _ in range(cycles):
+            pulse = self._pulse("wait", pulse)
+        return pulse
 
     def _pulse(self, hint: str, following: str, place: SourcePlace | None = None) -> str:
         name = self._text.named(hint)
@@ -97,6 +103,8 @@ class Control:
     def _sequence(self, seq: Seq, go: str) -> str:
         last = go
         for position, child in enumerate(seq.children):
+            if position:
+                last = self._later(last, seq.waits.get(position, 0))
             start = go if position == 0 else self._pulse("go", last, _place(child))
             last = self._region(child, start)
         return last
@@ -108,7 +116,9 @@ class Control:
         if leaf is not None:
             name = f"loop {leaf.band}" if leaf.levels else "while loop"
             what = f"{name} ({leaf.place})"
-        tokens = self._c.tokens[body.number] = Tokens(body, issue, [issue], what, self._scope)
+        # What runs on while other regions run is in the scope of none.
+        scope = () if body.runs_on else self._scope
+        tokens = self._c.tokens[body.number] = Tokens(body, issue, [issue], what, scope)
         if leaf is not None and leaf.exit is not None:
             tokens.stop, tokens.decided = stop, leaf.exit.step
         tokens.place = leaf.place if leaf is not None else first
@@ -117,7 +127,7 @@ class Control:
 
     def _block(self, body: Body, go: str) -> str:
         self._start(body, go)
-        return self._c.valid(body, body.depth - 1)
+        return self._c.valid(body, body.stay - 1)
 
     def _if(self, region: If, go: str) -> str:
         condition = self._c.stable_value(region.condition)
@@ -159,7 +169,8 @@ class Control:
             over = text.invert(self._c.stable_value(region.guard))
             text.alias(stop, text.all_of(end, over), 1)
             final = text.any_of(final, over)
-        self._register(again, text.all_of(end, text.invert(final)), 1, reset=0)
+        following = self._later(text.all_of(end, text.invert(final)), region.wait)
+        self._register(again, following, 1, reset=0)
         finished = text.all_of(end, final)
         return text.any_of(finished, skipped) if skipped else finished
 
@@ -262,15 +273,15 @@ class Control:
         return text.any_of(idle, text.compare("eq", phase, zero, width))
 
     def _last_token(self, leaf: Leaf, final: str, stop: str) -> str:
-        """High in the last cycle of the last iteration."""
+        """High in the last cycle of the last iteration, or in which control stays in it."""
         text, body, found = self._text, leaf.body, leaf.exit
         token = text.all_of(self._c.valid(body, body.ii - 1), final) if leaf.levels else ""
-        for step in range(body.ii - 1, body.depth):
+        for step in range(body.ii - 1, body.stay):
             if found is not None and step == found.step:
                 token = text.any_of(token, stop) if token else stop
             if found is not None and found.guessing:
                 self._c.finals |= {g.store.number: token for g in found.guesses if g.step == step}
-            if step == body.depth - 1 or not token:
+            if step == body.stay - 1 or not token:
                 continue
             if found is not None and step < found.step:
                 token = text.all_of(token, text.invert(stop))

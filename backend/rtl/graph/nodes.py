@@ -208,6 +208,7 @@ class Access:
 
     Attributes:
         index: the subscripts, a linear expression a dimension (for dependences).
+        by_bank: ``index`` is a bank and a word of it: a whole array is filled or copied.
         bank: the bank, where known at compile time.
         candidates: the banks it may touch where that is not known.
         bank_node: says which of the candidates, by its position among them.
@@ -242,6 +243,7 @@ class Access:
     gated: bool = False
     cases: Cases = ALWAYS
     needed: Cases = ALWAYS
+    by_bank: bool = False
 
     def banks(self) -> tuple[int, ...]:
         """Every bank it may touch."""
@@ -273,6 +275,8 @@ class Body:
         edges: orders beyond data flow (memory).
         ii: cycles between iterations; equal to ``depth`` when they do not overlap.
         depth: cycles of one iteration.
+        hold: cycles from the last issue until control goes on, while the rest runs on; 0 for all of
+            ``depth``.
         alive: that no check of subscripts before this point has failed, while the body is filled.
     """
 
@@ -281,10 +285,21 @@ class Body:
     edges: list[Edge] = field(default_factory=list)
     ii: int = 1
     depth: int = 1
+    hold: int = 0
     overlaps: bool = False
     unique: dict[Any, Any] = field(default_factory=dict)
     known: Any = None
     alive: Node | None = None
+
+    @property
+    def stay(self) -> int:
+        """Cycles from the last issue until control goes on."""
+        return self.hold or self.depth
+
+    @property
+    def runs_on(self) -> bool:
+        """Whether other regions run while its last iteration drains."""
+        return self.stay < self.depth
 
 
 @dataclass(slots=True, eq=False)
@@ -348,9 +363,10 @@ class Region:
 
 @dataclass(slots=True, eq=False)
 class Seq(Region):
-    """Regions one after the other."""
+    """Regions one after the other; ``waits`` are cycles left in front of a child, by its position."""
 
     children: list[Region] = field(default_factory=list)
+    waits: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -385,12 +401,16 @@ class Leaf(Region):
 
 @dataclass(slots=True, eq=False)
 class Loop(Region):
-    """A loop around other regions. An iteration in which ``guard`` does not hold is the last one."""
+    """A loop around other regions. An iteration in which ``guard`` does not hold is the last one.
+
+    ``wait``: cycles left between two iterations.
+    """
 
     level: Level
     child: Seq
     band: str = ""
     guard: Node | None = None
+    wait: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -451,6 +471,7 @@ class Function:
         scalar_args: nodes of the scalar arguments in order.
         argument_names: all arguments in the user's order.
         returned: what is returned, in order: an :class:`Array` or a node.
+        drain: cycles at its end in which the last iterations drain.
     """
 
     name: str
@@ -470,6 +491,7 @@ class Function:
     bodies: int = 0
     float_ops: int | None = 0
     cycles: int | None = None
+    drain: int = 0
 
     def number(self) -> int:
         """The number of the next node; each is given once."""

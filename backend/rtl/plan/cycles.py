@@ -22,6 +22,13 @@ def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) ->
     return _Counter(callee_cycles).cycles(region, {})
 
 
+def counted_runs(region: Region) -> int:
+    """Runs of regions that :func:`region_cycles` counts one by one, at least 1."""
+    counter = _Counter(lambda _: 0)
+    counter.cycles(region, {})
+    return LIMIT - counter.left + 1
+
+
 def leaf_cycles(leaf: Leaf) -> int | None:
     """Cycles of one run of a pipelined or sequential loop."""
     return _leaf_cycles(leaf, {})
@@ -82,7 +89,7 @@ def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
     trips = runs = 1
     if is_slanted(leaf.levels):
         total = iterations(leaf.levels, values)
-        return None if total is None else (total - 1) * leaf.body.ii + leaf.body.depth
+        return None if total is None else (total - 1) * leaf.body.ii + leaf.body.stay
     for position, level in enumerate(leaf.levels):
         span = _span(level, values)
         if span is None:
@@ -91,7 +98,7 @@ def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
         runs *= len(span) if position < leaf.outer else 1
     if not trips:
         return 1
-    return (trips - 1) * leaf.body.ii + (runs - 1) * leaf.gap + leaf.body.depth
+    return (trips - 1) * leaf.body.ii + (runs - 1) * leaf.gap + leaf.body.stay
 
 
 class _Counter:
@@ -104,7 +111,7 @@ class _Counter:
     def __init__(self, callee_cycles: Callable[[str], int | None], per_run: int = 0) -> None:
         self._callee_cycles = callee_cycles
         self._per_run = per_run
-        self._left = LIMIT
+        self.left = LIMIT
         self._bounding: dict[int, frozenset[int]] = {}
         self._known: dict[tuple[int, ...], int | None] = {}
 
@@ -115,9 +122,10 @@ class _Counter:
                 parts = [self.cycles(child, values) for child in region.children]
                 if not parts:
                     return self._per_run
-                return None if None in parts else sum(p for p in parts if p is not None)
+                waits = sum(region.waits.values())
+                return None if None in parts else sum(p for p in parts if p is not None) + waits
             case Block():
-                return region.body.depth
+                return region.body.stay
             case Leaf():
                 return _leaf_cycles(region, values)
             case Loop():
@@ -137,8 +145,8 @@ class _Counter:
         counter = loop.level.iv.number
         if counter not in self._symbols(loop.child):
             inner = self.cycles(loop.child, values)
-            return None if inner is None else len(span) * inner
-        total = 0
+            return None if inner is None else len(span) * (inner + loop.wait) - loop.wait
+        total = (len(span) - 1) * loop.wait
         for value in span:
             inner = self._once(loop.child, {**values, counter: value})
             if inner is None:
@@ -151,8 +159,8 @@ class _Counter:
         used = sorted(self._symbols(child))
         key = (id(child), *(values.get(number, 0) for number in used))
         if key not in self._known:
-            self._left -= 1
-            self._known[key] = self.cycles(child, values) if self._left > 0 else None
+            self.left -= 1
+            self._known[key] = self.cycles(child, values) if self.left > 0 else None
         return self._known[key]
 
     def _symbols(self, region: Region) -> frozenset[int]:

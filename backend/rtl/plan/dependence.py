@@ -168,7 +168,7 @@ class Distances:
             row = self._row(x, y)
             if row is None:
                 exact = False
-                if _apart(x, y) or apart_across(x, y, self._varies):
+                if separate(x, y) or apart_across(x, y, self._varies):
                     return None
                 continue
             rows.append(row)
@@ -338,7 +338,7 @@ def _slant(levels: Sequence[Level], position: int) -> tuple[int, int] | None:
     return max(1, fewest // step + 1), max(1, most // step + 1)
 
 
-def _apart(x: Lin, y: Lin) -> bool:
+def separate(x: Lin, y: Lin) -> bool:
     """Whether ranges or divisibility keep two subscripts apart in all iterations."""
     a, b = x.bounds(), y.bounds()
     if a[1] < b[0] or b[1] < a[0]:

@@ -303,7 +303,7 @@ class Memory:
 
     def _access_word(self, array: Array, bank: int, word: Lin) -> Access:
         index = (Lin(bank), word)
-        return Access(array, index, bank, None, self._word_node(array, word))
+        return Access(array, index, bank, None, self._word_node(array, word), by_bank=True)
 
     def _word_node(self, array: Array, word: Lin) -> Node | None:
         if array.depth <= 1:

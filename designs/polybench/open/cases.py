@@ -15,7 +15,13 @@ from allo.customize import Schedule
 
 from . import matrices, solvers, triangles, vectors
 from .cells import schedule_cells
-from .schedules import pipeline_innermost, pipeline_outermost, spread
+from .schedules import (
+    pipeline_innermost,
+    pipeline_outermost,
+    solve_rows,
+    spread,
+    whole_roots,
+)
 
 LOW, HIGH = -1000, 1000
 """Range of random elements; sums and products wrap at 32 bits all the same."""
@@ -88,8 +94,8 @@ CASES = (
     Case("trmm", triangles.trmm, (8, 12), spread, _calyx(5255, 1553), "B is 8×12"),
     Case("trisolv", solvers.trisolv, (8,), pipeline_innermost, _calyx(460, 377), QUOTIENT),
     Case("lu", solvers.lu, (8,), pipeline_innermost, _calyx(3191, 1817), QUOTIENT),
-    Case("ludcmp", solvers.ludcmp, (8,), pipeline_innermost, _calyx(4203, 1603), QUOTIENT),
-    Case("cholesky", solvers.cholesky, (8,), pipeline_innermost, _calyx(2514, 1385), ROOT),
+    Case("ludcmp", solvers.ludcmp, (8,), solve_rows, _calyx(4203, 1603), QUOTIENT),
+    Case("cholesky", solvers.cholesky, (8,), whole_roots, _calyx(2514, 1385), ROOT),
     Case("durbin", solvers.durbin, (8,), spread, _calyx(905, 366), QUOTIENT),
     Case("doitgen", matrices.doitgen, (8, 8, 8, 8), spread, _calyx(49479, 14545)),
     Case(

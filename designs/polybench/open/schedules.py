@@ -34,6 +34,23 @@ def spread(s: Schedule) -> Schedule:
     return pipeline_outermost(s)
 
 
+def solve_rows(s: Schedule) -> Schedule:
+    """ludcmp: the elements of a row one after the other, each sum at once."""
+    for loop in ("j", "j1", "i2", "i3"):
+        s.pipeline(loop)
+    for array in (s.A, s.b, s.x, s.y):
+        s.partition(array)
+    return s
+
+
+def whole_roots(s: Schedule) -> Schedule:
+    """cholesky: sums as pipelines, and all bits of a root in a row."""
+    s.pipeline("k")
+    s.pipeline("k1")
+    s.unroll("root:n")
+    return s
+
+
 def _holds_loop(op: Any) -> bool:
     inner = [i.operation for region in op.regions for block in region.blocks for i in block]
     return any(i.name in LOOPS or _holds_loop(i) for i in inner)

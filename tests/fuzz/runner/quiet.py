@@ -55,9 +55,9 @@ def without_verilog() -> Iterator[None]:
     """Builds in this block write no Verilog."""
     from allo.backend.rtl import compile as rtl
 
-    kept = rtl.export_verilog
-    rtl.export_verilog = lambda *_: ""  # type: ignore[assignment]
+    kept = rtl.export_verilog, rtl.finish_verilog
+    rtl.export_verilog = rtl.finish_verilog = lambda *_: ""  # type: ignore[assignment]
     try:
         yield
     finally:
-        rtl.export_verilog = kept  # type: ignore[assignment]
+        rtl.export_verilog, rtl.finish_verilog = kept  # type: ignore[assignment]
