@@ -6,8 +6,9 @@ import warnings
 
 from allo.dialects.diagnostics import BuildError, ClockWarning
 
-from .graph.nodes import Function, Node
+from .graph.nodes import Node
 from .graph.prune import bodies_of
+from .graph.regions import Function
 from .operators.devices import Device
 from .plan.explain import short
 

@@ -24,8 +24,9 @@ from .emit.function import Emitter
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .graph.narrow import narrow
-from .graph.nodes import Call, Function, Node
+from .graph.nodes import Node
 from .graph.prune import bodies_of, prune, regions_of
+from .graph.regions import Call, Function
 from .graph.share import share_adders
 from .graph.trees import plant_trees
 from .graph.words import join_words

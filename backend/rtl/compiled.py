@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from allo.dialects.reports.figures import FunctionReport
 
-from .graph.nodes import Function
+from .graph.regions import Function
 from .plan.bind import Binding, Interface
 from .waiting import ModuleWaits
 

@@ -8,7 +8,8 @@ from .design import ArrayInterface, BankPort, ScalarPort, StreamInterface
 from .emit.memory.ram import port_prefix
 from .emit.text import identifier
 from .graph.linear import bits_unsigned
-from .graph.nodes import Array, Function, Node
+from .graph.nodes import Array, Node
+from .graph.regions import Function
 from .plan.bind import Interface
 
 

@@ -16,8 +16,9 @@ from allo.dialects.reports.figures import (
 )
 
 from .compiled import CompiledModule
-from .graph.nodes import Block, Call, Function, If, Leaf, Level, Lin, Loop, Node, Region, Seq, While
+from .graph.nodes import Lin, Node
 from .graph.prune import regions_of
+from .graph.regions import Block, Call, Function, If, Leaf, Level, Loop, Region, Seq, While
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .plan.explain import short

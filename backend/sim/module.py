@@ -16,7 +16,7 @@ from allo.backend.synth import Synthesis, synthesize
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
-from allo.dialects.options.table import RTL_CALL, SYNTHESIS
+from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
 from allo.dialects.reports.figures import DesignReport
 
 from .boundary.project import write_project

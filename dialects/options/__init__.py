@@ -14,11 +14,12 @@ from .guard import checked
 
 if TYPE_CHECKING:
     from .check import check_step, read_call, read_options, refuse_keywords
+    from .groups import MODES
     from .option import Option
-    from .table import MODES, options_of
+    from .table import options_of
 
 _PLACES = {
-    "MODES": "table",
+    "MODES": "groups",
     "Option": "option",
     "check_step": "check",
     "options_of": "table",

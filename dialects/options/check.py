@@ -9,7 +9,8 @@ from typing import Any
 
 from ..diagnostics import InvalidModeError, OptionError
 from ..text.near import did_you_mean
-from .table import BUILD, MODE_WITH_PROJECT, MODES, PROJECTS, TABLE, options_of
+from .groups import BUILD, MODE_WITH_PROJECT, MODES, PROJECTS
+from .table import TABLE, options_of
 
 
 def read_call(group: str, given: Mapping[str, Any], where: str | None = None) -> dict[str, Any]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..text.shown import shown
+from .groups import CPU, HLS, RTL, SIMULATED, XLS
 from .option import Option
-from .table import CPU, HLS, RTL, SIMULATED, TABLE, XLS
+from .table import TABLE
 
 _NAMES = {
     CPU: "`llvm`, `cpu`, `simulator`",

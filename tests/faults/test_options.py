@@ -20,8 +20,7 @@ from allo.backend.sim import MemoryChannel, SimulationOptions, StreamModel, exte
 from allo.cli import main
 from allo.dialects.options import options_of
 from allo.dialects.options.describe import markdown
-from allo.dialects.options.kinds import Refused
-from allo.dialects.options.table import (
+from allo.dialects.options.groups import (
     BINDING,
     BUILD,
     CHANNEL,
@@ -34,8 +33,9 @@ from allo.dialects.options.table import (
     RTL_CALL,
     STREAM,
     SYNTHESIS,
-    TABLE,
 )
+from allo.dialects.options.kinds import Refused
+from allo.dialects.options.table import TABLE
 from allo.errors import AlloError, InvalidModeError, OptionError, UnsupportedTargetError
 from allo.ir.types import Stream, int32
 

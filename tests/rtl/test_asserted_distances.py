@@ -5,7 +5,8 @@ import random
 
 import pytest
 
-from allo.backend.rtl.graph.nodes import Body, Level, Node
+from allo.backend.rtl.graph.nodes import Body, Node
+from allo.backend.rtl.graph.regions import Level
 from allo.backend.rtl.plan.dependence import Distances
 from allo.dialects.affine.asserted import Asserted
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ..graph.nodes import Call, Node
+from ..graph.nodes import Node
+from ..graph.regions import Call
 from ..plan.bind import Interface, unit_stem
 from ..waiting import Member
 from .context import Context

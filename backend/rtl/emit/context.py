@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph.nodes import Body, Function, Node
+from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of
+from ..graph.regions import Function
 from ..operators.digits import signed_digits
 from ..plan.bind import Binding
 from ..waiting import ModuleWaits

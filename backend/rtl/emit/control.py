@@ -13,7 +13,8 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import bits_unsigned
-from ..graph.nodes import Block, Body, Call, If, Leaf, Loop, Region, Seq, While
+from ..graph.nodes import Body
+from ..graph.regions import Block, Call, If, Leaf, Loop, Region, Seq, While
 from ..resources.parse import section_of
 from .activity import Tokens
 from .calls import Calls

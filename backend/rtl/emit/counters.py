@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..graph.nodes import Level
+from ..graph.regions import Level
 from .context import Context
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..graph.nodes import Body, Function, Leaf, Node
+from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Function, Leaf
 from ..plan.bind import Binding, Interface
 from ..resources.parse import section_of
 from .calls import Calls

@@ -14,8 +14,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ..graph.linear import bits_unsigned
-from ..graph.nodes import Body, Leaf, Node, Stream
+from ..graph.nodes import Body, Node, Stream
 from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Leaf
 from ..plan.bind import Interface
 from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait

@@ -7,7 +7,8 @@ from typing import Any
 
 from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
-from .nodes import Body, Function, Node
+from .nodes import Body, Node
+from .regions import Function
 
 DIVISIONS = frozenset(
     f"arith.{name}" for name in ("divui", "divsi", "remui", "remsi", "floordivsi")

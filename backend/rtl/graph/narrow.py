@@ -11,8 +11,9 @@ from collections import defaultdict
 from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
 from .making import Maker
-from .nodes import Body, Function, Node
+from .nodes import Body, Node
 from .prune import bodies_of, outside_uses, regions_of
+from .regions import Function
 from .spans import Spans, bits_of
 
 NARROWED = frozenset({"arith.addi", "arith.subi", "arith.muli"})

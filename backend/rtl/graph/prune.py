@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from .nodes import Block, Body, Call, Choice, Function, If, Leaf, Loop, Node, Region, Seq, While
+from .nodes import Body, Node
+from .regions import Block, Call, Choice, Function, If, Leaf, Loop, Region, Seq, While
 
 EFFECTS = frozenset({"store", "put", "get", "check", "exit"})
 

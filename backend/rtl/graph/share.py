@@ -6,8 +6,9 @@ from collections import defaultdict
 
 from ..operators.library import OperatorLibrary
 from .making import Maker
-from .nodes import Body, Function, Node
+from .nodes import Body, Node
 from .prune import bodies_of
+from .regions import Function
 
 _SIGNS = {"arith.addi": 0, "arith.subi": 1}
 

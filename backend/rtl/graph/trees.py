@@ -22,9 +22,10 @@ from ..plan.timing_model import TimingModel
 from .chains import Chain, Finder, Guarded, Leaf, neutral_of
 from .linear import Range
 from .making import Maker
-from .nodes import Body, Exit, Function, Node
-from .nodes import Leaf as LoopLeaf
+from .nodes import Body, Node
 from .prune import bodies_of, count_uses, regions_of
+from .regions import Exit, Function
+from .regions import Leaf as LoopLeaf
 from .spans import Spans, bits_of, differences, products, signed_range, summed
 
 type Moment = tuple[int, float]

@@ -9,8 +9,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 
-from .nodes import Body, Function, Node
+from .nodes import Body, Node
 from .prune import bodies_of, count_uses
+from .regions import Function
 
 
 def join_words(function: Function, static: Body) -> None:

@@ -33,6 +33,26 @@ class Channel:
     idle: str
 
 
+def master_ports(master: Master) -> tuple[dict[str, int], dict[str, int]]:
+    """Inputs and outputs of an AXI4 master without their prefix, by name and width."""
+    inputs: dict[str, int] = {}
+    outputs: dict[str, int] = {}
+    for channel, wanted in (("AW", master.writes), ("AR", master.reads)):
+        if wanted:
+            inputs[f"{channel}READY"] = 1
+            outputs |= {f"{channel}ADDR": ADDRESS, f"{channel}LEN": 8, f"{channel}SIZE": 3}
+            outputs |= {f"{channel}BURST": 2, f"{channel}CACHE": 4, f"{channel}PROT": 3}
+            outputs[f"{channel}VALID"] = 1
+    if master.writes:
+        inputs |= {"WREADY": 1, "BRESP": 2, "BVALID": 1}
+        outputs |= {"WDATA": master.width, "WSTRB": master.width // 8, "WLAST": 1, "WVALID": 1}
+        outputs["BREADY"] = 1
+    if master.reads:
+        inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1}
+        outputs["RREADY"] = 1
+    return inputs, outputs
+
+
 def address_ports(channel: str, beats: int) -> tuple[dict[str, int], dict[str, int]]:
     """Inputs and outputs of an engine's address side, by name and width."""
     inputs = {"go": 1, "base": ADDRESS, "beats": beats, f"{channel}READY": 1}

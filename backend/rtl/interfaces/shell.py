@@ -17,7 +17,7 @@ from .board import BUS_ERROR, LITE, Board, Buffered, Master, Wire
 from .buffer import buffer_module
 from .control import control_module, lite_ports
 from .converters import narrower_module, widener_module
-from .masters import ADDRESS, reader_module, writer_module
+from .masters import ADDRESS, master_ports, reader_module, writer_module
 from .parts import Made, flag, put_instance
 from .streams import sender_module, stream_ports
 from .walk import most_lanes
@@ -38,26 +38,6 @@ class Core:
 def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleText:
     """The module around the core; the modules it is made of are taken into ``made``."""
     return _Shell(core, board, made, locations).emit()
-
-
-def master_ports(master: Master) -> tuple[dict[str, int], dict[str, int]]:
-    """Inputs and outputs of an AXI4 master without their prefix, by name and width."""
-    inputs: dict[str, int] = {}
-    outputs: dict[str, int] = {}
-    for channel, wanted in (("AW", master.writes), ("AR", master.reads)):
-        if wanted:
-            inputs[f"{channel}READY"] = 1
-            outputs |= {f"{channel}ADDR": ADDRESS, f"{channel}LEN": 8, f"{channel}SIZE": 3}
-            outputs |= {f"{channel}BURST": 2, f"{channel}CACHE": 4, f"{channel}PROT": 3}
-            outputs[f"{channel}VALID"] = 1
-    if master.writes:
-        inputs |= {"WREADY": 1, "BRESP": 2, "BVALID": 1}
-        outputs |= {"WDATA": master.width, "WSTRB": master.width // 8, "WLAST": 1, "WVALID": 1}
-        outputs["BREADY"] = 1
-    if master.reads:
-        inputs |= {"RDATA": master.width, "RRESP": 2, "RLAST": 1, "RVALID": 1}
-        outputs["RREADY"] = 1
-    return inputs, outputs
 
 
 class _Shell:

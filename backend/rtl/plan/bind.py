@@ -6,8 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ..emit.text import Ports
-from ..graph.nodes import Array, Body, Call, Function, Node, Stream
+from ..graph.nodes import Array, Body, Node, Stream
 from ..graph.prune import bodies_of, regions_of
+from ..graph.regions import Call, Function
 from ..operators.spec import Operator
 from .share import parties
 

@@ -9,22 +9,9 @@ from math import prod
 
 from ..graph.conditions import find_conditions
 from ..graph.linear import INDEX_BITS, subtract
-from ..graph.nodes import (
-    Block,
-    Body,
-    Choice,
-    Exit,
-    Function,
-    If,
-    Leaf,
-    Level,
-    Loop,
-    Node,
-    Region,
-    Seq,
-    While,
-)
+from ..graph.nodes import Body, Node
 from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
+from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop, Region, Seq, While
 from .cycles import region_cycles
 from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit

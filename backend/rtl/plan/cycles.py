@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph.nodes import Block, Call, If, Leaf, Level, Lin, Loop, Region, Seq, While
+from ..graph.nodes import Lin
+from ..graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
 
 Values = dict[int, int]
 """Counters of the loops around, by node number."""

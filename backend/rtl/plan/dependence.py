@@ -15,8 +15,9 @@ from allo.dialects.affine.asserted import KINDS
 
 from ..graph.conditions import exclude
 from ..graph.linear import common_factor, subtract
-from ..graph.nodes import Body, Edge, Level, Lin, Node
+from ..graph.nodes import Body, Edge, Lin, Node
 from ..graph.ranges import always_apart, apart_across
+from ..graph.regions import Level
 from .cycles import bounding, iterations
 from .order import Orders
 

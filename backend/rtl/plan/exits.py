@@ -7,8 +7,9 @@ that this one leaves.
 
 from __future__ import annotations
 
-from ..graph.nodes import Body, Edge, Exit, Leaf, Node
+from ..graph.nodes import Body, Edge, Node
 from ..graph.prune import EFFECTS
+from ..graph.regions import Exit, Leaf
 
 
 def note_extra(leaf: Leaf) -> None:

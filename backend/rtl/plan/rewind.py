@@ -10,7 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 
-from ..graph.nodes import If, Leaf, Loop, Node, Region, Seq, While
+from ..graph.nodes import Node
+from ..graph.regions import If, Leaf, Loop, Region, Seq, While
 from .dependence import Distances
 
 MOST_ACCESSES = 256

@@ -9,7 +9,8 @@ from itertools import product
 from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import add, bits_unsigned, constant
-from ..graph.nodes import Array, Block, Body, Leaf, Level, Lin, Node, Region
+from ..graph.nodes import Array, Body, Lin, Node
+from ..graph.regions import Block, Leaf, Level, Region
 from .accesses import Memory
 from .values.builder import Builder
 

@@ -16,8 +16,9 @@ from typing import Any
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import constant
-from ..graph.nodes import Array, Call, If, Leaf, Node, Seq, Stream, While
+from ..graph.nodes import Array, Node, Stream
 from ..graph.prune import EFFECTS
+from ..graph.regions import Call, If, Leaf, Seq, While
 from .exits import exit_of_while
 from .loops import contains_control, held_control
 from .nests import Nests, band_of

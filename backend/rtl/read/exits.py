@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from ..graph.nodes import Body, Exit, Guess, Node
+from ..graph.nodes import Body, Node
+from ..graph.regions import Exit, Guess
 from .records import MemType, Op
 from .values import glue
 from .values.arithmetic import is_pure

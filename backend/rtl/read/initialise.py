@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..graph.nodes import Array, Block, If, Region, Seq
+from ..graph.nodes import Array
+from ..graph.regions import Block, If, Region, Seq
 from .accesses import Memory
 from .bulk import Bulk
 from .storage import one_register

@@ -9,7 +9,8 @@ from allo.dialects.affine.asserted import LOOP_MARK, assertions_of
 from allo.dialects.diagnostics import AlloError, UnsupportedOpError
 
 from ..graph.linear import add, bits_unsigned, constant, index_width, scale, subtract
-from ..graph.nodes import Body, Choice, If, Leaf, Level, Lin, Loop, Node, Seq
+from ..graph.nodes import Body, Lin, Node
+from ..graph.regions import Choice, If, Leaf, Level, Loop, Seq
 from .exits import exit_of_guard, guard_of
 from .loops import (
     LoopShape,

@@ -14,7 +14,8 @@ from allo.dialects.core.bounds import CHECKS, site_from
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import INDEX_RANGE
-from ..graph.nodes import Array, Block, Function, Lin, Node, Region, Seq, Stream
+from ..graph.nodes import Array, Lin, Node, Stream
+from ..graph.regions import Block, Function, Region, Seq
 from ..operators.library import OperatorLibrary
 from .accesses import Memory
 from .bulk import Bulk

@@ -7,32 +7,18 @@ never meet in a cycle, because ports are reserved by the schedule.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 from ...graph.linear import bits_unsigned
-from ...graph.nodes import Access, Array, Body, Call, Guess, Node
+from ...graph.nodes import Access, Array, Body, Node
+from ...graph.regions import Call, Guess
 from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
 from ..context import Context
-from ..text import ModuleText, Wiring, identifier
-from .ram import RamPort, RamUse, Scope, port_prefix, ram_bank
+from ..text import Wiring, identifier
+from .ram import PortUsers, RamPort, RamUse, Scope, port_prefix, ram_bank
 from .rom import RomBank
 
 Key = tuple[int, int, int]
-
-
-@dataclass(slots=True)
-class PortUsers:
-    """Reads and writes of one RAM port."""
-
-    reads: list[RamUse] = field(default_factory=list)
-    writes: list[RamUse] = field(default_factory=list)
-
-    def reading(self, text: ModuleText) -> Scope:
-        """Bits that are all high whenever a read goes on."""
-        first, *rest = self.reads
-        shared = [b for b in first.scope if all(b in r.scope for r in rest)]
-        return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
 
 
 def _checks(body: Body) -> bool:

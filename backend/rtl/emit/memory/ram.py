@@ -29,6 +29,20 @@ class RamUse:
 
 
 @dataclass(slots=True)
+class PortUsers:
+    """Reads and writes of one RAM port."""
+
+    reads: list[RamUse] = field(default_factory=list)
+    writes: list[RamUse] = field(default_factory=list)
+
+    def reading(self, text: ModuleText) -> Scope:
+        """Bits that are all high whenever a read goes on."""
+        first, *rest = self.reads
+        shared = [b for b in first.scope if all(b in r.scope for r in rest)]
+        return (*shared, text.native_any_of(*(r.condition for r in self.reads)))
+
+
+@dataclass(slots=True)
 class RamPort:
     """One port of a bank.
 

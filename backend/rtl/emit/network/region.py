@@ -14,7 +14,8 @@ from allo.dialects.streams.iterations import finish_time
 from allo.dialects.streams.task_regions import AFTER, COPIED, NEEDS, NOTES
 from allo.dialects.types import parse_stream
 
-from ...graph.nodes import Array, Function, Stream
+from ...graph.nodes import Array, Stream
+from ...graph.regions import Function
 from ...plan.bind import Binding, Interface
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter

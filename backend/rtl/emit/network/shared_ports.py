@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...graph.linear import bits_unsigned
-from ...graph.nodes import Array, Function
+from ...graph.nodes import Array
+from ...graph.regions import Function
 from ...plan.bind import Binding, Interface, PortUse
 from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
 from ..text import ModuleText, identifier

@@ -16,23 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from math import prod
 
-from ...graph.nodes import (
-    Access,
-    Block,
-    Body,
-    Function,
-    If,
-    Leaf,
-    Level,
-    Lin,
-    Loop,
-    Node,
-    Region,
-    Seq,
-    While,
-)
+from ...graph.nodes import Access, Body, Lin, Node
 from ...graph.prune import children_of, regions_of
 from ...graph.ranges import apart_across
+from ...graph.regions import Block, Function, If, Leaf, Level, Loop, Region, Seq, While
 from ..cycles import counted_runs
 from ..dependence import separate
 

@@ -27,7 +27,8 @@ from ...graph.linear import (
     within,
 )
 from ...graph.linear import floor_divide as linear_floor_divide
-from ...graph.nodes import Array, Body, Function, Lin, Node, Stream
+from ...graph.nodes import Array, Body, Lin, Node, Stream
+from ...graph.regions import Function
 from ...graph.words import top_of
 from ...operators.spec import Operator
 from ..records import Op

@@ -1,0 +1,220 @@
+"""The options of ``build`` and of each target. One line adds one: name, kind, default, meaning."""
+
+from __future__ import annotations
+
+from ..diagnostics import InvalidModeError, UnsupportedTargetError
+from .groups import BUILD, CPU, HLS, RTL, SIMULATED, XLS
+from .kinds import (
+    Anything,
+    Called,
+    Choice,
+    Either,
+    Flag,
+    Instance,
+    Integer,
+    Items,
+    Named,
+    Number,
+    PathName,
+    Text,
+)
+from .option import Option
+from .rows import rows
+
+_DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
+_SIMULATORS = ("verilator", "jit")
+_SECONDS = Number(0.001, 1e9, "seconds")
+_MEGAHERTZ = Number(0.001, 10_000, "MHz")
+_SEED = Integer(0, 2**63 - 1)
+_CYCLES = Integer(1, 2**62)
+_ONE_CHANNEL = Instance("a MemoryChannel", ("MemoryChannel",))
+_CHANNELS = Either(_ONE_CHANNEL, Items(_ONE_CHANNEL))
+_STREAM = Instance("a StreamModel", ("StreamModel",))
+_BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
+_PROBABILITY = Number(0.0, 1.0, open=True)
+_INTERFACE = Either(
+    Text("one kind of interface for all arrays"),
+    Named(Either(Text("a kind of interface"), Named(Anything("a field of it")))),
+)
+
+_build = rows(BUILD)
+_cpu = rows(*CPU)
+_hls = rows(*HLS)
+_xls = rows(*XLS)
+_run = rows(*CPU, *HLS, *SIMULATED)
+_rtl = rows(*RTL)
+_sim = rows(*SIMULATED)
+
+TARGET_OPTIONS: tuple[Option, ...] = (
+    _build(
+        "target",
+        Text("the name of a target"),
+        "llvm",
+        "It selects the back end; `allo targets` lists the names.",
+        none=True,
+        error=UnsupportedTargetError,
+    ),
+    _build(
+        "mode",
+        Text("the name of a step"),
+        None,
+        "It is the step of the target that a call runs, such as 'csim'.",
+        none=True,
+        error=InvalidModeError,
+    ),
+    _build("project", PathName(), None, "The project is written to this folder.", none=True),
+    _build(
+        "configs",
+        Named(Anything()),
+        None,
+        "It holds options of the target, like the keywords of `build`.",
+        none=True,
+    ),
+    _build("wrap_io", Flag(), True, "HLS targets load and store arrays through burst functions."),
+    _build(
+        "reassociate",
+        Flag(),
+        False,
+        "Sums and products of floats are balanced trees, on every target alike; they round otherwise.",
+    ),
+    # --- CPU ----------------------------------------------------------------------------
+    _cpu(
+        "fast_math",
+        Flag(),
+        False,
+        "Math functions come from the C library, which is faster but not bit-equal to hardware.",
+    ),
+    _cpu("opt_level", Integer(0, 3), 3, "It is the optimisation level of LLVM."),
+    _run(
+        "check_bounds",
+        Flag(),
+        False,
+        "A subscript out of range raises BoundsError when the design runs; HLS targets check it in csim.",
+    ),
+    _run(
+        "check_dependences",
+        Flag(),
+        False,
+        "An asserted dependence that fails raises DependenceError when the design runs; in csim for HLS.",
+    ),
+    # --- HLS ----------------------------------------------------------------------------
+    _hls(
+        "device",
+        Text("the name of a board or card"),
+        None,
+        "It is the device a project is made for; None means u280, or pynqz2 for pynq.",
+        none=True,
+    ),
+    _hls("frequency", _MEGAHERTZ, 300.0, "It is the clock in MHz."),
+    _hls(
+        "mode",
+        Text("the name of a step"),
+        None,
+        "The argument mode= of build takes precedence.",
+        none=True,
+        error=InvalidModeError,
+    ),
+    _hls(
+        "hbm_mapping",
+        Named(_BANK),
+        None,
+        'It places arguments in memory banks: {"A": 0, "output_0": "HBM[1]"}.',
+        none=True,
+    ),
+    _hls(
+        "num_output_args",
+        Integer(0, 65535),
+        None,
+        "It is the number of trailing arguments that are outputs.",
+        none=True,
+    ),
+    _hls(
+        "mappings",
+        Items(Anything("a data-movement pattern")),
+        None,
+        "It is accepted and has no effect; every port is moved in row-major order.",
+        none=True,
+    ),
+    _hls("timeout", _SECONDS, 3600.0, "It limits one run of an external tool."),
+    _hls(
+        "fallback",
+        Flag(),
+        True,
+        "Without the vendor's tool, csyn and cosim use Allo's own Verilog.",
+    ),
+    _hls(
+        "progress",
+        Called("a function of one line of text"),
+        None,
+        "It is called with each line that a tool prints.",
+        none=True,
+    ),
+    # --- XLS ----------------------------------------------------------------------------
+    _xls("use_memory", Flag(), False, "Array ports are memories rather than channels."),
+    # --- RTL ----------------------------------------------------------------------------
+    _rtl(
+        "clock_mhz", _MEGAHERTZ, 200.0, "It is the clock in MHz for which operators are pipelined."
+    ),
+    _rtl(
+        "frequency",
+        _MEGAHERTZ,
+        None,
+        "It is another name for clock_mhz, as the HLS targets call it.",
+        none=True,
+    ),
+    _rtl(
+        "device",
+        Choice(_DEVICE_FAMILIES),
+        "xcup",
+        "It is the device family whose delays the operators are pipelined for.",
+    ),
+    _rtl(
+        "external",
+        Items(Text("the name of an array")),
+        (),
+        "These arrays are in external memory; arrays named in memory= always are.",
+    ),
+    _rtl(
+        "interface",
+        _INTERFACE,
+        None,
+        "It gives arguments the interfaces of a board, by name: {'A': 'm_axi', 'n': 's_axilite'}.",
+        none=True,
+    ),
+    _sim(
+        "stalls",
+        _PROBABILITY,
+        0.0,
+        "It is the probability with which each channel of each bus stalls in a cycle.",
+    ),
+    _sim(
+        "simulator",
+        Choice(_SIMULATORS),
+        "verilator",
+        "It is the engine: 'verilator' is the reference, 'jit' runs in this process.",
+        error=UnsupportedTargetError,
+    ),
+    _sim("max_cycles", _CYCLES, None, "A run is given up after this many cycles.", none=True),
+    _sim(
+        "memory",
+        Named(_CHANNELS),
+        None,
+        "It connects arrays, by name, to channels of external memory.",
+        none=True,
+    ),
+    _sim(
+        "streams",
+        Named(_STREAM),
+        None,
+        "It describes what is outside of stream ports, by name.",
+        none=True,
+    ),
+    _sim("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
+    _sim(
+        "randomize",
+        _SEED,
+        None,
+        "It is the seed of random initial contents of registers and memories; None means zeros.",
+        none=True,
+    ),
+)
