@@ -28,6 +28,7 @@ from .prepare import (
 )
 from .program import Program, read_program
 from .streams import lower_streams
+from .unsigned_floats import convert_as_signed
 
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
@@ -70,6 +71,7 @@ def prepare(
     define_arith(module)
     positive_steps(module)
     lower_narrow_floats(module)
+    convert_as_signed(module)
     results_to_arguments(module)
     dataflow = read_program(module, top)
     if dataflow is not None:
