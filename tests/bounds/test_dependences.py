@@ -58,7 +58,7 @@ def _run(s, places, **options):
 
 @pytest.mark.parametrize(
     ("kind", "distance", "interval"),
-    [(None, None, 6), ("all", False, 1), ("RAW", 3, 2), ("all", 6, 1), ("WAW", False, 6)],
+    [(None, None, 5), ("all", False, 1), ("RAW", 3, 2), ("all", 6, 1), ("WAW", False, 5)],
     ids=str,
 )
 @pytest.mark.parametrize("simulator", ["jit", "verilator"])

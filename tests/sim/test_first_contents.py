@@ -206,6 +206,7 @@ OPTIONS = {
     "outside": (Outside({}, {"s": object()}), False),  # of the driver, which is made for each build
     "timeout": (1.0, False),
     "randomize": (1, True),
+    "stalls": (0.5, False),  # of the models of buses, which are told at each run
 }
 DESIGN = {"top": "other", "verilog": "module m; endmodule", "shared_units": ()}
 

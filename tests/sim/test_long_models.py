@@ -19,7 +19,7 @@ from tests.rtl.differential import bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::allo.errors.DTypeWarning")
 
-LONGEST = 4500
+LONGEST = 6000
 """Lines of a function: of 200 writes, or of 300 operations, and what these compute."""
 
 

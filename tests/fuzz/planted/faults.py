@@ -235,7 +235,7 @@ _SCHEDULING = [
         "distance_off_by_one",
         "rtl scheduling",
         "allo.backend.rtl.plan.dependence",
-        "distance = value * self._strides[level] + rest",
+        "distance = value * (self._strides if value > 0 else self._backward)[level] + rest",
         "distance = 1 + value * self._strides[level] + rest",
         "iterations that depend on each other start far enough apart",
         _RTL,

@@ -110,41 +110,54 @@ class Body:
 
 def read_body(loop: ir.Operation, memory: EffectAnalysis) -> Body | None:
     """What a loop does; None where that is much, or more than arithmetic on elements of arrays."""
-    accesses: list[Access] = []
-    inside: set[ir.Value] = set()
-    innermost: list[tuple[ir.Operation, tuple[Access, ...]]] = []
-    loops: list[ir.Operation] = []
-    operations = count()
+    reader = _Reader(memory)
+    if not reader.visit(loop):
+        return None
+    return Body(
+        loop,
+        tuple(reader.accesses),
+        frozenset(reader.inside),
+        tuple(reader.innermost),
+        tuple(reader.loops),
+    )
 
-    def visit(outer: ir.Operation) -> bool:
+
+class _Reader:
+    """Collects what the loops of a nest hold."""
+
+    def __init__(self, memory: EffectAnalysis) -> None:
+        self._memory = memory
+        self._operations = count()
+        self.accesses: list[Access] = []
+        self.inside: set[ir.Value] = set()
+        self.innermost: list[tuple[ir.Operation, tuple[Access, ...]]] = []
+        self.loops: list[ir.Operation] = []
+
+    def visit(self, outer: ir.Operation) -> bool:
+        """Whether all operations of a loop, and of those in it, are known."""
         own: list[Access] = []
         has_loops = False
         for view in body_of(outer).operations:
             op = view.operation
-            if next(operations) > MOST_OPERATIONS:
+            if next(self._operations) > MOST_OPERATIONS:
                 return False
             if is_affine_loop(op):
-                if len(op.results) or not visit(op):
+                if len(op.results) or not self.visit(op):
                     return False
-                inside.add(induction_variable(op))
-                loops.append(op)
+                self.inside.add(induction_variable(op))
+                self.loops.append(op)
                 has_loops = True
             elif op.name in _ACCESSES:
-                own.append(_access(op, memory))
-                inside.update(op.results)
+                own.append(_access(op, self._memory))
+                self.inside.update(op.results)
             elif op.name.startswith(_PURE) and not len(op.regions):
-                inside.update(op.results)
+                self.inside.update(op.results)
             elif op.name != "affine.yield":
                 return False
-        accesses.extend(own)
+        self.accesses.extend(own)
         if not has_loops:
-            innermost.append((outer, tuple(own)))
+            self.innermost.append((outer, tuple(own)))
         return True
-
-    if not visit(loop):
-        return None
-    found = tuple(accesses), frozenset(inside), tuple(innermost), tuple(loops)
-    return Body(loop, *found)
 
 
 def uses_index(operands: Sequence[ir.Value], index: ir.Value) -> bool:
