@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import allo
@@ -57,7 +59,8 @@ def test_no_signal_has_a_number_for_a_name(text: str) -> None:
 
 def test_each_stage_has_a_comment_with_its_loop(text: str) -> None:
     """In front of the bit that is high while the stage runs; this one has the place of the loop, too."""
-    place = "23:9" if "module gemm(" in text else "29:5"
+    kernel, below, column = (gemm, 3, 9) if "module gemm(" in text else (pairs, 1, 5)
+    place = f"{kernel.__code__.co_firstlineno + below}:{column}"
     found = re.findall(r"^  // stage (\d+) of (.*)\n  (?:reg|wire) +(\w+)(?:;| =)", text, re.M)
     loop = rf"loop \w+ \(test_text.py:{place}\)"
     mine = [int(n) for n, what, _ in found if re.fullmatch(loop, what)]
@@ -178,3 +181,24 @@ def test_files_of_several_modules_say_so() -> None:
         "/* verilator lint_off DECLFILENAME */  // the modules of the design stand in one file\n\n"
         "module u(\n);\nendmodule\n"
     )
+
+
+@pytest.mark.parametrize("name", ["verilator_is_slow", "Synthesis", "synopsys2"])
+def test_a_file_whose_name_is_a_directive(name: str, tmp_path: Path) -> None:
+    """Verilator refused ``// verilator_is_slow.py:5:9`` as a directive that it does not know."""
+    file = tmp_path / f"{name}.py"
+    file.write_text(
+        "from allo.ir.types import int32\n\n\n"
+        "def kernel(A: int32[8], B: int32[8]):\n"
+        "    for i in range(8):\n"
+        "        B[i] = A[i] * 3\n"
+    )
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    mod = allo.customize(module.kernel).build(target="verilog", simulator="verilator")
+    assert f"// ./{name}.py:6:" in mod.verilog and f"// {name}" not in mod.verilog
+    a, b = np.arange(8, dtype=np.int32), np.zeros(8, np.int32)
+    mod(a, b)
+    np.testing.assert_array_equal(b, 3 * a)

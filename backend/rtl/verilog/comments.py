@@ -16,10 +16,17 @@ _ENTRY = re.compile(r"(.*?):(\d+):(?:\{(\d+)[\d,]*\}|(\d+))(?:, |$)")
 _BARE = re.compile(r"\s*(always_ff|if|else|end|begin)\b")
 _SHOWN = 4
 """Lines of Python that one comment names."""
+_DIRECTIVE = re.compile(r"(?i)(verilator|synopsys|synthesis|ambit|cadence|pragma|xilinx|altera)")
+"""What tools take for directives where a comment begins with it."""
 OWN = "-"
 """The file that CIRCT gives to what has no place: the text that it parsed."""
 
 type Place = tuple[str, int, int]
+
+
+def comment_of(text: str) -> str:
+    """A comment that no tool takes for a directive, whatever the user's files are called."""
+    return f"// ./{text}" if _DIRECTIVE.match(text) else f"// {text}"
 
 
 def places_of(comment: str) -> list[Place]:
@@ -80,5 +87,5 @@ class Comments:
                 continue
             code = code.rstrip()
             written = "" if _BARE.match(code) else self._written[comment]
-            lines.append(f"{code}  // {written}" if written else code)
+            lines.append(f"{code}  {comment_of(written)}" if written else code)
         return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from .comments import Comments
+from .comments import Comments, comment_of
 from .modules import split_modules
 from .names import name_values
 from .unread import mark_unread
@@ -38,7 +38,7 @@ def name_stages(module: str, stages: Mapping[str, str]) -> str:
     for line in module.split("\n"):
         bit = _BIT.match(line) if line.startswith(("  reg ", "  wire ")) else None
         if bit is not None and bit[1] in stages:
-            lines.append(f"  // {stages[bit[1]]}")
+            lines.append(f"  {comment_of(stages[bit[1]])}")
         lines.append(line)
     return "\n".join(lines)
 
@@ -68,5 +68,5 @@ def finish_verilog(
     first, *others = [text for _, text in modules]
     if others:
         others[0] = f"{_OTHERS}\n\n{others[0]}"
-    head = "\n".join(f"// {line}" for line in [*title, *files])
+    head = "\n".join(comment_of(line) for line in [*title, *files])
     return "\n\n".join([*([head] if head else []), first, *others]) + "\n"

@@ -11,6 +11,8 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+from .comments import comment_of
+
 _DECLARED = re.compile(
     r"^  (?:(input|output|wire|reg|logic)\b *)?(?:\[(\d+):0\] *)?([A-Za-z_]\w*)(\[\d+:\d+\])?"
     r"(?:,|;| =|$|(?=\s*//))"
@@ -130,7 +132,7 @@ def _marked(lines: list[str], marks: dict[int, str]) -> list[str]:
     until_end = False
     for number, line in enumerate(lines):
         if number in marks:
-            result.append(f"  {_OFF}  // {marks[number]}")
+            result.append(f"  {_OFF}  {comment_of(marks[number])}")
             until_end = True
         result.append(line)
         if until_end and _ends(line, lines[number + 1]):
