@@ -372,9 +372,9 @@ def compile_design(
         design.top, design.board = wrapper.board.top, wrapper.board
     design.hw_text = compiler.text(wrapper=wrapper)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
-    title += wrapper.remarks if wrapper else []
+    directives = wrapper.directives if wrapper else []
     exported = export_verilog(design.hw_text)
-    design.verilog = finish_verilog(exported, design.top, title, design.debug)
+    design.verilog = finish_verilog(exported, design.top, title, directives, design.debug)
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

@@ -183,6 +183,12 @@ def test_files_of_several_modules_say_so() -> None:
     )
 
 
+def test_directives_of_the_compiler_are_written_as_they_are() -> None:
+    said = "/* verilator lint_off SYMRSVDWORD */"
+    text = finish_verilog("module t(\n);\nendmodule\n", "t", ["synthesis: of t"], [said])
+    assert text == f"// ./synthesis: of t\n{said}\n\nmodule t(\n);\nendmodule\n"
+
+
 @pytest.mark.parametrize("name", ["verilator_is_slow", "Synthesis", "synopsys2"])
 def test_a_file_whose_name_is_a_directive(name: str, tmp_path: Path) -> None:
     """Verilator refused ``// verilator_is_slow.py:5:9`` as a directive that it does not know."""

@@ -32,9 +32,13 @@ class Wrapper:
     shell: ModuleText
 
     @property
-    def remarks(self) -> list[str]:
-        """Lines for the head of the Verilog."""
-        return ["verilator lint_off SYMRSVDWORD"] if self.board.registers is not None else []
+    def directives(self) -> list[str]:
+        """Comments that tools obey, for the head of the Verilog."""
+        if self.board.registers is None:
+            return []
+        return [
+            "/* verilator lint_off SYMRSVDWORD */  // interrupt is the name of the port on boards"
+        ]
 
     def render(self, *, native: bool, without: frozenset[str] = frozenset()) -> list[str]:
         """The text of every module but those whose names are in ``without``, the top last."""

@@ -47,6 +47,7 @@ def finish_verilog(
     text: str,
     top: str,
     title: Sequence[str] = (),
+    directives: Sequence[str] = (),
     signals: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
     """The Verilog of a design.
@@ -55,6 +56,7 @@ def finish_verilog(
         text: as CIRCT exports it.
         top: the module that comes first: tools expect it in the file of its name.
         title: lines of the comment at the head.
+        directives: comments that tools obey, which follow the title.
         signals: by module and name what signals are for; those of stages get a comment of their own.
     """
     comments = Comments(text)
@@ -68,5 +70,5 @@ def finish_verilog(
     first, *others = [text for _, text in modules]
     if others:
         others[0] = f"{_OTHERS}\n\n{others[0]}"
-    head = "\n".join(comment_of(line) for line in [*title, *files])
+    head = "\n".join([*(comment_of(line) for line in [*title, *files]), *directives])
     return "\n\n".join([*([head] if head else []), first, *others]) + "\n"
