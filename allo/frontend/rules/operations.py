@@ -86,6 +86,16 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace | None = None) -> Expr
     return Cast(dtype, where, value)
 
 
+def converted(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    """``value`` as the program casts it, ``int(256)``: a literal becomes a value of the type.
+
+    Raises:
+        TypeMismatchError: when no conversion exists.
+    """
+    made = cast(value, dtype, place)
+    return constants.cast(made, dtype) if isinstance(made, Const) and made.literal else made
+
+
 def _cast_keeps(inner: Cast, dtype: AlloType) -> bool:
     """Whether casting past ``inner`` gives the same bits: it widened, and ``dtype`` narrows again."""
     source = inner.value.dtype

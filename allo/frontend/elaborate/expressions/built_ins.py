@@ -51,7 +51,7 @@ def cast_to(dtype: AlloType, name: str) -> Callable[[FunctionContext, ast.Call],
         place = ctx.place(node)
         if isinstance(value, ArrayValue):
             return arrays.cast_array(value, dtype, place)
-        return ops.cast(value, dtype, place)
+        return ops.converted(value, dtype, place)
 
     return convert
 
