@@ -19,7 +19,7 @@ from tests.rtl.differential import bits
 
 pytestmark = pytest.mark.filterwarnings("ignore::allo.errors.DTypeWarning")
 
-LONGEST = 6000
+LONGEST = 4500
 """Lines of a function: of 200 writes, or of 300 operations, and what these compute."""
 
 

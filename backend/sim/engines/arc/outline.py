@@ -10,13 +10,15 @@ from collections.abc import Iterator
 
 from allo.backend.rtl._circt import ir
 
-from .graph import STATE_READ, STATE_WRITE, STORAGE
+from .graph import MEMORY_READ, MEMORY_WRITE, STATE_READ, STATE_WRITE, STORAGE
 from .words.parts import bits_of
 
 LONGEST = 600
 """Operations of a block that is left as it is."""
 LENGTH = 300
 """Operations of a function made of a part of a longer block."""
+_CONDITIONAL = 4
+"""What an access to a memory counts: a comparison of the address, an access and two blocks of code."""
 _MEMORY = ("arc.root_input", "arc.root_output", "arc.alloc_state", "arc.alloc_memory", STORAGE)
 _COPIED = ("hw.constant", *_MEMORY)
 _CLOSED = ("scf.yield", "arc.as_context", "arc.set_next_wakeup")
@@ -50,20 +52,22 @@ class Outliner:
 
     def _cut_block(self, block: ir.Block) -> None:
         ops = [view.operation for view in block.operations]
-        if len(ops) <= LONGEST:
+        if sum(map(_length, ops)) <= LONGEST:
             return
         part: list[ir.Operation] = []
+        length = 0
         for op in ops:
             if op.name in _COPIED:
                 continue
             closed = bool(len(op.regions)) or op.name in _CLOSED
-            full = len(part) >= LENGTH and not self._keeps(op)
+            full = length >= LENGTH and not self._keeps(op)
             if (closed or full) and len(part) > 1:
                 self._segment(part)
             if closed or full:
-                part = []
+                part, length = [], 0
             if not closed:
                 part.append(op)
+                length += _length(op)
         if len(part) > 1:
             self._segment(part)
 
@@ -170,6 +174,11 @@ class Outliner:
     def _load(self, value: ir.Value, storage: ir.Value) -> ir.Value:
         place = _state(storage, self._slots[value], value)
         return ir.Operation.create(STATE_READ, results=[value.type], operands=[place]).result
+
+
+def _length(op: ir.Operation) -> int:
+    """How many operations one becomes, about."""
+    return _CONDITIONAL if op.name in (MEMORY_READ, MEMORY_WRITE) else 1
 
 
 def _blocks(root: ir.Operation) -> Iterator[ir.Block]:
