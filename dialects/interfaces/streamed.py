@@ -15,6 +15,7 @@ from ..core.locations import place_of
 from ..core.signature import callee_of, entry_of, functions_of, sign, signature_of, symbol
 from ..diagnostics import InterfaceError
 from ..passes.fold_views import fold_views
+from ..streams.rewrite import exchange_access
 from .order import check_order
 
 DEPTH = 2
@@ -79,7 +80,8 @@ def _rewrite(module: ir.Module, function: ir.Operation, position: int) -> None:
     argument.set_type(ir.IndexType.get())
     for op in users:
         if op.name != "func.call":
-            _exchange(op, argument)
+            exchange_access(op, argument)
+            op.erase()
     signature = signature_of(function)
     declared = list(signature.declared)
     declared[position] = f"stream<{element}, {DEPTH}>"
@@ -106,18 +108,3 @@ def _only_callee(
             help="give it the interface 'm_axi', or read and write it where it is declared.",
         )
     return callee, inner
-
-
-def _exchange(op: ir.Operation, handle: ir.Value) -> None:
-    """A get in place of a load, a put in place of a store."""
-    ip = ir.InsertionPoint(op)
-    if op.name.endswith("store"):
-        operands = [handle, op.operands[0]]
-        ir.Operation.create("allo.put", operands=operands, loc=op.location, ip=ip)
-    else:
-        kind = op.results[0].type
-        got = ir.Operation.create(
-            "allo.get", results=[kind], operands=[handle], loc=op.location, ip=ip
-        )
-        op.results[0].replace_all_uses_with(got.result)
-    op.erase()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import UnsupportedTargetError
+from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import (
     BINDING,
     CHANNEL,
@@ -20,13 +21,6 @@ from .option import Option
 from .rows import rows
 
 _SYNTHESISED = ("xcup", "xc7", "ecp5")
-_SIMULATORS = ("verilator", "jit")
-_SECONDS = Number(0.001, 1e9, "seconds")
-_MEGAHERTZ = Number(0.001, 10_000, "MHz")
-_SEED = Integer(0, 2**63 - 1)
-_CYCLES = Integer(1, 2**62)
-_ONE_CHANNEL = Instance("a MemoryChannel", ("MemoryChannel",))
-_PROBABILITY = Number(0.0, 1.0, open=True)
 
 _made = rows(DF_BUILD)
 _fn = rows(CUSTOMIZE)
@@ -49,14 +43,14 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
     ),
     _call(
         "simulator",
-        Choice(_SIMULATORS),
+        Choice(SIMULATORS),
         None,
         "It is the engine for this run.",
         none=True,
         error=UnsupportedTargetError,
     ),
-    _call("max_cycles", _CYCLES, None, "This run is given up after this many cycles.", none=True),
-    _call("stall_seed", _SEED, 1, "It is the seed of the random stalls."),
+    _call("max_cycles", CYCLES, None, "This run is given up after this many cycles.", none=True),
+    _call("stall_seed", SEED, 1, "It is the seed of the random stalls."),
     # --- synthesis ----------------------------------------------------------------------
     _synthesis(
         "device",
@@ -70,12 +64,12 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
     ),
     _synthesis(
         "clock_mhz",
-        _MEGAHERTZ,
+        MEGAHERTZ,
         None,
         "It is the clock that routing is asked for; None means that of the build.",
         none=True,
     ),
-    _synthesis("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
+    _synthesis("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
     # --- what lies outside a design ------------------------------------------------------
     _channel("name", Text("a name"), "", "Arrays whose channels have one name share it."),
     _channel(
@@ -91,13 +85,13 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         none=True,
     ),
     _channel(
-        "stall", _PROBABILITY, 0.0, "It is the probability that a transfer finds the memory busy."
+        "stall", PROBABILITY, 0.0, "It is the probability that a transfer finds the memory busy."
     ),
     _channel("stall_cycles", Integer(1, 10**6), 8, "It is the longest such stall in cycles."),
-    Option("stall", _PROBABILITY, 0.0, "It is the probability of a stall in a cycle.", (STREAM,)),
+    Option("stall", PROBABILITY, 0.0, "It is the probability of a stall in a cycle.", (STREAM,)),
     Option(
         "channels",
-        Items(_ONE_CHANNEL),
+        Items(ONE_CHANNEL),
         (),
         "The words of the stream come from or go to these channels.",
         (STREAM,),
@@ -108,7 +102,7 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         "hbm2",
         "It names the kind of memory, which gives channels, bandwidth and latency.",
     ),
-    _memory("clock_mhz", _MEGAHERTZ, 200.0, "It is the clock of the design in MHz."),
+    _memory("clock_mhz", MEGAHERTZ, 200.0, "It is the clock of the design in MHz."),
     # --- what kernels name ------------------------------------------------------------------
     _ip(
         "top",

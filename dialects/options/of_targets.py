@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..diagnostics import InvalidModeError, UnsupportedTargetError
+from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import BUILD, CPU, HLS, RTL, SIMULATED, XLS
 from .kinds import (
     Anything,
@@ -14,7 +15,6 @@ from .kinds import (
     Integer,
     Items,
     Named,
-    Number,
     PathName,
     Text,
 )
@@ -22,16 +22,9 @@ from .option import Option
 from .rows import rows
 
 _DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
-_SIMULATORS = ("verilator", "jit")
-_SECONDS = Number(0.001, 1e9, "seconds")
-_MEGAHERTZ = Number(0.001, 10_000, "MHz")
-_SEED = Integer(0, 2**63 - 1)
-_CYCLES = Integer(1, 2**62)
-_ONE_CHANNEL = Instance("a MemoryChannel", ("MemoryChannel",))
-_CHANNELS = Either(_ONE_CHANNEL, Items(_ONE_CHANNEL))
+_CHANNELS = Either(ONE_CHANNEL, Items(ONE_CHANNEL))
 _STREAM = Instance("a StreamModel", ("StreamModel",))
 _BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
-_PROBABILITY = Number(0.0, 1.0, open=True)
 _INTERFACE = Either(
     Text("one kind of interface for all arrays"),
     Named(Either(Text("a kind of interface"), Named(Anything("a field of it")))),
@@ -105,7 +98,7 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It is the device a project is made for; None means u280, or pynqz2 for pynq.",
         none=True,
     ),
-    _hls("frequency", _MEGAHERTZ, 300.0, "It is the clock in MHz."),
+    _hls("frequency", MEGAHERTZ, 300.0, "It is the clock in MHz."),
     _hls(
         "mode",
         Text("the name of a step"),
@@ -135,7 +128,7 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It is accepted and has no effect; every port is moved in row-major order.",
         none=True,
     ),
-    _hls("timeout", _SECONDS, 3600.0, "It limits one run of an external tool."),
+    _hls("timeout", SECONDS, 3600.0, "It limits one run of an external tool."),
     _hls(
         "fallback",
         Flag(),
@@ -153,11 +146,11 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     _xls("use_memory", Flag(), False, "Array ports are memories rather than channels."),
     # --- RTL ----------------------------------------------------------------------------
     _rtl(
-        "clock_mhz", _MEGAHERTZ, 200.0, "It is the clock in MHz for which operators are pipelined."
+        "clock_mhz", MEGAHERTZ, 200.0, "It is the clock in MHz for which operators are pipelined."
     ),
     _rtl(
         "frequency",
-        _MEGAHERTZ,
+        MEGAHERTZ,
         None,
         "It is another name for clock_mhz, as the HLS targets call it.",
         none=True,
@@ -183,18 +176,18 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     ),
     _sim(
         "stalls",
-        _PROBABILITY,
+        PROBABILITY,
         0.0,
         "It is the probability with which each channel of each bus stalls in a cycle.",
     ),
     _sim(
         "simulator",
-        Choice(_SIMULATORS),
+        Choice(SIMULATORS),
         "verilator",
         "It is the engine: 'verilator' is the reference, 'jit' runs in this process.",
         error=UnsupportedTargetError,
     ),
-    _sim("max_cycles", _CYCLES, None, "A run is given up after this many cycles.", none=True),
+    _sim("max_cycles", CYCLES, None, "A run is given up after this many cycles.", none=True),
     _sim(
         "memory",
         Named(_CHANNELS),
@@ -209,10 +202,10 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It describes what is outside of stream ports, by name.",
         none=True,
     ),
-    _sim("timeout", _SECONDS, 1800.0, "It limits one run of an external tool."),
+    _sim("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
     _sim(
         "randomize",
-        _SEED,
+        SEED,
         None,
         "It is the seed of random initial contents of registers and memories; None means zeros.",
         none=True,

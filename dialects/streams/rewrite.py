@@ -156,17 +156,7 @@ class _Callee:
     def rewrite(self) -> None:
         """Each load a get, each store a put."""
         for op, fifo in self._accesses:
-            handle = self._handle(op, fifo)
-            ip = ir.InsertionPoint(op)
-            if op.name.endswith("store"):
-                operands = [handle, op.operands[0]]
-                ir.Operation.create("allo.put", operands=operands, loc=op.location, ip=ip)
-            else:
-                kind = op.results[0].type
-                got = ir.Operation.create(
-                    "allo.get", results=[kind], operands=[handle], loc=op.location, ip=ip
-                )
-                op.results[0].replace_all_uses_with(got.result)
+            exchange_access(op, self._handle(op, fifo))
         for op, _ in self._accesses:
             op.erase()
 
@@ -196,6 +186,18 @@ class _Callee:
         names = [self._names[p] for p in kept]
         labels = [label if label not in names else f"{label}_" for label in self._labels]
         sign(self._callee, [*names, *labels], [*(self._types[p] for p in kept), *streams])
+
+
+def exchange_access(op: ir.Operation, handle: ir.Value) -> None:
+    """Put a get in front of a load, and take its value, or a put in front of a store; the access stays."""
+    ip = ir.InsertionPoint(op)
+    if op.name.endswith("store"):
+        operands = [handle, op.operands[0]]
+        ir.Operation.create("allo.put", operands=operands, loc=op.location, ip=ip)
+        return
+    kind = op.results[0].type
+    got = ir.Operation.create("allo.get", results=[kind], operands=[handle], loc=op.location, ip=ip)
+    op.results[0].replace_all_uses_with(got.result)
 
 
 def _label(op: ir.Operation) -> str:

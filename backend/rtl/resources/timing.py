@@ -8,7 +8,7 @@ not told apart: it is as late as its last bit.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, log, log2
 
@@ -374,24 +374,30 @@ class Timer:
     # --- paths --------------------------------------------------------------------------
 
     def _trace(self, number: int) -> Path:
-        steps: list[Step] = []
-        arrival = self._arrivals[number]
-        late = arrival.late
-        while arrival.before >= 0:
-            before = self._arrivals[arrival.before]
-            steps += self._steps(number, arrival.late - before.late)
-            number, arrival = arrival.before, before
-        return Path(late, (*arrival.start.steps, *reversed(steps)))
+        """The path from a register to a node."""
+        late = self._arrivals[number].late
+        steps, start = self._back(number, lambda a: (a.late, a.before))
+        return Path(late, (*start.start.steps, *steps))
 
     def _trace_passed(self, number: int) -> Path:
+        """The path from an input to a node."""
+        passed = self._arrivals[number].passed
+        steps, _ = self._back(number, lambda a: (a.passed, a.passed_before))
+        return Path(passed, tuple(steps))
+
+    def _back(
+        self, number: int, way: Callable[[_Arrival], tuple[float, int]]
+    ) -> tuple[list[Step], _Arrival]:
+        """The steps to a node, and where they begin; ``way`` gives an arrival's time and its predecessor."""
         steps: list[Step] = []
         arrival = self._arrivals[number]
-        passed = arrival.passed
-        while arrival.passed_before >= 0:
-            before = self._arrivals[arrival.passed_before]
-            steps += self._steps(number, arrival.passed - before.passed)
-            number, arrival = arrival.passed_before, before
-        return Path(passed, tuple(reversed(steps)))
+        time, before = way(arrival)
+        while before >= 0:
+            earlier = self._arrivals[before]
+            steps += self._steps(number, time - way(earlier)[0])
+            number, arrival = before, earlier
+            time, before = way(arrival)
+        return list(reversed(steps)), arrival
 
     def _steps(self, number: int, delay: float) -> tuple[Step, ...]:
         """What a node adds to a path, the last part first."""

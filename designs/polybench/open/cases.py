@@ -12,7 +12,9 @@ import numpy as np
 
 import allo
 from allo.customize import Schedule
+from allo.ir.types import AlloType, int32
 
+from ..solvers import durbin, lu, trisolv
 from . import matrices, solvers, triangles, vectors
 from .cells import schedule_cells
 from .schedules import (
@@ -33,10 +35,11 @@ class Case:
 
     Attributes:
         kernel: its plain source; None where the design is written with cells.
-        size: what its templates are instantiated with.
+        size: what its templates are instantiated with, behind the element type where they have one.
         best: the best schedule that is known.
         published: cycles by the name of the flow.
         note: what a reader needs to know of the comparison.
+        element: the element type of a source for any; None where the source names it.
     """
 
     name: str
@@ -45,12 +48,14 @@ class Case:
     best: Callable[[Schedule], Schedule]
     published: Mapping[str, int] = field(default_factory=dict)
     note: str = ""
+    element: AlloType | None = None
 
     def plain(self) -> Schedule:
         """The source without a schedule."""
         if self.kernel is None:
             return schedule_cells(*self.size)
-        return allo.customize(self.kernel, instantiate=list(self.size))
+        types = [] if self.element is None else [self.element]
+        return allo.customize(self.kernel, instantiate=[*types, *self.size])
 
     def pipelined(self) -> Schedule | None:
         """``pipeline`` alone, None where the source has processes."""
@@ -92,11 +97,11 @@ CASES = (
     Case("syr2k", triangles.syr2k, (8, 12), spread, _calyx(17183, 3712), "C is 12×12"),
     Case("symm", triangles.symm, (8, 8), spread, _calyx(9721, 2033)),
     Case("trmm", triangles.trmm, (8, 12), spread, _calyx(5255, 1553), "B is 8×12"),
-    Case("trisolv", solvers.trisolv, (8,), pipeline_innermost, _calyx(460, 377), QUOTIENT),
-    Case("lu", solvers.lu, (8,), pipeline_innermost, _calyx(3191, 1817), QUOTIENT),
+    Case("trisolv", trisolv.trisolv, (8,), pipeline_innermost, _calyx(460, 377), QUOTIENT, int32),
+    Case("lu", lu.lu, (8,), pipeline_innermost, _calyx(3191, 1817), QUOTIENT, int32),
     Case("ludcmp", solvers.ludcmp, (8,), solve_rows, _calyx(4203, 1603), QUOTIENT),
     Case("cholesky", solvers.cholesky, (8,), whole_roots, _calyx(2514, 1385), ROOT),
-    Case("durbin", solvers.durbin, (8,), spread, _calyx(905, 366), QUOTIENT),
+    Case("durbin", durbin.durbin, (8,), spread, _calyx(905, 366), QUOTIENT, int32),
     Case("doitgen", matrices.doitgen, (8, 8, 8, 8), spread, _calyx(49479, 14545)),
     Case(
         "gramschmidt",

@@ -1,4 +1,4 @@
-"""PolyBench 4.2.1's solvers in integers: quotients are cut toward zero, as in C, roots rounded down."""
+"""Solvers of PolyBench 4.2.1 as these flows have them: whole roots, sums and solution in one function."""
 
 from __future__ import annotations
 
@@ -18,27 +18,6 @@ def root(x: int32) -> int32:
         else:
             found = found >> 1
     return found
-
-
-def trisolv[N](L: int32[N, N], b: int32[N], x: int32[N]):
-    """``L @ x = b``, by substitution."""
-    for i in range(N):
-        x[i] = b[i]
-        for j in range(i):
-            x[i] -= L[i, j] * x[j]
-        x[i] = x[i] / L[i, i]
-
-
-def lu[N](A: int32[N, N]):
-    """L below the diagonal of A, U on it and above."""
-    for i in range(N):
-        for j in range(i):
-            for k in range(j):
-                A[i, j] -= A[i, k] * A[k, j]
-            A[i, j] /= A[j, j]
-        for j1 in range(i, N):
-            for k1 in range(i):
-                A[i, j1] -= A[i, k1] * A[k1, j1]
 
 
 def ludcmp[N](A: int32[N, N], b: int32[N], x: int32[N], y: int32[N]):
@@ -76,25 +55,6 @@ def cholesky[N](A: int32[N, N]):
         for k1 in range(i):
             A[i, i] -= A[i, k1] * A[i, k1]
         A[i, i] = root(A[i, i])
-
-
-def durbin[N](r: int32[N], y: int32[N]):
-    """y solves the Toeplitz system whose first row is 1, r[0], … r[N - 2], for the right side -r."""
-    z: int32[N]
-    y[0] = -r[0]
-    beta: int32 = 1
-    alpha: int32 = -r[0]
-    for k in range(1, N):
-        beta = (1 - alpha * alpha) * beta
-        total: int32 = 0
-        for i in range(k):
-            total += r[k - i - 1] * y[i]
-        alpha = -(r[k] + total) / beta
-        for j in range(k):
-            z[j] = y[j] + alpha * y[k - j - 1]
-        for j1 in range(k):
-            y[j1] = z[j1]
-        y[k] = alpha
 
 
 def gramschmidt[M, N](A: int32[M, N], R: int32[N, N], Q: int32[M, N]):
