@@ -93,6 +93,7 @@ class LLVMModule:
         plain = not self._guarded.is_needed and self._program is None and self._turn is None
         self._at_once = self._guarded.plain(self._jit.entry_address) if plain else None
         self._layout = EntryLayout(self.signature)
+        self._returns = bool(self.signature.results)
         self._direct = DirectArguments(self.signature, self._layout)
 
     @property
@@ -131,10 +132,11 @@ class LLVMModule:
             refuse_keywords("A call of an LLVMModule", unknown, ())
         frame = self._direct.pack(args)
         if frame is not None:
-            outputs = self._direct.outputs(frame) if self.signature.results else []
-            self._run(frame)
-            if not outputs:
+            if not self._returns:
+                self._run(frame)
                 return None
+            outputs = self._direct.outputs(frame)
+            self._run(frame)
             return outputs[0] if len(outputs) == 1 else outputs
         call = self.signature.bind(args)
         try:
