@@ -5,7 +5,23 @@ from __future__ import annotations
 import importlib
 from types import ModuleType
 
-_SUBMODULES = ("cpu", "hls", "report", "rtl", "sim")
+_SUBMODULES = (
+    "aie",
+    "catapult",
+    "cpu",
+    "hls",
+    "ip",
+    "llvm",
+    "pynq",
+    "report",
+    "rtl",
+    "sim",
+    "simulator",
+    "synth",
+    "tapa",
+    "vitis",
+    "xls",
+)
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -31,7 +31,7 @@ class AlloType:
 
     Attributes:
         bits: total width in bits.
-        fracs: fraction bits, 0 for anything but fixed point.
+        fracs: fraction bits: of fixed point, and stored ones of a float; 0 for anything else.
         name: the textual name.
     """
 
@@ -89,6 +89,17 @@ class AlloType:
 
     def __repr__(self) -> str:
         return self.name
+
+
+def as_type(value: object) -> AlloType | None:
+    """The type a value stands for, Python's own ``int``, ``float`` and ``bool`` included; else None."""
+    if isinstance(value, AlloType):
+        return value
+    name = _OF_PYTHON.get(value) if isinstance(value, type) else None
+    return parse_type(name) if name else None
+
+
+_OF_PYTHON: dict[object, str] = {bool: "ui1", int: "i32", float: "f32"}
 
 
 class ArrayAnnotation:
@@ -194,7 +205,7 @@ class Float(AlloType):
     """An IEEE-754 binary format, or bfloat16.
 
     Attributes:
-        mantissa: stored mantissa bits.
+        mantissa, fracs: stored mantissa bits.
         exponent: exponent bits.
     """
 
@@ -203,9 +214,9 @@ class Float(AlloType):
     def __init__(self, bits: int, mantissa: int | None = None, name: str | None = None) -> None:
         if bits not in self._FORMATS:
             raise DTypeError(f"A float is 16, 32 or 64 bits wide, not {bits}.")
-        super().__init__(bits, 0, name or f"f{bits}")
         exponent, default = self._FORMATS[bits]
         self.mantissa = default if mantissa is None else mantissa
+        super().__init__(bits, self.mantissa, name or f"f{bits}")
         self.exponent = exponent if mantissa is None else bits - 1 - mantissa
 
     @property
@@ -226,15 +237,15 @@ class Struct(AlloType):
         if not fields:
             raise DTypeError("A Struct needs at least one field.")
         wrong = not isinstance(fields, Mapping) or any(
-            not isinstance(name, str) or not isinstance(kind, AlloType)
-            for name, kind in fields.items()
+            not isinstance(name, str) or as_type(kind) is None for name, kind in fields.items()
         )
         if wrong:
             raise DTypeError(
                 f"The fields of a Struct are a dict from names to types, not {shown(fields)}.",
                 help='write Struct({"x": int32, "y": float32}).',
             )
-        self.fields = dict(fields)
+        types = {name: as_type(kind) for name, kind in fields.items()}
+        self.fields = {name: kind for name, kind in types.items() if kind is not None}
         body = ", ".join(f"{key}: {value.name}" for key, value in self.fields.items())
         super().__init__(sum(t.bits for t in self.fields.values()), 0, f"struct<{body}>")
 
@@ -261,9 +272,10 @@ class Stream(AlloType):
     """
 
     def __init__(self, dtype: AlloType, shape: tuple[int, ...] = (), depth: int = 2) -> None:
-        if not isinstance(dtype, AlloType):
+        carried = as_type(dtype)
+        if carried is None:
             raise DTypeError(f"A Stream carries a type, not {shown(dtype)}.")
-        self.dtype = dtype
+        self.dtype = dtype = carried
         self.shape = tuple(shape)
         self.depth = depth
         super().__init__(dtype.bits, dtype.fracs, f"stream<{self.element}, {depth}>")
@@ -286,9 +298,10 @@ class ConstExpr:
     """``ConstExpr[int32]``: a scalar whose value is computed while compiling."""
 
     def __class_getitem__(cls, base: AlloType) -> AlloType:
-        if not isinstance(base, AlloType):
+        found = as_type(base)
+        if found is None:
             raise DTypeError(f"ConstExpr takes a type, not {shown(base)}.", help="ConstExpr[int32]")
-        return _marked(base, constexpr=True)
+        return _marked(found, constexpr=True)
 
 
 class _StatefulMarker:

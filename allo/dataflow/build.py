@@ -95,9 +95,10 @@ def build(
     Args:
         func: a function decorated with ``@df.region()``.
         target: ``"simulator"``, ``"vitis_hls"`` (default), ``"vhls"``, ``"verilog"`` …
-        mode: the step to run (``"csim"``, ``"csyn"`` …), for targets that have several.
-        project: folder to write; ``~`` is expanded. Default: ``top.prj`` where the target's mode
-            needs a folder.
+        mode: the step to run (``"csim"``, ``"csyn"`` …), for targets that have several; None for
+            the text alone.
+        project: folder to write; ``~`` is expanded. Default: ``top.prj`` for a mode of an HLS
+            target, but for csim of ``vhls``, which needs no folder.
         configs: target options.
         wrap_io: HLS: load and store functions around the top.
         share: as for :func:`customize`.
@@ -113,10 +114,10 @@ def build(
         raise NpuOnlyError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
     if mapping_primitives:
         raise NpuOnlyError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
-    if target not in _WITH_PROJECT:
-        mode = None if mode == _DEFAULT_MODE else mode
-    elif project is None:
-        project = "top.prj"
+    if mode is not None and target in _WITH_PROJECT and (target != "vhls" or mode != _DEFAULT_MODE):
+        project = "top.prj" if project is None else project
+    elif mode == _DEFAULT_MODE and (target not in _WITH_PROJECT or project is None):
+        mode = None
     path = read_call("build", {"project": project}, "df.build")["project"]
     return customize(func, share=share).build(
         target=target,
@@ -128,5 +129,6 @@ def build(
     )
 
 
-# What this function writes a folder for, named or not.
-_WITH_PROJECT = ("vitis_hls", "vivado_hls", "tapa", "catapult", "pynq")
+# Targets with projects: a mode writes one, named or not. Without a mode there is the text alone,
+# and so there is for vhls where neither a project nor another mode than the default is given.
+_WITH_PROJECT = ("vhls", "vitis_hls", "vivado_hls", "tapa", "catapult", "pynq")

@@ -14,6 +14,7 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     UnknownNameError,
 )
+from allo.dialects.types import as_type
 
 from .capture import MISSING
 
@@ -163,7 +164,7 @@ class ConstantEvaluator:
         return dict(zip(keys, (self.evaluate(v) for v in node.values), strict=True))
 
     def _attribute(self, node: ast.Attribute) -> Any:
-        owner = self.evaluate(node.value)
+        owner = _owner(self.evaluate(node.value))
         try:
             return self._guard(node, lambda: getattr(owner, node.attr))
         except CompileTimeError as error:
@@ -183,7 +184,7 @@ class ConstantEvaluator:
         )
 
     def _subscript(self, node: ast.Subscript) -> Any:
-        owner, key = self.evaluate(node.value), self.evaluate(node.slice)
+        owner, key = _owner(self.evaluate(node.value)), self.evaluate(node.slice)
         return self._guard(node, lambda: owner[key])
 
     def _slice(self, node: ast.Slice) -> Any:
@@ -198,6 +199,11 @@ class ConstantEvaluator:
         args = self._elements(node.args)
         keywords = {k.arg: self.evaluate(k.value) for k in node.keywords if k.arg is not None}
         return self._guard(node, lambda: function(*args, **keywords))
+
+
+def _owner(value: Any) -> Any:
+    """What ``float`` and ``int`` mean before brackets or a point: ``float[4]``, ``T.bits``."""
+    return as_type(value) or value
 
 
 _HANDLERS: dict[type[ast.expr], Callable[[ConstantEvaluator, Any], Any]] = {

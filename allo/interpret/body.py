@@ -19,7 +19,7 @@ from allo.dialects.diagnostics import (
 from allo.dialects.types import AlloType
 
 from .expressions.values import Symbol, Value
-from .known import Declared, Known, declared, free_names
+from .known import Declared, Known, as_type, declared, free_names, owner_names
 from .names import ABSENT, Names
 from .program import Program
 from .source import SourceText
@@ -176,6 +176,7 @@ class Body:
             CompileTimeError: when it needs what is not known, or fails.
         """
         values: dict[str, Any] = {"__builtins__": {}}
+        before_brackets = owner_names(node)
         for name in sorted(free_names(node)):
             entry = self.find(name)
             if entry is None:
@@ -188,7 +189,8 @@ class Body:
                     self.place(node),
                     help="use a literal, a captured number or a ConstExpr.",
                 )
-            values[name] = entry.value
+            meant = as_type(entry.value) if name in before_brackets else None
+            values[name] = meant or entry.value
         try:
             code = compile(ast.Expression(node), self.text.file, "eval")
             return eval(code, values)

@@ -136,6 +136,12 @@ def is_kernel(value: Any) -> bool:
     return all(name in notes for name in value.__code__.co_varnames[:count])
 
 
+def owner_names(node: ast.AST) -> set[str]:
+    """The names before brackets or a point: ``float`` of ``float[4]``, ``T`` of ``T.bits``."""
+    owners = [n.value for n in ast.walk(node) if isinstance(n, (ast.Subscript, ast.Attribute))]
+    return {owner.id for owner in owners if isinstance(owner, ast.Name)}
+
+
 def free_names(node: ast.AST) -> set[str]:
     """The names an expression reads that it does not bind itself."""
     bound = {

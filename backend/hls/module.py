@@ -12,7 +12,15 @@ from allo.target import BuildRequest
 from .csim.build import CsimKernel, compile_csim
 from .kernel import HlsKernel
 from .vendors.project import write_project
-from .vendors.steps import run_cosim, run_csyn, run_emulation, run_implementation, run_script
+from .vendors.steps import (
+    emulates_here,
+    run_cosim,
+    run_csyn,
+    run_emulation,
+    run_implementation,
+    run_script,
+    simulate_own_verilog,
+)
 
 
 class HLSModule(HlsKernel):
@@ -70,7 +78,7 @@ class HLSModule(HlsKernel):
         if self.mode == "cosim":
             return run_cosim(self, args)
         if self.mode in ("sw_emu", "fast_hw_emu", "hw_emu", "hw"):
-            return run_emulation(self, args)
+            return self._emulate(args)
         if args:
             raise ArgumentCountError(
                 f"{self.mode} mode does not need to pass in arguments, got {len(args)}.",
@@ -79,6 +87,11 @@ class HLSModule(HlsKernel):
         if self.mode == "csyn":
             return run_csyn(self)
         return run_implementation(self) if self.platform == "pynq" else run_script(self)
+
+    def _emulate(self, args: tuple[Any, ...]) -> Any:
+        if not emulates_here(self):
+            return run_emulation(self, args)
+        return self._csim()(*args) if self.mode == "sw_emu" else simulate_own_verilog(self, args)
 
     def __repr__(self) -> str:
         if self.mode is None:

@@ -133,7 +133,7 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "fallback",
         Flag(),
         True,
-        "Without the vendor's tool, csyn and cosim use Allo's own Verilog.",
+        "Without the vendor's tool, csyn, cosim and emulation run on Allo's own simulators.",
     ),
     _hls(
         "progress",

@@ -61,7 +61,7 @@ def test_csyn_by_the_tool_gives_a_report(tool, tmp_path):
         configs={"progress": seen.append},
     )
     report = mod()
-    assert is_available("vitis_hls")
+    assert is_available("vitis_hls", tool=True)
     assert seen == ["INFO: [HLS 200-111] Finished C synthesis."]
     assert (tmp_path / "p" / "vitis_hls.run.log").read_text() == seen[0] + "\n"
     assert mod.report is report
@@ -168,7 +168,10 @@ def test_cosim_results_of_the_wrong_size(tool, tmp_path):
 
 def test_emulation_needs_vpp(tmp_path, monkeypatch):
     a, b, c = (np.zeros(s, np.float32) for s in ((6, 10), (10, 16), (6, 16)))
-    mod = build(GEMM, "vitis_hls", "gemm", mode="hw_emu", project=str(tmp_path / "p"))
+    configs = {"fallback": False}
+    mod = build(
+        GEMM, "vitis_hls", "gemm", mode="hw_emu", project=str(tmp_path / "p"), configs=configs
+    )
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(ToolMissingError) as caught:
         mod(a, b, c)

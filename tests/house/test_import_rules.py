@@ -49,6 +49,11 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "allo.backend.synth",
     ),
 }
+# The published paths of back ends: they give names of the back ends, and hold nothing.
+LAYERS |= {
+    f"allo.backend.{name}": ("allo.backend.cpu", "allo.backend.hls", "allo.external", "allo.ir")
+    for name in ("catapult", "ip", "llvm", "pynq", "simulator", "tapa", "vitis")
+}
 # Public names: what designs and the library may use.
 PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "allo.target")
 

@@ -24,6 +24,7 @@ from ..expressions.structs import struct_value
 from ..expressions.tensors import cast_function
 from ..expressions.values import Symbol, Value
 from ..known import Declared, Known
+from ..rules import is_fixed
 from . import assignment, processes
 
 _META = ("meta_if", "meta_elif", "meta_else", "meta_for")
@@ -341,7 +342,8 @@ def _printed(value: Value) -> str:
     if value.is_array:
         return value.array_code()
     code = coerce(value, value.dtype)
-    return f"({code} / {1 << value.dtype.fracs})" if value.dtype.fracs else code
+    scaled = is_fixed(value.dtype) and value.dtype.fracs
+    return f"({code} / {1 << value.dtype.fracs})" if scaled else code
 
 
 def _assert(body: Body, node: ast.Assert) -> None:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import shutil
 
+from allo.dialects.diagnostics import ToolMissingError
+
+from ..csim.headers import compiler, open_headers
+
 _EXECUTABLES = {
     "vivado_hls": ("vivado_hls",),
     "vhls": ("vivado_hls",),
@@ -23,6 +27,26 @@ def find_tool(backend: str) -> str | None:
     return None
 
 
-def is_available(backend: str = "vivado_hls") -> bool:
-    """Whether the tool of ``vivado_hls``, ``vitis_hls`` or ``tapa`` is on PATH."""
-    return find_tool(backend) is not None
+def is_available(backend: str = "vivado_hls", *, tool: bool = False) -> bool:
+    """Whether designs for an HLS target can be built and run here.
+
+    The text needs nothing, csim needs a C++ compiler, and csyn, cosim and emulation run on Allo's
+    own Verilog where the vendor's tool is missing.
+
+    Args:
+        backend: a target: ``vivado_hls``, ``vitis_hls``, ``tapa``, ``pynq``, ``catapult``.
+        tool: ask for the vendor's tool instead, which the modes ``hw``, ``impl``, ``custom`` and
+            ``debug`` cannot do without.
+    """
+    if find_tool(backend) is not None:
+        return True
+    return not tool and backend in _EXECUTABLES and _runs_csim()
+
+
+def _runs_csim() -> bool:
+    try:
+        compiler()
+        open_headers()
+    except ToolMissingError:
+        return False
+    return True

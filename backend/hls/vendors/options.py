@@ -11,6 +11,7 @@ from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
 from allo.target import BuildRequest
 
 from ..errors import ReservedNameError
+from .connectivity import bank_name
 
 _DEFAULT_DEVICES = {"pynq": "pynqz2"}
 _RESERVED_TOPS = {"vitis_hls": ("kernel",), "tapa": ("kernel",)}
@@ -62,7 +63,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         Path(request.project).absolute() if request.project else None,
         settings["device"] or _DEFAULT_DEVICES.get(platform, "u280"),
         settings["frequency"],
-        {name: _channel(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
+        {name: bank_name(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
         settings["num_output_args"],
         settings["mappings"] or (),
         settings["timeout"],
@@ -79,7 +80,3 @@ def _check_top(request: BuildRequest, platform: str) -> None:
             "uses this name itself.",
             help="rename the Python function.",
         )
-
-
-def _channel(bank: int | str) -> str:
-    return f"HBM[{bank}]" if isinstance(bank, int) else bank

@@ -15,6 +15,7 @@ from allo.dialects.text.quoting import tcl_word
 from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
 from ..external import External
 from ..kernel import HlsKernel
+from .connectivity import placement
 from .devices import DEVICES, Device, find_device
 from .ports import Port
 
@@ -247,5 +248,5 @@ def _connectivity(module: HlsKernel) -> list[str]:
                 help=f"its ports: {', '.join(names)}.",
             )
         port = module.code.parameters[names[name]]
-        lines.append(f"sp={module.code.top.name}_1.{port}:{bank}")
+        lines.append(placement(module.code.top.name, port, bank))
     return lines

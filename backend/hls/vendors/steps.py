@@ -126,7 +126,7 @@ def run_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
     """
     tool = find_tool(module.platform)
     if tool is None:
-        return _open_cosim(module, args)
+        return simulate_own_verilog(module, args)
     folder = _project_folder(module)
     call = bind(module.signature, args)
     _write_inputs(module, call, folder)
@@ -139,6 +139,21 @@ def run_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
     return call.finish()
 
 
+def emulates_here(module: HlsKernel) -> bool:
+    """Whether an emulation must run without the vendor's tools, and may; the log then says so."""
+    missing = _missing(module)
+    if missing is None or module.mode == "hw" or not module.options.fallback:
+        return False
+    log.warning(
+        "%s is not on PATH: %s of %s runs on Allo's own %s instead (fallback=False forbids it).",
+        missing,
+        module.mode,
+        module.top_func_name,
+        "csim" if module.mode == "sw_emu" else "Verilog",
+    )
+    return True
+
+
 def run_emulation(module: HlsKernel, args: Sequence[Any]) -> Any:
     """Emulation or hardware: ``make`` of the project, with v++ (or TAPA) and the platform ``$XDEVICE``.
 
@@ -146,14 +161,14 @@ def run_emulation(module: HlsKernel, args: Sequence[Any]) -> Any:
         ToolMissingError: v++, TAPA or make is not installed, or ``$XDEVICE`` is not set.
         ToolFailedError: a step failed or ran past its limit.
     """
-    for name in _needed(module):
-        if shutil.which(name) is None:
-            install = _INSTALL_TAPA if name == "tapa" else _INSTALL
-            others = "mode='csim' runs" if module.platform == "tapa" else _WITHOUT_TOOL
-            raise ToolMissingError(
-                f"{name} is not available; mode {module.mode} needs it.",
-                help=f"{install}; {others} without it.",
-            )
+    name = _missing(module)
+    if name is not None:
+        install = _INSTALL_TAPA if name == "tapa" else _INSTALL
+        others = "mode='csim' runs" if module.platform == "tapa" else _WITHOUT_TOOL
+        raise ToolMissingError(
+            f"{name} is not available; mode {module.mode} needs it.",
+            help=f"{install}; {others} without it.",
+        )
     platform = os.environ.get("XDEVICE")
     if not platform:
         raise ToolMissingError(
@@ -184,6 +199,10 @@ def run_emulation(module: HlsKernel, args: Sequence[Any]) -> Any:
     return call.finish()
 
 
+def _missing(module: HlsKernel) -> str | None:
+    return next((name for name in _needed(module) if shutil.which(name) is None), None)
+
+
 def _needed(module: HlsKernel) -> tuple[str, ...]:
     if module.platform != "tapa":
         return "v++", "make"
@@ -200,13 +219,14 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
             f"{module.platform} is not available; {step} needs it.",
             help=f"{_INSTALL}, or leave out fallback=False to use Allo's own Verilog.",
         )
-    log.warning(
-        "%s is not on PATH: %s of %s runs on Allo's own Verilog instead "
-        "(fallback=False forbids it).",
-        module.platform,
-        step,
-        module.top_func_name,
-    )
+    if module.mode == step:
+        log.warning(
+            "%s is not on PATH: %s of %s runs on Allo's own Verilog instead "
+            "(fallback=False forbids it).",
+            module.platform,
+            step,
+            module.top_func_name,
+        )
     request = module.request
     configs = {"frequency": module.options.frequency}
     return find_target("verilog")(
@@ -214,7 +234,8 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
     )
 
 
-def _open_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
+def simulate_own_verilog(module: HlsKernel, args: Sequence[Any]) -> Any:
+    """Run the kernel as Allo's own Verilog; ``module.report`` has the measured cycles."""
     rtl = _own_verilog(module, "cosim")
     call = bind(module.signature, args)
     arguments = args[: len(module.signature.arguments)]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt
+from allo.dialects.text.shown import shown
+from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt, as_type
 from allo.frontend.affine import Affine, constant
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
@@ -206,10 +207,11 @@ def _filled(number: int) -> Callable[[Request], Value]:
         shape = _integers(request, "shape")
         if "dtype" not in request.nodes:
             raise request.error("dtype= is needed.", "for example dtype=float32.")
-        dtype = ctx.constant(request.nodes["dtype"], "dtype")
+        given = ctx.constant(request.nodes["dtype"], "dtype")
+        dtype = as_type(given)
         if not isinstance(dtype, (Int, UInt, Float, Fixed, UFixed)):
             raise TypeMismatchError(
-                f"Unsupported dtype {dtype!r}.", ctx.place(request.nodes["dtype"])
+                f"Unsupported dtype {shown(given)}.", ctx.place(request.nodes["dtype"])
             )
         first = float(number) if isinstance(dtype, Float) else number << dtype.fracs
         value = Const(dtype, place, first)

@@ -21,9 +21,8 @@ from allo.dialects.types import (
     ArrayAnnotation,
     ConstExpr,
     Stateful,
-    float32,
+    as_type,
     index,
-    int32,
 )
 from allo.frontend.consteval import NotConstantError
 
@@ -115,7 +114,7 @@ def _is_type(value: Any) -> bool:
 
 def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
     place = ctx.place(node)
-    value = _python_type(value)
+    value = as_type(value) or value
     base = value.dtype if isinstance(value, ArrayAnnotation) else value
     if isinstance(base, AlloType) and base.bits > MAX_WIDTH:
         raise CompileTimeError(
@@ -133,14 +132,6 @@ def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
         place,
         help="types come from allo.ir.types: int32, UInt(4), float32[16, 16].",
     )
-
-
-def _python_type(value: Any) -> Any:
-    if value is int:
-        return int32
-    if value is float:
-        return float32
-    return value
 
 
 def _extent(ctx: FunctionContext, node: ast.expr, extent: Any) -> int | None:
