@@ -236,7 +236,8 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
         value = tensors.broadcast(
             body, lambda v: Value(said.dtype, cast(body, v, said.dtype, given)), given, value
         )
-    if value.shape is None or value.dtype.name != said.dtype.name:
+    rereads = value.dtype.name != said.dtype.name and _same_bits(value.dtype, said.dtype)
+    if value.shape is None or value.dtype.name != said.dtype.name and not rereads:
         what = value.dtype if value.shape is None else f"{value.dtype}{list(value.shape)}"
         raise TypeMismatchError(
             f"The argument {parameter.name!r} is {said.dtype}{list(said.shape)}, not {what}.",
@@ -254,6 +255,9 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
             f"{list(value.shape or ())}.",
             body.place(given),
         )
+    code = value.array_code()
+    if rereads:
+        code = f"reread({code}, type_of({value.dtype.name!r}), type_of({said.dtype.name!r}))"
     if value.is_transposed:
         if parameter.symbol.written:
             raise TypeMismatchError(
@@ -261,7 +265,13 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
                 body.place(given),
                 help="assign it to a variable first.",
             )
-        return f"{value.array_code()}.copy()"
+        return f"{code}.copy()"
     if parameter.symbol.written and value.root is not None:
         value.root.written = True
-    return value.array_code()
+    return code
+
+
+def _same_bits(stored: AlloType, wanted: AlloType) -> bool:
+    """Whether an array of one type is passed by reference for a parameter of the other."""
+    plain = isinstance(stored, (Int, UInt)) and isinstance(wanted, (Int, UInt))
+    return plain and stored.bits == wanted.bits

@@ -22,6 +22,7 @@ from allo.target import BuildRequest
 from .emit.function import EmitOptions
 from .emit.module import HlsCode, emit_module
 from .external import read_externals
+from .reread_arguments import declare_as_passed
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports
 from .vendors.tables import VENDORS, Vendor
@@ -90,6 +91,7 @@ class HlsKernel:
         if self.vendor.pragmas != "intel":
             make_regions(self.module)
         merge_repeated_arguments(self.module)
+        declare_as_passed(self.module)
         # csim of a checked build leaves what was written in the caller's arrays: no buffers there.
         self._checked: ir.Module | None = None
         if self.options.checks:

@@ -86,21 +86,22 @@ CASES = [
     (
         """\
         @df.region()
-        def top(A: float32[4]):
+        def top(A: Struct({"x": int16, "y": int16})[4]):
             pipe: Stream[int32, 2]
             @df.kernel(mapping=[1], args=[A])
-            def send(a: float32[4]):
+            def send(a: Struct({"x": int16, "y": int16})[4]):
                 pipe.put(a[0])
         """,
         TypeMismatchError,
         """\
-        k.py:9:18: Stream pipe carries i32, but a value of type f32 is put.
+        k.py:9:18: Stream pipe carries i32, but a value of type struct<x: i16, y: i16> is put.
             9 |         pipe.put(a[0])
               |                  ^^^^
         note: k.py:6:5: the stream
             6 |     pipe: Stream[int32, 2]
               |     ^^^^^^^^^^^^^^^^^^^^^^
-        help: no cast is inserted: assign the value to a variable declared as i32 first.""",
+        help: numbers are cast as an assignment casts them; a Struct is put where its fields are \
+put.""",
     ),
     (
         """\

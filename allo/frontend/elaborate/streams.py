@@ -21,14 +21,11 @@ from allo.frontend.elaborate.context import ConstBinding, FunctionContext, Strea
 from allo.frontend.elaborate.expressions.fields import as_words, word_of
 from allo.frontend.elaborate.fifos import carried, fifo_of, index_of, stream_of, use_of
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules.integers import is_integer
 from allo.frontend.syntax import last_name
 from allo.frontend.tree import (
-    Const,
     Declare,
     Expr,
     Get,
-    IndexValue,
     Put,
     Store,
     StreamGet,
@@ -153,7 +150,7 @@ def _operation(ctx: FunctionContext, node: ast.Call) -> tuple[StreamBinding, lis
 def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> None:
     dtype, place = carried(fifo), ctx.place(node)
     if not dtype.shape:
-        ctx.emit(Put(place, fifo, _exact(ctx, fifo, value, node)))
+        ctx.emit(Put(place, fifo, _converted(ctx, fifo, value, node)))
         return
     if not isinstance(value, ArrayValue) or value.shape != dtype.shape:
         has = (
@@ -167,18 +164,21 @@ def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) ->
             place,
             notes=(("the stream", fifo.place),),
         )
-    if value.dtype != dtype.dtype:
+    ctx.emit(Put(place, fifo, _block(ctx, fifo, value, node)))
+
+
+def _block(ctx: FunctionContext, fifo: StreamRef, value: ArrayValue, node: ast.expr) -> Var:
+    """The array put: a variable as it is; a part, an expression or another type as a copy."""
+    wanted = carried(fifo).dtype
+    if value.dtype == wanted:
+        return stores.materialize(ctx, value, "block")
+    if isinstance(value.dtype, Struct) or isinstance(wanted, Struct):
         raise _wrong_type(ctx, fifo, value, node)
-    ctx.emit(Put(place, fifo, _block(ctx, value)))
+    return stores.fresh_copy(ctx, value, "block", wanted)
 
 
-def _block(ctx: FunctionContext, value: ArrayValue) -> Var:
-    """The array put: a variable as it is, a part or an expression as a copy."""
-    return stores.materialize(ctx, value, "block")
-
-
-def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
-    """The value put, which must already have the element type; numbers adapt."""
+def _converted(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
+    """The value put, cast to the element type as an assignment casts it."""
     wanted = carried(fifo).dtype
     if isinstance(value, ArrayValue):
         raise ShapeMismatchError(
@@ -187,11 +187,9 @@ def _exact(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) 
             ctx.place(node),
             notes=(("the stream", fifo.place),),
         )
-    adapts = isinstance(value, Const) and (is_integer(value.dtype) or not is_integer(wanted))
-    is_iterator = isinstance(value, IndexValue) and is_integer(wanted)
-    if value.dtype == wanted or adapts or is_iterator:
-        return ops.cast(value, wanted)
-    raise _wrong_type(ctx, fifo, value, node)
+    if value.dtype != wanted and (isinstance(value.dtype, Struct) or isinstance(wanted, Struct)):
+        raise _wrong_type(ctx, fifo, value, node)
+    return ops.cast(value, wanted, ctx.place(node))
 
 
 def _wrong_type(
@@ -201,7 +199,7 @@ def _wrong_type(
     return TypeMismatchError(
         f"Stream {fifo.name} carries {wanted}, but a value of type {value.dtype} is put.",
         ctx.place(node),
-        help=f"no cast is inserted: assign the value to a variable declared as {wanted} first.",
+        help="numbers are cast as an assignment casts them; a Struct is put where its fields are put.",
         notes=(("the stream", fifo.place),),
     )
 
@@ -311,13 +309,11 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
             f"{len(fifos)} streams.",
             ctx.place(node.args[0]),
         )
-    if value.dtype != carried(fifos[0]).dtype:
-        raise _wrong_type(ctx, fifos[0], value, node.args[0])
-    source = stores.materialize(ctx, value, "block")
+    source = _block(ctx, fifos[0], value, node.args[0])
     place = ctx.place(node)
     for position, fifo in enumerate(fifos):
         if wanted[1:]:
-            ctx.emit(Put(place, fifo, _block(ctx, _part(source, position, place))))
+            ctx.emit(Put(place, fifo, _block(ctx, fifo, _part(source, position, place), node)))
             continue
         element = arrays.whole(source, place).element((constant(position),))
         ctx.emit(Put(place, fifo, element))

@@ -11,6 +11,12 @@ def is_integer(dtype: AlloType) -> bool:
     return isinstance(dtype, (Int, UInt, Index))
 
 
+def same_bits(one: AlloType, other: AlloType) -> bool:
+    """Whether two types are Int or UInt of one width, so that one reads the bits of the other."""
+    plain = isinstance(one, (Int, UInt)) and isinstance(other, (Int, UInt))
+    return plain and one.bits == other.bits
+
+
 def is_signed(dtype: AlloType) -> bool:
     """Whether values of an integer type may be negative; iterators may."""
     return isinstance(dtype, (Int, Index))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, MutableSequence, Sequence
 from typing import Any
 
 
@@ -37,7 +37,7 @@ class Array:
 
     def __init__(
         self,
-        data: list[Any],
+        data: MutableSequence[Any],
         shape: tuple[int, ...],
         offset: int = 0,
         strides: tuple[int, ...] | None = None,
@@ -63,7 +63,7 @@ class Array:
         """The elements row by row, broadcast to ``shape`` if given."""
         data = self.data
         if (shape is None or shape == self.shape) and self._is_whole():
-            return data[:]
+            return list(data)
         return [data[p] for p in self.positions(shape)]
 
     def _is_whole(self) -> bool:

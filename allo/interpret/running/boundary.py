@@ -212,7 +212,7 @@ class Binding:
             store(value, array.data, parameter.said.dtype)
 
 
-def store(array: np.ndarray, data: list[Any], dtype: AlloType) -> None:
+def store(array: np.ndarray, data: Sequence[Any], dtype: AlloType) -> None:
     """Write raw values to the caller's array; those never written stay as they are."""
     if isinstance(dtype, Struct) and array.dtype.names is not None:
         for position, (name, field) in enumerate(dtype.fields.items()):

@@ -58,9 +58,17 @@ def convertible(source: AlloType, target: AlloType) -> bool:
     """Whether a cast from one type to the other exists."""
     if isinstance(target, Struct):
         if isinstance(source, Struct):
-            return list(source.fields.items()) == list(target.fields.items())
+            return _same_fields(source, target)
         return is_integer(source) and width(source) == target.bits
     return not isinstance(source, Struct) and _is_scalar(source) and _is_scalar(target)
+
+
+def _same_fields(source: Struct, target: Struct) -> bool:
+    """Whether the fields have the same names and the same bits, in the same order."""
+    pairs = zip(source.fields.values(), target.fields.values(), strict=False)
+    return list(source.fields) == list(target.fields) and all(
+        a.name == b.name or (is_integer(a) and is_integer(b) and a.bits == b.bits) for a, b in pairs
+    )
 
 
 def _is_scalar(dtype: AlloType) -> bool:
@@ -76,6 +84,8 @@ def convert(value: Any, source: AlloType, target: AlloType) -> Any:
     if source.name == target.name:
         return value
     if isinstance(target, Struct):
+        if isinstance(source, Struct):
+            return reread_struct(value, target)
         return unpack_struct(value, target)
     if isinstance(source, Float):
         if isinstance(target, Float):
@@ -98,6 +108,12 @@ def unpack_struct(value: int, target: Struct) -> tuple[Any, ...]:
         fields.append(from_bits(value, dtype))
         value >>= dtype.bits
     return tuple(fields)
+
+
+def reread_struct(value: tuple[Any, ...], target: Struct) -> tuple[Any, ...]:
+    """The fields of a Struct as those of another one: integers of one width wrapped."""
+    pairs = zip(value, target.fields.values(), strict=True)
+    return tuple(wrap(part, dtype) if is_integer(dtype) else part for part, dtype in pairs)
 
 
 def from_bits(bits: int, dtype: AlloType) -> Any:
@@ -160,6 +176,8 @@ def cast_code(code: str, source: AlloType, target: AlloType) -> str:
     if source.name == target.name:
         return code
     if isinstance(target, Struct):
+        if isinstance(source, Struct):
+            return f"reread_struct({code}, {type_name(target)})"
         return f"unpack_struct({code}, {type_name(target)})"
     if isinstance(source, Float):
         if isinstance(target, Float):

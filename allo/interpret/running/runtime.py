@@ -18,7 +18,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.types import AlloType, parse_type
 
-from . import arrays, bits, casts, elementary, external, fifo, formats, integers, tensor_ops
+from . import arrays, bits, casts, elementary, external, fifo, formats, integers, reread, tensor_ops
 from .formats import INF, NAN
 
 type_of: Callable[[str], AlloType] = functools.cache(parse_type)
@@ -181,6 +181,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "AlloError": AlloError,
         "assign": arrays.assign,
         "copied": arrays.copied,
+        "reread": reread.reread,
         "elementwise": runtime.elementwise,
         "defined": runtime.defined,
         "checked": runtime.checked,
@@ -202,6 +203,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "write_text": write_text,
         "type_of": type_of,
         "unpack_struct": casts.unpack_struct,
+        "reread_struct": casts.reread_struct,
         "float_to_int": casts.float_to_int,
         "float_to_fixed": casts.float_to_fixed,
         "fixed_to_float": casts.fixed_to_float,

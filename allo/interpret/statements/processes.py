@@ -13,11 +13,12 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     TypeMismatchError,
 )
-from allo.dialects.types import Index, Stream
+from allo.dialects.types import Stream
 
 from ..body import Body
 from ..expressions.meaning import cast
 from ..expressions.structs import struct_value
+from ..expressions.tensors import broadcast
 from ..expressions.values import Value
 from ..known import Declared, Known
 from ..rules import UINT1
@@ -156,22 +157,18 @@ def _element(body: Body, stream: StreamSymbol, node: ast.expr) -> str:
         raise ShapeMismatchError(
             f"An element of {stream.name!r} has shape {list(shape or ())}.", body.place(node)
         )
-    if shape is not None:
-        if value.dtype.name != stream.dtype.name:
-            raise _wrong_type(body, value, stream, node)
-        return f"{value.array_code()}.copy()"
-    adapts = value.literal or isinstance(value.dtype, Index)
-    if not adapts and value.dtype.name != stream.dtype.name:
-        raise _wrong_type(body, value, stream, node)
-    return cast(body, value, stream.dtype, node)
+    if shape is None:
+        return cast(body, value, stream.dtype, node)
+    return f"{_block(body, value, stream, node)}.copy()"
 
 
-def _wrong_type(body: Body, value: Value, stream: StreamSymbol, node: ast.AST) -> TypeMismatchError:
-    return TypeMismatchError(
-        f"An element of {stream.name!r} is {stream.dtype}, not {value.dtype}.",
-        body.place(node),
-        help=f"assign it to a variable of type {stream.dtype} first.",
-    )
+def _block(body: Body, value: Value, stream: StreamSymbol, node: ast.AST) -> str:
+    """Text of an array of the stream's type: each element cast, as an assignment does."""
+    wanted = stream.dtype
+    if value.dtype.name == wanted.name:
+        return value.array_code()
+    given = broadcast(body, lambda v: Value(wanted, cast(body, v, wanted, node)), node, value)
+    return given.array_code()
 
 
 def gather_or_scatter(body: Body, name: str, node: ast.Call) -> Value:
@@ -187,11 +184,11 @@ def gather_or_scatter(body: Body, name: str, node: ast.Call) -> Value:
         parts = [f"(yield from {_used(body, f, 'get', node)}.get({place}))" for f in fifos]
         return Value(first.dtype, f"stacked([{', '.join(parts)}], {shape})", shape=shape)
     value = body.expression(node.args[0])
-    if value.shape != shape or value.dtype.name != first.dtype.name:
+    if value.shape != shape:
         raise ShapeMismatchError(
             f"The array to scatter is {first.dtype}{list(shape)}.", body.place(node.args[0])
         )
-    kept = body.keep(f"{value.array_code()}.copy()")
+    kept = body.keep(f"{_block(body, value, first, node)}.copy()")
     size = 1
     for extent in first.block or ():
         size *= extent

@@ -163,11 +163,20 @@ def _classify_globals(context: ModuleContext, functions: dict[str, ir.Operation]
                 continue
             symbol = ir.FlatSymbolRefAttr(inner.attributes["name"]).value
             users.setdefault(symbol, set()).add(function)
-            if any(use.owner.name == "func.call" for use in inner.results[0].uses):
+            if _is_passed(inner.results[0]):
                 context.passed_globals.add(symbol)
     for symbol, names in users.items():
         if len(names) > 1 and "constant" not in context.globals[symbol].attributes:
             context.shared_globals[symbol] = f"shared_{symbol.lstrip('_')}"
+
+
+def _is_passed(value: ir.Value) -> bool:
+    """Whether an array, or a part of it, is an argument of a call."""
+    users = [use.owner for use in value.uses]
+    views = [user for user in users if user.name in ("memref.subview", "memref.cast")]
+    return any(user.name == "func.call" for user in users) or any(
+        _is_passed(view.results[0]) for view in views
+    )
 
 
 def _launcher(context: ModuleContext, out: Writer, top: Signature, names: tuple[str, ...]) -> None:

@@ -14,6 +14,7 @@ from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import same_bits
 from allo.frontend.syntax import flatten
 from allo.frontend.tree import Const, Expr, Load, Subscript, Var
 
@@ -102,14 +103,22 @@ def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[st
     source = struct_element(ctx, node)
     if source is not None:
         binding, indices = source
-        if binding.dtype != dtype:
-            raise dispatch.type_error(
-                ctx, node, f"A {binding.dtype} cannot become a {dtype}.", "copy field by field."
-            )
+        _require_same_fields(ctx, node, binding.dtype, dtype)
         place = ctx.place(node)
         loads = {key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()}
-        return {key: stores.compute_once(ctx, load) for key, load in loads.items()}
+        held = {key: stores.compute_once(ctx, load) for key, load in loads.items()}
+        return {key: ops.cast(value, dtype.fields[key], place) for key, value in held.items()}
     return _unpacked(ctx, node, dtype)
+
+
+def _require_same_fields(ctx: FunctionContext, node: ast.expr, has: Struct, wanted: Struct) -> None:
+    """A Struct becomes one of the same fields, integers of one width read as either signedness."""
+    pairs = zip(has.fields.values(), wanted.fields.values(), strict=False)
+    if list(has.fields) == list(wanted.fields) and all(a == b or same_bits(a, b) for a, b in pairs):
+        return
+    raise dispatch.type_error(
+        ctx, node, f"A {has} cannot become a {wanted}.", "copy field by field."
+    )
 
 
 def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, Expr]:
@@ -132,9 +141,11 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, 
     """An integer of the Struct's width, its low bits the first field."""
     place = ctx.place(node)
     packed = dispatch.scalar(ctx, node)
-    if packed.dtype == dtype:
+    if isinstance(packed.dtype, Struct):
+        _require_same_fields(ctx, node, packed.dtype, dtype)
         word = stores.compute_once(ctx, packed)
-        return {key: packing.field(word, key, place) for key in dtype.fields}
+        parts = {key: packing.field(word, key, place) for key in dtype.fields}
+        return {key: ops.cast(part, dtype.fields[key], place) for key, part in parts.items()}
     integers = all(isinstance(t, (Int, UInt)) for t in dtype.fields.values())
     if not integers or not isinstance(packed.dtype, (Int, UInt)):
         raise TypeMismatchError(

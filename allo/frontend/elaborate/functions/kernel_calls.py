@@ -26,6 +26,7 @@ from allo.frontend.elaborate.functions import instances as functions
 from allo.frontend.elaborate.functions.annotations import show_type
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.rules import operations as ops
+from allo.frontend.rules.integers import same_bits
 from allo.frontend.tree import Argument, Call, CallResult, Return, Subscript, Var
 from allo.frontend.tree import View as TreeView
 
@@ -143,6 +144,12 @@ def _arguments(
     )
 
 
+_REREAD_HELP = (
+    "arrays are passed by reference, so that only integers of one width are read as the other "
+    "signedness; declare a copy of the parameter's type and pass that."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Passed:
     """An expression given for parameter ``number``, from 1, of a function."""
@@ -161,13 +168,21 @@ class _Passed:
         wants = (
             show_type(wanted.dtype, wanted.shape) if wanted.shape else f"a scalar {wanted.dtype}"
         )
-        error = TypeMismatchError if _shapes_agree(shape, wanted.shape) else ShapeMismatchError
+        agree = _shapes_agree(shape, wanted.shape)
+        error = TypeMismatchError if agree else ShapeMismatchError
         return error(
             f"Argument {self.number} of {origin} ({wanted.name}) is {has}, but {origin} wants {wants}.",
             self.ctx.place(self.node),
-            help="give both sides the same element type and shape.",
+            help=_REREAD_HELP
+            if agree and shape
+            else "give both sides the same element type and shape.",
             notes=(("declared here", wanted.place),) if wanted.place else (),
         )
+
+    def rereads(self, value: View) -> bool:
+        """Whether the function reads the bits of an integer array as the other signedness."""
+        in_cpp = self.info.name not in self.ctx.module.trees
+        return not in_cpp and same_bits(value.dtype, self.wanted.dtype)
 
     def is_written(self) -> bool:
         """Whether the function writes into the parameter."""
@@ -214,7 +229,7 @@ def _array_argument(passed: _Passed, value: Value) -> Argument:
     squeezed = dropped == tuple(d for d in wanted.shape if d != 1)
     if not _shapes_agree(value.shape, wanted.shape) and not squeezed:
         raise passed.mismatch(value)
-    if isinstance(value, View) and value.dtype != wanted.dtype:
+    if isinstance(value, View) and value.dtype != wanted.dtype and not passed.rereads(value):
         raise passed.mismatch(value)
     if not isinstance(value, View) or not _keeps_order(value):
         if isinstance(value, View):
