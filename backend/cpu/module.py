@@ -8,10 +8,9 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
 from allo.dialects.core.parse import parse_module, text_of
-from allo.dialects.diagnostics import BoundsError, BuildError
+from allo.dialects.diagnostics import BoundsError
 from allo.dialects.options import read_call, refuse_keywords
 from allo.dialects.passes.run_time_checks import Checks
-from allo.dialects.types import Stream
 
 from .calling import DirectArguments, EntryLayout, Frame
 from .duration import is_quick
@@ -72,7 +71,7 @@ class LLVMModule:
         source = text_of(mod)
         module = parse_module(source)
         self.signature: Signature = read_signature(module, top_func_name)
-        _refuse_streams(self.signature)
+        self.signature.refuse_streams()
         external = link_externals(module, self.ext_libs)
         quick = not external and is_quick(module, top_func_name)
         self._program = prepare(
@@ -179,16 +178,6 @@ def _keeps_state(module: ir.Module) -> bool:
         op.operation.name == "llvm.mlir.global" and "constant" not in op.attributes
         for op in module.body.operations
     )
-
-
-def _refuse_streams(signature: Signature) -> None:
-    for parameter in signature.arguments:
-        if isinstance(parameter.dtype, Stream):
-            raise BuildError(
-                f"Argument {parameter.name} of {signature.top} is a stream, which Python cannot pass.",
-                parameter.place,
-                help="build the region that connects the kernel.",
-            )
 
 
 def _type_of(parameter: Parameter) -> tuple[str, tuple[int | None, ...]]:

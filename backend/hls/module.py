@@ -66,6 +66,7 @@ class HLSModule(HlsKernel):
             return self._kernel
 
     def _compiled(self) -> CsimKernel:
+        self.signature.refuse_streams()
         code = self.csim_code()
         assert code.simulation is not None
         library = compile_csim(code, self.vendor.for_csim, self.externals)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import allo
 import allo.dataflow as df
+from allo.errors import BuildError, DataflowError
 from allo.ir.types import Stream, UInt, int32
 
 ROWS, COLS = 5, 8
@@ -131,3 +133,32 @@ def test_a_function_inside_a_kernel_takes_a_stream(how: str, tmp_path):
     b = np.zeros_like(a)
     module(a, b)
     np.testing.assert_array_equal(b, a)
+
+
+def doubled(x: Stream[int32, 4], y: Stream[int32, 4]):
+    for _ in range(8):
+        word: int32 = x.get() * 2
+        y.put(word)
+
+
+@df.region()
+def streamed(x: Stream[int32, 4], y: Stream[int32, 4]):
+    @df.kernel(mapping=[1])
+    def process():
+        for _ in range(8):
+            word: int32 = x.get() * 2
+            y.put(word)
+
+
+def test_a_region_takes_no_stream():
+    """Its kernels would look for the FIFO among the streams that the region declares."""
+    with pytest.raises(DataflowError, match="Argument x of the region streamed is a stream") as caught:
+        df.customize(streamed)
+    assert "axis" in str(caught.value)
+
+
+@pytest.mark.parametrize("options", [{}, {"target": "vhls", "mode": "csim"}], ids=["cpu", "csim"])
+def test_python_passes_no_stream(options: dict[str, str]):
+    """The wrapper of csim was C++ that g++ refused."""
+    with pytest.raises(BuildError, match="Argument x of doubled is a stream, which Python cannot"):
+        allo.customize(doubled).build(**options)([1], [2])

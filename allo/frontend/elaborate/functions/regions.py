@@ -102,6 +102,13 @@ def region_body(ctx: FunctionContext) -> None:
             f"The region {ctx.info.origin} returns a value; results go to array arguments.",
             ctx.info.results[0].place,
         )
+    for parameter in ctx.function.params:
+        if isinstance(parameter, StreamRef):
+            raise DataflowError(
+                f"Argument {parameter.name} of the region {ctx.info.origin} is a stream.",
+                parameter.place,
+                help="declare an array; configs={'interface': {...: 'axis'}} makes it an AXI4-Stream.",
+            )
     with ctx.scope():
         for node in ctx.source.tree.body:
             _region_statement(ctx, node)
