@@ -152,7 +152,9 @@ def streamed(x: Stream[int32, 4], y: Stream[int32, 4]):
 
 def test_a_region_takes_no_stream():
     """Its kernels would look for the FIFO among the streams that the region declares."""
-    with pytest.raises(DataflowError, match="Argument x of the region streamed is a stream") as caught:
+    with pytest.raises(
+        DataflowError, match="Argument x of the region streamed is a stream"
+    ) as caught:
         df.customize(streamed)
     assert "axis" in str(caught.value)
 
