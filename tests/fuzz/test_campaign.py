@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -27,12 +28,17 @@ def failures(tally: Tally) -> str:
 
 
 def test_programs_of_a_fixed_seed() -> None:
-    tally = run_campaign(Settings(seed=FIXED, programs=PROGRAMS, csim=0.1, verilator=0.05))
+    targets = ("cpu", "jit", "icarus") if shutil.which("iverilog") else ("cpu", "jit")
+    settings = Settings(
+        seed=FIXED, programs=PROGRAMS, targets=targets, csim=0.1, verilator=0.05, icarus=0.05
+    )
+    tally = run_campaign(settings)
     assert not tally.failures, failures(tally)
     assert tally.programs == PROGRAMS
     assert tally.status[REJECT] <= MOST_REJECTS * PROGRAMS, tally.rejects
     assert not [reason for reason in tally.rejects if reason.startswith("oracle")], tally.rejects
     assert tally.oracle >= 0.9 * PROGRAMS
+    assert tally.agreed["icarus"] >= 10 or "icarus" not in targets
     assert tally.agreed["csim"] >= 20 and tally.agreed["verilator"] >= 10
     assert min(tally.agreed["cpu"], tally.agreed["jit"]) >= (1 - MOST_REJECTS) * PROGRAMS
 

@@ -15,7 +15,9 @@ from allo.errors import ToolFailedError
 from tests.verilog.designs import DESIGNS, SMALL
 from tests.verilog.readers import icarus, lint, yosys
 
-with_icarus = pytest.mark.skipif(not shutil.which("iverilog"), reason="needs Icarus Verilog")
+with_icarus = pytest.mark.skipif(
+    not shutil.which("iverilog"), reason="scripts/icarus could not bring it"
+)
 SAMPLE = ("gallery-fft", "gallery-merge_streams", "network-1", "polybench-floyd_warshall")
 
 

@@ -319,6 +319,18 @@ class ModuleText:
             place,
         )
 
+    def signal(self, hint: str, value: str, width: int, place: SourcePlace | None = None) -> str:
+        """A value with a name of its own in the Verilog; the in-process simulator does without.
+
+        What chooses an element needs one: Icarus Verilog does not wrap sums in the brackets to their
+        width, and takes no bits of an element whose place varies.
+        """
+        if value in self._constants.values():
+            return value
+        name = self.named(hint)
+        self.rtl_line(f"{name} = hw.wire {value} sym @{name[1:]} : i{width}", place)
+        return name
+
     def probe(self, hint: str, value: str, place: SourcePlace | None) -> str:
         """Let a bit be seen by simulators; the signal's name."""
         name = self.named(hint)

@@ -25,7 +25,8 @@ class Settings:
         seed: the first program's; programs take consecutive ones.
         programs, minutes: it ends after the first of these that is set and reached.
         targets: what each program runs on beside the reference.
-        jit: share of the programs that run on the in-process engine, where it is among the targets.
+        jit, icarus: shares of the programs that run on the in-process engine, and in Icarus, where these are
+            among the targets.
         csim, verilator: share of the programs that also run on these, in batches.
     """
 
@@ -34,6 +35,7 @@ class Settings:
     minutes: float | None = None
     targets: tuple[str, ...] = ("cpu", "jit")
     jit: float = 1.0
+    icarus: float = 1.0
     csim: float = 0.0
     verilator: float = 0.0
     only: str | None = None
@@ -114,13 +116,16 @@ def run_campaign(
 def _jobs(settings: Settings) -> Iterator[Job]:
     """Jobs of consecutive seeds, and batches of some of them for csim and Verilator."""
     waiting: dict[str, list[int]] = {"csim": [], "verilator": []}
-    due = {"jit": 0.0, "csim": 0.0, "verilator": 0.0}
+    alone = {"jit": settings.jit, "icarus": settings.icarus}
+    due = dict.fromkeys((*alone, *waiting), 0.0)
     seed = settings.seed
     common = {"only": settings.only, "skip": settings.skip, "oracle": settings.oracle}
     while settings.programs is None or seed < settings.seed + settings.programs:
-        targets = list(settings.targets)
-        if "jit" in targets and not _is_due(due, "jit", settings.jit):
-            targets.remove("jit")
+        targets = [
+            target
+            for target in settings.targets
+            if target not in alone or _is_due(due, target, alone[target])
+        ]
         if targets:
             yield {"seed": seed, "targets": targets, **common}
         for target, share in (("csim", settings.csim), ("verilator", settings.verilator)):

@@ -26,6 +26,7 @@ from ..generator.program import Program, Step
 from ..generator.schedules import apply_step, draw_step
 from ..generator.values import inputs
 from .compare import difference
+from .icarus import fault_in_icarus
 from .quiet import without_verilog
 from .room import has_room, with_deep_fifos
 from .space import namespace, template_arguments
@@ -33,6 +34,7 @@ from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, reason_of
 
 MAX_CYCLES = 200_000
 STUCK, OUTSIDE = "stuck", "out of bounds"
+_HARDWARE = ("jit", "verilator", "icarus")
 
 Outcome = tuple[list[Any], list[Any]] | str
 """Arguments after a call and its results, STUCK, or OUTSIDE."""
@@ -219,6 +221,8 @@ def build(prepared: Prepared, target: str) -> Any:
     if target == "csim":
         return schedule.build(target="vhls", **options)
     options |= {"max_cycles": MAX_CYCLES, "randomize": seed % (1 << 30)}
+    if target == "icarus":
+        return schedule.build(target="verilog", simulator="jit", **options)
     if target == "verilator" or seed % 8 == 0:
         return schedule.build(target="verilog", simulator=target, **options)
     with without_verilog():  # the in-process engine does not read it
@@ -251,15 +255,17 @@ def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[st
         phase("oracle")
         prepared = replace(prepared, want=_roomy_reference(program))
     compare(prepared, target, got)
-    if target in ("jit", "verilator") and got[-1] != OUTSIDE:
+    if target in _HARDWARE and got[-1] != OUTSIDE:
         _check_cycles(prepared, target, module)
+    if target == "icarus" and not isinstance(got[0], str):
+        _check_icarus(prepared, module)
     verdict.agreed.append(target)
 
 
 def _answers_with_more_room(prepared: Prepared, target: str, got: list[Outcome]) -> bool:
     """Whether hardware goes on where the program gets stuck for want of depth, as it may."""
     stuck_at = len(prepared.want) - 1
-    if target not in ("jit", "verilator") or prepared.want[stuck_at] != STUCK:
+    if target not in _HARDWARE or prepared.want[stuck_at] != STUCK:
         return False
     goes_on = len(got) > stuck_at and got[stuck_at] != STUCK
     return goes_on and has_room(prepared.program, prepared.verdict)
@@ -302,6 +308,17 @@ def _check_cycles(prepared: Prepared, target: str, module: Any) -> None:
         return
     verdict.status, verdict.target, verdict.reason = WRONG, target, "cycles differ"
     verdict.detail = f"{module.cycles} cycles measured, {predicted} predicted"
+    raise Failed
+
+
+def _check_icarus(prepared: Prepared, module: Any) -> None:
+    """The Verilog does in Icarus what the in-process engine does."""
+    verdict = prepared.verdict
+    found = fault_in_icarus(prepared.program, module)
+    if not found:
+        return
+    verdict.status, verdict.target, verdict.reason = WRONG, "icarus", "the test bench fails"
+    verdict.detail = found
     raise Failed
 
 

@@ -81,16 +81,16 @@ def commit() -> str:
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """A campaign's settings from the command line."""
-    targets, shares = [], {"jit": 0.0, "csim": 0.0, "verilator": 0.0}
+    targets, shares = [], {"jit": 0.0, "icarus": 0.0, "csim": 0.0, "verilator": 0.0}
     for text in options.targets.split(","):
         name, _, share = text.partition(":")
         if name in shares:
             shares[name] = float(share or 1.0)
-        if name in ("cpu", "jit"):
+        if name in ("cpu", "jit", "icarus"):
             targets.append(name)
         elif name not in (*shares, "oracle"):
             raise SystemExit(
-                f"There is no target {name!r}; targets: oracle, cpu, jit, csim, verilator."
+                f"There is no target {name!r}; targets: oracle, cpu, jit, icarus, csim, verilator."
             )
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(1 << 40)
     programs = options.programs
@@ -102,6 +102,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         minutes=options.minutes,
         targets=tuple(targets),
         jit=shares["jit"],
+        icarus=shares["icarus"],
         csim=shares["csim"],
         verilator=shares["verilator"],
         only=options.only,
@@ -117,6 +118,7 @@ def _described(settings: Settings) -> dict[str, object]:
         "minutes",
         "targets",
         "jit",
+        "icarus",
         "csim",
         "verilator",
         "only",
@@ -136,8 +138,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, help="seed of the first program (default: a fresh one)")
     add(
         "--targets",
-        default="oracle,cpu,jit,csim:0.05,verilator:0.03",
-        help="of oracle, cpu, jit, csim, verilator; csim:0.1 is one program in ten",
+        default="oracle,cpu,jit,csim:0.05,verilator:0.03,icarus:0.01",
+        help="of oracle, cpu, jit, csim, verilator, icarus; csim:0.1 is one program in ten",
     )
     add("--only", help="a kind of program or a feature it must have")
     add("--skip", help="features it must not have, comma-separated")

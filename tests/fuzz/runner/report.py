@@ -92,7 +92,7 @@ def _first_seed(campaign: dict[str, Any]) -> int:
 
 def _segments_table(campaigns: list[dict[str, Any]]) -> list[str]:
     """A row for each run: what was tested, with which seeds, and what failed at that commit."""
-    names = ("cpu", "jit", "csim", "verilator")
+    names = ("cpu", "jit", "csim", "verilator", "icarus")
     heads = ("first seed", "commit", "programs", *names, "failing")
     lines = [f"| {' | '.join(heads)} |", "|---:|---|" + "---:|" * (len(heads) - 2)]
     for campaign in sorted(campaigns, key=_first_seed):

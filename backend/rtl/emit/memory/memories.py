@@ -235,14 +235,17 @@ class Memories:
         chosen = self._c.value(index, body, time)
         listed = [values[bank] for bank in access.banks()]
         listed += [listed[0]] * (count - len(listed))
-        table, result = self._text.fresh(), self._text.fresh()
-        self._text.line(
-            f"{table} = hw.array_create {', '.join(reversed(listed))} : i{width}", node.place
-        )
-        self._text.line(
-            f"{result} = hw.array_get {table}[{chosen}] : !hw.array<{count}xi{width}>, i{index.width}",
+        text, name, kind = self._text, access.array.name, f"!hw.array<{count}xi{width}>"
+        table, picked, result = text.fresh(), text.fresh(), text.named(f"{name}_word")
+        text.line(f"{table} = hw.array_create {', '.join(reversed(listed))} : i{width}", node.place)
+        bank = text.signal(f"{name}_bank", chosen, index.width, node.place)
+        read = f"{kind}, i{index.width}"
+        text.styled(
+            f"{picked} = hw.array_get {table}[{bank}] : {read}",
+            f"{result} = hw.array_get {table}[{chosen}] : {read}",
             node.place,
         )
+        text.rtl_line(f"{result} = hw.wire {picked} sym @{result[1:]} : i{width}", node.place)
         return result
 
     def _data(self, key: Key) -> str:

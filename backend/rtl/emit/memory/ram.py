@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
 from ..text import ModuleText
 
@@ -72,10 +73,16 @@ def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) 
     )
     always = text.const(1, 1)
     for number, port in enumerate(ports):
+        address = text.signal(
+            f"{memory[1:]}_p{number}_addr",
+            port.address,
+            bits_unsigned(array.depth - 1),
+            array.place,
+        )
         if port.data:
             word = text.fresh()
             text.styled(
-                f"{word} = seq.read {memory}[{port.address}] rden {always} "
+                f"{word} = seq.read {memory}[{address}] rden {always} "
                 f"{{ latency = 0}} : !seq.hlmem{kind}",
                 f"{word} = seq.firmem.read_port {memory}[{port.address}], clock %clk "
                 f"enable {always} : {_spaced(kind)}",
@@ -88,7 +95,7 @@ def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) 
             continue
         enable = text.all_of(port.enable, text.enable) if text.enable else port.enable
         text.rtl_line(
-            f"seq.write {memory}[{port.address}] {port.value} wren {enable} "
+            f"seq.write {memory}[{address}] {port.value} wren {enable} "
             f"{{ latency = 1}} : !seq.hlmem{kind}",
             array.place,
         )

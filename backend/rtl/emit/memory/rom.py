@@ -59,8 +59,9 @@ class RomBank:
     def read(self, address: str) -> str:
         """The word at an address, in the same cycle."""
         text, value, word = self._text, self._text.fresh(), self._text.fresh()
+        index = text.signal(f"{self._name[1:]}_addr", address, self._address_bits, self._place)
         text.rtl_line(
-            f"{word} = sv.array_index_inout {self._name}[{address}] : {self._kind}, "
+            f"{word} = sv.array_index_inout {self._name}[{index}] : {self._kind}, "
             f"i{self._address_bits}",
             self._place,
         )
