@@ -1,4 +1,4 @@
-"""Alias classes: values that are one array, across calls and returns.
+"""Alias classes: values that are one array, or one variable, across calls and returns.
 
 Every use of an array has the same type (``docs/core_ir.md``), so a change of an array's layout
 or shape is a change of the whole class.
@@ -109,6 +109,34 @@ class AliasClasses:
             if isinstance(item, ir.Value):
                 self._note(item)
         self._parent[self._find(a)] = self._find(b)
+
+
+class VariableClasses(AliasClasses):
+    """Union-find over the variables of a module, scalars included.
+
+    Scalars are passed by value, so these are one variable: the argument of a call and the parameter, what a
+    function returns and the result of its call, and a scalar that is assigned once and what it is
+    assigned.
+    """
+
+    def _visit(self, op: ir.Operation) -> ir.WalkResult:
+        if op.name == "memref.alloc" and ir.MemRefType(op.result.type).rank == 0:
+            self._visit_scalar(op.result)
+        return super()._visit(op)
+
+    def _visit_scalar(self, scalar: ir.Value) -> None:
+        users = [use.owner.operation for use in scalar.uses]
+        stores = [op for op in users if op.name in ("affine.store", "memref.store")]
+        loads = [op for op in users if op.name in ("affine.load", "memref.load")]
+        if len(stores) != 1 or len(stores) + len(loads) != len(users):
+            return
+        self._union(scalar, stores[0].operands[0])
+        for op in loads:
+            self._union(scalar, op.result)
+
+    def _join(self, left: Iterable[ir.Value], right: Iterable[ir.Value]) -> None:
+        for a, b in zip(left, right, strict=True):
+            self._union(a, b)
 
 
 def has_views(module: ir.Module) -> bool:

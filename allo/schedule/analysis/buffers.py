@@ -114,6 +114,15 @@ def add_index(outer: BoundMap, value: ir.Value | None, constant: int = 0) -> Bou
     return simplify(BoundMap(made, (*dims, *symbols)))
 
 
+def sum_maps(left: BoundMap, right: BoundMap) -> BoundMap:
+    """The sum of two one-result maps; ``right`` has no symbols."""
+    count = len(left.dims)
+    shifted = right.map.results[0].shift_dims(len(right.dims), count) if count else None
+    expr = ir.AffineExpr.get_add(left.map.results[0], shifted or right.map.results[0])
+    made = ir.AffineMap.get(count + len(right.dims), len(left.symbols), [expr])
+    return simplify(BoundMap(made, (*left.dims, *right.dims, *left.symbols)))
+
+
 def box_bounds(
     outer: BoundMap, low: int, extent: int, kind: ir.MemRefType, dim: int
 ) -> tuple[BoundMap, BoundMap]:

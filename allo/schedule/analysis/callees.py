@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from allo.dialects._mlir import ir
@@ -16,14 +16,14 @@ from ..state import ScheduleState
 
 
 def match_callees(
-    s: ScheduleState, inner: ScheduleState, target: str, label: str
+    s: ScheduleState, inner: ScheduleState, target: str, label: str, also: Collection[str] = ()
 ) -> dict[str, str]:
     """What the functions of ``inner`` are called in ``s``, where ``target`` is its top.
 
-    Functions that recorded primitives name and that others call as well become copies first,
-    ``<name>_<label>``: the schedule is of this instance only.
+    Functions that recorded primitives name (or ``also`` does) and that others call as well become
+    copies first, ``<name>_<label>``: the schedule is of this instance only.
     """
-    named = _named(inner) - {inner.top_func_name}
+    named = (_named(inner) | {*also}) - {inner.top_func_name}
     names = _pair(s.module, inner, target)
     wanted = {names[n] for n in named if n in names}
     if not wanted:

@@ -51,11 +51,12 @@ class Window:
     """What an iteration of the axis reads of the array.
 
     Attributes:
-        dim: the dimension that slides with the axis; ``low`` its first element relative to the
-            axis, ``size`` how many.
+        dim: the dimension that slides with the axis; ``low`` its first element relative to
+            ``step`` times the axis, ``size`` how many.
         kept: the other dimensions that move inside the axis.
         parts: subscripts of one access, for the dimensions that stay fixed inside.
         base: what outer loops add to the sliding subscript.
+        step: elements that it slides by in an iteration.
     """
 
     dim: int
@@ -64,11 +65,17 @@ class Window:
     kept: tuple[Kept, ...]
     parts: tuple[Part, ...]
     base: BoundMap
+    step: int
 
     @property
     def high(self) -> int:
-        """Its last element relative to the axis."""
+        """Its last element relative to ``step`` times the axis."""
         return self.low + self.size - 1
+
+    @property
+    def filling(self) -> int:
+        """How many iterations pass before the one that first has a full window."""
+        return (self.size - 1) // self.step
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,8 @@ def window_of(loop: FoundLoop, buffer: FoundBuffer, reads: Sequence[ir.Operation
     """What an iteration reads.
 
     Raises:
-        ScheduleError: the array does not slide by one element an iteration.
+        ScheduleError: the array does not slide by a constant number of elements an iteration, or
+            no element is read by two iterations.
     """
     iv = induction_variable(loop.op)
     inner = indices_inside(loop.op)
@@ -192,20 +200,22 @@ def window_of(loop: FoundLoop, buffer: FoundBuffer, reads: Sequence[ir.Operation
     dim = sliding.pop()
     slides = [row[dim] for row in known]
     base, offsets = _slide_base(loop, buffer, slides)
+    step = _slide_step(loop, buffer, slides, iv)
     low, high = _slide_range(loop, buffer, slides, offsets, iv)
-    if low == high:
+    if high - low < step:
         raise fail(
             loop,
             buffer,
             "no element is read by two iterations",
-            "reuse needs a window larger than one, such as A[y + r] with an inner loop r.",
+            f"reuse needs a window larger than {_counted(step)}, such as "
+            f"{_example(buffer.name, step)} with an inner loop r.",
         )
     kept = tuple(
         _kept(loop, reads, known, k, buffer.type.get_dim_size(k))
         for k in range(len(known[0]))
         if k != dim and _varies(known, k)
     )
-    return Window(dim, low, high - low + 1, kept, tuple(known[0]), base)
+    return Window(dim, low, high - low + 1, kept, tuple(known[0]), base, step)
 
 
 def indices_inside(loop: ir.Operation) -> set[ir.Value]:
@@ -271,18 +281,39 @@ def _slide_range(
 ) -> tuple[int, int]:
     lows, highs = [], []
     for part, offset in zip(parts, offsets, strict=True):
-        step = sum(c for v, c in part.coefficients if v == iv)
         around = value_range([(v, c) for v, c in part.coefficients if v != iv])
-        if step != 1 or around is None:
+        if around is None:
             raise fail(
                 loop,
                 buffer,
-                "its window does not slide by exactly one element an iteration",
-                "the subscript must be the loop's index plus inner indices and a constant.",
+                "the extent of its window is not known",
+                "loops inside that index the array need constant bounds.",
             )
         lows.append(around[0] + offset)
         highs.append(around[1] + offset)
     return min(lows), max(highs)
+
+
+def _slide_step(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], iv: ir.Value) -> int:
+    """By how many elements the window slides an iteration."""
+    steps = {sum(c for v, c in part.coefficients if v == iv) for part in parts}
+    if len(steps) == 1 and min(steps) > 0:
+        return steps.pop()
+    found = " and ".join(str(step) for step in sorted(steps))
+    raise fail(
+        loop,
+        buffer,
+        f"its window does not slide by one positive number of elements an iteration, but by {found}",
+        "the subscripts must be one multiple of the loop's index plus inner indices and a constant.",
+    )
+
+
+def _counted(number: int) -> str:
+    return "one" if number == 1 else f"the stride of {number}"
+
+
+def _example(name: str, step: int) -> str:
+    return f"{name}[y + r]" if step == 1 else f"{name}[{step} * y + r]"
 
 
 def offset_from(base: BoundMap, part: Part) -> int:
@@ -334,7 +365,12 @@ def _child_towards(ancestor: ir.Operation, op: ir.Operation) -> ir.Operation:
 def filled_before(
     loop: ir.Operation, anchor: ir.Operation, window: Window, filling: Sequence[ir.Operation]
 ) -> bool:
-    """Whether the loop has filled all that a window needs of an array when it comes to ``anchor``."""
+    """Whether the loop has filled all that a window needs of an array when it comes to ``anchor``.
+
+    Told only of windows that slide by one element, as the rows that the loop fills do.
+    """
+    if window.step != 1:
+        return False
     iv, inner = induction_variable(loop), indices_inside(loop)
     for op in filling:
         shared = anchor

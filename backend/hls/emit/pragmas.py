@@ -106,6 +106,8 @@ def loop_heads(vendor: Vendor, op: ir.Operation) -> list[str]:
     if vendor.pragmas == "catapult":
         if interval is not None:
             lines.append(f"#pragma hls_pipeline_init_interval {interval}")
+        if factor is None and has(op, "parallel"):
+            factor = 0
         if factor is not None:
             lines.append(f"#pragma hls_unroll {factor if factor > 0 else 'yes'}")
     if vendor.pragmas == "xls":

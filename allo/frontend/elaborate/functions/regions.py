@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
 )
 from allo.dialects.types import Stream
-from allo.frontend.affine import ScalarArg
+from allo.frontend.affine import Affine, ScalarArg
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.context import FunctionContext, StreamBinding, as_int
 from allo.frontend.elaborate.functions import instances as functions
@@ -24,7 +25,18 @@ from allo.frontend.elaborate.functions.annotations import Declared, show_type
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.syntax import last_name
-from allo.frontend.tree import Argument, ArgValue, Call, MakeStream, Return, StreamRef, Var
+from allo.frontend.tree import (
+    Argument,
+    ArgValue,
+    Call,
+    For,
+    If,
+    MakeStream,
+    Return,
+    Stmt,
+    StreamRef,
+    Var,
+)
 
 MAX_MAPPING = 3
 
@@ -325,7 +337,7 @@ def _instance(
             f"The df.kernel {node.name!r} returns a value; results go to arrays and streams.",
             info.results[0].place,
         )
-    if all(isinstance(s, Return) for s in function.body):
+    if not kernel.streams and _is_nothing(function.body):
         _erase(ctx, info)
         return None
     _add_parameters(info, function, kernel)
@@ -336,6 +348,25 @@ def _instance(
         if parameter in function.written:
             ctx.write(var)
     return sharing.Instance(info, function, arguments)
+
+
+def _is_nothing(body: Sequence[Stmt]) -> bool:
+    """Whether statements have no effect: loops and branches with nothing in them, or never run."""
+    return all(
+        isinstance(s, Return)
+        or (isinstance(s, For) and (_is_nothing(s.body) or _never_runs(s)))
+        or (isinstance(s, If) and _is_nothing(s.then) and _is_nothing(s.other))
+        for s in body
+    )
+
+
+def _never_runs(loop: For) -> bool:
+    if len(loop.lower) != 1 or len(loop.upper) != 1 or loop.step != Affine(1):
+        return False
+    low, high = loop.lower[0], loop.upper[0]
+    if not isinstance(low, Affine) or not isinstance(high, Affine):
+        return False
+    return low.is_constant and high.is_constant and low.const >= high.const
 
 
 def _erase(ctx: FunctionContext, info: FunctionInfo) -> None:

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
-    body_of,
     constant_difference,
     induction_variable,
-    inner_point,
     is_affine_loop,
     is_defined_inside,
     is_loop,
-    make_loop,
+    parent_of,
     spec_of,
     string_attribute,
     terminator,
@@ -27,20 +25,14 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.buffers import (
     Part,
-    add_index,
     alloc,
-    box_bounds,
     common_block,
     declared_attributes,
     fresh_name,
     join_maps,
     linear_map,
-    load,
-    make_guard,
-    outside_rows,
     redirect,
     split_subscripts,
-    store,
 )
 from allo.schedule.analysis.initial import initial_constant, meets_box
 from allo.schedule.handles import Axis, Buffer, MockBuffer
@@ -48,26 +40,8 @@ from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundBuffer, FoundLoop, find_buffer, find_loop
 from allo.schedule.state import ScheduleState
 
-from ..loops.split import split_loop
+from .copies import BufferDim, copy_nest
 from .feed import feed_along, is_operand
-
-
-@dataclass(frozen=True, slots=True)
-class BufferDim:
-    """One dimension of the new buffer.
-
-    Attributes:
-        position: the array's dimension it stands for.
-        low: smallest inner part; ``extent`` elements from there.
-        name: base name of the loops that walk it.
-        lanes: how many neighbours a completely unrolled inner loop takes at once, 1 for none.
-    """
-
-    position: int
-    low: int
-    extent: int
-    name: str
-    lanes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +75,11 @@ def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
                                                for j_back:  C[i, j] = C_row[j]
 
     The initialisation reads ``target``, or stores the constant it is known to hold there (and the
-    fill that set it goes, when every element is written back). Both new loops are pipelined with
-    an interval of 1; where the inner loop is marked for complete unrolling they copy as many
-    elements at once (``j_init`` around an unrolled ``j_init.inner``).
+    fill that set it goes, when every element is written back). Where nothing is summed, and each
+    iteration surely stores every element, there is no initialisation: the buffer collects a row
+    before it is written. Both new loops are pipelined with an interval of 1; where the inner loop
+    is marked for complete unrolling they copy as many elements at once (``j_init`` around an
+    unrolled ``j_init.inner``). Where no loop inside moves over the array, the buffer is one element.
 
     Of an operand of a product it is ``feed``: published programs spell that so.
 
@@ -111,8 +87,8 @@ def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
         The handle of the new buffer, ``<target>_row`` or ``<target>_fifo``.
 
     Raises:
-        ScheduleError: ``axis`` is the innermost loop or one summed over, no loop inside is summed
-            over, or ``target`` is not accessed by affine subscripts alone.
+        ScheduleError: ``axis`` is the innermost loop or one summed over, or ``target`` is not
+            stored to inside, or not accessed by affine subscripts alone.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
     loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
@@ -123,7 +99,7 @@ def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     inner = [op for op in walk(loop.op) if is_loop(op)]
     variables = {induction_variable(op): op for op in inner if is_affine_loop(op)}
     parts = _stored_parts(loop, buffer, accesses, variables)
-    _check_reduction(loop, buffer, parts, inner)
+    _check_place(loop, buffer, parts)
     uses, others = _sort_uses(loop, buffer, accesses, parts, variables)
     stores = [use for use in uses if use.op.name == "affine.store"]
     stored = _box(_buffer_dims(loop, buffer, stores, variables))
@@ -271,10 +247,7 @@ def _uses_inside(bound: BoundMap, op: ir.Operation) -> bool:
     return any(v != own and is_defined_inside(v, op) for v in bound.operands)
 
 
-def _check_reduction(
-    loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part], inner: Sequence[ir.Operation]
-) -> None:
-    moving = {v for p in parts for v, _ in p.coefficients}
+def _check_place(loop: FoundLoop, buffer: FoundBuffer, parts: Sequence[Part]) -> None:
     own = induction_variable(loop.op)
     if not any(own in p.outer.operands for p in parts):
         raise _fail(
@@ -282,20 +255,6 @@ def _check_reduction(
             buffer,
             "it is a loop the array is summed over",
             "choose a loop that appears in the array's subscripts.",
-        )
-    if all(is_affine_loop(op) and induction_variable(op) in moving for op in inner):
-        raise _fail(
-            loop,
-            buffer,
-            "no loop inside it sums over the array",
-            "buffer_at serves accumulations; without one a buffer only adds copies.",
-        )
-    if not moving:
-        raise _fail(
-            loop,
-            buffer,
-            "no loop inside it moves over the array",
-            "reorder the loops so that the summed loop is outside, or choose an outer loop.",
         )
 
 
@@ -346,6 +305,36 @@ def _lanes(part: Part, variables: dict[ir.Value, ir.Operation]) -> int:
     return 1
 
 
+def _all_stored(loop: FoundLoop, uses: Sequence[Use], dims: Sequence[BufferDim]) -> bool:
+    """Whether each iteration of the axis stores every element of the buffer, and reads none of them."""
+    return all(use.op.name == "affine.store" for use in uses) and any(
+        _stores_all(loop.op, use, dims) for use in uses
+    )
+
+
+def _stores_all(axis: ir.Operation, use: Use, dims: Sequence[BufferDim]) -> bool:
+    """Whether one store surely runs for each element: a loop for each dimension walks its extent."""
+    around: dict[ir.Value, tuple[int, int]] = {}
+    op = parent_of(use.op)
+    while op is not None and op != axis:
+        bounds = spec_of(op).constant_bounds() if is_affine_loop(op) else None
+        if bounds is None or bounds[0] >= bounds[1] or spec_of(op).step != 1:
+            return False
+        around[induction_variable(op)] = bounds
+        op = parent_of(op)
+    walked: set[ir.Value] = set()
+    for dim in dims:
+        terms = use.parts[dim.position].coefficients
+        if len(terms) != 1 or terms[0][1] != 1 or terms[0][0] in walked:
+            return False
+        walked.add(terms[0][0])
+        gap = use.gaps[dim.position]
+        low, high = around.get(terms[0][0], (0, 0))
+        if (low + gap, high + gap) != (dim.low, dim.low + dim.extent):
+            return False
+    return True
+
+
 def _rewrite(
     loop: FoundLoop,
     buffer: FoundBuffer,
@@ -363,6 +352,7 @@ def _rewrite(
     row = alloc(kind, name, attributes, _origin_location(buffer, location), start)
     end = ir.InsertionPoint(terminator(block))
     start = ir.InsertionPoint(block.operations[1])
+    all_stored = _all_stored(loop, uses, dims)
     for use in uses:
         index = join_maps(
             [
@@ -371,79 +361,12 @@ def _rewrite(
             ]
         )
         redirect(use.op, row, index, name)
-    _copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
-    _copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, end)
+    if not all_stored:
+        copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
+    copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, end)
 
 
 def _origin_location(buffer: FoundBuffer, fallback: ir.Location) -> ir.Location:
     if isinstance(buffer.value, ir.BlockArgument):
         return fallback
     return buffer.value.owner.operation.location
-
-
-def _copy_nest(
-    loop: FoundLoop,
-    buffer: FoundBuffer,
-    row: ir.Value,
-    name: str,
-    parts: Sequence[Part],
-    dims: Sequence[BufferDim],
-    suffix: str,
-    constant: ir.Attribute | None,
-    location: ir.Location,
-    ip: ir.InsertionPoint,
-) -> None:
-    element = buffer.type.element_type
-    loops: list[ir.Operation] = []
-    fixed = [k for k in range(len(parts)) if k not in [d.position for d in dims]]
-    rows = [row for k in fixed for row in outside_rows(parts[k].outer, buffer.type, k, ip.block)]
-    if rows:
-        # Conditions further inside keep the accesses within the array, not this loop.
-        guard = make_guard(rows, location, ip)
-        ip = ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))
-    for dim in dims:
-        low, high = box_bounds(
-            parts[dim.position].outer, dim.low, dim.extent, buffer.type, dim.position
-        )
-        made = make_loop(f"{dim.name}_{suffix}", low, high, loop.op.location, ip)
-        loops.append(made)
-        ip = inner_point(made)
-    interval = ir.IntegerAttr.get(ir.IntegerType.get_unsigned(32), 1)
-    loops[-1].attributes["pipeline_ii"] = interval
-    index = {
-        d.position: (body_of(made).arguments[0], d.low) for d, made in zip(dims, loops, strict=True)
-    }
-    here = join_maps([linear_map([(body_of(made).arguments[0], 1)], 0) for made in loops])
-    there = join_maps(
-        [
-            add_index(part.outer, *index.get(position, (None, 0)))
-            for position, part in enumerate(parts)
-        ]
-    )
-    if suffix == "back":
-        value = load(row, here, name, location, ip)
-        store(value, buffer.value, there, buffer.name, location, ip)
-        _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
-        return
-    if constant is None:
-        value = load(buffer.value, there, buffer.name, location, ip)
-    else:
-        made = ir.Operation.create(
-            "arith.constant", results=[element], attributes={"value": constant}, loc=location, ip=ip
-        )
-        value = made.result
-    store(value, row, here, name, location, ip)
-    _match_unrolling(loops[-1], dims[-1], f"{dims[-1].name}_{suffix}")
-
-
-def _match_unrolling(op: ir.Operation, dim: BufferDim, name: str) -> None:
-    """Copy as many elements at once as the compute loop takes: ``j_init``, ``j_init.inner`` unrolled."""
-    spec = spec_of(op)
-    extent = spec.trip_count()
-    if extent is None or not 1 < dim.lanes < extent:
-        return
-    outer, inner = split_loop(op, name, dim.lanes, 0, extent)
-    outer.attributes["loop_name"] = ir.StringAttr.get(name)
-    outer.attributes["pipeline_ii"] = inner.attributes["pipeline_ii"]
-    del inner.attributes["pipeline_ii"]
-    inner.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)

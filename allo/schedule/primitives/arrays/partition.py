@@ -62,10 +62,10 @@ def partition(
     kind = _kind(partition_type, place)
     rank = buffer.type.rank
     dim = _dimension(dim, rank, buffer, place)
-    factor = _factor(kind, factor, buffer, place)
     old = layout_of(buffer.type)
     if _is_complete(old):
         return
+    factor = _factor(kind, factor, buffer, place)
     new = _layout(buffer, kind, dim, factor, old, place)
     _warn_clamped(buffer, dim, factor, place)
     _note(s, buffer, dim, kind, factor)

@@ -33,6 +33,7 @@ from allo.schedule.analysis.buffers import (
     scaled,
     split_subscripts,
     store,
+    sum_maps,
 )
 from allo.schedule.analysis.merge_update import loop_after, merge_update
 from allo.schedule.analysis.sliding import (
@@ -69,15 +70,18 @@ def reuse_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
                                                          for r, c: … LB[r, x+c]
 
     The axis runs as many iterations longer as the window needs to fill, unless its body waits as
-    long already; the body runs once the window is full. ``s.reuse_at(LB, "x")`` then makes a window
-    buffer, and the line buffer is filled in the same loop, so that both run as one pipeline.
+    long already; the body runs once the window is full. Where the subscript has a stride, as in
+    ``A[2 * y + r]``, each iteration moves the buffer by that many rows and loads as many.
+    ``s.reuse_at(LB, "x")`` then makes a window buffer, and the line buffer is filled in the same
+    loop, so that both run as one pipeline.
 
     Returns:
         The handle of the new buffer, ``<band>_reuse_<n>``.
 
     Raises:
-        ScheduleError: the array does not slide by one element an iteration, is written in the
-            loop, or is accessed by other than affine subscripts.
+        ScheduleError: the array does not slide by a constant number of elements an iteration, no
+            element is read by two of them, or it is written in the loop or accessed by other than
+            affine subscripts.
     """
     buffer = find_buffer(s.module, s.top_func_name, target, "reuse_at")
     loop = find_loop(s.module, s.top_func_name, axis, "reuse_at")
@@ -86,7 +90,7 @@ def reuse_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     window = window_of(loop, buffer, accesses.reads)
     anchor = anchor_of(loop.op, accesses.reads)
     start = first_read(accesses.reads, induction_variable(loop.op), bounds[0])
-    waits = start - bounds[0] >= window.size - 1
+    waits = start - bounds[0] >= window.filling
     if accesses.filling and not (
         waits and filled_before(loop.op, anchor, window, accesses.filling)
     ):
@@ -95,14 +99,14 @@ def reuse_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     if waits:
         # Another buffer or a condition already keeps the body waiting until the window is full.
         sliding = loop.op
-        newest = add_index(window.base, induction_variable(sliding), window.high)
+        newest = _newest(window, sliding, 0)
         fill = _shift_and_load(loop, buffer, window, made, newest, ir.InsertionPoint(anchor))
         _redirect_reads(loop, accesses.reads, window, made)
     else:
         _redirect_reads(loop, accesses.reads, window, made)
-        sliding = _lengthen(loop.op, bounds, window.size - 1)
-        # The iteration that first reads an element is ``size - 1`` before the one that loads it.
-        newest = add_index(window.base, induction_variable(sliding), window.low)
+        sliding = _lengthen(loop.op, bounds, window.filling)
+        # The loop reads for the iteration that was ``filling`` before.
+        newest = _newest(window, sliding, window.filling)
         ip = ir.InsertionPoint(body_operations(sliding)[0])
         fill = _shift_and_load(loop, buffer, window, made, newest, ip)
     merge_update(s.module, sliding)
@@ -110,6 +114,14 @@ def reuse_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     if reader is not None:
         merge_update(s.module, reader)
     return MockBuffer(loop.func, made.name)
+
+
+def _newest(window: Window, sliding: ir.Operation, ahead: int) -> BoundMap:
+    """The last element of the window that an iteration of ``sliding`` loads, ``ahead`` of its reads."""
+    term = linear_map(
+        [(induction_variable(sliding), window.step)], window.high - window.step * ahead
+    )
+    return sum_maps(window.base, term)
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +218,11 @@ def _shift_and_load(
     newest: BoundMap,
     ip: ir.InsertionPoint,
 ) -> ir.Operation | None:
-    """Move the buffer up by one and load the row that ``newest`` gives; the loop that does, if any."""
+    """Move the buffer up by the window's step and load as many rows, the last of them ``newest``.
+
+    Returns:
+        The loop that does so, if any.
+    """
     name, value, location = made.name, made.value, made.location
     nest = _fill_nest(loop, window.kept, ip, location)
     ip = inner_point(nest[-1][1]) if nest else ip
@@ -216,20 +232,23 @@ def _shift_and_load(
     def row(number: int) -> BoundMap:
         return join_maps([constant_map(number), *indices])
 
-    last = window.size - 1
-    for number in range(last):
-        moved = load(value, row(number + 1), name, location, ip)
+    step, last = window.step, window.size - 1
+    for number in range(window.size - step):
+        moved = load(value, row(number + step), name, location, ip)
         store(moved, value, row(number), name, location, ip)
     subscripts = [add_index(part.outer, None) for part in window.parts]
     for kept in window.kept:
         base, low = (constant_map(0), 0) if kept.base is None else (kept.base, kept.low)
         subscripts[kept.dim] = add_index(base, index_of[kept.dim], low)
-    subscripts[window.dim] = newest
-    outside = [row for k, index in enumerate(subscripts) for row in _outside(index, buffer.type, k)]
-    if outside:
-        ip = ir.InsertionPoint(terminator(make_guard(outside, location, ip).regions[0].blocks[0]))
-    loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, ip)
-    store(loaded, value, row(last), name, location, ip)
+    for behind in range(step - 1, -1, -1):
+        subscripts[window.dim] = add_index(newest, None, -behind)
+        rows = [r for k, index in enumerate(subscripts) for r in _outside(index, buffer.type, k)]
+        here = ip
+        if rows:
+            guard = make_guard(rows, location, ip)
+            here = ir.InsertionPoint(terminator(guard.regions[0].blocks[0]))
+        loaded = load(buffer.value, join_maps(subscripts), buffer.name, location, here)
+        store(loaded, value, row(last - behind), name, location, here)
     return nest[0][1] if nest else None
 
 

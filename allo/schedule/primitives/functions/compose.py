@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects._mlir import ir
@@ -38,11 +40,15 @@ def compose(
         s_inner = allo.customize(inner);  s_inner.pipeline("j")
         s = allo.customize(outer);        s.compose(s_inner)     # inner's j is pipelined in s
 
+    A schedule of the kernel itself is replayed on it: ``s.compose(nn.linear2d)`` gives a schedule of
+    ``linear2d`` the library's. Functions that the instance calls and others call as well become
+    copies of its own, so that the schedule reaches this instance only.
+
     Args:
         schs: a Schedule, a library kernel (a function with an attribute ``default_schedule``,
             which makes its Schedule from template arguments), or a list of them.
         id: the string in the template brackets of the call, for one instance among several.
-        instantiate: template arguments for a library kernel.
+        instantiate: template arguments for a library kernel; those of the instance by default.
 
     Raises:
         TypeError: something that is neither a Schedule nor a function.
@@ -50,12 +56,18 @@ def compose(
         ScheduleError: the types or shapes of the two sides disagree, or a recorded primitive does
             not apply to the instance (the message names it).
     """
-    items = schs if isinstance(schs, (list, tuple)) else [schs]
-    for item in items:
-        _compose_one(s, _as_schedule(item, instantiate), id)
+    for each in _schedules(s, schs, id, instantiate):
+        _compose_one(s, each.schedule, id, each.target(s, {}))
 
 
-def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> ScheduleState:
+def _as_schedule(
+    s: ScheduleState, item: Any, id: str | None, instantiate: Sequence[Any] | None
+) -> ScheduleState:
+    if item is s:
+        raise ScheduleError(
+            f"compose: the schedule of {s.top_func_name} cannot be replayed on itself.",
+            help="compose another schedule of the kernel: s.compose(allo.customize(kernel, …)).",
+        )
     if isinstance(item, ScheduleState):
         return item
     if not callable(item):
@@ -71,20 +83,39 @@ def _as_schedule(item: Any, instantiate: Sequence[Any] | None) -> ScheduleState:
             help=f"customise it yourself: s.compose(allo.customize({name}, …)), or give the function "
             "an attribute default_schedule, a function from template arguments to a Schedule.",
         )
+    if instantiate is None:
+        instantiate = _template_of(s, str(getattr(item, "__name__", "")), id)
     made: ScheduleState = make(instantiate)
     return made
 
 
-def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None) -> None:
-    target = _target_name(s, inner, id)
+def _template_of(s: ScheduleState, origin: str, id: str | None) -> Sequence[Any] | None:
+    """The template arguments of the instance of a kernel here; None where several differ."""
+    instances = [
+        info
+        for info in s.kernel.functions.values()
+        if info.origin == origin and (id is None or info.instance_id == id)
+    ]
+    found = instances[0].template_args if instances else None
+    return found if all(info.template_args == found for info in instances) else None
+
+
+def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None, target: str) -> None:
+    """Replay ``inner`` on the function ``target``."""
     function = find_function(s.module, target)
     _check_signature(inner, function, target)
     _own_state(s, inner, function, target, id)
-    names = match_callees(s, inner, target, id if id is not None else target)
-    for name, args, kwargs in inner.primitive_sequences:
-        run = unrecorded(s, name)
-        call = moved(run, s, args, kwargs, inner.top_func_name, lambda f: renamed(f, names))
+    composed = _composed_calls(inner)
+    own = {n for calls in composed.values() for call in calls for n in call.candidates()}
+    names = match_callees(s, inner, target, id if id is not None else target, own)
+    for number, (name, args, kwargs) in enumerate(inner.primitive_sequences):
         try:
+            if number in composed:
+                for each in composed[number]:
+                    _compose_one(s, each.schedule, each.id, each.target(s, names))
+                continue
+            run = unrecorded(s, name)
+            call = moved(run, s, args, kwargs, inner.top_func_name, lambda f: renamed(f, names))
             run(*call.args, **call.kwargs)
         except AlloError as error:
             error.notes = (
@@ -94,22 +125,60 @@ def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None) -> None
             raise
 
 
-def _target_name(s: ScheduleState, inner: ScheduleState, id: str | None) -> str:
-    functions = functions_of(s.module)
-    top = inner.top_func_name
-    wanted = top if id is None else f"{top}_{id}"
-    callees = [n for n in functions if n != s.top_func_name]
-    if wanted in callees:
-        return wanted
-    origin = _origin(inner, top)
-    named = {origin: None, top: None}
-    for candidate in [f"{n}_{id}" for n in named if id is not None] + [f"{n}_0" for n in named]:
-        if candidate in callees:
-            return candidate
-    raise UnknownHandleError(
-        f"compose: function {wanted} is not called by {s.top_func_name}.",
-        help=suggestion(wanted, callees, "its functions are"),
-    )
+@dataclass(frozen=True, slots=True)
+class _Composed:
+    """A schedule and the id of the instance that it is for."""
+
+    schedule: ScheduleState
+    id: str | None
+
+    def candidates(self) -> list[str]:
+        """What its function may be called where the schedule is replayed, best first."""
+        top = self.schedule.top_func_name
+        named = list(dict.fromkeys([_origin(self.schedule, top), top]))
+        if self.id is None:
+            return [top, *(f"{n}_0" for n in named)]
+        return [f"{top}_{self.id}", *(f"{n}_{self.id}" for n in named), *(f"{n}_0" for n in named)]
+
+    def target(self, s: ScheduleState, names: Mapping[str, str]) -> str:
+        """The function of ``s`` that the schedule is for.
+
+        Args:
+            names: what functions of the schedule that is replayed are called in ``s``.
+
+        Raises:
+            UnknownHandleError: there is none.
+        """
+        functions = functions_of(s.module)
+        callees = [n for n in functions if n != s.top_func_name]
+        for candidate in self.candidates():
+            if (mine := renamed(candidate, names)) in callees:
+                return mine
+        wanted = self.candidates()[0]
+        if self.id is None and wanted == s.top_func_name:
+            return wanted
+        raise UnknownHandleError(
+            f"compose: function {wanted} is not called by {s.top_func_name}.",
+            help=suggestion(wanted, callees, "its functions are"),
+        )
+
+
+def _composed_calls(inner: ScheduleState) -> dict[int, list[_Composed]]:
+    """What was composed on ``inner``, by position among its primitives."""
+    found: dict[int, list[_Composed]] = {}
+    for number, (name, args, kwargs) in enumerate(inner.primitive_sequences):
+        if name == "compose":
+            given = inspect.signature(compose).bind(inner, *args, **kwargs)
+            given.apply_defaults()
+            found[number] = _schedules(inner, **dict(list(given.arguments.items())[1:]))
+    return found
+
+
+def _schedules(
+    s: ScheduleState, schs: Any, id: str | None, instantiate: Sequence[Any] | None
+) -> list[_Composed]:
+    items = schs if isinstance(schs, (list, tuple)) else [schs]
+    return [_Composed(_as_schedule(s, item, id, instantiate), id) for item in items]
 
 
 def _origin(inner: ScheduleState, top: str) -> str:

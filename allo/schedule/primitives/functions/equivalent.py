@@ -1,8 +1,8 @@
-"""``get_equivalent_variables``: the names of one array across calls and returns."""
+"""``get_equivalent_variables``: the names of one variable across calls and returns."""
 
 from __future__ import annotations
 
-from allo.dialects.core.alias import AliasClasses
+from allo.dialects.core.alias import VariableClasses
 from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import UnknownHandleError
 from allo.schedule.near import suggestion
@@ -11,11 +11,15 @@ from allo.schedule.state import ScheduleState
 
 
 def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
-    """Every ``"func:name"`` that is the same array as ``name``.
+    """Every ``"func:name"`` that is the same array, or the same scalar, as ``name``.
 
     ::
 
-        def top(A): inner(A)           s.get_equivalent_variables("top:A") == {"top:A", "inner:X"}
+        def top(A, n):                 s.get_equivalent_variables("top:A") == {"top:A", "inner:X"}
+            inner(A, n)                s.get_equivalent_variables("inner:1") == {"top:n", "inner:m"}
+
+    A scalar is passed by value. It is the same variable as the parameter it is passed for, and as a
+    scalar that is assigned once, from it.
 
     Args:
         name: ``"func:buffer"`` or ``"func:argument number"``; the top function where none is named.
@@ -36,7 +40,7 @@ def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
             f"Target {wanted} not found in function {func}.",
             help=suggestion(wanted, buffers, f"{func} has the buffers"),
         )
-    members = AliasClasses(s.module.operation).members(value)
+    members = VariableClasses(s.module.operation).members(value)
     return {
         f"{owner}:{label}"
         for owner, body in functions_of(s.module).items()

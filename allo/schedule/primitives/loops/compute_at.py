@@ -39,15 +39,23 @@ def compute_at(s: ScheduleState, from_loop: Axis, target_loop: Axis) -> None:
                                                        C[i, j] = g(B[i, j])
 
     The loops of both nests down to the target's depth must have equal bounds. An intermediate
-    array that nothing else uses shrinks to what one iteration needs.
+    array that nothing else uses shrinks to what one iteration needs. The producer may be a nest that
+    another producer was computed in: what stands before its inner loops goes first in the loops of
+    the consumer, so calls for B at C and C at D make one nest::
+
+        for i:                                     for i:
+            for j:  B[j] = f(A[i, j])                  for j:  B[j] = f(A[i, j])
+            for j:  C[i, j] = g(B[j])      ──▶         for j:
+        for i, j:  D[i, j] = h(C[i, j])                    C = g(B[j])
+                                                           D[i, j] = h(C)
 
     Args:
         from_loop: a loop of the producer's nest.
         target_loop: the consumer's loop to compute in.
 
     Raises:
-        ScheduleError: the nests are not siblings, their loops do not match, or the producer is not
-            a perfect nest down to that depth.
+        ScheduleError: the nests are not siblings, their loops do not match, or a loop of the
+            producer is not the last operation of the one around it.
         IllegalTransformError: the merged order breaks a dependence.
     """
     producer = find_loop(s.module, s.top_func_name, from_loop, "compute_at")
@@ -57,7 +65,7 @@ def compute_at(s: ScheduleState, from_loop: Axis, target_loop: Axis) -> None:
     _check_siblings(producer, consumer, what)
     target_chain = [*enclosing_loops(consumer.op), consumer.op]
     source_chain = _matching_chain(first, target_chain, what)
-    _check_dependences(s, first, second, target_chain, what)
+    _check_dependences(s, second, source_chain, target_chain, what)
     _merge(source_chain, target_chain)
     shrink_private_arrays(s.module, second, target_chain)
 
@@ -83,13 +91,14 @@ def _matching_chain(
     chain = [first]
     while len(chain) < len(target_chain):
         operations = body_operations(chain[-1])
-        if len(operations) != 1 or not is_affine_loop(operations[0]):
+        if not operations or not is_affine_loop(operations[-1]):
             raise ScheduleError(
-                f"Cannot {what}: the producer's nest is not perfect down to depth {len(target_chain)}.",
+                f"Cannot {what}: the producer's nest has no loop last in its body at depth "
+                f"{len(chain)}.",
                 place_of(chain[-1]),
                 help="choose an outer loop of the consumer.",
             )
-        chain.append(operations[0])
+        chain.append(operations[-1])
     if not all(is_affine_loop(op) for op in (*chain, *target_chain)):
         raise ScheduleError(f"Cannot {what}: a loop's bounds are not affine.", place_of(first))
     for mine, theirs in zip(chain, target_chain, strict=True):
@@ -111,12 +120,16 @@ def _matching_chain(
 
 def _check_dependences(
     s: ScheduleState,
-    first: ir.Operation,
     second: ir.Operation,
+    source_chain: Sequence[ir.Operation],
     target_chain: Sequence[ir.Operation],
     what: str,
 ) -> None:
-    """The producer's instances run just before the consumer's of the same iteration."""
+    """The producer's instances run just before the consumer's of the same iteration.
+
+    What stands before an inner loop of the producer runs first in the consumer's loop around it.
+    """
+    first = source_chain[0]
     between: list[ir.Operation] = []
     inside = False
     for child in first.block.operations:
@@ -127,13 +140,13 @@ def _check_dependences(
         if op == second:
             break
     model = model_of(s.module, between)
-    depth = len(target_chain)
     path = _path(model.statements, target_chain)
 
     def new_time(statement: Statement) -> list[str]:
         time = statement.time()
         loops = [v.op for v in statement.loops]
         if loops and loops[0] == first:
+            depth = sum(mine == op for mine, op in zip(loops, source_chain, strict=False))
             prefix = [x for k in range(depth) for x in (path[k], time[2 * k + 1])]
             return [*prefix, "-1", *time[2 * depth :]]
         return time
@@ -152,9 +165,11 @@ def _path(statements: Sequence[Statement], chain: Sequence[ir.Operation]) -> lis
 
 
 def _merge(source: Sequence[ir.Operation], target: Sequence[ir.Operation]) -> None:
-    head = body_operations(target[-1])
-    for op in body_operations(source[-1]):
-        op.move_before(head[0])
+    for number, (mine, theirs) in enumerate(zip(source, target, strict=True)):
+        head = body_operations(theirs)[0]
+        for op in body_operations(mine):
+            if op not in source[number + 1 :]:
+                op.move_before(head)
     for mine, theirs in zip(source, target, strict=True):
         replace_index(induction_variable(mine), identity_map([induction_variable(theirs)]))
     source[0].erase()
