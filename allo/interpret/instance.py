@@ -20,6 +20,7 @@ class Parameter:
         said: its declaration.
         place: where it is declared.
         default: the expression of its default value.
+        value: the default value where it is a number.
         symbol: the variable it is in the body.
     """
 
@@ -27,6 +28,7 @@ class Parameter:
     said: Declared
     place: SourcePlace
     default: ast.expr | None = None
+    value: int | float | None = None
     symbol: Any = None
 
 

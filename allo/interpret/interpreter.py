@@ -13,7 +13,7 @@ from .known import Declared
 from .names import running_frames
 from .program import Language, Program
 from .running.arrays import Array
-from .running.boundary import Binding, results
+from .running.boundary import Binding, positional, results
 from .running.runtime import Runtime
 
 
@@ -42,8 +42,8 @@ class Interpreted:
         """Loop iterations of the last call."""
         return self._program.runtime.steps
 
-    def __call__(self, *values: Any) -> Any:
-        """Run the kernel.
+    def __call__(self, *values: Any, **named: Any) -> Any:
+        """Run the kernel on arguments by position or name; those with a default may be left out.
 
         Raises:
             BoundaryError: arguments that do not fit.
@@ -53,7 +53,7 @@ class Interpreted:
             DeadlockError: processes of a region wait for each other.
             SimulationError: a failed assertion.
         """
-        binding = Binding(self._instance, values)
+        binding = Binding(self._instance, positional(self._instance, values, named))
         self._program.runtime.steps = 0
         function = self._program.space[self._instance.python]
         found = function(*binding.arguments)

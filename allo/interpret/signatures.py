@@ -48,7 +48,10 @@ def read_parameters(body: Body, node: ast.FunctionDef) -> list[Parameter]:
         said = body.annotation(argument.annotation)
         if said.stateful:
             raise TypeMismatchError("A parameter is not stateful.", body.place(argument))
-        found.append(Parameter(argument.arg, said, body.place(argument), default))
+        value = None
+        if default is not None and body.is_known(default):
+            value = body.evaluate(default, "A default")
+        found.append(Parameter(argument.arg, said, body.place(argument), default, value))
     return found
 
 

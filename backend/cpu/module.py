@@ -7,9 +7,10 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
+from allo.dialects.boundary.arranging import arrange
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError
-from allo.dialects.options import read_call, refuse_keywords
+from allo.dialects.options import read_call
 from allo.dialects.passes.run_time_checks import Checks
 
 from .calling import DirectArguments, EntryLayout, Frame
@@ -115,8 +116,8 @@ class LLVMModule:
         """The declared type and the shape of each result."""
         return [_type_of(p) for p in self.signature.results]
 
-    def __call__(self, *args: Any, **unknown: Any) -> Any:
-        """Run the kernel on NumPy arrays and scalars; see ``docs/cpu.md`` for the rules.
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Run the kernel on NumPy arrays and scalars, by position or name; see ``docs/cpu.md``.
 
         Raises:
             BoundaryError: when an argument has the wrong count, kind, shape, layout or values.
@@ -127,9 +128,7 @@ class LLVMModule:
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``; what
                 was written before is in the arrays.
         """
-        if unknown:
-            refuse_keywords("A call of an LLVMModule", unknown, ())
-        frame = self._direct.pack(args)
+        frame = None if named else self._direct.pack(args)
         if frame is not None:
             if not self._returns:
                 self._run(frame)
@@ -137,7 +136,7 @@ class LLVMModule:
             outputs = self._direct.outputs(frame)
             self._run(frame)
             return outputs[0] if len(outputs) == 1 else outputs
-        call = self.signature.bind(args)
+        call = self.signature.bind(arrange(self.signature, args, named, "A call of an LLVMModule"))
         try:
             self._run(self._layout.pack(call.inputs, call.outputs))
         except BoundsError:

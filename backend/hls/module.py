@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from allo.dialects.boundary.arranging import arrange
 from allo.dialects.diagnostics import ArgumentCountError
-from allo.dialects.options import refuse_keywords
 from allo.target import BuildRequest
 
 from .csim.build import CsimKernel, compile_csim
@@ -21,6 +21,8 @@ from .vendors.steps import (
     run_script,
     simulate_own_verilog,
 )
+
+_ON_ARRAYS = (None, "csim", "cosim", "sw_emu", "fast_hw_emu", "hw_emu", "hw")
 
 
 class HLSModule(HlsKernel):
@@ -72,8 +74,9 @@ class HLSModule(HlsKernel):
         library = compile_csim(code, self.vendor.for_csim, self.externals)
         return CsimKernel(self.signature, library, code.simulation)
 
-    def __call__(self, *args: Any, **unknown: Any) -> Any:
-        refuse_keywords("A call of an HLSModule", unknown, ())
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        if named or self.mode in _ON_ARRAYS:
+            args = tuple(arrange(self.signature, args, named, "A call of an HLSModule"))
         if self.mode in (None, "csim"):
             return self._csim()(*args)
         if self.mode == "cosim":

@@ -14,6 +14,7 @@ import numpy as np
 from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.backend.synth import Synthesis, synthesize
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
+from allo.dialects.boundary.arranging import arrange
 from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
@@ -140,7 +141,7 @@ class RTLModule:
         simulator: str | None = None,
         max_cycles: int | None = None,
         stall_seed: int = 1,
-        **unknown: Any,
+        **named: Any,
     ) -> Any:
         """Run one transaction; see ``docs/simulation.md``.
 
@@ -166,9 +167,8 @@ class RTLModule:
             "max_cycles": max_cycles,
             "stall_seed": stall_seed,
         }
-        refuse_keywords(_CALL, unknown, given)
         chosen = read_call(RTL_CALL, given)
-        call = self.signature.bind(args)
+        call = self.signature.bind(arrange(self.signature, args, named, _CALL, tuple(given)))
         limit = chosen["max_cycles"] or self.options.max_cycles or self._default_limit()
         path = Path(chosen["wave"]) if wave is not None else None
         options = RunOptions(max_cycles=limit, wave=path, stall_seed=chosen["stall_seed"])

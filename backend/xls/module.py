@@ -17,9 +17,9 @@ from allo.backend.hls.vendors.ports import count_outputs, read_ports
 from allo.backend.hls.vendors.tables import XLS
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import read_signature
+from allo.dialects.boundary.arranging import arrange
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.options import refuse_keywords
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
 from allo.dialects.reports.project_folder import write_folder
 from allo.target import BuildRequest
@@ -158,19 +158,18 @@ class XLSCCModule:
         shown = self.rewrites_textproto or "No RAM rewrites (not in memory mode)"
         Console(markup=False, highlight=False, soft_wrap=True).print(shown)
 
-    def __call__(self, *args: Any, **unknown: Any) -> Any:
+    def __call__(self, *args: Any, **named: Any) -> Any:
         """Run the block once on NumPy arrays; the rules are those of every back end.
 
         Raises:
             XLSCallError: the module was not built for sw_emu.
             BoundaryError: an argument of the wrong count, shape or type.
         """
-        refuse_keywords("A call of an XLSCCModule", unknown, ())
         if self._kernel is None:
             raise XLSCallError(
                 "__call__ only supported in sw_emu mode.", help="build with mode='sw_emu'."
             )
-        return self._kernel(*args)
+        return self._kernel(*arrange(self.signature, args, named, "A call of an XLSCCModule"))
 
     def __str__(self) -> str:
         return self.final_cpp

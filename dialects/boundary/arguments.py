@@ -11,8 +11,8 @@ the rules (count, shape, layout, conversion, in-place results) are those of ``do
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What the top function takes and returns."""
+    """What the top function takes and returns.
+
+    Attributes:
+        defaults: the numbers that arguments have where a call leaves them out.
+    """
 
     top: str
     arguments: tuple[Parameter, ...]
     results: tuple[Parameter, ...]
     place: SourcePlace | None = None
+    defaults: Mapping[str, int | float] = field(default_factory=dict)
 
     def bind(self, values: Sequence[Any]) -> Call:
         """Check and convert the arguments of one call.
@@ -205,7 +210,7 @@ def read_signature(module: ir.Module, top: str) -> Signature:
         )
         for i, (dtype, mlir_type) in enumerate(zip(types.returned, types.results, strict=True))
     ]
-    return Signature(top, tuple(arguments), tuple(results), place)
+    return Signature(top, tuple(arguments), tuple(results), place, types.defaults)
 
 
 def find_function(module: ir.Module, name: str) -> ir.Operation:
@@ -366,11 +371,11 @@ def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
             top, parameter, f"{value!r} has not its fields.", f"give {', '.join(dtype.fields)}."
         )
     total = 0
-    for name, field in reversed(dtype.fields.items()):
-        part = replace(parameter, name=f"{parameter.name}[{name!r}]", dtype=field)
+    for name, kind in reversed(dtype.fields.items()):
+        part = replace(parameter, name=f"{parameter.name}[{name!r}]", dtype=kind)
         cells = _bind(top, part, value[name])
-        raw = int.from_bytes(cells.tobytes(), "little") & ((1 << field.bits) - 1)
-        total = total << field.bits | raw
+        raw = int.from_bytes(cells.tobytes(), "little") & ((1 << kind.bits) - 1)
+        total = total << kind.bits | raw
     return encode(np.array(total, object), UInt(dtype.bits))
 
 

@@ -7,8 +7,8 @@ after a pass has changed the arguments of the entry block.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from .._mlir import ir
 from ..diagnostics import BuildError
@@ -25,6 +25,7 @@ class Signature:
         names: the user's names of the arguments; ``""`` where the function has none.
         declared, returned: the declared types of arguments and results as text; ``""`` where the
             function has none.
+        defaults: the numbers that arguments have where a call leaves them out, by name.
     """
 
     inputs: tuple[ir.Type, ...]
@@ -32,6 +33,7 @@ class Signature:
     names: tuple[str, ...]
     declared: tuple[str, ...]
     returned: tuple[str, ...]
+    defaults: Mapping[str, int | float] = field(default_factory=dict)
 
     def name(self, position: int) -> str:
         """The user's name of an argument, or ``arg0``, ``arg1`` and so on."""
@@ -52,7 +54,21 @@ def signature_of(function: ir.Operation | ir.OpView) -> Signature:
         _texts(function, "arg_names", len(inputs)),
         _texts(function, "arg_types", len(inputs)),
         _texts(function, "res_types", len(results)),
+        _defaults(function),
     )
+
+
+def _defaults(function: ir.Operation | ir.OpView) -> dict[str, int | float]:
+    attributes = function.operation.attributes
+    if "arg_defaults" not in attributes:
+        return {}
+    found = ir.DictAttr(attributes["arg_defaults"])
+    texts = {named.name: str(ir.StringAttr(named.attr).value) for named in found}
+    return {name: _number(text) for name, text in texts.items()}
+
+
+def _number(text: str) -> int | float:
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _texts(function: ir.Operation | ir.OpView, attribute: str, count: int) -> tuple[str, ...]:

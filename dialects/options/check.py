@@ -89,24 +89,28 @@ def check_step(target: str, mode: str | None, project: str | None) -> None:
         )
 
 
-def refuse_keywords(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+def refuse_keywords(
+    what: str, given: Mapping[str, Any], known: Iterable[str], arguments: Iterable[str] = ()
+) -> None:
     """Refuse keywords a call does not take.
 
     Args:
         what: the call, to open the sentence: ``"A call of an RTLModule"``.
+        known: the keywords it takes.
+        arguments: names of arguments of the kernel, which it takes as well.
 
     Raises:
         OptionError: there is one; the message says the near miss.
     """
-    names = list(known)
+    names, passed = list(known), list(arguments)
     for name in given:
-        if name in names:
+        if name in names or name in passed:
             continue
         listed = f"its options: {', '.join(names)}." if names else "it has none."
-        rule = " Arguments of the kernel are given by position." if "call of" in what else ""
+        rule = f" Arguments of the kernel: {', '.join(passed)}." if passed else ""
         raise OptionError(
             f"{what} takes no option {name!r}.",
-            help=f"{did_you_mean(name, names)}{listed}{rule}",
+            help=f"{did_you_mean(name, [*names, *passed])}{listed}{rule}",
         )
 
 

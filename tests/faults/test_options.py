@@ -232,9 +232,9 @@ def test_unknown_option_of_a_call(schedule, hardware) -> None:
     with pytest.raises(OptionError, match="takes no option 'max_cycle'") as caught:
         hardware(np.zeros(4, np.int32), max_cycle=5)
     assert "did you mean 'max_cycles'?" in str(caught.value)
-    with pytest.raises(OptionError, match="takes no option 'x'") as caught:
-        schedule.build()(x=np.zeros(4, np.int32))
-    assert "Arguments of the kernel are given by position." in str(caught.value)
+    with pytest.raises(OptionError, match="takes no option 'y'") as caught:
+        schedule.build()(y=np.zeros(4, np.int32))
+    assert "Arguments of the kernel: x." in str(caught.value)
     with pytest.raises(OptionError, match="customize has no option 'verbos'") as caught:
         allo.customize(scale, verbos=True)
     assert "did you mean 'verbose'?" in str(caught.value)

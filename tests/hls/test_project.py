@@ -283,14 +283,10 @@ def test_top_without_ports():
     )
 
 
-def test_arrays_of_a_flat_top_cannot_be_passed_on():
-    with pytest.raises(BuildError) as caught:
-        build(CALLS, "vitis_hls", wrap_io=False)
-    assert caught.value.message == (
-        "Failed to emit HLS code: the array A of 2 dimensions is a flat pointer in the top "
-        "function and cannot be passed to another function."
-    )
-    assert "wrap_io=True" in (caught.value.help or "")
+def test_functions_below_a_flat_top_take_flat_arrays():
+    code = build(CALLS, "vitis_hls", wrap_io=False).hls_code
+    assert "load_buf" not in code
+    assert "int8_t v0 = A[(i) * 8 + (k)];" in code.split('extern "C"')[0]
 
 
 def test_flat_top_without_wrapping():

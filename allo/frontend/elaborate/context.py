@@ -121,7 +121,7 @@ class ModuleContext:
     trees: dict[str, Function] = field(default_factory=dict)
     building: list[FunctionInfo] = field(default_factory=list)
     declarations: list[FunctionInfo] = field(default_factory=list)
-    defaults: dict[str, dict[str, ast.expr]] = field(default_factory=dict)
+    defaults: dict[str, dict[str, ast.Constant]] = field(default_factory=dict)
     result_calls: dict[Var, Call] = field(default_factory=dict)
     symbols: set[str] = field(default_factory=set)
     constants: dict[Any, str] = field(default_factory=dict)

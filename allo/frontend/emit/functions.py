@@ -76,6 +76,9 @@ def function_attributes(types: TypeCache, function: Function) -> dict[str, ir.At
     }
     for key, value in function.attributes.items():
         attributes[key] = types.unit if value is True else value
+        if isinstance(value, dict):
+            texts = {name: types.string(text) for name, text in value.items()}
+            attributes[key] = ir.DictAttr.get(texts)
     return attributes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -226,6 +226,31 @@ def store(array: np.ndarray, data: Sequence[Any], dtype: AlloType) -> None:
     new = to_numpy([zero if e is None else e for e in data], array.shape, dtype)
     with np.errstate(all="ignore"):
         np.copyto(array, new, where=written, casting="unsafe")
+
+
+def positional(instance: Instance, values: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+    """The values of all parameters in order, the defaults of those left out included.
+
+    Raises:
+        ArgumentCountError: a name that is no parameter, or one that has its value already.
+    """
+    names = [parameter.name for parameter in instance.parameters]
+    rest = names[len(values) :]
+    for name in named:
+        if name not in rest:
+            problem = "is given twice in a call" if name in names else "is no parameter"
+            raise ArgumentCountError(
+                f"{name!r} {problem} of {instance.name}.",
+                instance.place,
+                help=f"its parameters: {', '.join(names)}.",
+            )
+    found = list(values)
+    for parameter in instance.parameters[len(values) :]:
+        value = named.get(parameter.name, parameter.value)
+        if value is None:
+            break
+        found.append(value)
+    return found
 
 
 # --- out of the program ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from ..text.writer import Writer
 from ..vendors.tables import Vendor
 from .emitter import FunctionEmitter, ModuleContext, value_of
 from .fifo import fifo_depth, stream_type
+from .flat_arguments import returned_local, terminator
 from .operations.memory import declare_globals
 from .operations.stream import stream_parameter
 from .pragmas import array_pragmas, function_heads, function_pragmas
@@ -116,14 +117,14 @@ def _parameter(e: FunctionEmitter, param: Param, name: str, argument: ir.Value) 
         value = value_of(e, name, param.ctype)
         e.values[argument] = replace(value, low=param.bounds[0], high=param.bounds[1])
         return f"{e.spell(param.ctype)} {name}"
-    flat = e.signature.flat or param.is_dynamic
+    flat = e.signature.flat or param.flat or param.is_dynamic
     buffer = Buffer(name, param.shape, param.ctype, flat=flat, boxed=True)
     e.values[argument] = buffer
     return _array_port(e, param, buffer)
 
 
 def _array_port(e: FunctionEmitter, param: Param, buffer: Buffer) -> str:
-    if e.signature.flat:
+    if e.signature.flat or param.flat:
         count = prod(buffer.shape)
         element = e.spell(param.ctype)
         return e.vendor.flat_port.format(element=element, name=buffer.name, count=count)
@@ -136,14 +137,15 @@ def _result(e: FunctionEmitter, param: Param, name: str, position: int) -> str:
         if e.signature.flat and not e.vendor.reference_results:
             return e.vendor.flat_port.format(element=e.spell(param.ctype), name=name)
         return f"{e.spell(param.ctype)} {_result_sign(e)}{name}"
-    returned = _returned_local(e.signature.op, position)
+    returned = returned_local(e.signature.op, position)
     if fifo_depth(e.vendor, param.memref) is not None:
         fifo = StreamRef(name, param.ctype)
         e.results.append(fifo)
         if returned is not None:
             e.values[returned] = fifo
         return f"{stream_type(e, param.ctype, ())}& {name}"
-    buffer = Buffer(name, param.shape, param.ctype, flat=e.signature.flat, boxed=True)
+    flat = e.signature.flat or param.flat
+    buffer = Buffer(name, param.shape, param.ctype, flat=flat, boxed=True)
     e.results.append(buffer)
     if returned is not None:
         e.values[returned] = buffer
@@ -154,24 +156,8 @@ def _result_sign(e: FunctionEmitter) -> str:
     return "&" if e.vendor.reference_results else "*"
 
 
-def _terminator(op: ir.Operation) -> ir.Operation:
-    return list(op.regions[0].blocks[0].operations)[-1].operation
-
-
-def _returned_local(op: ir.Operation, position: int) -> ir.Value | None:
-    """The array that can live in the result parameter: made here, at top level, returned once."""
-    operands = list(_terminator(op).operands)
-    value = operands[position]
-    if value in operands[:position] or not isinstance(value, ir.OpResult):
-        return None
-    owner = value.owner.operation if hasattr(value.owner, "operation") else value.owner
-    if owner.name not in ("memref.alloc", "func.call") or owner.parent != op:
-        return None
-    return value
-
-
 def _result_name(op: ir.Operation, position: int) -> str | None:
-    value = list(_terminator(op).operands)[position]
+    value = list(terminator(op).operands)[position]
     if not isinstance(value.type, ir.MemRefType) or not isinstance(value, ir.OpResult):
         return None
     attributes = value.owner.attributes
@@ -182,8 +168,8 @@ def _result_name(op: ir.Operation, position: int) -> str | None:
 
 
 def _port_pragmas(vendor: Vendor, name: str, param: Param) -> list[str]:
-    """Partition and storage of an array parameter; a FIFO has neither."""
-    if param.memref is None or fifo_depth(vendor, param.memref) is not None:
+    """Partition and storage of an array parameter; a FIFO and a flat array have neither."""
+    if param.memref is None or param.flat or fifo_depth(vendor, param.memref) is not None:
         return []
     return array_pragmas(vendor, name, param.memref)
 
@@ -210,7 +196,9 @@ def parameter_types(e: FunctionEmitter, signature: Signature) -> list[str]:
             texts.append(f"{stream_type(e, param.ctype, ())}&")
         elif param.shape is None and param.role == "in":
             texts.append(kind)
-        elif signature.flat and not (param.shape is None and e.vendor.reference_results):
+        elif (signature.flat or param.flat) and not (
+            param.shape is None and e.vendor.reference_results
+        ):
             count = prod(param.shape or (1,))
             port = e.vendor.flat_port.format(element=kind, name="", count=count)
             texts.append(port.strip())

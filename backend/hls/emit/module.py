@@ -22,6 +22,7 @@ from ..text.writer import Writer
 from ..vendors.tables import Vendor
 from ..vendors.widths import width_define
 from .emitter import FunctionEmitter, ModuleContext
+from .flat_arguments import flat_positions, mark_flat_arguments
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
 from .operations.memory import element_ctype, global_text
@@ -64,6 +65,9 @@ def emit_module(
         UnsupportedOpError: an operation has no C++; it names the source line.
     """
     options = options or EmitOptions()
+    nested = options.flat_top and not vendor.tasks
+    if nested:
+        mark_flat_arguments(module, top)
     functions = functions_of(module)
     if top not in functions:
         raise BuildError(
@@ -72,7 +76,10 @@ def emit_module(
         )
     flat = _flat_functions(functions, top, vendor) if options.flat_top else set()
     settle_index_arguments(module)
-    signatures = {name: read_signature(op, flat=name in flat) for name, op in functions.items()}
+    signatures = {
+        name: read_signature(op, flat=name in flat, below=flat_positions(op) if nested else ())
+        for name, op in functions.items()
+    }
     for name, cpp_name in external_functions(externals, functions).items():
         signatures[name] = replace(signatures[name], name=cpp_name)
     context = ModuleContext(

@@ -6,6 +6,7 @@ array, a pointer for a scalar.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from allo.dialects._mlir import ir
@@ -30,6 +31,7 @@ class Param:
         declared: the declared type (fixed point and struct included).
         memref: the MLIR type of an array, layout included; None for scalars and streams.
         bounds: inclusive range of an index argument, None where unknown.
+        flat: whether a function below the top is given a flat array of the top for it.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Param:
     declared: AlloType
     memref: ir.MemRefType | None = None
     bounds: Bounds = (None, None)
+    flat: bool = False
 
     @property
     def is_array(self) -> bool:
@@ -82,8 +85,13 @@ class Signature:
         return not self.op.regions[0].blocks
 
 
-def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
-    """The signature of a ``func.func``."""
+def read_signature(op: ir.Operation, *, flat: bool = False, below: Iterable[int] = ()) -> Signature:
+    """The signature of a ``func.func``.
+
+    Args:
+        flat: its arrays are pointers with linear subscripts.
+        below: the parameters for which that holds where it does not hold for all.
+    """
     name, found = symbol(op), signature_of(op)
     inputs, results = found.inputs, found.results
     letters = _letters(op, "itypes", len(inputs)), _letters(op, "otypes", len(results))
@@ -101,6 +109,8 @@ def read_signature(op: ir.Operation, *, flat: bool = False) -> Signature:
         _param(op, "", "result", kind, declared, letter)
         for kind, declared, letter in zip(results, found.returned, letters[1], strict=True)
     ]
+    for position in below:
+        params[position] = replace(params[position], flat=True)
     return Signature(name, function_identifier(name), tuple(params), op, flat)
 
 

@@ -335,7 +335,7 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
     if not arguments.defaults:
         return
     named = arguments.args[len(arguments.args) - len(arguments.defaults) :]
-    defaults: dict[str, ast.expr] = {}
+    defaults: dict[str, ast.Constant] = {}
     for argument, node in zip(named, arguments.defaults, strict=True):
         value = ctx.constant(node, f"The default of {argument.arg}")
         if isinstance(value, bool) or not isinstance(value, (int, float)):
@@ -344,6 +344,9 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
             )
         defaults[argument.arg] = ast.copy_location(ast.Constant(value), node)
     ctx.module.defaults[ctx.info.name] = defaults
+    ctx.function.attributes["arg_defaults"] = {
+        name: repr(node.value) for name, node in defaults.items()
+    }
 
 
 def _results(ctx: FunctionContext) -> None:

@@ -271,7 +271,8 @@ def _argument(
         if param.ctype.is_fixed:
             return e.fixed_point(bound, param.ctype, place_of(op))
         return e.text(bound, param.ctype)
-    if bound.flat and len(bound.shape) > 1 and not e.context.is_flat(op):
+    taken = param.flat or e.context.is_flat(op)
+    if bound.flat and len(bound.shape) > 1 and not taken:
         raise _flat_argument(op, bound)
     pointer = bound.pointer()
     if pointer is None:
