@@ -128,6 +128,14 @@ class CompileTimeError(FrontendError):
     """A value that must be known at compile time is not, or its evaluation failed."""
 
 
+class ModelError(FrontendError):
+    """A PyTorch model, or its example inputs, that cannot become a design."""
+
+
+class UnsupportedOperatorError(ModelError, NotImplementedError):
+    """An operator of a PyTorch model that has no lowering, or not in this form."""
+
+
 class DataflowError(FrontendError):
     """A dataflow region whose kernels and streams do not fit together."""
 

@@ -1,10 +1,12 @@
 """From a Python function to core IR: resolve, elaborate, emit.
 
-:func:`build_module` is the way in; :class:`KernelModule` is what comes out.
+:func:`build_module` is the way in; :class:`KernelModule` is what comes out. ``from_pytorch``, the way in
+for models, is in ``allo.torch``; this is its published path.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from .kernel_module import FunctionInfo, KernelModule, ValueInfo
@@ -17,4 +19,6 @@ def __getattr__(name: str) -> Any:
         from .build import build_module
 
         return build_module
+    if name == "from_pytorch":  # by name: the package is above this one
+        return import_module("allo.torch").from_pytorch
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -36,6 +36,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "allo.frontend": (*FOUNDATION, "allo.target"),
     "allo.schedule": (*FOUNDATION, "allo.target"),
     "allo.dataflow": (*FOUNDATION, "allo.target", "allo.frontend", "allo.schedule"),
+    "allo.torch": (*FOUNDATION, "allo.target", "allo.frontend", "allo.schedule"),
     "allo.equivalence": ("allo.dialects",),
     # The oracle: it may share no code with what it checks.
     "allo.interpret": ("allo.dialects.types", "allo.dialects.diagnostics"),
@@ -61,6 +62,7 @@ PUBLIC = ("allo", "allo.ir", "allo.errors", "allo.dataflow", "allo.library", "al
 IMPORTERS = {
     "torch_mlir": "dialects/_mlir.py",
     "pycde": "backend/rtl/_circt.py",
+    "torch": "allo/torch/wheel.py",
 }
 LIBRARY = ("allo", "dialects", "backend")
 

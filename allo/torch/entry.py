@@ -1,0 +1,158 @@
+"""``from_pytorch``: a PyTorch model as a schedule, or built for a target."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from allo.dialects._mlir import ir
+from allo.dialects.core.locations import location_of, place_of
+from allo.dialects.core.signature import functions_of
+from allo.dialects.diagnostics import SourcePlace
+from allo.frontend.build import build_module
+from allo.frontend.kernel_module import KernelModule
+from allo.schedule.schedule import Schedule
+
+from .exporting import export_model
+from .lowering import TOP, Generated, lower_model
+from .operators import OPERATORS
+from .types import Types
+
+_SOURCE = "<allo model"
+_numbers = itertools.count(1)
+
+
+class ModelSchedule(Schedule):
+    """The schedule of a model: one function for each call of a module.
+
+    Attributes:
+        source: the kernels, as they were written for the model.
+        weight_data: the arrays that a call takes behind the inputs, where weights are arguments.
+        module_paths: the path in the model behind each function; ``""`` for the model itself.
+    """
+
+    source: str
+    weight_data: list[Any]
+    module_paths: dict[str, str]
+
+    def __init__(self, kernel: KernelModule, generated: Generated) -> None:
+        super().__init__(kernel)
+        self.source = "\n".join(line for line, _ in generated.lines)
+        self.weight_data = generated.weights
+        self.module_paths = generated.functions
+
+
+class BuiltModel:
+    """A built model whose weights are arguments: a call appends them to the inputs.
+
+    Attributes:
+        module: what ``build`` gave.
+        weight_data: the arrays of the weights, in the order of the arguments.
+    """
+
+    def __init__(self, module: Any, weight_data: list[Any], inputs: int) -> None:
+        self.module = module
+        self.weight_data = weight_data
+        self._inputs = inputs
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Run the model on its inputs, and the arrays for results where a target takes those last."""
+        count = self._inputs
+        return self.module(*arrays[:count], *self.weight_data, *arrays[count:])
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.module, name)
+
+
+def from_pytorch(
+    model: Any,
+    example_inputs: Sequence[Any],
+    leaf_modules: Sequence[type] | None = None,
+    verbose: bool = False,
+    enable_tensor: bool = False,
+    target: str = "llvm",
+    mode: str = "csim",
+    project: str = "top.prj",
+    op_dtypes: Mapping[str, Any] | None = None,
+    weights_as_args: bool = False,
+) -> Any:
+    """Compile a PyTorch model.
+
+    The model is exported with ``torch.export``. Each call of a module becomes a function, so that the
+    hierarchy of the model is the hierarchy of the design.
+
+    Args:
+        model: a ``torch.nn.Module``; it is compiled as in ``model.eval()``.
+        example_inputs: a list of tensors, which give the shapes and types of the inputs.
+        leaf_modules: accepted for published programs; modules are always entered.
+        verbose: print the kernels and the core IR.
+        enable_tensor: accepted for published programs; arrays are memrefs.
+        target: ``"mlir"`` for the Schedule, ``"llvm"`` for a function on NumPy arrays, or another
+            target of ``Schedule.build``.
+        mode: step of an HLS target.
+        project: folder of an HLS target.
+        op_dtypes: element types: of ``"inputs"``, ``"outputs"``, ``"default"``, of an operator (``"linear"``,
+            ``"linear_input"``, ``"linear_weight"``) or of a module by its path; a type, or
+            ``[input, weight, output]``.
+        weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
+            ``weight_data``, and a built one appends it when it is called.
+
+    Raises:
+        ToolMissingError: PyTorch is not installed; the extra ``torch`` brings it.
+        ModelError: example inputs that do not fit, dynamic control or shapes, or mutation.
+        UnsupportedOperatorError: an operator without a lowering; the module path and the line are given.
+    """
+    exported = export_model(model, example_inputs, OPERATORS.keys() | {"getitem"})
+    names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
+    types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
+    generated = lower_model(exported, types, weights_as_args=weights_as_args)
+    schedule = ModelSchedule(_compiled(generated), generated)
+    if verbose:
+        sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
+    if target == "mlir":
+        return schedule
+    if target == "llvm":
+        built = schedule.build()
+    else:
+        built = schedule.build(target=target, mode=mode, project=project)
+    if not weights_as_args:
+        return built
+    return BuiltModel(built, schedule.weight_data, len(exported.inputs))
+
+
+def _compiled(generated: Generated) -> KernelModule:
+    """Compile the kernels; operations then have the places of the model's own lines."""
+    file = f"{_SOURCE} {next(_numbers)}>"
+    text = "".join(f"{line}\n" for line, _ in generated.lines)
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    namespace = {"__name__": file, **generated.namespace}
+    exec(compile(text, file, "exec"), namespace)
+    kernel = build_module(namespace[TOP])
+    places = {number + 1: place for number, (_, place) in enumerate(generated.lines)}
+    with kernel.context:
+        for function in functions_of(kernel.module).values():
+            _relocate(function, file, places, {})
+    return kernel
+
+
+def _relocate(
+    op: Any,
+    file: str,
+    places: Mapping[int, SourcePlace | None],
+    made: dict[int, ir.Location],
+) -> None:
+    """Give an operation, and those in it, the line of the model that its line was made of."""
+    written = place_of(op)
+    line = written.line if written and written.file == file else 0
+    place = places.get(line)
+    if place is not None:
+        if line not in made:
+            made[line] = location_of(place)
+        op.location = made[line]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _relocate(inner.operation, file, places, made)

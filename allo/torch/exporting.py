@@ -1,0 +1,290 @@
+"""``torch.export`` and what is read from it: a :class:`~allo.torch.graph.Model`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
+
+from .graph import Meta, Model, ModuleCall, Operator, Ref
+from .places import module_of_error, place_of_error, place_of_trace
+from .wheel import load_torch
+
+_ROUNDS = 8
+"""Decompositions may yield what must be decomposed again."""
+
+_IGNORED = {
+    "aten._assert_tensor_metadata.default",
+    "aten._assert_async.msg",
+    "aten._assert_scalar.default",
+}
+
+
+def export_model(model: Any, example_inputs: Sequence[Any], known: Collection[str]) -> Model:
+    """Export a model with ``torch.export`` and read the graph.
+
+    Operators that are not in ``known`` are decomposed by PyTorch's own table where it has them.
+
+    Raises:
+        ToolMissingError: without PyTorch.
+        ModelError: when the example inputs do not fit, or the model cannot be exported.
+        UnsupportedOperatorError: when a tensor that depends on no input cannot be computed.
+    """
+    torch = load_torch()
+    _check_inputs(torch, model, example_inputs)
+    training = [module for module in model.modules() if module.training]
+    model.eval()
+    try:
+        program = _export(torch, model, tuple(example_inputs))
+        program = _decomposed(torch, program, known)
+    finally:
+        for module in training:
+            module.training = True
+    return _Reader(torch, program).read()
+
+
+def _check_inputs(torch: Any, model: Any, example_inputs: Any) -> None:
+    if not isinstance(model, torch.nn.Module):
+        raise ModelError(
+            f"from_pytorch takes a torch.nn.Module, not {type(model).__name__}.",
+            help="wrap a function in a module whose forward calls it.",
+        )
+    if not isinstance(example_inputs, (list, tuple)):
+        raise ModelError(
+            f"example_inputs is a list of tensors, not {type(example_inputs).__name__}.",
+            help="write [x] for a model of one input.",
+        )
+    for number, value in enumerate(example_inputs):
+        if not isinstance(value, torch.Tensor):
+            raise ModelError(
+                f"Example input {number} is of type {type(value).__name__}, and not a tensor.",
+                help="give a model's options to its constructor; inputs are tensors.",
+            )
+        if value.is_sparse or value.dtype.is_complex:
+            raise ModelError(
+                f"Example input {number} is {'sparse' if value.is_sparse else 'complex'}.",
+                help="inputs are dense tensors of floats, integers or bools.",
+            )
+
+
+def _export(torch: Any, model: Any, inputs: tuple[Any, ...]) -> Any:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return torch.export.export(model, inputs, strict=False)
+    except Exception as error:
+        package = str(Path(torch.__file__).parent)
+        owner = module_of_error(error, torch.nn.Module)
+        path = next((name for name, module in model.named_modules() if module is owner), "")
+        place = place_of_error(error, package)
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ModelError(
+            f"{_described(path, model)} cannot be exported by torch.export"
+            f"{_why(error, bool(inputs))}.",
+            place,
+            notes=(f"PyTorch says: {lines[0] if lines else type(error).__name__}",),
+            help=_remedy(error),
+        ) from error
+
+
+def _described(path: str, model: Any) -> str:
+    return f"Module {path!r}" if path else f"The model ({type(model).__name__})"
+
+
+def _is_dynamic(error: BaseException) -> bool:
+    name = type(error).__name__
+    return "DataDependent" in name or "data-dependent" in str(error) or "vmap" in name
+
+
+def _why(error: BaseException, has_inputs: bool) -> str:
+    if _is_dynamic(error):
+        return ": what it does depends on the values of its input"
+    if isinstance(error, (TypeError, RuntimeError, ValueError)) and has_inputs:
+        return " with these example inputs"
+    return ""
+
+
+def _remedy(error: BaseException) -> str:
+    if _is_dynamic(error):
+        return "hardware is fixed: compute both results and choose with torch.where."
+    return "call the model on the example inputs first; shapes and types have to fit its forward."
+
+
+def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
+    table = torch.export.default_decompositions()
+    chosen: dict[Any, Any] = {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        program = program.run_decompositions({})
+        for _ in range(_ROUNDS):
+            unknown = {
+                node.target
+                for node in program.graph.nodes
+                if node.op == "call_function" and _spelled(node.target) not in known
+            }
+            more = {op: table[op] for op in unknown if op in table and op not in chosen}
+            if not more:
+                return program
+            chosen |= more
+            program = program.run_decompositions(chosen)
+    return program
+
+
+def _spelled(target: Any) -> str:
+    """``"aten.add.Tensor"``; of Python's own functions the bare name."""
+    name = str(target)
+    return name if "." in name and not name.startswith("<") else getattr(target, "__name__", name)
+
+
+class _Reader:
+    """Reads one exported program."""
+
+    def __init__(self, torch: Any, program: Any) -> None:
+        self.torch = torch
+        self.program = program
+        self.package = str(Path(torch.__file__).parent)
+        self.model = Model()
+        self.values: dict[str, Any] = {}  # tensors that depend on no input, as PyTorch holds them
+
+    def read(self) -> Model:
+        """Every node, in order."""
+        signature = self.program.graph_signature
+        self._refuse_mutation(signature)
+        kinds = {spec.arg.name: spec for spec in signature.input_specs}
+        for node in self.program.graph.nodes:
+            if node.op == "placeholder":
+                self._input(node, kinds[node.name])
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op == "output":
+                self._outputs(node)
+            else:
+                raise self._refusal(node, f"graph attribute {node.target}")
+        return self.model
+
+    def _refuse_mutation(self, signature: Any) -> None:
+        for spec in signature.output_specs:
+            if "MUTATION" not in spec.kind.name:
+                continue
+            node = next(n for n in self.program.graph.nodes if n.name == spec.arg.name)
+            what = "buffer" if "BUFFER" in spec.kind.name else "input"
+            raise ModelError(
+                f"The model changes its {what} {spec.target!r} in place.",
+                place_of_trace(node.meta.get("stack_trace"), self.package),
+                help=f"return the new value of the {what}, and give it as an input of the next call.",
+            )
+
+    def _input(self, node: Any, spec: Any) -> None:
+        kind = spec.kind.name
+        if kind == "USER_INPUT":
+            self.model.inputs[node.name] = self._meta(node.meta["val"])
+        elif kind in ("PARAMETER", "BUFFER"):
+            program = self.program
+            tensors = program.state_dict if spec.target in program.state_dict else program.constants
+            self.model.weights[node.name] = (
+                spec.target,
+                _elements(self.torch, tensors[spec.target]),
+            )
+        elif kind == "CONSTANT_TENSOR":
+            self._keep(node.name, self.program.constants[spec.target])
+        else:
+            raise ModelError(f"The model's input {node.name!r} is of an unknown kind ({kind}).")
+
+    def _call(self, node: Any) -> None:
+        target = _spelled(node.target)
+        if target in _IGNORED:
+            return
+        names = [n.name for n in node.all_input_nodes]
+        if all(name in self.values for name in names):
+            self._fold(node)
+            return
+        value = node.meta.get("val")
+        results = value if isinstance(value, (list, tuple)) else [value]
+        metas = tuple(self._meta(r) if isinstance(r, self.torch.Tensor) else None for r in results)
+        self.model.operators.append(
+            Operator(
+                node.name,
+                target,
+                self._arguments(node),
+                metas,
+                self._stack(node),
+                place_of_trace(node.meta.get("stack_trace"), self.package),
+            )
+        )
+
+    def _fold(self, node: Any) -> None:
+        """Compute a tensor that depends on no input."""
+        if self.torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            raise self._refusal(node, f"{_spelled(node.target)}, which is random")
+        take = self.torch.fx.node.map_arg
+        args = take(node.args, lambda n: self.values[n.name])
+        kwargs = take(node.kwargs, lambda n: self.values[n.name])
+        self._keep(node.name, node.target(*args, **kwargs))
+
+    def _keep(self, name: str, value: Any) -> None:
+        self.values[name] = value
+        if isinstance(value, self.torch.Tensor):
+            self.model.constants[name] = _elements(self.torch, value)
+
+    def _outputs(self, node: Any) -> None:
+        for spec in self.program.graph_signature.output_specs:
+            if spec.kind.name == "USER_OUTPUT":
+                if not getattr(spec.arg, "name", None):
+                    raise ModelError("The model returns something that is no tensor.")
+                self.model.outputs.append(spec.arg.name)
+
+    def _arguments(self, node: Any) -> dict[str, Any]:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            values: Mapping[str, Any] = {str(k): v for k, v in enumerate(node.args)}
+        else:
+            names = [argument.name for argument in schema.arguments]
+            given = {**dict(zip(names, node.args, strict=False)), **node.kwargs}
+            values = {
+                a.name: given.get(a.name, a.default_value if a.has_default_value() else None)
+                for a in schema.arguments
+            }
+        return {name: self._argument(value) for name, value in values.items()}
+
+    def _argument(self, value: Any) -> Any:
+        if isinstance(value, self.torch.fx.Node):
+            return Ref(value.name)
+        if isinstance(value, (list, tuple)):
+            return [self._argument(item) for item in value]
+        if isinstance(value, self.torch.dtype):
+            return str(value).removeprefix("torch.")
+        return value
+
+    def _stack(self, node: Any) -> tuple[ModuleCall, ...]:
+        found = node.meta.get("nn_module_stack") or {}
+        return tuple(
+            ModuleCall(key, path, _class_name(kind)) for key, (path, kind) in found.items() if path
+        )
+
+    def _meta(self, value: Any) -> Meta:
+        for extent in value.shape:
+            if not isinstance(extent, int):
+                raise ModelError(f"A tensor of the model has the dynamic extent {extent}.")
+        return Meta(tuple(value.shape), str(value.dtype).removeprefix("torch."))
+
+    def _refusal(self, node: Any, what: str) -> UnsupportedOperatorError:
+        stack = self._stack(node)
+        where = f"Module {stack[-1].path!r}" if stack else "The model"
+        place = place_of_trace(node.meta.get("stack_trace"), self.package)
+        return UnsupportedOperatorError(f"{where} uses {what}.", place)
+
+
+def _class_name(kind: Any) -> str:
+    name = kind if isinstance(kind, str) else kind.__name__
+    return name.rpartition(".")[2]
+
+
+def _elements(torch: Any, tensor: Any) -> Any:
+    """A NumPy array over the tensor's own memory where that is possible."""
+    tensor = tensor.detach().cpu()
+    if tensor.dtype == torch.bfloat16:
+        tensor = tensor.float()
+    return tensor.contiguous().numpy()
