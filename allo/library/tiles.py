@@ -9,24 +9,11 @@ from __future__ import annotations
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import index, int32
+from allo.ir.types import int32
 from allo.ir.utils import MockBuffer
 
 from ._defaults import scheduled_by
-
-
-def PE_kernel[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
-    A_in: TyA[K], B_in: TyB[K], A_out: TyA[K], B_out: TyB[K], C: TyC[Mt, Nt], i: index, j: index
-):
-    """One cell: accumulate the products of what passes, and pass it on."""
-    acc: TyC = 0
-    for k in range(K, name="reduction"):
-        a: TyA = A_in[k]
-        b: TyB = B_in[k]
-        acc += a * b
-        A_out[k] = a
-        B_out[k] = b
-    C[i, j] = acc
+from .cells import PE_kernel
 
 
 def systolic_tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
@@ -56,16 +43,21 @@ def systolic_tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
 def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
     A: TyA[M, K], B: TyB[K, N], C: TyC[M, N]
 ):
-    """``C[M, N] = A[M, K] · B[K, N]`` in tiles of ``Mt × Nt``; the last ones may be ragged."""
+    """``C[M, N] = A[M, K] · B[K, N]`` in tiles of ``Mt × Nt``; the last ones may be ragged.
+
+    A is read once, column by column of a row of tiles, which is the order in which C is written. So
+    the C of one product can be streamed to the A of another with as high tiles: ``s.to(s.C, …)``.
+    """
     local_A: TyA[Mt, K]
     local_B: TyB[K, Nt]
     local_C: TyC[Mt, Nt]
     for mi, ni in allo.grid((M + Mt - 1) // Mt, (N + Nt - 1) // Nt, name="outer_tile"):
-        for ak, ai in allo.grid(K, Mt, name="load_A"):
-            if mi * Mt + ai < M:
-                local_A[ai, ak] = A[mi * Mt + ai, ak]
-            else:
-                local_A[ai, ak] = 0
+        if ni == 0:
+            for ak, ai in allo.grid(K, Mt, name="load_A"):
+                if mi * Mt + ai < M:
+                    local_A[ai, ak] = A[mi * Mt + ai, ak]
+                else:
+                    local_A[ai, ak] = 0
         for bk, bj in allo.grid(K, Nt, name="load_B"):
             if ni * Nt + bj < N:
                 local_B[bk, bj] = B[bk, ni * Nt + bj]

@@ -72,7 +72,8 @@ def to(
 
     Args:
         target: the array.
-        dst: name of the consuming band or function; with ``axis`` the list ``unfold`` returned.
+        dst: name of the consuming band or function, or the id of the instance that is called
+            (``kernel["id"](…)``); with ``axis`` the list ``unfold`` returned.
         axis: the unfolded axis along which elements pass from process to process.
         depth: elements a FIFO holds; -1 for all of them.
 
@@ -214,7 +215,13 @@ def _named(
         for op in buffer.function.regions[0].blocks[0].operations
         if op.operation.name == "func.call"
     }
-    known = bands | calls
+    infos = s.kernel.functions
+    ids = {
+        infos[name].instance_id: op
+        for name, op in calls.items()
+        if name in infos and infos[name].instance_id
+    }
+    known = ids | bands | calls
     found = known.get(dst) if isinstance(dst, str) else None
     if found is None:
         raise ScheduleError(
