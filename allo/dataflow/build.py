@@ -49,6 +49,8 @@ def customize(
 
     if not getattr(func, "__allo_region__", False):
         name = getattr(func, "__name__", repr(func))
+        if hasattr(func, "__allo_kernel__"):
+            raise _kernel_alone(name, func)
         raise DataflowError(
             f"{name} is not a dataflow region.",
             help="decorate it with @df.region(), or use allo.customize for a kernel.",
@@ -58,6 +60,17 @@ def customize(
     if opt_default:
         _pipeline_innermost(schedule)
     return schedule
+
+
+def _kernel_alone(name: str, func: Any) -> DataflowError:
+    arrays = [argument for argument in getattr(func, "__annotations__", {}) if argument != "return"]
+    mapping = func.__allo_kernel__[0]
+    return DataflowError(
+        f"{name} is a df.kernel by itself, as in an older interface.",
+        help="write a region around it: @df.region() above def "
+        f"top({', '.join(f'{array}: …' for array in arrays)}), and inside it "
+        f"@df.kernel(mapping={mapping}, args=[{', '.join(arrays)}]) above def {name}.",
+    )
 
 
 def _pipeline_innermost(schedule: Schedule) -> None:

@@ -35,6 +35,14 @@ def kernel(
         args: the region's arrays that the kernel's parameters stand for, in order.
     """
 
+    if isinstance(mapping, FunctionType):
+        names = ", ".join(mapping.__annotations__)
+        raise DataflowError(
+            f"The kernel {mapping.__name__} has no mapping, and stands in no region.",
+            help=f"write @df.kernel(mapping=[1], args=[{names}]) above it, inside a function with "
+            "@df.region() that has these arrays.",
+        )
+
     def mark(function: _F) -> _F:
         _require_function(function, "df.kernel(…)")
         function.__allo_kernel__ = (mapping, args)  # type: ignore[attr-defined]

@@ -116,7 +116,7 @@ put.""",
         k.py:6:6: Missing kernel mapping: the df.kernel 'send' is missing required 'mapping' parameter.
             6 |     @df.kernel(args=[A])
               |      ^^^^^^^^^^^^^^^^^^^
-        help: write @df.kernel(mapping=[1]) for a single instance.""",
+        help: write @df.kernel(mapping=[1], args=[a]) for a single instance.""",
     ),
     (
         """\

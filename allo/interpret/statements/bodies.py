@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from allo.dialects.diagnostics import (
@@ -30,8 +30,11 @@ from . import assignment, processes
 _META = ("meta_if", "meta_elif", "meta_else", "meta_for")
 
 
-def block(body: Body, nodes: list[ast.stmt]) -> None:
-    """Translate statements in order."""
+Each = Callable[[Body, ast.stmt], None]
+
+
+def block(body: Body, nodes: list[ast.stmt], each: Each | None = None) -> None:
+    """Translate statements in order; ``each`` translates one, if not as in a function."""
     open_chain = False
     taken = False
     for node in nodes:
@@ -41,11 +44,11 @@ def block(body: Body, nodes: list[ast.stmt]) -> None:
         if name is not None and name != "meta_for" and isinstance(node, ast.With):
             if name == "meta_if":
                 taken = False
-            taken = _meta_branch(body, node, name, taken) or taken
+            taken = _meta_branch(body, node, name, taken, each) or taken
             open_chain = name != "meta_else"
             continue
         open_chain = False
-        statement(body, node)
+        (each or statement)(body, node)
 
 
 def statement(body: Body, node: ast.stmt) -> None:
@@ -63,14 +66,19 @@ def statement(body: Body, node: ast.stmt) -> None:
 def _meta_name(node: ast.stmt) -> str | None:
     if not isinstance(node, ast.With) or len(node.items) != 1:
         return None
-    call = node.items[0].context_expr
+    return _called_name(node.items[0].context_expr)
+
+
+def _called_name(call: ast.expr) -> str | None:
     if not isinstance(call, ast.Call):
         return None
     name = processes.last_name(call)
     return name if name in _META else None
 
 
-def _meta_branch(body: Body, node: ast.With, name: str, taken: bool) -> bool:
+def _meta_branch(
+    body: Body, node: ast.With, name: str, taken: bool, each: Each | None = None
+) -> bool:
     """One branch of a meta_if; whether it was taken."""
     call = node.items[0].context_expr
     if taken:
@@ -81,16 +89,29 @@ def _meta_branch(body: Body, node: ast.With, name: str, taken: bool) -> bool:
         if not body.evaluate(call.args[0], f"The condition of {name}"):
             return False
     with body.scope():
-        block(body, node.body)
+        block(body, node.body, each)
     return True
 
 
 def _with(body: Body, node: ast.With) -> None:
-    if len(node.items) > 1:  # as in Python: each item stands inside the one before it
-        inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
-        node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
+    for _ in repetitions(body, node):
+        block(body, with_items(node))
+
+
+def _inner(node: ast.With) -> ast.With:
+    """``with a, b`` without its first item: as in Python, each item stands inside the one before it."""
+    return ast.copy_location(ast.With(node.items[1:], node.body), node)
+
+
+def with_items(node: ast.With) -> list[ast.stmt]:
+    """What stands inside the first item of a ``with`` statement."""
+    return [_inner(node)] if len(node.items) > 1 else node.body
+
+
+def repetitions(body: Body, node: ast.With) -> Iterator[int]:
+    """The values of the first ``allo.meta_for`` of a statement, each in a scope of its own."""
     call = node.items[0].context_expr
-    if _meta_name(node) != "meta_for" or not isinstance(call, ast.Call):
+    if _called_name(call) != "meta_for" or not isinstance(call, ast.Call):
         raise UnsupportedSyntaxError(
             "Only allo.meta_if, meta_elif, meta_else and meta_for may follow with.",
             body.place(node),
@@ -103,7 +124,7 @@ def _with(body: Body, node: ast.With) -> None:
         with body.scope():
             if target is not None:
                 body.bind(target.id, Known(value))
-            block(body, node.body)
+            yield value
 
 
 def _function(body: Body, node: ast.FunctionDef) -> None:

@@ -32,8 +32,7 @@ def region(body: Body, node: ast.FunctionDef, python: str) -> Instance:
     for position, parameter in enumerate(parameters):
         bind_parameter(body, parameter, position)
     runs: list[str] = []
-    for part in node.body:
-        _part(body, part, parameters, runs)
+    _Parts(body, parameters, runs).block(node.body)
     body.emit(f"run_processes({node.name!r}, [{', '.join(runs)}])")
     names = ", ".join(p.symbol.python for p in parameters)
     body.program.text += [f"def {python}({names}):", *body.lines]
@@ -44,7 +43,39 @@ def _is_none(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
 
 
-def _part(body: Body, node: ast.stmt, parameters: list[Parameter], runs: list[str]) -> None:
+class _Parts:
+    """What stands in a region, kernels of compile-time branches and repetitions included.
+
+    Attributes:
+        path: which repetition of each meta_for around the present statement this is.
+    """
+
+    def __init__(self, body: Body, parameters: list[Parameter], runs: list[str]) -> None:
+        self.body, self.parameters, self.runs = body, parameters, runs
+        self.path: tuple[int, ...] = ()
+
+    def block(self, nodes: list[ast.stmt]) -> None:
+        """Translate statements in order."""
+        statements.block(self.body, nodes, lambda _, node: self._part(node))
+
+    def _part(self, node: ast.stmt) -> None:
+        if not isinstance(node, ast.With):
+            _part(self.body, node, self.parameters, self.runs, self.path)
+            return
+        before = self.path
+        for number, _ in enumerate(statements.repetitions(self.body, node)):
+            self.path = (*before, number)
+            self.block(statements.with_items(node))
+        self.path = before
+
+
+def _part(
+    body: Body,
+    node: ast.stmt,
+    parameters: list[Parameter],
+    runs: list[str],
+    path: tuple[int, ...],
+) -> None:
     if isinstance(node, ast.AnnAssign):
         assignment.declare(body, node)
     elif isinstance(node, ast.FunctionDef):
@@ -52,7 +83,7 @@ def _part(body: Body, node: ast.stmt, parameters: list[Parameter], runs: list[st
         if not marks:
             calls.local_function(body, node)
         else:
-            runs += _kernel(body, node, marks[0], parameters)
+            runs += _kernel(body, node, marks[0], parameters, path)
     elif not isinstance(node, ast.Pass) and not (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     ):
@@ -64,7 +95,11 @@ def _part(body: Body, node: ast.stmt, parameters: list[Parameter], runs: list[st
 
 
 def _kernel(
-    body: Body, node: ast.FunctionDef, mark: ast.expr, parameters: list[Parameter]
+    body: Body,
+    node: ast.FunctionDef,
+    mark: ast.expr,
+    parameters: list[Parameter],
+    path: tuple[int, ...],
 ) -> list[str]:
     """The text that starts each instance of a kernel."""
     given = {k.arg: k.value for k in mark.keywords} if isinstance(mark, ast.Call) else {}
@@ -81,7 +116,8 @@ def _kernel(
         raise DataflowError("A mapping has one to three positive extents.", body.place(mark))
     arrays = _arrays(body, node, given.get("args"), parameters)
     return [
-        _process(body, node, pid, arrays) for pid in product(*(range(extent) for extent in sizes))
+        _process(body, node, pid, arrays, path)
+        for pid in product(*(range(extent) for extent in sizes))
     ]
 
 
@@ -116,10 +152,14 @@ def _arrays(
 
 
 def _process(
-    body: Body, node: ast.FunctionDef, pid: tuple[int, ...], arrays: list[Parameter]
+    body: Body,
+    node: ast.FunctionDef,
+    pid: tuple[int, ...],
+    arrays: list[Parameter],
+    path: tuple[int, ...],
 ) -> str:
     """Translate one instance of a kernel; the text that starts it."""
-    name = "_".join([node.name, *map(str, pid)])
+    name = "_".join([node.name, *map(str, path), *map(str, pid)])
     kernel = Body(body.program, body.text, body.names, name)
     kernel.pid, kernel.process = pid, name
     visible = {

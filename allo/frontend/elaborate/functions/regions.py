@@ -5,14 +5,12 @@ from __future__ import annotations
 import ast
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from allo.dialects.diagnostics import (
     CompileTimeError,
     DataflowError,
     ShapeMismatchError,
-    SourcePlace,
     TypeMismatchError,
 )
 from allo.dialects.types import Stream
@@ -20,9 +18,15 @@ from allo.frontend.affine import Affine, ScalarArg
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.context import FunctionContext, StreamBinding, as_int
 from allo.frontend.elaborate.functions import instances as functions
-from allo.frontend.elaborate.functions import sharing
+from allo.frontend.elaborate.functions import older, sharing
 from allo.frontend.elaborate.functions.annotations import Declared, show_type
-from allo.frontend.elaborate.statements import structs
+from allo.frontend.elaborate.functions.region_state import (
+    Kernel,
+    KernelState,
+    RegionState,
+    check_ends,
+)
+from allo.frontend.elaborate.statements import meta, structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.syntax import last_name
 from allo.frontend.tree import (
@@ -39,65 +43,6 @@ from allo.frontend.tree import (
 )
 
 MAX_MAPPING = 3
-
-
-@dataclass(slots=True)
-class Use:
-    """The first put or get of a FIFO by one kernel instance."""
-
-    instance: str
-    place: SourcePlace
-
-
-Fifo = tuple[StreamBinding, tuple[int, ...]]
-
-
-@dataclass(slots=True)
-class RegionState:
-    """What a region collects: its FIFOs in order of first use, and who uses each end."""
-
-    kernels: list[tuple[ast.FunctionDef, ast.Call]] = field(default_factory=list)
-    fifos: dict[Fifo, StreamRef] = field(default_factory=dict)
-    producers: dict[Fifo, list[Use]] = field(default_factory=dict)
-    consumers: dict[Fifo, list[Use]] = field(default_factory=dict)
-
-
-class KernelState:
-    """What one kernel instance takes from its region beside its arguments."""
-
-    def __init__(self, region: RegionState, symbol: str) -> None:
-        self.region = region
-        self.symbol = symbol
-        self.scalars: dict[ScalarArg, ScalarArg] = {}
-        self.streams: dict[Fifo, StreamRef] = {}
-
-    def captured_scalar(self, outer: ScalarArg) -> ScalarArg:
-        """A scalar argument of the region, as one of the kernel."""
-        found = self.scalars.get(outer)
-        if found is None:
-            found = self.scalars[outer] = ScalarArg(outer.name, outer.dtype, outer.place)
-        return found
-
-    def stream(self, fifo: Fifo, end: str, place: SourcePlace) -> StreamRef:
-        """A FIFO of the region, as an argument of the kernel; notes which end is used."""
-        binding, index = fifo
-        if fifo not in self.region.fifos:
-            name = fifo_name(binding, index)
-            self.region.fifos[fifo] = StreamRef(name, binding.dtype, binding.place)
-        users = self.region.producers if end == "put" else self.region.consumers
-        uses = users.setdefault(fifo, [])
-        if all(use.instance != self.symbol for use in uses):
-            uses.append(Use(self.symbol, place))
-        found = self.streams.get(fifo)
-        if found is None:
-            outer = self.region.fifos[fifo]
-            found = self.streams[fifo] = StreamRef(outer.name, outer.dtype, outer.place)
-        return found
-
-
-def fifo_name(binding: StreamBinding, index: tuple[int, ...]) -> str:
-    """``pipe``, or ``fifo_0_1`` in an array of FIFOs."""
-    return "_".join([binding.name, *(str(i) for i in index)])
 
 
 # --- regions ------------------------------------------------------------------------------------
@@ -122,10 +67,9 @@ def region_body(ctx: FunctionContext) -> None:
                 help="declare an array; configs={'interface': {...: 'axis'}} makes it an AXI4-Stream.",
             )
     with ctx.scope():
-        for node in ctx.source.tree.body:
-            _region_statement(ctx, node)
+        _region_block(ctx, ctx.source.tree.body)
         calls = _instances(ctx, state)
-    _check_ends(state)
+    check_ends(state)
     header = ctx.source.header()
     body = ctx.function.body
     body.extend(MakeStream(ref.place, ref) for ref in state.fifos.values())
@@ -136,9 +80,34 @@ def region_body(ctx: FunctionContext) -> None:
 _DECLARATIONS = (ast.AnnAssign, ast.FunctionDef, ast.Pass)
 
 
+def _region_block(ctx: FunctionContext, nodes: list[ast.stmt]) -> None:
+    """Declarations and kernels, those of compile-time branches and repetitions included."""
+    position = 0
+    while position < len(nodes):
+        node = nodes[position]
+        if meta.is_meta_branch(node):
+            position = meta.branch_chain(ctx, nodes, position, _region_block)
+            continue
+        if isinstance(node, ast.With):
+            _repeated(ctx, node)
+        else:
+            _region_statement(ctx, node)
+        position += 1
+
+
+def _repeated(ctx: FunctionContext, node: ast.With) -> None:
+    """``with allo.meta_for(...)``: kernels and streams of the body, once for each value."""
+    before = ctx.region.path
+    for number, body in enumerate(meta.repetitions(ctx, node)):
+        ctx.region.path = (*before, str(number))
+        _region_block(ctx, body)
+    ctx.region.path = before
+
+
 def _region_statement(ctx: FunctionContext, node: ast.stmt) -> None:
     is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     if not is_docstring and not isinstance(node, _DECLARATIONS):
+        older.refuse_pipe(ctx, node)
         raise DataflowError(
             f"A region holds streams and kernels only, not a {type(node).__name__} statement.",
             ctx.place(node),
@@ -160,7 +129,7 @@ def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
         )
     if not isinstance(call, ast.Call):
         raise _missing_mapping(ctx, node, call)
-    ctx.region.kernels.append((node, call))
+    ctx.region.kernels.append(Kernel(node, call, [*ctx.scopes], ctx.region.path))
     return True
 
 
@@ -169,7 +138,7 @@ def _missing_mapping(ctx: FunctionContext, node: ast.FunctionDef, place: ast.exp
         f"Missing kernel mapping: the df.kernel {node.name!r} is missing required 'mapping' "
         "parameter.",
         ctx.place(place),
-        help="write @df.kernel(mapping=[1]) for a single instance.",
+        help=f"write {older.decorator(ctx, node, None)} for a single instance.",
     )
 
 
@@ -198,7 +167,8 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
         )
     structs.require_flat(Declared(dtype.dtype, (), said.place))
     shape = tuple(int(extent) for extent in said.shape if extent is not None)
-    ctx.bind(name, StreamBinding(name, dtype, shape, ctx.place(node)))
+    called = "_".join([name, *ctx.region.path])
+    ctx.bind(name, StreamBinding(called, dtype, shape, ctx.place(node)))
 
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -206,12 +176,15 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
 
 def _instances(ctx: FunctionContext, state: RegionState) -> list[Call]:
     calls: list[Call] = []
-    for node, decorator in state.kernels:
-        mapping = _mapping(ctx, node, decorator)
-        taken = _region_arguments(ctx, node, decorator)
+    here = ctx.scopes
+    for kernel in state.kernels:
+        ctx.scopes = kernel.scopes
+        mapping = _mapping(ctx, kernel.node, kernel.decorator)
+        taken = _region_arguments(ctx, kernel.node, kernel.decorator)
         pids = itertools.product(*(range(extent) for extent in mapping))
-        built = (_instance(ctx, state, node, decorator, pid, taken) for pid in pids)
+        built = (_instance(ctx, state, kernel, pid, taken) for pid in pids)
         instances = [i for i in built if i is not None]
+        ctx.scopes = here
         if _shares(ctx, len(instances)):
             sharing.share(ctx.module, instances)
         calls += [_call(ctx, instance) for instance in instances]
@@ -268,6 +241,8 @@ def _region_arguments(ctx: FunctionContext, node: ast.FunctionDef, decorator: as
             f"args= of {node.name} must be a list of argument names of the region.",
             ctx.place(said),
         )
+    if said is None and node.args.args:
+        older.refuse_signature(ctx, node, decorator)
     if len(parts) != len(node.args.args):
         raise DataflowError(
             f"'args' length mismatch: df.kernel {node.name!r} has {len(node.args.args)} "
@@ -303,19 +278,20 @@ def _region_array(ctx: FunctionContext, node: ast.FunctionDef, part: ast.expr) -
 def _instance(
     ctx: FunctionContext,
     region: RegionState,
-    node: ast.FunctionDef,
-    decorator: ast.Call,
+    declared: Kernel,
     pid: tuple[int, ...],
     taken: Taken,
 ) -> sharing.Instance | None:
     """Build one instance; None when nothing is left of it."""
     plain = ctx.info.name == ctx.info.origin
     suffix = [] if plain else [ctx.info.name]
-    symbol = "_".join([node.name, *(str(p) for p in pid), *suffix])
-    kernel = KernelState(region, symbol)
+    node = declared.node
+    symbol = "_".join([node.name, *declared.path, *(str(p) for p in pid), *suffix])
+    kernel = KernelState(region)
 
     def prepare(inner: FunctionContext) -> None:
         inner.kernel = kernel
+        kernel.symbol = inner.info.name
         _check_arguments(inner, taken, ctx)
 
     info = functions.build_instance(
@@ -326,7 +302,7 @@ def _instance(
         (),
         None,
         None,
-        (node, id(ctx), pid),
+        (node, id(ctx), declared.path, pid),
         symbol=symbol,
         pid=pid,
         prepare=prepare,
@@ -397,27 +373,3 @@ def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionConte
             help="give both the same element type and shape.",
             notes=notes,
         )
-
-
-# --- both ends of a FIFO -------------------------------------------------------------------------
-
-
-def _check_ends(state: RegionState) -> None:
-    """One producer and one consumer instance for each FIFO."""
-    for word, users in (("producers", state.producers), ("consumers", state.consumers)):
-        for (binding, index), uses in users.items():
-            if len(uses) < 2:
-                continue
-            first, second = uses[0], uses[1]
-            verb = "puts" if word == "producers" else "gets"
-            raise DataflowError(
-                f"Stream {fifo_name(binding, index)} has {len(uses)} {word}: "
-                f"{first.instance} and {second.instance}.",
-                second.place,
-                help="a FIFO has one kernel instance at each end; use an array of streams, one "
-                "for each pair.",
-                notes=(
-                    (f"{first.instance} {verb} here", first.place),
-                    ("the stream", binding.place),
-                ),
-            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterator
 
 from allo.dialects.diagnostics import CompileTimeError
 from allo.frontend.elaborate import dispatch, exits
@@ -30,7 +31,16 @@ def is_meta_branch(node: ast.stmt) -> bool:
     return _name(node) in _BRANCHES
 
 
-def branch_chain(ctx: FunctionContext, nodes: list[ast.stmt], position: int) -> int:
+Build = Callable[[FunctionContext, list[ast.stmt]], None]
+"""Elaborates the statements of a block: those of a function, or those of a region."""
+
+
+def branch_chain(
+    ctx: FunctionContext,
+    nodes: list[ast.stmt],
+    position: int,
+    build: Build = dispatch.statements,
+) -> int:
     """Build the taken branch of a chain that starts here; return where it ends."""
     first = _name(nodes[position])
     if first != "meta_if":
@@ -49,7 +59,7 @@ def branch_chain(ctx: FunctionContext, nodes: list[ast.stmt], position: int) -> 
         if not taken and _condition(ctx, node, name):
             taken = True
             with ctx.scope():
-                dispatch.statements(ctx, node.body)
+                build(ctx, node.body)
         position += 1
         if name == "meta_else":
             break
@@ -70,6 +80,12 @@ def _condition(ctx: FunctionContext, node: ast.With, name: str) -> bool:
 
 def with_statement(ctx: FunctionContext, node: ast.With) -> None:
     """``with allo.meta_for(...) as i``; of several items, each stands inside the one before it."""
+    for body in repetitions(ctx, node):
+        dispatch.statements(ctx, body)
+
+
+def repetitions(ctx: FunctionContext, node: ast.With) -> Iterator[list[ast.stmt]]:
+    """The body of a ``meta_for`` once for each value of its variable, in a scope where it has it."""
     if len(node.items) > 1:
         inner = ast.copy_location(ast.With(node.items[1:], node.body), node)
         node = ast.copy_location(ast.With(node.items[:1], [inner]), node)
@@ -107,4 +123,4 @@ def with_statement(ctx: FunctionContext, node: ast.With) -> None:
         with ctx.scope():
             if variable is not None:
                 ctx.bind(variable.id, ConstBinding(value))
-            dispatch.statements(ctx, node.body)
+            yield node.body

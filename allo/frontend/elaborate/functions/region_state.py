@@ -1,0 +1,110 @@
+"""What a dataflow region collects while it is elaborated, and the rule of the two ends of a FIFO."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+from allo.dialects.diagnostics import DataflowError, SourcePlace
+from allo.frontend.affine import ScalarArg
+from allo.frontend.elaborate.context import Binding, StreamBinding
+from allo.frontend.tree import StreamRef
+
+
+@dataclass(slots=True)
+class Use:
+    """The first put or get of a FIFO by one kernel instance."""
+
+    instance: str
+    place: SourcePlace
+
+
+Fifo = tuple[StreamBinding, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class RegionState:
+    """What a region collects: its FIFOs in order of first use, and who uses each end.
+
+    Attributes:
+        path: which repetition of each ``meta_for`` around the present statement this is.
+    """
+
+    kernels: list[Kernel] = field(default_factory=list)
+    fifos: dict[Fifo, StreamRef] = field(default_factory=dict)
+    producers: dict[Fifo, list[Use]] = field(default_factory=dict)
+    consumers: dict[Fifo, list[Use]] = field(default_factory=dict)
+    path: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel as a region declares it, and the names that it sees there.
+
+    Attributes:
+        path: which repetition of each ``meta_for`` around it this is.
+    """
+
+    node: ast.FunctionDef
+    decorator: ast.Call
+    scopes: list[dict[str, Binding]]
+    path: tuple[str, ...]
+
+
+class KernelState:
+    """What one kernel instance takes from its region beside its arguments."""
+
+    def __init__(self, region: RegionState) -> None:
+        self.region = region
+        self.symbol = ""
+        self.scalars: dict[ScalarArg, ScalarArg] = {}
+        self.streams: dict[Fifo, StreamRef] = {}
+
+    def captured_scalar(self, outer: ScalarArg) -> ScalarArg:
+        """A scalar argument of the region, as one of the kernel."""
+        found = self.scalars.get(outer)
+        if found is None:
+            found = self.scalars[outer] = ScalarArg(outer.name, outer.dtype, outer.place)
+        return found
+
+    def stream(self, fifo: Fifo, end: str, place: SourcePlace) -> StreamRef:
+        """A FIFO of the region, as an argument of the kernel; notes which end is used."""
+        binding, index = fifo
+        if fifo not in self.region.fifos:
+            name = fifo_name(binding, index)
+            self.region.fifos[fifo] = StreamRef(name, binding.dtype, binding.place)
+        users = self.region.producers if end == "put" else self.region.consumers
+        uses = users.setdefault(fifo, [])
+        if all(use.instance != self.symbol for use in uses):
+            uses.append(Use(self.symbol, place))
+        found = self.streams.get(fifo)
+        if found is None:
+            outer = self.region.fifos[fifo]
+            found = self.streams[fifo] = StreamRef(outer.name, outer.dtype, outer.place)
+        return found
+
+
+def fifo_name(binding: StreamBinding, index: tuple[int, ...]) -> str:
+    """``pipe``, or ``fifo_0_1`` in an array of FIFOs."""
+    return "_".join([binding.name, *(str(i) for i in index)])
+
+
+def check_ends(state: RegionState) -> None:
+    """One producer and one consumer instance for each FIFO."""
+    for word, users in (("producers", state.producers), ("consumers", state.consumers)):
+        for (binding, index), uses in users.items():
+            if len(uses) < 2:
+                continue
+            first, second = uses[0], uses[1]
+            verb = "puts" if word == "producers" else "gets"
+            raise DataflowError(
+                f"Stream {fifo_name(binding, index)} has {len(uses)} {word}: "
+                f"{first.instance} and {second.instance}.",
+                second.place,
+                help="a FIFO has one kernel instance at each end; use an array of streams, one "
+                "for each pair.",
+                notes=(
+                    (f"{first.instance} {verb} here", first.place),
+                    ("the stream", binding.place),
+                ),
+            )
