@@ -19,6 +19,7 @@ from .expressions import elements, tensors
 from .expressions.meaning import cast
 from .expressions.structs import scalar_as
 from .expressions.values import Value
+from .inference import inferred
 from .instance import Instance, Parameter
 from .known import Known, LocalFunction, as_type
 from .names import Names
@@ -166,6 +167,10 @@ def call(body: Body, function_: Any, template: list[ast.expr] | None, node: ast.
         definition, text = read_function(function_)
         names = Names(function_, program.frames, program.given)
         around = None
+    if definition.type_params and all(isinstance(v, str) for v in values):
+        callee = Body(program, text, names, definition.name)
+        callee.scopes = [dict(around or {}), {}]
+        values = [*inferred(body, callee, definition, node), *values]
     instance = build(program, function_, definition, text, names, values, around)
     if processes.is_region(function_, definition) and body.pid is None:
         raise UnsupportedSyntaxError(

@@ -30,6 +30,7 @@ from allo.frontend.elaborate.context import (
     StreamBinding,
 )
 from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
+from allo.frontend.elaborate.functions.inference import infer
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.source import Source, source_of
@@ -82,16 +83,18 @@ def instance_for_call(
     """The instance a call needs, built now if it is the first of its kind."""
     values, instance_id = _template_values(ctx, template)
     place = ctx.place(node)
+    outer: FunctionContext | None
     if isinstance(function, NestedFunction):
         owner = function.owner
         source, names, outer = owner.source.nested(function.tree), owner.names, owner
         identity: Any = (function.tree, id(owner))
-        fn = None
     else:
         fn = unwrap(function)
         source = source_of(fn)
         names = Names(fn, ctx.module.frames, ctx.module.global_vars, is_top=False)
         outer, identity = None, fn
+    if not values and getattr(source.tree, "type_params", None):
+        values = _inferred(ctx, node, source, names, outer)
     key = (identity, tuple(_key(v) for v in values), instance_id)
     found = ctx.module.instances.get(key)
     if found is not None:
@@ -107,6 +110,20 @@ def instance_for_call(
     return build_instance(
         ctx.module, source, names, outer, values, instance_id, place, key, is_region=region
     )
+
+
+def _inferred(
+    ctx: FunctionContext,
+    node: ast.Call,
+    source: Source,
+    names: Names,
+    outer: FunctionContext | None,
+) -> tuple[Any, ...]:
+    """The template arguments of a call without brackets."""
+    name = source.tree.name
+    function = Function(name, [], [], place=source.header())
+    info = FunctionInfo(name, name, (), None, place=source.header())
+    return infer(ctx, node, FunctionContext(ctx.module, source, names, function, info, outer))
 
 
 def _key(value: Any) -> Any:
