@@ -2,68 +2,168 @@
 
 One path: order the operands by magnitude, align the smaller with a sticky bit, add or subtract,
 normalise by the leading zeros (never below the smallest exponent, which is what makes
-subnormal results), round.
+subnormal results), round. What overrides the result does so as resets and sets of its register.
 """
 
 from __future__ import annotations
 
-from allo.backend.rtl.operators.families.counts import leading_zeros
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import finish, round_pack, shift_left, shift_right_sticky, unpack
+from .parts import round_pack, unpack
 
 
 def add(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     """``a + b``."""
     net = a.net
-    precision = kind.precision
+    exponent, fraction = kind.exponent, kind.fraction
     left, right = unpack(a, kind), unpack(b, kind)
     swap = left.magnitude.ult(right.magnitude)
-    equal = left.magnitude.eq(right.magnitude)
     subtract = left.sign ^ right.sign
+    large_exponent = mux(swap, right.exponent, left.exponent)
+    large_fraction = mux(swap, right.fraction, left.fraction)
+    large_normal = left.normal | right.normal
 
-    sign = mux(swap, right.sign, left.sign)
-    exponent = mux(swap, right.effective, left.effective)
-    large = mux(swap, right.significand, left.significand)
-    small = mux(swap, left.significand, right.significand)
-    distance = mux(swap, right.effective - left.effective, left.effective - right.effective)
-
-    # sum: carry, significand, guard, round, sticky
+    # The exponent of subnormals counts as 1: where one operand is one, the distance is one less.
+    one, even = net.const(1, 1), ~(left.normal ^ right.normal)
+    over = (cat(left.exponent, one) + cat(~right.exponent, even)).bits(1, exponent)
+    under = (cat(right.exponent, one) + cat(~left.exponent, even)).bits(1, exponent)
+    small = cat(left.normal & right.normal, mux(swap, left.fraction, right.fraction))
     two = net.const(0, 2)
-    aligned = shift_right_sticky(cat(small, two), distance, precision + 2)
-    width = precision + 4
-    first = cat(net.const(0, 1), large, two, net.const(0, 1))
-    second = aligned.zext(width) ^ subtract.repeat(width)
-    total = (cat(first, net.const(1, 1)) + cat(second, subtract)).bits(1, width)
+    aligned, sticky = _aligned(cat(small, two), mux(swap, under, over))
 
-    zeros = leading_zeros(total)
-    bits = max(zeros.width, kind.exponent)
-    zeros, room = zeros.zext(bits), exponent.zext(bits)
-    shift = mux(room.ult(zeros), room, zeros)
-    normal = shift_left(total, shift, limit=precision + 3)
-    rest_exponent = (room - shift).bits(0, kind.exponent)
+    # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
+    width = kind.precision + 3
+    first = cat(net.const(0, 1), large_normal, large_fraction, two)
+    second = aligned.zext(width) ^ subtract.repeat(width)
+    borrow = mux(sticky, net.const(0, 1), subtract)
+    total = (cat(first, one) + cat(second, borrow)).bits(1, width)
+
+    bits = max(exponent, width.bit_length())
+    room = cat(large_exponent.bits(1, exponent - 1), large_exponent.bit(0) | ~large_normal)
+    normal, shift, zero = _normalised(cat(total, sticky), room.zext(bits))
+    rest = (room.zext(bits) - shift).bits(0, exponent)
     magnitude = round_pack(
-        rest_exponent,
-        normal.bits(4, precision),
-        normal.bit(3),
-        normal.bits(0, 3).any(),
-        kind,
+        rest, normal.bits(4, kind.precision), normal.bit(3), normal.bits(0, 3).any(), kind
     )
 
-    cancel = equal & subtract
-    invalid = left.nan | right.nan | (left.infinite & right.infinite & subtract)
-    overflow = total.bit(-1) & exponent.eq(kind.top_exponent - 1)
-    return finish(
-        sign & ~cancel,
-        magnitude,
-        kind,
-        zero=cancel & ~left.top,
-        infinite=left.top | right.top | overflow,
-        nan=invalid,
+    high = large_exponent.bits(1, exponent - 1).all()
+    top = high & large_exponent.bit(0)
+    infinite = top | (high & total.bit(-1))
+    cancel = zero & subtract
+    operand_nan = top & large_fraction.any()
+    sign = mux(swap, right.sign, left.sign) & ~(operand_nan | cancel)
+    return cat(
+        sign,
+        mux(infinite, net.const(-1, exponent), magnitude.bits(fraction, exponent)),
+        mux(infinite, operand_nan | (top & cancel), magnitude.bit(fraction - 1)),
+        mux(infinite, net.const(0, fraction - 1), magnitude.bits(0, fraction - 1)),
     )
 
 
 def subtract(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     """``a - b``."""
     return add(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind)
+
+
+def _aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
+    """``value >> distance``, and whether any bit was shifted out.
+
+    Where all of the value is far below the other operand, so that it cannot change the sum, the second
+    may be either: a sum less than a quarter of a unit in the last place away from a number rounds to it.
+    """
+    levels = min(distance.width, value.width.bit_length())
+    lost = []
+    width = value.width
+    for level in reversed(range(levels)):
+        step = 1 << level
+        chosen = distance.bit(level)
+        lost.append(chosen & value.bits(0, min(step, value.width)).any())
+        value = mux(chosen, value.shru(step), value)
+        value = value.bits(0, min(value.width, width + step - 1))
+    if distance.width > levels:
+        near = distance.bits(levels, distance.width - levels).none()
+        value = value & near.repeat(value.width)
+    return value, _any(lost)
+
+
+def _any(terms: list[Signal]) -> Signal:
+    """Whether any holds, where the last two are late."""
+    if len(terms) == 1:
+        return terms[0]
+    found = terms[-2] | terms[-1]
+    early = terms[:-2]
+    if not early:
+        return found
+    others = early[0]
+    for term in early[1:]:
+        others = others | term
+    return others | found
+
+
+def _normalised(total: Signal, room: Signal) -> tuple[Signal, Signal, Signal]:
+    """``total`` shifted left by its leading zeros, but by ``room`` at most.
+
+    Each step of the shift is decided by the zeros that it would remove; two steps are decided at once,
+    so that they fit in one level of tables with six inputs. Once a step is not taken although there is
+    room for it, the zeros left are fewer than the room left.
+
+    Returns:
+        The shifted value; by how much, as wide as ``room``, or all of ``room`` where the total is zero;
+        whether it is zero. The lowest two bits of the total must be zero where its upper three are, as
+        they are behind a subtraction: then the operands were aligned by one bit at most.
+    """
+    levels = (total.width - 1).bit_length()
+    value, tail = total.bits(2, total.width - 2), total.bits(0, 2)
+    half = 1 << (levels - 1)
+    zero = _clear(value, 0, half) & value.bits(0, value.width - half).none()
+    steps = _Steps(room, levels, zero)
+    for level in range(levels - 1, 0, -2):
+        wide, narrow = 1 << level, 1 << (level - 1)
+        if value.width < total.width and narrow <= 2:
+            value = cat(value, tail)
+        first = steps.take(level, _clear(value, 0, wide))
+        behind = mux(first, _clear(value, wide, narrow), _clear(value, 0, narrow))
+        second = steps.take(level - 1, behind)
+        value = mux(first, value.shl(wide), value)
+        value = mux(second, value.shl(narrow), value)
+    if levels % 2:
+        value = mux(steps.stay(value.bit(-1)), value, value.shl(1))
+    high = room.bits(levels, room.width - levels)
+    return value, cat(high & zero.repeat(high.width), *steps.taken), zero
+
+
+def _clear(value: Signal, start: int, count: int) -> Signal:
+    """Whether ``count`` bits, from ``start`` below the top, are all zero."""
+    count = min(count, value.width - start)
+    return value.bits(value.width - start - count, count).none()
+
+
+class _Steps:
+    """The steps of a shift by leading zeros that stops at ``room``, largest first.
+
+    Attributes:
+        taken: a bit for each step, that of ``room`` where the whole value is zero.
+    """
+
+    def __init__(self, room: Signal, levels: int, zero: Signal) -> None:
+        self._room = room
+        self._zero = zero
+        self._free = room.bits(levels, room.width - levels).any()
+        self.taken: list[Signal] = []
+
+    def take(self, level: int, clear: Signal) -> Signal:
+        """Whether to shift by ``2**level``, where these bits at the top are ``clear``."""
+        room = self._room.bit(level)
+        allowed = self._free | room
+        step = clear & allowed
+        self._free = mux(clear, self._free, allowed)
+        self.taken.append(mux(self._zero, room, step))
+        return step
+
+    def stay(self, top: Signal) -> Signal:
+        """Whether not to shift by the last step, where the top bit is set or no room is left."""
+        room = self._room.bit(0)
+        found = top | ~(self._free | room)
+        self.taken.append(mux(found, self._room.net.const(0, 1), ~self._zero | room))
+        return found
