@@ -10,6 +10,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import signature_of, symbol
 from allo.dialects.diagnostics import SignatureMismatchError, SourcePlace, UndecidableError
+from allo.dialects.text import differences
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,5 +138,5 @@ def _mismatch(a: Interface, b: Interface, text: str) -> SignatureMismatchError:
         a.place,
         help="compare schedules of kernels that take and return the same types and sizes, in the "
         "same order.",
-        notes=(note,),
+        notes=(note, differences.VERIFY),
     )

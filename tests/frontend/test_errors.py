@@ -252,7 +252,10 @@ CASES = [
         """\
         k.py:6:14: Index out of range: 8 for a dimension of extent 8 of A.
             6 |     return A[8]
-              |              ^""",
+              |              ^
+        note: on purpose: the published Allo compiles a constant subscript outside its array, and \
+reads or writes what lies there.
+        help: its elements are 0 to 7, or -8 to -1 from the end.""",
     ),
     (
         """

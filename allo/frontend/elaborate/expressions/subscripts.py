@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, SourcePlace
+from allo.dialects.text import differences
 from allo.frontend.affine import Affine, Iter, constant, shown_iteration
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
@@ -131,6 +132,8 @@ def _in_range(ctx: FunctionContext, node: ast.expr, position: int, extent: int, 
         raise ShapeMismatchError(
             f"Index out of range: {position} for a dimension of extent {extent} of {name}.",
             ctx.place(node),
+            notes=(differences.SUBSCRIPT,),
+            help=f"its elements are 0 to {extent - 1}, or -{extent} to -1 from the end.",
         )
     return position % extent
 

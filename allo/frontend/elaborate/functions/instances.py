@@ -17,6 +17,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
+from allo.dialects.text import differences
 from allo.dialects.types import AlloType, Float, Int, Stream, Struct
 from allo.frontend.affine import ScalarArg
 from allo.frontend.capture import Names, unwrap
@@ -216,7 +217,10 @@ def _bind_template(ctx: FunctionContext, values: Sequence[Any], place: SourcePla
             f"{ctx.info.origin} has {len(parameters)} template parameters ({names}), but "
             f"{len(values)} {'value was' if len(values) == 1 else 'values were'} given.",
             where,
-            help="give one value each: instantiate=[...] or f[...](...).",
+            notes=() if parameters else (differences.INSTANTIATE,),
+            help="give one value each: instantiate=[...] or f[...](...)."
+            if parameters
+            else "leave the values out.",
         )
     for parameter, value in zip(parameters, values, strict=True):
         bound = getattr(parameter, "bound", None)

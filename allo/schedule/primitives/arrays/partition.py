@@ -19,6 +19,7 @@ from allo.dialects.core.partition import (
 from allo.dialects.core.signature import refresh_types
 from allo.dialects.diagnostics import PartitionError, PartitionWarning, ScheduleError, SourcePlace
 from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.text import differences
 from allo.schedule.handles import Buffer, MockBuffer
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import FoundBuffer, find_buffer
@@ -109,6 +110,7 @@ def _factor(kind: Partition, factor: int, buffer: FoundBuffer, place: SourcePlac
             f"Invalid factor {factor!r}: a {kind.name} partition of {buffer.name} needs a number "
             "of banks of at least 1.",
             place,
+            notes=(differences.FACTOR,) if not factor else (),
             help=f"s.partition(s.{buffer.name}, Partition.{kind.name}, dim=…, factor=2).",
         ) from None
 

@@ -17,6 +17,7 @@ from allo.dialects.diagnostics import (
     ScheduleError,
     UnknownHandleError,
 )
+from allo.dialects.text import differences
 from allo.schedule.analysis.callees import match_callees, renamed
 from allo.schedule.handles import Setting
 from allo.schedule.near import suggestion
@@ -195,6 +196,7 @@ def _check_signature(inner: ScheduleState, function: ir.Operation, target: str) 
         f"compose: the schedule is of {inner.top_func_name}{_shown(mine)}, but {target} here is "
         f"{target}{_shown(theirs)}.",
         place_of(function),
+        notes=(differences.COMPOSE,),
         help="customise the callee with the types and shapes of this call (instantiate=[…]).",
     )
 
