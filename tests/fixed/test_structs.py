@@ -253,7 +253,7 @@ def lends(A: S[2]):
     def inner(B: S[2]):
         B[0]["n"] = 1
 
-    local: S[2]
+    local: S[3]
     local[0] = A[1]
     inner(local)
 
@@ -265,7 +265,7 @@ def lends(A: S[2]):
         (no_field, "Field z not found in struct type struct<n: i5"),
         (arithmetic, "A Struct has no arithmetic."),
         (bits, "Bits of a field of an argument cannot be assigned to."),
-        (lends, "The local array of Structs local cannot be passed to inner."),
+        (lends, "Argument 1 of inner (B) is struct<"),
     ],
 )
 def test_what_has_no_meaning_is_refused(kernel, said):

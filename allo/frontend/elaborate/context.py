@@ -74,6 +74,21 @@ class StreamBinding:
 
 
 @dataclass(slots=True, eq=False)
+class StateBinding:
+    """A stateful variable that a region declares: it belongs to the one kernel instance that uses it.
+
+    Attributes:
+        make: gives the variable of a function, from the context of that function.
+        user: the kernel instance, once there is one, and the place of its kernel.
+    """
+
+    name: str
+    make: Callable[[FunctionContext], Var]
+    place: SourcePlace
+    user: tuple[str, SourcePlace] | None = None
+
+
+@dataclass(slots=True, eq=False)
 class StructBinding:
     """A Struct variable, or an array of Structs: one variable a field."""
 
@@ -85,7 +100,14 @@ class StructBinding:
 
 
 Binding = (
-    Var | ScalarArg | IterBinding | ConstBinding | NestedFunction | StreamBinding | StructBinding
+    Var
+    | ScalarArg
+    | IterBinding
+    | ConstBinding
+    | NestedFunction
+    | StreamBinding
+    | StateBinding
+    | StructBinding
 )
 
 
@@ -251,9 +273,9 @@ class FunctionContext:
 
     def find(self, name: str) -> Binding | None:
         """What a name is bound to inside this function, or compile-time names of outer ones."""
-        for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
+        own = self.find_own(name)
+        if own is not None:
+            return own
         outer = self.outer
         while outer is not None:
             found = outer.find_own(name)
@@ -266,10 +288,14 @@ class FunctionContext:
         return None
 
     def find_own(self, name: str) -> Binding | None:
-        """What a name is bound to inside this function."""
+        """What a name is bound to inside this function; state of the region becomes a variable here."""
         for scope in reversed(self.scopes):
-            if name in scope:
-                return scope[name]
+            if name not in scope:
+                continue
+            found = scope[name]
+            if isinstance(found, StateBinding) and self.kernel is not None:
+                found = scope[name] = self.kernel.state(found, self)
+            return found
         return None
 
     def emit(self, statement: Stmt) -> None:

@@ -32,6 +32,7 @@ class Symbol:
         parameter: position among the parameters of the function, or None.
         assigned: a parameter that some statement of the function assigns.
         span: the least and the greatest value of an iterator, where they are constant.
+        holder: of a stateful variable, the list that keeps its elements between calls.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Symbol:
     parameter: int | None = None
     assigned: bool = False
     span: tuple[int, int] | None = None
+    holder: str = ""
 
 
 @dataclass(slots=True)

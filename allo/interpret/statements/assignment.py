@@ -68,12 +68,16 @@ def _stateful(body: Body, name: str, said: Declared, node: ast.AnnAssign) -> Non
     values = constants.elements(body, node.value, said.dtype, shape or (), node)
     holder = body.program.state(name, values)
     if shape is None:
-        symbol = Symbol(name, f"{holder}[0]", said.dtype)
+        symbol = Symbol(name, f"{holder}[0]", said.dtype, holder=holder)
         body.bind(name, symbol)
         return
-    symbol = body.declare(name, said.dtype, shape, whole=True)
-    body.emit(f"{symbol.python}_d = {holder}")
-    body.emit(f"{symbol.python} = Array({symbol.python}_d, {shape})")
+    hold(body, body.declare(name, said.dtype, shape, whole=True, holder=holder))
+
+
+def hold(body: Body, symbol: Symbol) -> None:
+    """Make a stateful array known to the text of a function."""
+    body.emit(f"{symbol.python}_d = {symbol.holder}")
+    body.emit(f"{symbol.python} = Array({symbol.python}_d, {symbol.shape})")
 
 
 def _again(body: Body, name: str, said: Declared, node: ast.AnnAssign) -> None:

@@ -167,9 +167,12 @@ def _process(
         for scope in body.scopes
         for key, entry in scope.items()
         if isinstance(entry, (Known, StreamSymbol))
-        or (isinstance(entry, Symbol) and entry.shape is None)
+        or (isinstance(entry, Symbol) and (entry.shape is None or entry.holder))
     }
     kernel.scopes = [visible, {}]
+    for entry in visible.values():
+        if isinstance(entry, Symbol) and entry.holder and entry.shape is not None:
+            assignment.hold(kernel, entry)
     own = read_parameters(kernel, node)
     for position, (parameter, outer) in enumerate(zip(own, arrays, strict=True)):
         said, given = parameter.said, outer.said
@@ -183,7 +186,7 @@ def _process(
     statements.block(kernel, node.body)
     for parameter, outer in zip(own, arrays, strict=True):
         outer.symbol.written = outer.symbol.written or parameter.symbol.written
-    scalars = [e.python for e in visible.values() if isinstance(e, Symbol)]
+    scalars = [e.python for e in visible.values() if isinstance(e, Symbol) and not e.holder]
     shared = [*scalars, *kernel.uses]
     python = f"{name}_{body.program.fresh()}"
     takes = ", ".join([*(p.symbol.python for p in own), *shared])

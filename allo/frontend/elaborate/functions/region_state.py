@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import DataflowError, SourcePlace
 from allo.frontend.affine import ScalarArg
-from allo.frontend.elaborate.context import Binding, StreamBinding
-from allo.frontend.tree import StreamRef
+from allo.frontend.elaborate.context import (
+    Binding,
+    FunctionContext,
+    StateBinding,
+    StreamBinding,
+)
+from allo.frontend.tree import StreamRef, Var
 
 
 @dataclass(slots=True)
@@ -66,6 +71,24 @@ class KernelState:
         if found is None:
             found = self.scalars[outer] = ScalarArg(outer.name, outer.dtype, outer.place)
         return found
+
+    def state(self, declared: StateBinding, ctx: FunctionContext) -> Var:
+        """A stateful variable of the region, as one of the kernel.
+
+        Raises:
+            DataflowError: another instance uses it.
+        """
+        place = ctx.source.header()
+        if declared.user is not None:
+            raise DataflowError(
+                f"The state {declared.name} of the region is used by {declared.user[0]} and "
+                f"{self.symbol}.",
+                declared.place,
+                help="state belongs to one kernel instance; the others learn of it by a stream.",
+                notes=(("one of them", declared.user[1]), ("the other", place)),
+            )
+        declared.user = (self.symbol, place)
+        return declared.make(ctx)
 
     def stream(self, fifo: Fifo, end: str, place: SourcePlace) -> StreamRef:
         """A FIFO of the region, as an argument of the kernel; notes which end is used."""

@@ -16,7 +16,13 @@ from allo.dialects.diagnostics import (
 from allo.dialects.types import Stream
 from allo.frontend.affine import Affine, ScalarArg
 from allo.frontend.elaborate import dispatch
-from allo.frontend.elaborate.context import FunctionContext, StreamBinding, as_int
+from allo.frontend.elaborate.context import (
+    Binding,
+    FunctionContext,
+    StateBinding,
+    StreamBinding,
+    as_int,
+)
 from allo.frontend.elaborate.functions import instances as functions
 from allo.frontend.elaborate.functions import older, sharing
 from allo.frontend.elaborate.functions.annotations import Declared, show_type
@@ -292,6 +298,7 @@ def _instance(
     def prepare(inner: FunctionContext) -> None:
         inner.kernel = kernel
         kernel.symbol = inner.info.name
+        inner.scopes[0] = _states(declared.scopes) | inner.scopes[0]
         _check_arguments(inner, taken, ctx)
 
     info = functions.build_instance(
@@ -324,6 +331,12 @@ def _instance(
         if parameter in function.written:
             ctx.write(var)
     return sharing.Instance(info, function, arguments)
+
+
+def _states(scopes: list[dict[str, Binding]]) -> dict[str, Binding]:
+    """The stateful variables that a kernel sees."""
+    visible = {name: binding for scope in scopes for name, binding in scope.items()}
+    return {name: found for name, found in visible.items() if isinstance(found, StateBinding)}
 
 
 def _is_nothing(body: Sequence[Stmt]) -> bool:

@@ -13,7 +13,12 @@ from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch, globals_
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Value, View
-from allo.frontend.elaborate.context import ConstBinding, FunctionContext, NestedFunction
+from allo.frontend.elaborate.context import (
+    ConstBinding,
+    FunctionContext,
+    NestedFunction,
+    StateBinding,
+)
 from allo.frontend.elaborate.functions import kernel_calls, regions
 from allo.frontend.elaborate.functions.annotations import Declared, declared, show_type
 from allo.frontend.elaborate.statements import structs, targets
@@ -100,8 +105,11 @@ def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
             help="start it at a number, a list or a captured NumPy array.",
         )
     place = ctx.place(node.target)
-    var = globals_.stateful(ctx, name, said.dtype, said.shape, init, place, said.memory)
-    ctx.bind(name, var)
+
+    def make(user: FunctionContext) -> Var:
+        return globals_.stateful(user, name, said.dtype, said.shape, init, place, said.memory)
+
+    ctx.bind(name, make(ctx) if ctx.region is None else StateBinding(name, make, place))
 
 
 def _variable(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:

@@ -13,7 +13,7 @@ from allo.frontend.elaborate.expressions.fields import field_values, struct_elem
 from allo.frontend.elaborate.functions.annotations import Declared
 from allo.frontend.elaborate.statements import targets
 from allo.frontend.rules import fixed, packing
-from allo.frontend.syntax import flatten
+from allo.frontend.syntax import flatten, last_name
 from allo.frontend.tree import ArgValue, Expr, Store, Subscript, Var
 
 
@@ -34,10 +34,32 @@ def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared
             ctx.place(node.value),
             help="store into its elements.",
         )
+    if said.shape and not taken and _is_passed(ctx, name, len(said.shape)):
+        if not isinstance(found, Var) or name not in ctx.scopes[-1]:
+            ctx.bind(name, stores.new_local(ctx, name, dtype, said.shape, place, said.memory))
+        return
     binding = found if taken else _new(ctx, name, dtype, said, place)
     if values is not None:
         assert isinstance(binding, StructBinding)
         _store(ctx, binding, (), values, place)
+
+
+def _is_passed(ctx: FunctionContext, name: str, rank: int) -> bool:
+    """Whether the function passes an array of this name, or a part of one, to another function.
+
+    The array is then one word for each Struct, as an argument is.
+    """
+    calls = (node for node in ast.walk(ctx.source.tree) if isinstance(node, ast.Call))
+    given = (
+        part
+        for call in calls
+        if last_name(call) != "put"
+        for part in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
+    return any(
+        isinstance(base, ast.Name) and base.id == name and len(items) < rank
+        for base, items in map(flatten, given)
+    )
 
 
 def require_flat(said: Declared) -> None:
