@@ -180,15 +180,18 @@ def assign(body: Body, node: ast.Assign) -> None:
         _assign_tuple(body, node.targets[0], node.value, node)
         return
     if len(node.targets) == 1 and isinstance(node.value, ast.Dict):
-        place = target(body, node.targets[0])
-        body.emit(place.write.format(body.keep(struct_value(body, node.value, place.dtype))))
+        place, lines = _target_apart(body, node.targets[0])
+        made = body.keep(struct_value(body, node.value, place.dtype))
+        body.lines += lines
+        body.emit(place.write.format(made))
         return
     value = body.expression(node.value)
     if value.parts:
         raise TypeMismatchError("Several results for one name.", body.place(node))
     if len(node.targets) > 1 and value.exact is None:
         code = body.keep(_fresh(value))
-        value = Value(value.dtype, code, shape=value.shape)
+        each = f"{code}.copy()" if value.is_array else code
+        value = Value(value.dtype, each, shape=value.shape)
     for one in node.targets:
         if isinstance(one, ast.Tuple):
             raise UnsupportedSyntaxError("Write this as two assignments.", body.place(node))
@@ -231,7 +234,11 @@ def assign_value(body: Body, node: ast.expr, value: Value, at: ast.AST) -> None:
     if not isinstance(node, ast.Name) or isinstance(body.visible(node.id), Symbol):
         if isinstance(node, ast.Name) and node.id == "_":
             return
-        _store(body, target(body, node), value, at)
+        place, lines = _target_apart(body, node)
+        if lines and value.exact is None and any(isinstance(n, ast.Call) for n in ast.walk(at)):
+            value = Value(value.dtype, body.keep(_fresh(value)), shape=value.shape)
+        body.lines += lines
+        _store(body, place, value, at)
         return
     if node.id == "_":
         body.emit(value.array_code() if value.is_array else value.code or "pass")
@@ -253,6 +260,15 @@ def assign_value(body: Body, node: ast.expr, value: Value, at: ast.AST) -> None:
     code = cast(body, value, value.dtype, at)
     symbol = body.declare(node.id, value.dtype)
     body.emit(f"{symbol.python} = {code}")
+
+
+def _target_apart(body: Body, node: ast.expr) -> tuple[Target, list[str]]:
+    """A target, and the lines that compute its subscripts: the right side is computed before them."""
+    start = len(body.lines)
+    place = target(body, node)
+    lines = body.lines[start:]
+    del body.lines[start:]
+    return place, lines
 
 
 def _store(body: Body, place: Target, value: Value, at: ast.AST) -> None:

@@ -25,7 +25,9 @@ def assign(ctx: FunctionContext, node: ast.Assign) -> None:
         return
     if len(node.targets) > 1:
         value = dispatch.expression(ctx, node.value)
-        if not isinstance(value, (ArrayValue, Const)):
+        if isinstance(value, ArrayValue):
+            value = _detached(ctx, value, "shared")
+        elif not isinstance(value, Const):
             value = stores.compute_once(ctx, value)
         for goal in node.targets:
             _assign_one(ctx, goal, value, ctx.place(node))
@@ -53,9 +55,20 @@ def _assign_one(ctx: FunctionContext, goal: ast.expr, value: Value, place: Sourc
         _check_assignable(ctx, goal, found)
     mark = len(ctx.block)
     target = targets.target(ctx, goal)
-    if len(ctx.block) > mark and not isinstance(value, ArrayValue):
-        value = computed_before(ctx, mark, value)
+    if len(ctx.block) > mark:
+        value = _as_before(ctx, mark, value)
     targets.assign(ctx, target, value, place)
+
+
+def _as_before(ctx: FunctionContext, mark: int, value: Value) -> Value:
+    """The right side as it was before the statements of the target's subscripts, from ``mark`` on."""
+    if not isinstance(value, ArrayValue):
+        return computed_before(ctx, mark, value)
+    later = ctx.block[mark:]
+    del ctx.block[mark:]
+    value = _detached(ctx, value, "right")
+    ctx.block.extend(later)
+    return value
 
 
 def _check_assignable(ctx: FunctionContext, goal: ast.Name, found: Any) -> None:
@@ -108,7 +121,7 @@ def _assign_tuple(ctx: FunctionContext, node: ast.Assign, goals: list[ast.expr])
 def _tuple_values(ctx: FunctionContext, node: ast.Assign) -> list[Value]:
     if isinstance(node.value, (ast.Tuple, ast.List)):
         values = [dispatch.expression(ctx, v) for v in node.value.elts]
-        return [_detached(ctx, v) for v in values]
+        return [_detached(ctx, v, "swap") if isinstance(v, ArrayValue) else v for v in values]
     if isinstance(node.value, ast.Call):
         return calls.call_values(ctx, node.value)
     raise ctx.unsupported(
@@ -118,11 +131,11 @@ def _tuple_values(ctx: FunctionContext, node: ast.Assign) -> list[Value]:
     )
 
 
-def _detached(ctx: FunctionContext, value: Value) -> Value:
-    """An array on the right of a tuple assignment, safe from the stores on the left."""
-    if isinstance(value, View) and not declarations.is_fresh(value, None):
-        return arrays.whole(stores.fresh_copy(ctx, value, "swap", value.dtype), value.place)
-    return value
+def _detached(ctx: FunctionContext, value: ArrayValue, name: str) -> ArrayValue:
+    """An array on the right, safe from the stores on the left."""
+    if declarations.is_fresh(value, None):
+        return value
+    return arrays.whole(stores.fresh_copy(ctx, value, name, value.dtype), value.place)
 
 
 def augmented(ctx: FunctionContext, node: ast.AugAssign) -> None:
