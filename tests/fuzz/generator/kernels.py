@@ -5,7 +5,7 @@ from __future__ import annotations
 from .expressions import element_type, expression
 from .program import Argument, Program
 from .statements import random_shape, record_literal, statements
-from .types import INT32, Ty, random_float, random_integer
+from .types import INT32, Ty, other_signedness, random_float, random_integer
 from .writer import Array, Helper, Record, Scalar, Style, Writer, annotation, argument_of
 
 
@@ -78,6 +78,10 @@ def _parameters(w: Writer) -> list[Scalar | Array | Record]:
     params: list[Scalar | Array | Record] = []
     for position in range(w.pick((1, 2, 2, 3))):
         params.append(Array(f"A{position}", element_type(w), random_shape(w)))
+    taken = [p for helper in w.helpers for p in helper.params if isinstance(p, Array)]
+    if w.converts and taken:
+        chosen = w.aside.choice(taken)
+        params[0] = Array("A0", other_signedness(chosen.ty), chosen.shape)
     for position in range(w.pick((0, 1, 1, 2))):
         params.append(Scalar(f"n{position}", element_type(w)))
     if w.chance(0.12):

@@ -221,6 +221,10 @@ def _puts(w: Writer, edge: Edge) -> None:
 
 
 def _put(w: Writer, edge: Edge) -> None:
+    if w.converts:
+        w.use("converted puts")
+        w.line(f"{edge.name}.put({expression(w, 1).text})")
+        return
     name = w.fresh("x")
     w.line(f"{name}: {edge.ty.text} = {expression(w, 1).text}")
     w.line(f"{edge.name}.put({name})")

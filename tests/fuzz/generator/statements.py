@@ -7,7 +7,7 @@ from collections.abc import Callable
 from . import loops
 from .expressions import Expr, condition, element_type, expression, literal
 from .subscripts import element, subscript
-from .types import INDEX, Ty, result
+from .types import INDEX, Ty, other_signedness, result
 from .writer import Array, Record, Scalar, Writer
 
 MAX_WORK = 300
@@ -338,6 +338,14 @@ def record_literal(w: Writer, record: Record) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
+def _passes(w: Writer, given: Ty, wanted: Ty) -> bool:
+    """Whether an array may be passed for a parameter: integers of one width may differ in signedness."""
+    if given == wanted or not w.converts or given != other_signedness(wanted):
+        return given == wanted
+    w.use("other signedness")
+    return True
+
+
 def call(w: Writer) -> None:
     """A call of a helper with whole arrays, rows or scalars."""
     helper = w.pick(w.helpers)
@@ -349,12 +357,14 @@ def call(w: Writer) -> None:
         whole = [
             a.name
             for a in w.scope.arrays
-            if (a.ty, a.shape) == (param.ty, param.shape) and (a.writable or not param.writable)
+            if _passes(w, a.ty, param.ty)
+            and a.shape == param.shape
+            and (a.writable or not param.writable)
         ]
         rows = [
             f"{a.name}[{_affine(w, a.shape[0])}]"
             for a in w.scope.arrays
-            if a.ty == param.ty and a.shape[1:] == param.shape and a.writable
+            if _passes(w, a.ty, param.ty) and a.shape[1:] == param.shape and a.writable
         ]
         fitting = whole + (rows if w.chance(0.6) else [])
         if not fitting:

@@ -57,6 +57,12 @@ class Ty:
         return self.bits - self.frac
 
 
+def other_signedness(ty: Ty) -> Ty:
+    """An integer type of the same width; other types as they are."""
+    kinds = {"int": "uint", "uint": "int"}
+    return Ty(kinds[ty.kind], ty.bits) if ty.kind in kinds else ty
+
+
 INDEX = Ty("index", 32)
 BOOL = Ty("uint", 1)
 INT32 = Ty("int", 32)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from .program import Argument
 from .types import Ty
 
+CONVERTS = 0.12
+"""Programs that pass arrays for the other signedness and put expressions without a variable between."""
 HEADER = """import numpy as np
 
 import allo
@@ -103,6 +105,8 @@ class Writer:
         scope: what statements may use.
         work: how many times the current statement runs in one call; bounds loops.
         features: what was used, for statistics.
+        converts: whether arrays are passed for the other signedness, and expressions put as they are.
+        aside: choices about these; those of ``rng`` are what they were without them.
     """
 
     def __init__(self, seed: int | str, style: Style) -> None:
@@ -121,6 +125,9 @@ class Writer:
         self.result: Ty | None = None
         self.exact = True
         self.in_loop = False
+        aside = random.Random(f"{seed}/conversions")
+        self.converts = aside.random() < CONVERTS
+        self.aside = aside
         self._aliases: dict[Ty, str] = {}
         self._count = 0
 
