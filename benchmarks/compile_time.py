@@ -11,7 +11,8 @@ import time
 
 import allo
 from allo.designs.polybench.blas import gemm
-from allo.ir.types import float32
+from allo.ir.types import float32, int8, int32
+from allo.library.systolic import schedule_systolic, systolic
 from benchmarks.engine import row_engine
 from benchmarks.harness import Row, finish, seconds
 
@@ -56,6 +57,29 @@ def lanes_to_verilog(lanes: int) -> float:
     return seconds(lambda: str(schedule.build(target="verilog")), 1)
 
 
+def systolic_seconds(M: int, K: int, N: int) -> tuple[float, float]:
+    """Seconds to schedule the library's product on 16 × 16 cells, and to its HLS text."""
+    began = time.perf_counter()
+    schedule = allo.customize(systolic, instantiate=[int8, int8, int32, M, K, N, 16, 16])
+    schedule_systolic(schedule)
+    scheduled = time.perf_counter()
+    text = str(schedule.build(target="vhls"))
+    if "PE_kernel_15_15" not in text:
+        raise RuntimeError("the text does not hold every cell")
+    return scheduled - began, time.perf_counter() - scheduled
+
+
+def systolic_rows(M: int, K: int, N: int) -> list[Row]:
+    """The two rows of one product, each the best of three runs."""
+    runs = [systolic_seconds(M, K, N) for _ in range(3)]
+    schedule, text = (min(times) for times in zip(*runs, strict=True))
+    name = f"systolic 16×16, {M}×{K}×{N}"
+    return [
+        Row(f"{name}: schedule", schedule, "s", "limit", 1, True),
+        Row(f"{name}: HLS text", text, "s", "limit", 2, True),
+    ]
+
+
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
     first = to_verilog()
@@ -95,6 +119,8 @@ def main() -> int:
             12 * lanes_to_verilog(32),
             True,
         ),
+        *systolic_rows(16, 16, 16),
+        *systolic_rows(512, 768, 768),
     ]
     return finish("compile_time", "Compile time", rows)
 

@@ -1,24 +1,26 @@
 """Whether processes joined by FIFOs do what the function does with arrays in their place.
 
 Everything is counted out: each process's accesses in order (:mod:`trace`), each FIFO's elements as
-they are written and read, and whether the depths let all processes come to an end.
+they are written and read, and whether the depths let all processes come to an end. Where the processes
+repeat what they do, two iterations stand for all (:mod:`allo.dialects.affine.repeated`).
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from .._mlir import ir
 from ..affine.loops import string_attribute
+from ..affine.repeated import all_repeated
 from ..core.locations import place_of
 from ..core.signature import callee_of, functions_of
 from ..diagnostics import IllegalTransformError, SourcePlace
 from .processes import Process, Section, section_of
 from .space import StreamSpace, stream_space
-from .trace import Access, Trace
+from .trace import Access, Event, Trace
 
 MOST_STEPS = 1 << 22
 """Accesses of FIFOs and shared arrays that are counted out; of more it is not known what happens."""
@@ -104,6 +106,8 @@ class Network:
 
     Attributes:
         after: for a process those that are over before it starts, by number; absent: none.
+        steps: what each process does with FIFOs, in order; of processes that repeat an iteration
+            (:mod:`allo.dialects.affine.repeated`) those of two.
     """
 
     def __init__(
@@ -129,7 +133,11 @@ class Network:
         self.functions = functions_of(module)
         self.section = section or section_of(function, {a.value for a in arrays})
         self.processes: list[Process] = self.section.processes
-        self.steps: list[list[Step]] = [self._steps(p) for p in self.processes]
+        numbers = {a.value: n for n, a in enumerate(self.arrays)}
+        self._traces = [Trace(self.functions, p.ops, numbers) for p in self.processes]
+        active = [trace.repeated() for trace in self._traces if not trace.is_empty]
+        self._repeated = all_repeated(active, [a.space.spatial for a in self.arrays])
+        self.steps: list[list[Step]] = self._all_steps(few=self._repeated)
         self.ends: dict[Fifo, Ends] = {}
         self.after: dict[int, frozenset[int]] = {}
 
@@ -143,11 +151,16 @@ class Network:
         """How many elements a FIFO holds."""
         return self.arrays[fifo[0]].space.depth
 
-    def _steps(self, process: Process) -> list[Step]:
-        numbers = {a.value: n for n, a in enumerate(self.arrays)}
+    def _all_steps(self, *, few: bool) -> list[list[Step]]:
+        pairs = zip(self.processes, self._traces, strict=True)
+        return [
+            self._steps(p, trace.first_events() if few else trace.events()) for p, trace in pairs
+        ]
+
+    def _steps(self, process: Process, events: Iterable[Event]) -> list[Step]:
         steps: list[Step] = []
         direct: set[Access] = set()
-        for access, index, turn in Trace(self.functions, process.ops, numbers).events():
+        for access, index, turn in events:
             array = self.arrays[access.array]
             if not access.is_known or index is None:
                 raise _unknown(array, access)
@@ -306,13 +319,21 @@ class Network:
             help=help,
         )
 
+    def _counted(self) -> list[list[Step]]:
+        """The steps whose end tells whether all processes end.
+
+        Iterations cannot stand for others where a process waits for the end of another one.
+        """
+        return self._all_steps(few=False) if self._repeated and self.after else self.steps
+
     def find_stuck(self) -> tuple[int, Step] | None:
         """A process that waits for ever, by number, and the step it waits at; None where none does."""
         return self._stuck({fifo: self.depth(fifo) for fifo in self.ends})
 
     def needed_depth(self) -> int | None:
         """The least depth of all FIFOs with which it works."""
-        most = max(Counter(s.fifo for steps in self.steps for s in steps).values())
+        counted = self._counted()
+        most = max(Counter(s.fifo for steps in counted for s in steps).values())
         if self._stuck(dict.fromkeys(self.ends, most)) is not None:
             return None
         low, high = 1, most
@@ -329,7 +350,7 @@ class Network:
 
         An iteration of a pipelined loop begins when all it reads is there and all it writes has room.
         """
-        turns = [_turns(steps) for steps in self.steps]
+        turns = [_turns(steps) for steps in self._counted()]
         room = dict(depths)
         for turn in (t for each in turns for t in each):
             for fifo, many in turn.most.items():

@@ -7,12 +7,14 @@ data its elements are not known, and the :class:`Event` says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any
 
 from .._mlir import ir
 from ..affine.loops import body_operations, induction_variable, spec_of
 from ..affine.maps import BoundMap, bound_map, condition_of
+from ..affine.repeated import INDEX, STANDING, DiffersError, Repeated, moving_dim
 from ..core import expressions
 from ..core.signature import callee_of
 
@@ -102,6 +104,43 @@ class Trace:
         """
         env = [*numbers, *[0] * (self._slots - len(numbers))]
         return _run(self._nodes, env, count(1), 0)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the process touches no watched array."""
+        return not self._nodes
+
+    def repeated(self) -> Repeated | None:
+        """What the process does in each iteration of its one loop; None where it is no such process."""
+        loop = self._loop_alone()
+        if loop is None:
+            return None
+        env: list[Any] = [0] * self._slots
+        low, high = _range_of(loop, env)
+        env[loop.slot] = INDEX
+        dims: dict[int, int] = {}
+        try:
+            for access, index, _ in _run(loop.body, env, count(1), 0):
+                dim = None if index is None else moving_dim(index)
+                if dim is None or dims.setdefault(access.array, dim) != dim:
+                    return None
+        except DiffersError:
+            return None
+        return Repeated((low, high, loop.step), dims) if low < high else None
+
+    def first_events(self) -> Iterator[Event]:
+        """What a repeated process touches in the iterations that stand for all."""
+        loop = self._loop_alone()
+        if loop is None:
+            return self.events()
+        env = [0] * self._slots
+        stop = _range_of(loop, env)[0] + STANDING * loop.step
+        few = replace(loop, upper=(*loop.upper, lambda _: stop))
+        return _run([few], env, count(1), 0)
+
+    def _loop_alone(self) -> _Loop | None:
+        only = self._nodes[0] if len(self._nodes) == 1 else None
+        return only if isinstance(only, _Loop) else None
 
     # --- reading -----------------------------------------------------------------
 
@@ -235,6 +274,10 @@ def _operations(block: ir.Block) -> Iterator[ir.Operation]:
         yield op.operation
 
 
+def _range_of(loop: _Loop, env: Environment) -> tuple[int, int]:
+    return max(f(env) for f in loop.lower), min(f(env) for f in loop.upper)
+
+
 def _run(
     nodes: Sequence[_Node], env: Environment, numbers: Iterator[int], iteration: int
 ) -> Iterator[Event]:
@@ -245,7 +288,7 @@ def _run(
             else:
                 yield node, tuple(f(env) for f in node.subscripts), iteration
         elif isinstance(node, _Loop):
-            low, high = max(f(env) for f in node.lower), min(f(env) for f in node.upper)
+            low, high = _range_of(node, env)
             for value in range(low, high, node.step):
                 env[node.slot] = value
                 inner = next(numbers) if node.pipelined and not iteration else iteration

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.alias import AliasClasses
+from allo.dialects.core.alias import AliasClasses, has_views
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import refresh_types
 from allo.dialects.diagnostics import IllegalTransformError, ScheduleError, SourcePlace
@@ -31,7 +31,8 @@ def link(s: ScheduleState, buffer: FoundBuffer, dst: Any, axis: int, depth: int)
             lead along another axis, or the depth is too small for the processes to come to an end.
     """
     axes = _checked_axes(buffer, dst, axis)
-    fold_views(s.module)
+    if has_views(s.module):
+        fold_views(s.module)
     buffer = find_buffer(s.module, s.top_func_name, MockBuffer(buffer.func, buffer.name), "to")
     place = place_of(buffer.value.owner.operation)
     if not buffer.type.has_static_shape:
