@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -34,8 +34,7 @@ class Call:
     args: dict[str, Any]
     text: FunctionText
     types: Types
-    derive: Callable[[str, Callable[..., Any], Sequence[str]], Tensor] | None = None
-    notes: list[str] = field(default_factory=list)
+    derive: Callable[[str, Callable[..., Any], Sequence[str]], Tensor]
 
     def __getitem__(self, name: str) -> Any:
         return self.args[name]

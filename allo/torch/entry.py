@@ -17,6 +17,7 @@ from allo.frontend.kernel_module import KernelModule
 from allo.schedule.schedule import Schedule
 
 from .exporting import export_model
+from .graph import Model
 from .lowering import TOP, Generated, lower_model
 from .operators import OPERATORS
 from .types import Types
@@ -32,17 +33,20 @@ class ModelSchedule(Schedule):
         source: the kernels, as they were written for the model.
         weight_data: the arrays that a call takes behind the inputs, where weights are arguments.
         module_paths: the path in the model behind each function; ``""`` for the model itself.
+        operators: the ATen operators that the exported model calls.
     """
 
     source: str
     weight_data: list[Any]
     module_paths: dict[str, str]
+    operators: frozenset[str]
 
-    def __init__(self, kernel: KernelModule, generated: Generated) -> None:
+    def __init__(self, kernel: KernelModule, generated: Generated, exported: Model) -> None:
         super().__init__(kernel)
         self.source = "\n".join(line for line, _ in generated.lines)
         self.weight_data = generated.weights
         self.module_paths = generated.functions
+        self.operators = frozenset(op.target for op in exported.operators)
 
 
 class BuiltModel:
@@ -109,7 +113,7 @@ def from_pytorch(
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     generated = lower_model(exported, types, weights_as_args=weights_as_args)
-    schedule = ModelSchedule(_compiled(generated), generated)
+    schedule = ModelSchedule(_compiled(generated), generated, exported)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if target == "mlir":

@@ -55,7 +55,7 @@ class Operator:
     @property
     def kind(self) -> str:
         """The operator without namespace, overload and mark of mutation: ``"add"``."""
-        return self.target.split(".")[1].strip("_")
+        return self.target.split(".")[:2][-1].strip("_")
 
     @property
     def path(self) -> str:

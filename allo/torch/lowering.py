@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -16,7 +17,7 @@ from .operators import OPERATORS, VIEWS
 from .regions import Region, region_tree
 from .tensors import Tensor
 from .text import FunctionText, identifier, type_text
-from .types import Types
+from .types import TYPE_NAMES, Types
 
 TOP = "forward"
 _PARAMETER = "x"
@@ -84,7 +85,7 @@ class _Lowering:
         self.root = region_tree(model.operators, VIEWS)
         self.names: dict[int, str] = {}
         self._name_functions(self.root)
-        fixed = {TOP, "allo", "infinity", "not_a_number"}
+        fixed = {TOP, "allo", "infinity", "not_a_number", *dir(builtins), *TYPE_NAMES}
         self.reserved = frozenset({*self.names.values(), *fixed})
 
     def run(self) -> Generated:
@@ -157,7 +158,7 @@ class _Lowering:
         text = scope.text
         returned = ", ".join(map(_declared, results))
         if len(results) > 1:
-            returned = f"tuple[{returned}]"
+            returned = f"({returned})"
         head = f"({', '.join(arguments)}) -> {returned}:"
         last = f"    return {', '.join(r.array for r in results)}"
         body: Lines = [(f"    {line}", None) for line in scope.declarations]

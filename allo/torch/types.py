@@ -24,8 +24,9 @@ _OF_TORCH = {
     "int64": "int64",
     "bool": "uint1",
 }
+TYPE_NAMES = frozenset(_OF_TORCH.values())
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
-_INTEGERS = frozenset(_OF_TORCH.values()) - FLOATS
+_INTEGERS = TYPE_NAMES - FLOATS
 _GROUPS = ("inputs", "outputs", "default")
 
 

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from ..body import Emitter
-from . import elementwise, products, shapes
+from . import (
+    attention,
+    convolutions,
+    elementwise,
+    gathers,
+    norms,
+    pools,
+    products,
+    reductions,
+    shapes,
+)
 
-_FAMILIES = (elementwise, products, shapes)
+FAMILIES = (
+    elementwise,
+    products,
+    convolutions,
+    pools,
+    norms,
+    reductions,
+    attention,
+    gathers,
+    shapes,
+)
 
 VIEWS = shapes.VIEWS
 OPERATORS: dict[str, Emitter] = {
-    target: emit for family in _FAMILIES for target, emit in family.OPERATORS.items()
+    target: emit for family in FAMILIES for target, emit in family.OPERATORS.items()
 }

@@ -37,7 +37,6 @@ _UNARY = {
     "hardsigmoid": "min(max(elem + 3.0, 0.0), 6.0) / 6.0",
     "hardswish": "elem * min(max(elem + 3.0, 0.0), 6.0) / 6.0",
     "mish": "elem * allo.tanh(max(elem, 0.0) + allo.log(1.0 + allo.exp(-abs(elem))))",
-    "softsign": "elem / (1.0 + abs(elem))",
     "selu": "1.0507009873554805 * (max(elem, 0.0)"
     " + 1.6732632423543772 * (allo.exp(min(elem, 0.0)) - 1.0))",
     "sign": "(1 if elem > 0 else 0) - (1 if elem < 0 else 0)",
@@ -56,6 +55,8 @@ _BINARY = {
     "bitwise_or": "{x} | {y}",
     "bitwise_xor": "{x} ^ {y}",
 }
+_UNNAMED = {"maximum", "minimum", "logical_and", "logical_or", "logical_xor"}
+"""These have one form only, and it has no name."""
 _COMPARISONS = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
 
 
@@ -290,26 +291,21 @@ def _filled(value: float | None) -> Emitter:
 OPERATORS: dict[str, Emitter] = {
     **{f"aten.{name}.default": _unary(text) for name, text in _UNARY.items()},
     **{
-        f"aten.{name}.{overload}": _binary(text)
+        f"aten.{name}.{'default' if name in _UNNAMED else 'Tensor'}": _binary(text)
         for name, text in _BINARY.items()
-        for overload in ("Tensor", "Scalar", "default")
     },
     **{
         f"aten.{name}.{overload}": _comparison(sign)
         for name, sign in _COMPARISONS.items()
         for overload in ("Tensor", "Scalar")
     },
-    **{
-        f"aten.{name}.{overload}": emit
-        for name, emit in {"add": _add, "sub": _sub, "rsub": _rsub, "div": _div}.items()
-        for overload in ("Tensor", "Scalar")
-    },
-    "aten.true_divide.Tensor": _div,
+    "aten.add.Tensor": _add,
+    "aten.sub.Tensor": _sub,
+    "aten.rsub.Scalar": _rsub,
+    "aten.div.Tensor": _div,
     "aten.div.Tensor_mode": _div,
-    "aten.div.Scalar_mode": _div,
     "aten.pow.Tensor_Scalar": _pow,
     "aten.pow.Tensor_Tensor": _pow,
-    "aten.pow.Scalar": _pow,
     "aten.gelu.default": _gelu,
     "aten.leaky_relu.default": _with_numbers(_leaky_relu),
     "aten.elu.default": _with_numbers(_elu),
@@ -320,24 +316,16 @@ OPERATORS: dict[str, Emitter] = {
     "aten.clamp_min.default": _with_numbers(_clamped("min", None)),
     "aten.clamp_max.default": _with_numbers(_clamped(None, "max")),
     "aten.where.self": _where,
-    "aten.where.ScalarOther": _where,
-    "aten.where.ScalarSelf": _where,
     "aten.masked_fill.Scalar": _masked_fill,
-    "aten.masked_fill.Tensor": _masked_fill,
     "aten.addcmul.default": _addc("*"),
     "aten.addcdiv.default": _addc("/"),
     "aten.lerp.Scalar": _lerp,
     "aten.lerp.Tensor": _lerp,
     "aten.prelu.default": _prelu,
-    "aten.to.dtype": _converted,
     "aten._to_copy.default": _converted,
     "aten.tril.default": _triangle("<="),
     "aten.triu.default": _triangle(">="),
     "aten.zeros_like.default": _filled(0),
     "aten.ones_like.default": _filled(1),
     "aten.full_like.default": _filled(None),
-    "aten.new_zeros.default": _filled(0),
-    "aten.new_ones.default": _filled(1),
-    "aten.new_full.default": _filled(None),
-    "aten.fill.Scalar": _filled(None),
 }

@@ -30,10 +30,6 @@ def _t(call: Call) -> Result:
     return source if len(source.shape) < 2 else source.transposed(0, 1)
 
 
-def _matrix_transpose(call: Call) -> Result:
-    return _first(call).transposed(-2, -1)
-
-
 def _unsqueeze(call: Call) -> Result:
     return _first(call).unsqueezed(call["dim"])
 
@@ -55,11 +51,6 @@ def _slice(call: Call) -> Result:
     extent = source.shape[dim]
     start = _bounded(call["start"] or 0, extent)
     return source.sliced(dim, start, call.shape[dim], call["step"])
-
-
-def _narrow(call: Call) -> Result:
-    source, dim = _first(call), call["dim"]
-    return source.sliced(dim, _bounded(call["start"], source.shape[dim]), call["length"])
 
 
 def _bounded(value: int, extent: int) -> int:
@@ -163,12 +154,6 @@ def _clone(call: Call) -> Result:
     return _first(call)
 
 
-def _dropout(call: Call) -> Result:
-    if call.args.get("train"):
-        raise call.refusal("in training", "call model.eval() first.")
-    return _first(call)
-
-
 def _pixel_shuffle(call: Call) -> Result:
     source, factor = _first(call), call["upscale_factor"]
     *batch, channels, height, width = source.shape
@@ -197,37 +182,22 @@ _VIEWS: dict[str, Emitter] = {
     "aten.permute.default": _permute,
     "aten.transpose.int": _transpose,
     "aten.t.default": _t,
-    "aten.mT.default": _matrix_transpose,
-    "aten.numpy_T.default": _t,
     "aten.unsqueeze.default": _unsqueeze,
-    "aten.squeeze.default": _unit,
     "aten.squeeze.dim": _unit,
     "aten.squeeze.dims": _unit,
     "aten.expand.default": _expand,
-    "aten.expand_as.default": _expand,
-    "aten.broadcast_to.default": _expand,
     "aten.slice.Tensor": _slice,
-    "aten.narrow.default": _narrow,
     "aten.select.int": _select,
     "aten.split.Tensor": _parts,
     "aten.split_with_sizes.default": _parts,
-    "aten.chunk.default": _parts,
     "aten.unbind.int": _unbind,
     "aten.flip.default": _flip,
     "aten.clone.default": _clone,
-    "aten.contiguous.default": _clone,
     "aten.alias.default": _clone,
-    "aten.detach.default": _clone,
-    "aten.lift_fresh_copy.default": _clone,
-    "aten.dropout.default": _dropout,
-    "aten.feature_dropout.default": _dropout,
 }
 _RESHAPES = (
     "aten.view.default",
-    "aten.reshape.default",
     "aten._unsafe_view.default",
-    "aten.flatten.using_ints",
-    "aten.unflatten.int",
 )
 VIEWS = frozenset({*_VIEWS, *_RESHAPES, "getitem"})
 """The targets that compute nothing; a reshape may still have to copy."""
@@ -243,5 +213,4 @@ OPERATORS: dict[str, Emitter] = {
     "aten.constant_pad_nd.default": _pad,
     "aten.pixel_shuffle.default": _pixel_shuffle,
     "aten.upsample_nearest2d.vec": _nearest,
-    "aten.upsample_nearest1d.vec": _nearest,
 }
