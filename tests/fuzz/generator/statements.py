@@ -43,6 +43,8 @@ def statement(w: Writer) -> None:
         options.append((1, early_return))
     if any(len(a.shape) > 0 for a in w.scope.arrays):
         options += [(1, slice_store), (1, row_store)]
+        if w.converts:
+            options += [(3, several_targets)]
     options += [(1, bit_store)]
     if w.helpers:
         options.append((3, call))
@@ -274,6 +276,29 @@ def row_store(w: Writer) -> None:
     a, b = w.pick(pairs)
     w.line(f"{a.name}[{_affine(w, a.shape[0])}] = {b.name}[{_affine(w, b.shape[0])}]")
     return None
+
+
+def several_targets(w: Writer) -> None:
+    """``A[:] = B[:] = C``, ``A[:], B[:] = B, A + A``, ``L1 = L2 = A``: computed once, before any store."""
+    source = w.pick([a for a in w.scope.arrays if a.shape])
+    alike = [a for a in w.scope.arrays if a.shape == source.shape]
+    outs = [a for a in alike if a.writable]
+
+    def value() -> str:
+        a = w.pick(alike)
+        return a.name if w.chance(0.6) or a.ty.bits > 100 else f"{a.name} + {a.name}"
+
+    w.use("several targets")
+    if not outs or w.chance(0.25):
+        names = [w.fresh("L"), w.fresh("L")]
+        w.line(f"{names[0]} = {names[1]} = {source.name}")
+        w.scope.arrays += [Array(name, source.ty, source.shape) for name in names]
+        return
+    first, second = w.pick(outs), w.pick(outs)
+    if w.chance(0.5):
+        w.line(f"{first.name}[:] = {second.name}[:] = {value()}")
+    else:
+        w.line(f"{first.name}[:], {second.name}[:] = {value()}, {value()}")
 
 
 def _affine(w: Writer, extent: int) -> str:

@@ -7,7 +7,7 @@ import traceback
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from allo.errors import AlloError, ToolFailedError, VerificationError
+from allo.errors import AlloError, InternalError, ToolFailedError, VerificationError
 
 OK, REJECT, WRONG, ERROR = "ok", "reject", "wrong", "error"
 CRASH, TIMEOUT = "crash", "timeout"
@@ -60,7 +60,8 @@ _INTERNAL = re.compile(r"MLIRError|does not parse|cannot simulate|Verification f
 
 def is_named(error: BaseException) -> bool:
     """Whether an exception is a refusal with a name: of ours, and no fault of the compiler itself."""
-    if not isinstance(error, AlloError) or isinstance(error, (VerificationError, ToolFailedError)):
+    unforeseen = (InternalError, VerificationError, ToolFailedError)
+    if not isinstance(error, AlloError) or isinstance(error, unforeseen):
         return False
     return not _INTERNAL.search(error.message)
 

@@ -191,6 +191,8 @@ class RegionCompiler:
                 if isinstance(value, int):
                     mask = (1 << element_width(str(op.operand_types[0]))) - 1
                     self._env[op.results[0]] = value if signed else value & mask
+                elif isinstance(value, LoopRange):
+                    self._env[op.results[0]] = value  # a port takes the bits that it has
                 else:
                     self._env[op.results[0]] = (*value[:2], signed)
             case "memref.alloc":
