@@ -38,6 +38,13 @@ def word_of(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> Expr:
     return packing.packed(field_values(ctx, node, dtype), dtype, ctx.place(node))
 
 
+def word_as(ctx: FunctionContext, node: ast.expr, value: Expr, dtype: Struct) -> Expr:
+    """A value as a word of ``dtype``: another Struct of the same bits, or an integer."""
+    if value.dtype == dtype:
+        return value
+    return packing.packed(_unpacked(ctx, node, value, dtype), dtype, ctx.place(node))
+
+
 def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace) -> Expr:
     loads: dict[str, Expr] = {
         key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()
@@ -108,7 +115,7 @@ def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[st
         loads = {key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()}
         held = {key: stores.compute_once(ctx, load) for key, load in loads.items()}
         return {key: ops.cast(value, dtype.fields[key], place) for key, value in held.items()}
-    return _unpacked(ctx, node, dtype)
+    return _unpacked(ctx, node, dispatch.scalar(ctx, node), dtype)
 
 
 def _require_same_fields(ctx: FunctionContext, node: ast.expr, has: Struct, wanted: Struct) -> None:
@@ -137,10 +144,9 @@ def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, E
     return values
 
 
-def _unpacked(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, Expr]:
-    """An integer of the Struct's width, its low bits the first field."""
+def _unpacked(ctx: FunctionContext, node: ast.expr, packed: Expr, dtype: Struct) -> dict[str, Expr]:
+    """A word of the same bits, or an integer of the Struct's width, its low bits the first field."""
     place = ctx.place(node)
-    packed = dispatch.scalar(ctx, node)
     if isinstance(packed.dtype, Struct):
         _require_same_fields(ctx, node, packed.dtype, dtype)
         word = stores.compute_once(ctx, packed)

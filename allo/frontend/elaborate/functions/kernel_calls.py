@@ -13,14 +13,14 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     TypeMismatchError,
 )
-from allo.dialects.types import Stream
+from allo.dialects.types import Stream, Struct
 from allo.frontend.affine import constant
 from allo.frontend.elaborate import dispatch, fifos
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
 from allo.frontend.elaborate.context import FunctionContext, StreamBinding
-from allo.frontend.elaborate.expressions.fields import as_words
+from allo.frontend.elaborate.expressions.fields import as_words, word_as
 from allo.frontend.elaborate.expressions.order import in_order
 from allo.frontend.elaborate.functions import instances as functions
 from allo.frontend.elaborate.functions.annotations import show_type
@@ -217,6 +217,8 @@ def _argument(passed: _Passed) -> Argument:
         if arrays.total(value.shape) != 1:
             raise passed.mismatch(value)
         value = value.element((constant(0),) * len(value.shape))
+    if isinstance(wanted.dtype, Struct):
+        return word_as(ctx, node, value, wanted.dtype)
     return ops.cast(value, wanted.dtype, ctx.place(node))
 
 
