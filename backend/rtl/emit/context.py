@@ -26,6 +26,8 @@ class Context:
         homes: the body whose counter a node is.
         stable, raw: names of nodes' values: where they do not change, and as their logic gives them.
         waits_inside: whether a body freezes the function's registers while it waits for a stream.
+        alone: the body that does so, where it is the only one and has one step at a time: whether that
+            step waits then says whether the registers stand still.
         local: name of the bit that says that no such body waits, "" where there is none.
         called: whether a caller starts it, and holds the units it shares.
         debug: what registers are for, by name.
@@ -57,9 +59,12 @@ class Context:
         self._chains: dict[tuple[int, ...], str] = {}
         self._moving: dict[int, bool] = {}
         bodies = list(bodies_of(function.root))
-        self.waits_inside = any(
-            not body.overlaps and any(n.stream is not None for n in body.nodes) for body in bodies
-        )
+        waiting = [
+            b for b in bodies if not b.overlaps and any(n.stream is not None for n in b.nodes)
+        ]
+        self.waits_inside = bool(waiting)
+        alone = len(waiting) == 1 and not waiting[0].runs_on and not frozen
+        self.alone = waiting[0] if alone else None
         self.local = ""
         self.called = lends
         if frozen or self.waits_inside:

@@ -69,6 +69,7 @@ class Emitter:
         last = self.control.emit()
         for body in bodies_of(self.function.root):
             self.text.section(section_of(body.number))
+            self.streams.announce(body)
             self._emit_body(body)
         self.text.section()
         self._finals()

@@ -169,15 +169,19 @@ class StreamPorts:
 
     def sequential(self, body: Body) -> None:
         """The stream operations of a body whose iterations do not overlap, step by step."""
-        steps: dict[int, list[Node]] = defaultdict(list)
-        for node in body.nodes:
-            if node.stream is not None:
-                steps[node.time].append(node)
-        for time, nodes in steps.items():
+        for time, nodes in _steps(body).items():
             self._step(body, time, nodes)
+
+    def announce(self, body: Body) -> None:
+        """Name what says that a step of the only body that waits goes on: its registers need no more."""
+        if self._c.alone is not body:
+            return
+        for time in sorted(_steps(body)):
+            self._text.moves[self._c.valid(body, time)] = self._text.fresh()
 
     def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
         text, run = self._text, self._c.valid(body, time)
+        goes = text.moves.get(run, text.enable)
         before = ""
         for node in nodes:
             assert node.stream is not None
@@ -185,11 +189,11 @@ class StreamPorts:
             flag = text.named(f"{channel.prefix}_b{body.number}_{time}_passed")
             ready = channel.valid if node.kind == "get" else channel.ready
             asks = [run, text.invert(flag), *([before] if before else [])]
-            passed = flag
+            passes = [flag, ready]
             if node.predicate is not None:
                 predicate = self._c.value(node.predicate, body, time)
                 asks.append(predicate)
-                passed = text.any_of(flag, text.invert(predicate))
+                passes.append(text.invert(predicate))
             ask = text.all_of(*asks)
             fires = text.all_of(ask, ready)
             self._probe(node, channel, ask, text.invert(ready))
@@ -197,10 +201,13 @@ class StreamPorts:
                 self._take(node, channel, ask, fires, flag)
             else:
                 channel.offers.append((ask, self._c.value(node.operands[0], body, time)))
-            done = text.any_of(passed, fires)
+            # One conjunction, which synthesis balances: that the step runs is asked where it is used.
+            done = text.any_of(*passes)
             before = text.all_of(before, done) if before else done
-            following = text.all_of(run, before, text.invert(text.enable))
+            following = text.all_of(run, before, text.invert(goes))
             text.register(flag, following, 1, reset=0, free=True, place=node.place)
+        if run in text.moves:
+            text.alias(goes, text.all_of(run, before), 1)
         self._stalls.append(text.all_of(run, text.invert(before)))
 
     def _take(self, node: Node, channel: _Channel, ask: str, fires: str, flag: str) -> None:
@@ -427,3 +434,12 @@ class StreamPorts:
                 bits = self._bits(channel)
                 conditions.append(text.compare("eq", channel.reserved, text.const(0, bits), bits))
         return text.all_of(*conditions) if conditions else ""
+
+
+def _steps(body: Body) -> dict[int, list[Node]]:
+    """The stream operations of a body by step."""
+    steps: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        if node.stream is not None:
+            steps[node.time].append(node)
+    return steps

@@ -86,7 +86,8 @@ class Wiring:
 class ModuleText:
     """The text of one hw.module.
 
-    ``enable`` names the value that freezes every register when low, or is "" for none. A module that
+    ``enable`` names the value that freezes every register when low, or is "" for none; ``moves`` the bits
+    whose conjunction with it has a name of its own. A module that
     is ``probed`` has the ports of :mod:`allo.backend.rtl.waiting` in the in-process simulator's text.
     """
 
@@ -94,6 +95,7 @@ class ModuleText:
         self.name = name
         self.ports = Ports([("clk", "!seq.clock"), ("rst", "i1")])
         self.enable = ""
+        self.moves: dict[str, str] = {}
         self._probed = probed
         self._probes: list[str] = []
         self._locations = locations
@@ -279,7 +281,10 @@ class ModuleText:
         ``free`` registers move even while the module is frozen. ``busy`` are bits of the in-process
         simulator's text alone; while one is low, the register would not move or does not matter.
         """
-        gates = [g for g in (enable, "" if free else self.enable) if g]
+        if not free and enable in self.moves:
+            gates = [self.moves[enable]]
+        else:
+            gates = [g for g in (enable, "" if free else self.enable) if g]
         if reset:
             # Resets to other than zero are written as data: CIRCT's arc knows no other.
             following = self.mux("%rst", self.const(reset, width), following, width)
