@@ -177,11 +177,49 @@ class Index(AlloType):
         return isinstance(value, (Index, int))
 
 
-class Fixed(AlloType):
+ROUNDINGS = ("truncate", "nearest", "convergent")
+OVERFLOWS = ("wrap", "saturate")
+
+
+class FixedPoint(AlloType):
+    """What signed and unsigned fixed point share.
+
+    Attributes:
+        rounding: what becomes of digits below the last one when a value is converted to the type:
+            ``"truncate"`` (of a float toward zero, else down), ``"nearest"`` (halves up) or
+            ``"convergent"`` (halves to even).
+        overflow: what becomes of a value outside the range: ``"wrap"`` or ``"saturate"``.
+    """
+
+    _word = ""
+
+    def __init__(
+        self, bits: int, fracs: int, rounding: str = "truncate", overflow: str = "wrap"
+    ) -> None:
+        for what, given, known in (
+            ("rounding", rounding, ROUNDINGS),
+            ("overflow", overflow, OVERFLOWS),
+        ):
+            if given not in known:
+                raise DTypeError(
+                    f"The {what} of fixed point is {' or '.join(known)}, not {shown(given)}.",
+                    help=f'write {what}="{known[1]}".',
+                )
+        modes = "" if (rounding, overflow) == ("truncate", "wrap") else f", {rounding}, {overflow}"
+        super().__init__(bits, fracs, f"{self._word}({bits}, {fracs}{modes})")
+        self.rounding = rounding
+        self.overflow = overflow
+
+    @property
+    def has_modes(self) -> bool:
+        """Whether a conversion to the type rounds or saturates."""
+        return (self.rounding, self.overflow) != ("truncate", "wrap")
+
+
+class Fixed(FixedPoint):
     """Signed fixed point: ``bits`` in all, ``fracs`` of them fraction."""
 
-    def __init__(self, bits: int, fracs: int) -> None:
-        super().__init__(bits, fracs, f"fixed({bits}, {fracs})")
+    _word = "fixed"
 
     @staticmethod
     def isinstance(value: object) -> bool:
@@ -189,11 +227,10 @@ class Fixed(AlloType):
         return isinstance(value, Fixed)
 
 
-class UFixed(AlloType):
+class UFixed(FixedPoint):
     """Unsigned fixed point: ``bits`` in all, ``fracs`` of them fraction."""
 
-    def __init__(self, bits: int, fracs: int) -> None:
-        super().__init__(bits, fracs, f"ufixed({bits}, {fracs})")
+    _word = "ufixed"
 
     @staticmethod
     def isinstance(value: object) -> bool:
@@ -322,7 +359,7 @@ def _marked(base: AlloType, **flags: bool) -> AlloType:
 
 
 _INT = re.compile(r"(u?i)(\d+)\Z")
-_FIXED = re.compile(r"(u?fixed)\((\d+),\s*(\d+)\)\Z")
+_FIXED = re.compile(r"(u?fixed)\((\d+),\s*(\d+)(?:, (\w+), (\w+))?\)\Z")
 _STREAM = re.compile(r"stream<((?:\d+x)*)(.*),\s*(\d+)>\Z")
 _STRUCT = re.compile(r"struct<(.*)>\Z")
 
@@ -339,7 +376,9 @@ def parse_type(name: str) -> AlloType:
     if match := _INT.match(name):
         return (Int if match[1] == "i" else UInt)(int(match[2]))
     if match := _FIXED.match(name):
-        return (Fixed if match[1] == "fixed" else UFixed)(int(match[2]), int(match[3]))
+        modes = [mode for mode in match.groups()[3:] if mode is not None]
+        kind = Fixed if match[1] == "fixed" else UFixed
+        return kind(int(match[2]), int(match[3]), *modes)
     if match := _STREAM.match(name):
         shape = tuple(int(d) for d in match[1].split("x") if d)
         return Stream(parse_type(match[2]), shape, int(match[3]))

@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import functools
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ..core.integers import as_signed
 from ..diagnostics import DTypeError
+from ..rounding import quantised
 from ..text.shown import shown
-from ..types import AlloType, Fixed, Float, Index, Int, Struct, UFixed, UInt
+from ..types import AlloType, Fixed, FixedPoint, Float, Index, Int, Struct, UFixed, UInt
 
 _NATIVE_BITS = (8, 16, 32, 64)
 
@@ -100,6 +102,8 @@ def encode(array: np.ndarray, dtype: AlloType) -> np.ndarray:
         return _encode_float(array, dtype)
     if isinstance(dtype, Struct):
         return _encode_struct(array, dtype)
+    if isinstance(dtype, FixedPoint) and dtype.has_modes:
+        return encode(_rounded(array, dtype), _raw_type(dtype))
     if dtype.bits > 64:
         return _encode_wide(array, dtype)
     raw = _integers(array, dtype)
@@ -206,6 +210,21 @@ def _integers(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     if small.all():
         return values.astype(np.int64).view(np.uint64)
     return _integers(values.astype(object), _raw_type(dtype))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _rounded(array: np.ndarray, dtype: FixedPoint) -> np.ndarray:
+    """The raw integers of values in a type that rounds or saturates, as objects."""
+    _integers(array, dtype)  # refuses what is no finite number
+    values = array.astype(np.float64) if array.dtype.kind not in "iubO" else array
+    raw = [
+        quantised(Fraction(value), dtype, is_float=isinstance(value, float))
+        for value in map(_plain, values.ravel().tolist())
+    ]
+    return np.array(raw, object).reshape(array.shape)
 
 
 def _raw_type(dtype: AlloType) -> AlloType:

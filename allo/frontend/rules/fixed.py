@@ -10,12 +10,26 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import TypeGuard
 
+from allo.dialects import rounding
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Fixed, Float, Index, Int, UFixed, UInt, float32, float64
+from allo.dialects.types import (
+    AlloType,
+    Fixed,
+    FixedPoint,
+    Float,
+    Index,
+    Int,
+    UFixed,
+    UInt,
+    float32,
+    float64,
+)
 
 from ..checks.spans import span_of
 from ..tree import Binary, Cast, Compare, Const, Expr
+from . import modes
 from .integers import INDEX_BITS, is_integer, range_of, within, wrap
 
 _SINGLE_BITS = 100
@@ -27,6 +41,11 @@ _WHOLE_BITS = 64
 def is_fixed(dtype: AlloType) -> bool:
     """Whether a type is Fixed or UFixed."""
     return isinstance(dtype, (Fixed, UFixed))
+
+
+def has_modes(dtype: AlloType) -> TypeGuard[FixedPoint]:
+    """Whether a conversion to a type rounds or saturates."""
+    return isinstance(dtype, FixedPoint) and dtype.has_modes
 
 
 def raw_type(dtype: AlloType) -> AlloType:
@@ -66,6 +85,10 @@ def quantised(value: int | float, dtype: AlloType) -> int:
 
     A float becomes the nearest integer of :func:`_whole_type` before it wraps, as it does at run time.
     """
+    if has_modes(dtype):
+        is_float = isinstance(value, float)
+        limit = _whole_type(dtype).bits if is_float else None
+        return rounding.quantised(Fraction(value), dtype, is_float=is_float, float_bits=limit)
     whole = math.trunc(Fraction(value) * (1 << dtype.fracs))
     if isinstance(value, float):
         low, high = range_of(_whole_type(dtype))
@@ -89,6 +112,8 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
     """
     if isinstance(value, Const):
         return _cast_constant(value, dtype)
+    if has_modes(dtype):
+        return _with_modes(value, dtype, place)
     if isinstance(dtype, Float):
         return _to_float(value, dtype, place)
     if not is_fixed(dtype):
@@ -106,6 +131,8 @@ def _cast_constant(value: Const, dtype: AlloType) -> Const:
     exact = Fraction(int(value.value), 1 << value.dtype.fracs)
     if isinstance(dtype, Float):
         return Const(dtype, value.place, float(exact))
+    if has_modes(dtype):
+        return Const(dtype, value.place, rounding.quantised(exact, dtype, is_float=False))
     return Const(dtype, value.place, wrap(math.floor(exact * (1 << dtype.fracs)), dtype))
 
 
@@ -117,6 +144,21 @@ def _from_float(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
         number = Binary(wide, place, "*", number, Const(wide, place, 2.0**dtype.fracs))
     whole = Cast(_whole_type(dtype), place, number)
     return of_raw(_resized(whole, raw_type(dtype)), dtype, place)
+
+
+def _with_modes(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    """A number in a fixed-point type that rounds or saturates."""
+    if not isinstance(value.dtype, Float):
+        number = raw(value)
+        held = INDEX_BITS if isinstance(number.dtype, Index) else number.dtype.bits
+        wide = Int(held + max(dtype.fracs - value.dtype.fracs, 0) + 2)
+        whole = modes.shifted(_resized(number, wide), value.dtype.fracs - dtype.fracs, dtype, place)
+    else:
+        wide_float = _scaling_float(value.dtype, dtype)
+        scale = Const(wide_float, place, 2.0 ** (dtype.fracs + 1))
+        twice = Binary(wide_float, place, "*", _resized(value, wide_float), scale)
+        whole = modes.rounded_half(twice, Int(_whole_type(dtype).bits + 1), dtype, place)
+    return of_raw(_resized(modes.clamped(whole, dtype, place), raw_type(dtype)), dtype, place)
 
 
 def _whole_type(dtype: AlloType) -> Int:

@@ -14,6 +14,8 @@ from ..running import integers
 from ..running.casts import (
     cast_code,
     convert,
+    has_modes,
+    rounded_fixed,
     saturated_fixed,
     toward_zero,
     value_range,
@@ -63,6 +65,8 @@ def exact_to_raw(exact: Any, target: AlloType) -> Any:
         return convert(exact, literal_type(exact), target)
     if isinstance(exact, float):
         return convert(exact, float64, target)
+    if has_modes(target):
+        return rounded_fixed(exact, None, target)
     if is_fixed(target):
         return saturated_fixed(toward_zero(exact * (1 << target.fracs)), target)
     low, high = value_range(target)

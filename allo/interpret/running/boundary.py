@@ -18,7 +18,7 @@ from ..instance import Instance, Parameter
 from ..known import Declared
 from ..rules import is_fixed
 from .arrays import Array
-from .casts import toward_zero, wrap
+from .casts import has_modes, rounded_fixed, toward_zero, wrap
 from .formats import FORMATS, format_of, round_exact, round_fraction
 
 
@@ -72,6 +72,8 @@ def to_raw(value: Any, dtype: AlloType) -> Any:
         if not math.isfinite(exact):
             raise ValueError(f"{value} has no value in {dtype}")
         exact = Fraction(exact)
+    if has_modes(dtype):
+        return rounded_fixed(exact, None, dtype, limited=False)
     return wrap(toward_zero(Fraction(exact) * (1 << dtype.fracs)), dtype)
 
 

@@ -6,10 +6,11 @@ a float a Python float, of a Struct the tuple of its fields.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
-from allo.dialects.types import AlloType, Float, Index, Int, Struct
+from allo.dialects.types import AlloType, Fixed, Float, Index, Int, Struct, UFixed
 
 from ..rules import int_type, is_fixed, is_integer
 from .formats import FORMATS, ROUND, decode, format_of, round_exact, round_fraction
@@ -90,6 +91,8 @@ def convert(value: Any, source: AlloType, target: AlloType) -> Any:
     if isinstance(source, Float):
         if isinstance(target, Float):
             return round_exact(value, format_of(target))
+        if has_modes(target):
+            return rounded_fixed(value, None, target)
         if is_fixed(target):
             return float_to_fixed(value, target.fracs, target)
         return float_to_int(value, *value_range(target))
@@ -97,6 +100,8 @@ def convert(value: Any, source: AlloType, target: AlloType) -> Any:
         value &= 1
     if isinstance(target, Float):
         return fixed_to_float(value, source.fracs, target.name, source.bits)
+    if has_modes(target):
+        return rounded_fixed(value, source.fracs, target)
     shift = target.fracs - source.fracs
     return wrap(value << shift if shift >= 0 else value >> -shift, target)
 
@@ -141,6 +146,43 @@ def float_to_fixed(value: float, fracs: int, target: AlloType) -> int:
     return saturated_fixed(toward_zero(Fraction(value) * (1 << fracs)), target)
 
 
+def has_modes(dtype: AlloType) -> bool:
+    """Whether a type of fixed point rounds or saturates what becomes one of its values."""
+    return isinstance(dtype, (Fixed, UFixed)) and dtype.has_modes
+
+
+def rounded_fixed(value: Any, fracs: int | None, target: AlloType, limited: bool = True) -> int:
+    """The raw value of a number in a type that rounds or saturates.
+
+    ``fracs`` are the fraction bits of an integer or of fixed point, None for a float. A float is
+    first the nearest of a word or of a wider type's, as without modes, if it is ``limited``.
+    """
+    if value != value:
+        return 0
+    rounding = target.name.rstrip(")").split(", ")[2]
+    low, high = value_range(target)
+    whole: int
+    if fracs is None and value - value != 0:
+        least, most = _whole_range(target)
+        whole = least if value < 0 else most + (rounding != "truncate")
+    else:
+        steps = Fraction(value) * (1 << target.fracs)
+        if fracs is not None:
+            steps /= 1 << fracs
+        if rounding == "nearest":
+            whole = math.floor(steps + Fraction(1, 2))
+        elif rounding == "convergent":
+            whole = round(steps)
+        else:
+            whole = toward_zero(steps) if fracs is None else math.floor(steps)
+        if fracs is None and limited:
+            least, most = _whole_range(target)
+            whole = min(max(whole, least), most + (rounding != "truncate"))
+    if target.name.endswith("saturate)"):
+        return min(max(whole, low), high)
+    return wrap(whole, target)
+
+
 def saturated_fixed(whole: int, target: AlloType) -> int:
     """A raw value of fixed point: the nearest of 64 bits or of a wider type's, then wrapped."""
     low, high = _whole_range(target)
@@ -182,6 +224,8 @@ def cast_code(code: str, source: AlloType, target: AlloType) -> str:
     if isinstance(source, Float):
         if isinstance(target, Float):
             return code if _holds(target, source) else f"round_{target.name}({code})"
+        if has_modes(target):
+            return f"rounded_fixed({code}, None, {type_name(target)})"
         if is_fixed(target):
             return f"float_to_fixed({code}, {target.fracs}, {type_name(target)})"
         low, high = value_range(target)
@@ -191,6 +235,8 @@ def cast_code(code: str, source: AlloType, target: AlloType) -> str:
         source = int_type(1, False) if not is_fixed(source) else source
     if isinstance(target, Float):
         return f"fixed_to_float({code}, {source.fracs}, {target.name!r}, {source.bits})"
+    if has_modes(target):
+        return f"rounded_fixed({code}, {source.fracs}, {type_name(target)})"
     shift = target.fracs - source.fracs
     low, high = value_range(source)
     if shift > 0:

@@ -206,6 +206,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "reread_struct": casts.reread_struct,
         "float_to_int": casts.float_to_int,
         "float_to_fixed": casts.float_to_fixed,
+        "rounded_fixed": casts.rounded_fixed,
         "fixed_to_float": casts.fixed_to_float,
         "truncating": integers.truncating,
         "flooring": integers.flooring,
