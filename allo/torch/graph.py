@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from allo.dialects.diagnostics import SourcePlace
 
+_SHORT = {"native_batch_norm_legit_no_training": "batch_norm"}
+
 
 @dataclass(frozen=True, slots=True)
 class Meta:
@@ -55,7 +57,8 @@ class Operator:
     @property
     def kind(self) -> str:
         """The operator without namespace, overload and mark of mutation: ``"add"``."""
-        return self.target.split(".")[:2][-1].strip("_")
+        name = self.target.split(".")[:2][-1].strip("_")
+        return _SHORT.get(name, name)
 
     @property
     def path(self) -> str:

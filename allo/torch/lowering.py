@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -22,6 +23,7 @@ from .types import TYPE_NAMES, Types
 TOP = "forward"
 _PARAMETER = "x"
 
+_WORD = re.compile(r"\w+")
 Make = Callable[..., Any]
 Lines = list[tuple[str, SourcePlace | None]]
 
@@ -137,6 +139,7 @@ class _Lowering:
         for name in outputs:
             results.append(self._result(scope, name, taken, is_top=region.call is None))
             taken.add(results[-1].array)
+        _drop_unused(scope)
         if self.weights_as_args:
             arguments += [
                 f"{t.array}: {_declared(t)}" for t in map(scope.constants.get, scope.weights) if t
@@ -262,6 +265,15 @@ class _Lowering:
         values = array.astype("uint8") if dtype == "bool" else array
         self.arrays[name] = values.reshape(whole.extents)
         self.constants[name] = whole
+
+
+def _drop_unused(scope: _Scope) -> None:
+    """Forget the weights that nothing reads, such as those from which others were derived."""
+    words = {word for line, _ in scope.text.body for word in _WORD.findall(line)}
+    unread = {name for name, tensor in scope.constants.items() if tensor.array not in words}
+    scope.weights = [name for name in scope.weights if name not in unread]
+    arrays = {scope.constants[name].array for name in unread}
+    scope.declarations = [d for d in scope.declarations if d.split(":")[0] not in arrays]
 
 
 def _declared(tensor: Tensor) -> str:

@@ -50,6 +50,32 @@ class ResNetBlock(nn.Module):
         return self.relu(y)
 
 
+class ResNet18(nn.Module):
+    """All eight blocks, of the published widths."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.pool = nn.MaxPool2d(3, 2, 1)
+        blocks = []
+        width = 64
+        for outputs in (64, 128, 256, 512):
+            for stride in (1 if outputs == 64 else 2, 1):
+                block = ResNetBlock(width, outputs, stride)
+                if stride == 1:
+                    block.downsample = nn.Sequential()
+                blocks.append(block)
+                width = outputs
+        self.layers = nn.Sequential(*blocks)
+        self.average = nn.AdaptiveAvgPool2d(1)
+        self.fc = nn.Linear(512, 10)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = self.layers(self.pool(F.relu(self.bn1(self.conv1(x)))))
+        return self.fc(self.average(x).flatten(1))
+
+
 class MobileBlock(nn.Module):
     """A depthwise and a pointwise convolution, with a hard swish and a squeeze of the channels."""
 

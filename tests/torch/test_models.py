@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from allo.frontend import from_pytorch
 from tests.torch.models import (
     BertBlock,
     Gpt,
@@ -16,9 +18,10 @@ from tests.torch.models import (
     LeNet,
     LlamaBlock,
     MobileBlock,
+    ResNet18,
     ResNetBlock,
 )
-from tests.torch.support import check, check_csim, check_hardware, tensor
+from tests.torch.support import assert_close, check, check_csim, check_hardware, tensor
 
 Made = Callable[[], tuple[nn.Module, torch.Tensor]]
 
@@ -46,6 +49,16 @@ def test_weights_as_arguments_give_the_same(name: str) -> None:
     model, x = MODELS[name]()
     s = check(model, x, weights_as_args=True)
     check_hardware(s, x)
+
+
+def test_a_whole_resnet_18() -> None:
+    torch.manual_seed(0)
+    model, image = ResNet18().eval(), tensor(1, 3, 32, 32)
+    s = from_pytorch(model, [image], target="mlir", weights_as_args=True)
+    with torch.no_grad():
+        assert_close(s.build()(image.numpy(), *s.weight_data), model(image))
+    shared = dict(model.named_parameters())["fc.weight"].detach().numpy()
+    assert any(np.shares_memory(w, shared) for w in s.weight_data)
 
 
 def test_the_hierarchy_of_the_model_is_that_of_the_design() -> None:

@@ -16,8 +16,8 @@ def softmax(call: Call, source: Tensor, target: Tensor, *, log: bool = False) ->
     exponentials = None if log else text.array("exps", (count,), dtype)
     with text.loops(outer, "log_softmax" if log else "softmax") as at:
         text.line(f"best: {dtype} = {source.at(*at, '0')}")
-        with text.loops((count,), prefix="r") as r:
-            text.line(f"elem: {dtype} = {source.at(*at, *r)}")
+        with text.loops((count,), prefix="k") as k:
+            text.line(f"elem: {dtype} = {source.at(*at, *k)}")
             text.line("best = max(best, elem)")
         text.line(f"total: {dtype} = 0")
         with text.loops((count,), prefix="r", reduction=True) as r:

@@ -107,8 +107,8 @@ def _gathered(call: Call, paddings: Sequence[int]) -> Result:
             with inside(text, tests):
                 factor = weight.at(channel, c, *k)
                 text.line(f"{row.at(last)} += {source.at(b, read, *places)} * {factor}")
-        with text.loops(extents[-1:], f"{name}_back", prefix="j") as (j,):
-            text.line(f"{into.at(b, channel, *at, j)} = {row.at(j)}")
+        with text.loops(extents[-1:], f"{name}_back", prefix="o") as (last,):
+            text.line(f"{into.at(b, channel, *at, last)} = {row.at(last)}")
     return target
 
 

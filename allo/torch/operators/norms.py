@@ -61,8 +61,8 @@ def _normalised(
     with text.loops(outer, name) as at:
         if centred:
             text.line(f"mean: {dtype} = 0")
-            with text.loops(inner, prefix="r", reduction=True) as r:
-                text.line(f"mean += {source.at(*at, *r)}")
+            with text.loops(inner, prefix="k", reduction=True) as k:
+                text.line(f"mean += {source.at(*at, *k)}")
             text.line(f"mean = mean / {size}.0")
         text.line(f"var: {dtype} = 0")
         with text.loops(inner, prefix="r", reduction=True) as r:

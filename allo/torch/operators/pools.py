@@ -33,8 +33,10 @@ def _max_pool(dims: int) -> Emitter:
         text, name = call.text, call.op.kind
         dilations = call.ints("dilation", dims)
         with text.loops(target.shape, name) as at:
-            text.line(f"best: {target.dtype} = -infinity")
             sizes = call.ints("kernel_size", dims)
+            places, tests = _windows(call, source, at, ["0"] * dims, dilations)
+            first = "-infinity" if tests else source.at(*places)
+            text.line(f"best: {target.dtype} = {first}")
             with text.loops(sizes, f"{name}_window", prefix="k") as offsets:
                 places, tests = _windows(call, source, at, offsets, dilations)
                 with inside(text, tests):

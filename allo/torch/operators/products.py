@@ -44,8 +44,8 @@ def product(
         with text.loops((depth, columns), f"{name}_product", prefix="k") as (k, n):
             factor = f"{left.at(*at, k)} * {right.at(*at[:-1], k, n)}"
             text.line(f"{row.at(n)} += {factor}")
-        with text.loops((columns,), f"{name}_back", prefix="j") as j:
-            text.line(f"{target.at(*at, *j)} = {row.at(*j)}{scale}")
+        with text.loops((columns,), f"{name}_back", prefix="o") as o:
+            text.line(f"{target.at(*at, *o)} = {row.at(*o)}{scale}")
     return target
 
 

@@ -73,8 +73,8 @@ def _variance(root: bool) -> Emitter:
             [source.shape[d] for d in range(rank) if d not in dims], call.op.kind
         ) as at:
             text.line(f"mean: {dtype} = 0")
-            with text.loops(extents, prefix="r", reduction=True) as r:
-                text.line(f"mean += {source.at(*_places(dims, rank, at, r))}")
+            with text.loops(extents, prefix="k", reduction=True) as k:
+                text.line(f"mean += {source.at(*_places(dims, rank, at, k))}")
             text.line(f"mean = mean / {count}.0")
             text.line(f"acc: {dtype} = 0")
             with text.loops(extents, prefix="r", reduction=True) as r:

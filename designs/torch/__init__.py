@@ -1,0 +1,1 @@
+"""Models from PyTorch with their schedules; they need the extra ``torch``."""
