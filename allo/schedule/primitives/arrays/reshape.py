@@ -10,6 +10,8 @@ from allo.dialects.affine.loops import string_attribute
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.alias import AliasClasses
+from allo.dialects.core.dense import dense_words
+from allo.dialects.core.integers import as_signed
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
 from allo.dialects.core.signature import refresh_types
@@ -153,19 +155,19 @@ def _reshape_global(op: ir.Operation, shape: Sequence[int]) -> None:
     op.attributes["type"] = ir.TypeAttr.get(new)
     if "initial_value" not in op.attributes:
         return
-    values = ir.DenseElementsAttr(op.attributes["initial_value"])
+    words = dense_words(op.attributes["initial_value"], kind.element_type, prod(shape))
+    flat = [_number(word, kind.element_type) for word in words]
     tensor = ir.RankedTensorType.get(list(shape), kind.element_type)
-    text = str(values).rsplit(":", 1)[0]
-    if not values.is_splat:
-        flat = [str(a) for a in _elements(values, kind.element_type)]
-        text = f"dense<{_nested(flat, list(shape))}>"
-    op.attributes["initial_value"] = ir.Attribute.parse(f"{text} : {tensor}")
+    text = f"dense<{_nested(flat, list(shape))}> : {tensor}"
+    op.attributes["initial_value"] = ir.Attribute.parse(text)
 
 
-def _elements(values: ir.DenseElementsAttr, element: ir.Type) -> list[str]:
-    if isinstance(element, ir.IntegerType):
-        return [str(v) for v in ir.DenseIntElementsAttr(values)]
-    return [repr(float(v)) for v in ir.DenseFPElementsAttr(values)]
+def _number(word: int, element: ir.Type) -> str:
+    """An element as MLIR writes it; a float by its bits, which keeps infinities and NaN."""
+    if not isinstance(element, (ir.IntegerType, ir.IndexType)):
+        return f"0x{word:0{element.width // 4}X}"
+    width = 64 if isinstance(element, ir.IndexType) else element.width
+    return ("false", "true")[word] if width == 1 else str(as_signed(word, width))
 
 
 def _nested(flat: list[str], shape: list[int]) -> str:
