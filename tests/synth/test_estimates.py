@@ -92,6 +92,39 @@ def test_a_register_with_enable_and_reset_is_flip_flops_alone() -> None:
     assert counted(zero, cleared, "%q = seq.compreg %n, %clk : i8", result="%q") == {"ff": 8}
 
 
+@pytest.mark.parametrize(("device", "tables"), [("xcup", 8), ("ecp5", 16)])
+def test_two_levels_of_a_shift_are_one_of_tables_with_six_inputs(device: str, tables: int) -> None:
+    lines = (
+        "%s0 = comb.extract %b from 0 : (i8) -> i1",
+        "%s1 = comb.extract %b from 1 : (i8) -> i1",
+        "%l0 = comb.extract %a from 0 : (i8) -> i4",
+        "%h0 = comb.extract %a from 4 : (i8) -> i4",
+        "%w = comb.concat %l0, %h0 : i4, i4",
+        "%v = comb.mux %s1, %w, %a : i8",
+        "%l1 = comb.extract %v from 0 : (i8) -> i6",
+        "%h1 = comb.extract %v from 6 : (i8) -> i2",
+        "%x = comb.concat %l1, %h1 : i6, i2",
+        "%y = comb.mux %s0, %x, %v : i8",
+    )
+    assert counted(*lines, result="%y", device=device)["lut"] == tables
+
+
+def test_bits_of_a_register_that_are_zero_or_reset_cost_no_table() -> None:
+    lines = (
+        "%c = comb.extract %b from 0 : (i8) -> i1",
+        "%l = comb.extract %a from 0 : (i8) -> i3",
+        "%m = comb.extract %a from 3 : (i8) -> i3",
+        "%z = hw.constant 0 : i3",
+        "%n = hw.constant 0 : i2",
+        "%g = comb.mux %c, %z, %m : i3",
+        "%d = comb.concat %g, %n, %l : i3, i2, i3",
+        "%r0 = seq.compreg.ce %d, %clk, %e : i8",
+    )
+    cost = counted(*lines, result="%r0")
+    assert cost["ff"] == 6
+    assert cost.get("lut", 0) <= 1
+
+
 def test_a_sum_takes_logic_in_front_into_its_carry_chain_on_xilinx_alone() -> None:
     lines = ("%0 = comb.xor %a, %b : i8", "%1 = comb.add %a, %0 : i8")
     assert counted(*lines, result="%1") == {"lut": 8}

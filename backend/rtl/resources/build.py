@@ -115,8 +115,29 @@ class Graph:
         if detail.endswith("r") and all(node == ZERO for node, _, _ in data):
             return data
         width, signed = significant(data)
-        held = self._once("register", width, (cut(data, 0, width), *controls), detail)
-        return extended(held, op.width, signed=signed)
+        held = [
+            part
+            if part[0][0] == ZERO
+            else self._once("register", width_of(part), (part, *controls), detail)
+            for part in self._parts(cut(data, 0, width))
+        ]
+        return extended(join(held), op.width, signed=signed)
+
+    def _parts(self, data: Value) -> list[Value]:
+        """A register's bits apart, as synthesis takes them: zeros, what a reset may make, all other."""
+        parts: list[list[Run]] = []
+        before = ""
+        for run in data:
+            node = self.nodes[run[0]] if run[0] >= 0 else None
+            kind = "zero" if run[0] == ZERO else ""
+            if node is not None and node.kind == "logic" and node.detail.startswith("gate"):
+                kind = f"gate {run[0]}"
+            if parts and kind == before:
+                parts[-1].append(run)
+            else:
+                parts.append([run])
+            before = kind
+        return [tuple(part) for part in parts]
 
     def _node(
         self, kind: str, width: int, operands: tuple[Value, ...] = (), detail: str = ""

@@ -99,7 +99,7 @@ class Cover:
         most = self._family.inputs
         runs = [run for (run,) in node.operands if run[0] >= 0]
         own = {(run[0], run[1]): None for run in runs}
-        merges = sorted((self._inside(run), run) for run in runs if self._absorbable(run))
+        merges = sorted((self._inside(run), run) for run in runs if self._absorbable(run, runs))
         leaves = own
         if node.associative:
             for inner, run in merges:
@@ -129,14 +129,21 @@ class Cover:
         if node.extra:
             node.leaves = everything
 
-    def _absorbable(self, run: Run) -> bool:
+    def _absorbable(self, run: Run, runs: list[Run]) -> bool:
+        """Whether a table takes the logic of an operand in: as a rule where nothing else reads it.
+
+        Two levels of a shift read the level between them twice, and are one level of tables of six inputs.
+        """
         inner = self._nodes[run[0]]
         if inner.kind != "logic":
             return False
         single = len(inner.leaves) == 1 and inner.extra == 0
         if run[1] < 0:
             return single or (inner.width == 1 and inner.uses <= 1)
-        return single or inner.uses <= inner.wanted.bit_count()
+        wanted = inner.wanted.bit_count()
+        shifted = self._family.inputs == 6 and inner.detail.startswith("mux") and len(runs) == 3
+        twice = shifted and 2 * inner.uses <= 5 * wanted
+        return single or twice or inner.uses <= wanted
 
     def _inside(self, run: Run) -> list[tuple[int, int]]:
         """The leaves of an absorbed node, as its reader sees them."""
