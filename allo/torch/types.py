@@ -78,12 +78,12 @@ class Types:
 
     def operand(self, op: Operator, dtype: str) -> str | None:
         """The type to which the operand is converted, or None to take it as it is."""
-        return self._asked(dtype, [op.name, op.path, f"{op.kind}_input"], 0)
+        return self._asked(dtype, [op.name, op.path, f"{op.kind}_input"], op.kind, 0)
 
     def weight(self, op: Operator, dtype: str) -> str:
         """The type of a weight."""
         keys = [op.name, op.path, f"{op.kind}_weight"]
-        asked = self._asked(dtype, keys, 1)
+        asked = self._asked(dtype, keys, op.kind, 1)
         return asked or self._chosen(dtype, [op.kind, "default"], 1)
 
     def _chosen(self, dtype: str, keys: Sequence[str], position: int) -> str:
@@ -92,12 +92,14 @@ class Types:
                 return self._wanted[key][position]
         return self.of_torch(dtype)
 
-    def _asked(self, dtype: str, keys: Sequence[str], position: int) -> str | None:
-        for key in keys:
-            found = self._wanted.get(key)
-            if dtype in FLOATS and found and (len(set(found)) > 1 or "_" in key):
-                return found[position]
-        return None
+    def _asked(self, dtype: str, keys: Sequence[str], kind: str, position: int) -> str | None:
+        """The type that one of the keys asks for, or the operator's own where it names all three."""
+        if dtype in _INTEGERS:
+            return None
+        found = next((self._wanted[key] for key in keys if key in self._wanted), None)
+        if found is None and len(set(self._wanted.get(kind, ()))) > 1:
+            found = self._wanted[kind]
+        return found[position] if found else None
 
     def _read(self, key: str, value: Any, names: Collection[str]) -> tuple[str, str, str]:
         stem = key.removesuffix("_input").removesuffix("_weight")

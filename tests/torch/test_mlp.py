@@ -155,6 +155,17 @@ def test_the_types_of_parts_can_be_chosen() -> None:
     assert_close(s.build()(x.numpy().astype(np.float16)), model(x).double(), tolerance=5e-3)
 
 
+def test_a_type_of_a_module_is_that_of_all_its_values() -> None:
+    model, x = initialised(MLP()), tensor(2, 6)
+    s = from_pytorch(model, [x], target="mlir", op_dtypes={"fc2": Fixed(24, 12)})
+    assert "func.func @fc2(%arg0: memref<2x9xf32>) -> memref<2x4xi24>" in str(s.module)
+    text = s.source.split("def fc2(")[1].split("def ")[0]
+    assert "linear_input: type_0[2, 9]" in text
+    assert "g_fc2_weight: type_0[4, 9]" in text
+    np.testing.assert_allclose(s.build()(x.numpy()), arrays(model(x))[0], atol=0.01)
+    check_hardware(s, x)
+
+
 def test_fixed_point_of_the_whole_model() -> None:
     model, x = initialised(MLP()), tensor(2, 6)
     s = from_pytorch(model, [x], target="mlir", op_dtypes={"default": Fixed(32, 16)})
