@@ -110,25 +110,25 @@ assert code.count("array_partition") == 3
 # %% [markdown]
 # ## When it is refused
 #
-# `reuse_at` needs a window that moves by one element in each iteration. A filter that takes every second
-# element has none. The error says what was found.
+# `reuse_at` needs a window of which something is left in the next iteration. A sum of pairs has none: it
+# moves by two elements, and reads two. The error says what was found.
 
 # %%
 from allo.errors import ScheduleError
 
 
-def every_second(A: int32[32], B: int32[15]):
-    for x in range(15):
-        B[x] = A[2 * x] + A[2 * x + 1] + A[2 * x + 2]
+def pairs(A: int32[32], B: int32[16]):
+    for x in range(16):
+        B[x] = A[2 * x] + A[2 * x + 1]
 
 
-s = allo.customize(every_second)
+s = allo.customize(pairs)
 try:
     s.reuse_at(s.A, "x")
 except ScheduleError as error:
     print(error)
 else:
-    raise AssertionError("a window that moves by two must be refused")
+    raise AssertionError("a window of which nothing is left must be refused")
 
 # %% [markdown]
 # ## The rule
