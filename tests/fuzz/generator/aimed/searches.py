@@ -98,7 +98,7 @@ def _while(w: Writer, extent: int, seen: Array) -> None:
         array = w.pick([a for a in w.scope.arrays if len(a.shape) == 1])
         tests.append(f"{array.name}[{name}] {w.pick(('!=', '<', '>='))} {w.rng.randint(-3, 9)}")
     if w.chance(0.2):
-        tests.append(reached(w))
+        tests.append(f"({reached(w)})")
     w.use("while")
     w.line(f"while {' and '.join(tests)}:")
     first = w.chance(0.4)
