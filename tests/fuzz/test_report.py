@@ -31,7 +31,7 @@ def test_campaigns_add_up_beside_the_published_figures() -> None:
 def test_each_run_says_its_commit_and_its_failures() -> None:
     later = {**CAMPAIGN, "commit": "89abcde", "settings": {"seed": 9000}, "status": {"ok": 1500}}
     rows = tables([later, CAMPAIGN], None).splitlines()
-    assert "| **Allo**, since the last failure was mended | 1,500 | 0 |" in rows
+    assert "| **Allo**, in the runs after the last that failed | 1,500 | 0 |" in rows
     first = rows.index("| 7000 | 0123abc | 1,500 | 1,490 | 1,480 | 0 | 0 | 0 | 2 |")
     assert rows[first + 1] == "| 9000 | 89abcde | 1,500 | 1,490 | 1,480 | 0 | 0 | 0 | 0 |"
 

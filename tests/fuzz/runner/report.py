@@ -80,7 +80,7 @@ def _after_the_last_failure(campaigns: list[dict[str, Any]]) -> list[str]:
     programs = 0
     for campaign in sorted(campaigns, key=_first_seed, reverse=True):
         if any(campaign["status"].get(name) for name in _FAILED):
-            return [f"| **Allo**, since the last failure was mended | {programs:,} | 0 |"]
+            return [f"| **Allo**, in the runs after the last that failed | {programs:,} | 0 |"]
         programs += campaign["programs"]
     return []
 
