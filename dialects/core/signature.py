@@ -118,6 +118,13 @@ def entry_of(function: ir.Operation | ir.OpView) -> ir.Block:
     return function.operation.regions[0].blocks[0]
 
 
+def function_around(op: ir.Operation) -> ir.Operation:
+    """The function that an operation stands in."""
+    while op.name != "func.func":
+        op = op.parent.operation
+    return op
+
+
 def argument_name(argument: ir.BlockArgument) -> str:
     """The user's name of an argument of a function's entry block."""
     return signature_of(argument.owner.owner).name(argument.arg_number)

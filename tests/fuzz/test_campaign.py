@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 
 import pytest
+
+from tests.verilog.readers import HAS_ICARUS
 
 from .generator.make import make_program
 from .runner.campaign import Settings, Tally, run_campaign
@@ -28,7 +29,7 @@ def failures(tally: Tally) -> str:
 
 
 def test_programs_of_a_fixed_seed() -> None:
-    targets = ("cpu", "jit", "icarus") if shutil.which("iverilog") else ("cpu", "jit")
+    targets = ("cpu", "jit", "icarus") if HAS_ICARUS else ("cpu", "jit")
     settings = Settings(
         seed=FIXED, programs=PROGRAMS, targets=targets, csim=0.1, verilator=0.05, icarus=0.05
     )

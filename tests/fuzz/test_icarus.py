@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 
 import pytest
 
@@ -12,10 +11,9 @@ from tests.fuzz.runner.evaluate import Prepared, build, customized, evaluate
 from tests.fuzz.runner.icarus import fault_in_icarus
 from tests.fuzz.runner.space import namespace
 from tests.fuzz.runner.verdict import OK, Verdict
+from tests.verilog.readers import with_icarus
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("iverilog"), reason="scripts/icarus could not bring it"
-)
+pytestmark = with_icarus
 SEEDS = (77038, 77056, 77155, 77324, 77495)
 """Icarus refused the first two, which chose a bank and then bits of its word in one expression. It read
 beside the memories of the others: it does not wrap a sum that stands in the brackets."""

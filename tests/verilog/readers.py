@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
+
+import pytest
 
 from allo.backend.sim.engines.verilator.tools import find_verilator
 from allo.backend.synth.tools import find_yosys, run
 
 TIME_LIMIT = 300
+HAS_ICARUS = shutil.which("iverilog") is not None
+with_icarus = pytest.mark.skipif(not HAS_ICARUS, reason="scripts/icarus could not bring it")
 
 
 def lint(text: str, top: str, folder: Path) -> list[str]:

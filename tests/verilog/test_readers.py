@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,11 +12,8 @@ import pytest
 from allo.backend.rtl.verilog.modules import split_modules
 from allo.errors import ToolFailedError
 from tests.verilog.designs import DESIGNS, SMALL
-from tests.verilog.readers import icarus, lint, yosys
+from tests.verilog.readers import icarus, lint, with_icarus, yosys
 
-with_icarus = pytest.mark.skipif(
-    not shutil.which("iverilog"), reason="scripts/icarus could not bring it"
-)
 SAMPLE = ("gallery-fft", "gallery-merge_streams", "network-1", "polybench-floyd_warshall")
 
 

@@ -17,10 +17,10 @@ from allo import Partition
 from allo.backend.sim.engines.verilator.tools import find_verilator
 from allo.errors import BoundaryError, BuildError
 from allo.ir.types import Fixed, Int, Stateful, Stream, Struct, UInt, bool, float32, index, int32
-from tests.verilog.readers import TIME_LIMIT
+from tests.verilog.readers import HAS_ICARUS, TIME_LIMIT
 
 RNG = np.random.default_rng(7)
-SIMULATORS = ["verilator", *(["icarus"] if shutil.which("iverilog") else [])]
+SIMULATORS = ["verilator", *(["icarus"] if HAS_ICARUS else [])]
 
 
 def run(folder: Path, simulator: str) -> tuple[int, str]:

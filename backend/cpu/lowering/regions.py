@@ -14,7 +14,7 @@ from math import prod
 from allo.dialects._mlir import func, ir, llvm
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import callee_of, symbol
+from allo.dialects.core.signature import callee_of, function_around, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from .pieces import byte_offset, call_runtime, local_memory, pointer, word
@@ -33,20 +33,14 @@ def lower_regions(program: Program, ops: ProgramOps, helpers: Helpers) -> None:
     """
     calls: dict[ir.Operation, list[tuple[int, ir.Operation]]] = {}
     for number, call in enumerate(ops.calls):
-        calls.setdefault(_function_of(call), []).append((number, call))
+        calls.setdefault(function_around(call), []).append((number, call))
     streams: dict[ir.Operation, list[tuple[int, ir.Operation]]] = {}
     for number, stream in enumerate(ops.streams):
-        streams.setdefault(_function_of(stream), []).append((number, stream))
+        streams.setdefault(function_around(stream), []).append((number, stream))
     for function in ops.regions:
         _lower_region(
             function, program, streams.get(function, []), calls.get(function, []), helpers
         )
-
-
-def _function_of(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return op
 
 
 def _lower_region(

@@ -11,7 +11,14 @@ from collections.abc import Sequence
 from functools import partial
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.signature import callee_of, entry_of, function_type, functions_of, symbol
+from allo.dialects.core.signature import (
+    callee_of,
+    entry_of,
+    function_around,
+    function_type,
+    functions_of,
+    symbol,
+)
 from allo.dialects.passes.specialise import specialise_calls
 
 _ATTRIBUTE = "flat_arguments"
@@ -44,7 +51,7 @@ def _mark(top: str, function: ir.Operation, sites: Sequence[ir.Operation]) -> No
 
 
 def _wanted(call: ir.Operation, top: str) -> tuple[int, ...]:
-    flat = _flat_values(_function_around(call), top)
+    flat = _flat_values(function_around(call), top)
     passed = [_array_behind(value) for value in call.operands]
     return tuple(k for k, value in enumerate([*passed, *call.results]) if value in flat)
 
@@ -72,12 +79,6 @@ def _array_behind(value: ir.Value) -> ir.Value:
     while isinstance(value, ir.OpResult) and value.owner.name == "memref.cast":
         value = value.owner.operands[0]
     return value
-
-
-def _function_around(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return op
 
 
 def terminator(op: ir.Operation) -> ir.Operation:

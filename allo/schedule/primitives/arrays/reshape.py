@@ -156,9 +156,10 @@ def _reshape_global(op: ir.Operation, shape: Sequence[int]) -> None:
     if "initial_value" not in op.attributes:
         return
     words = dense_words(op.attributes["initial_value"], kind.element_type, prod(shape))
-    flat = [_number(word, kind.element_type) for word in words]
+    alike = len(set(words)) == 1
+    flat = [_number(word, kind.element_type) for word in (words[:1] if alike else words)]
     tensor = ir.RankedTensorType.get(list(shape), kind.element_type)
-    text = f"dense<{_nested(flat, list(shape))}> : {tensor}"
+    text = f"dense<{flat[0] if alike else _nested(flat, list(shape))}> : {tensor}"
     op.attributes["initial_value"] = ir.Attribute.parse(text)
 
 
