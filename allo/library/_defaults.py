@@ -30,9 +30,9 @@ def scheduled_by(kernel: Callable[..., Any], schedule: ScheduleFunction) -> None
     KERNEL_SCHEDULES[kernel.__name__] = schedule
 
 
-def pipeline_innermost(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop of every nest of the top function with an interval of 1."""
-    for _, band in s.get_loops():
+def pipeline_innermost(s: Schedule, function: str | None = None) -> Schedule:
+    """Pipeline the innermost loop of every nest of a function (default: the top one), interval 1."""
+    for _, band in s.get_loops(function or s.top_func_name):
         for loop in _innermost(band):
             s.pipeline(loop)
     return s

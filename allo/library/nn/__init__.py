@@ -4,6 +4,7 @@ Call one inside a kernel, ``nn.linear2d[float32, float32, float32, M, N, K](X, W
 its schedule, ``s.compose(nn.linear2d, instantiate=[float32, float32, float32, M, N, K])``.
 """
 
+from . import masks
 from .activation import (
     GeLU,
     relu2d,
@@ -28,6 +29,13 @@ from .convolution import (
     schedule_avgpool2d,
     schedule_conv2d,
     schedule_maxpool2d,
+)
+from .flash import (
+    flash_attention,
+    flash_attention_int8,
+    flash_decode,
+    flash_decode_int8,
+    schedule_flash,
 )
 from .linear import (
     linear2d,
@@ -73,12 +81,17 @@ __all__ = [
     "batchnorm2d",
     "concat",
     "conv2d",
+    "flash_attention",
+    "flash_attention_int8",
+    "flash_decode",
+    "flash_decode_int8",
     "layer_norm",
     "linear2d",
     "linear3d",
     "linear_int8",
     "linear_requant",
     "log_softmax",
+    "masks",
     "maxpool2d",
     "modulate_fused",
     "relu2d",
@@ -96,6 +109,7 @@ __all__ = [
     "schedule_batchnorm2d",
     "schedule_concat",
     "schedule_conv2d",
+    "schedule_flash",
     "schedule_gelu",
     "schedule_layernorm",
     "schedule_linear2d",
