@@ -87,6 +87,8 @@ def schedule_systolic(s: Schedule) -> Schedule:
     s.partition(f"{product}:local_B", dim=2)
     for loop in ("ai", "bj", "si"):
         s.pipeline(f"{product}:{loop}")
+    tiles = s.get_loops(product)["outer_tile"]
+    s.fuse(tiles["mi"], tiles["ni"])
     s.pipeline(f"{cell}:k")
     stream_tile(s, tile)
     packed = _function(s, "packed_product")
