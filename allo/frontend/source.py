@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,12 +24,14 @@ class Source:
     Attributes:
         file: path, or a name under which ``linecache`` has the text.
         lines: the file's lines.
-        tree: the ``def``.
+        tree: the ``def``, named as the function is.
+        written: the name in the text, where the function was given another one.
     """
 
     file: str
     lines: tuple[str, ...]
     tree: ast.FunctionDef
+    written: str | None = None
 
     def place(self, node: ast.AST) -> SourcePlace:
         """The range of a node; columns count characters from 1."""
@@ -41,7 +44,8 @@ class Source:
         """The name in the ``def`` line."""
         node = self.tree
         start = self._column(node.lineno, node.col_offset) + len("def ")
-        return SourcePlace(self.file, node.lineno, start, node.lineno, start + len(node.name))
+        width = len(self.written or node.name)
+        return SourcePlace(self.file, node.lineno, start, node.lineno, start + width)
 
     def nested(self, tree: ast.FunctionDef) -> Source:
         """A function defined inside this one."""
@@ -56,6 +60,8 @@ class Source:
 
 def source_of(fn: Callable[..., Any]) -> Source:
     """The definition of a Python function.
+
+    A function that a factory made may have a ``__name__`` of its own, which is then the kernel's.
 
     Raises:
         FrontendError: when the text cannot be had, or is no longer what was imported.
@@ -75,7 +81,11 @@ def source_of(fn: Callable[..., Any]) -> Source:
             help="write it with def and annotate what it takes and returns.",
         )
     tree = _definition(code, code.co_filename, tuple(lines))
-    return Source(code.co_filename, tuple(lines), tree)
+    if fn.__name__ == tree.name or not fn.__name__.isidentifier():
+        return Source(code.co_filename, tuple(lines), tree)
+    named = copy.copy(tree)
+    named.name = fn.__name__
+    return Source(code.co_filename, tuple(lines), named, written=tree.name)
 
 
 def source_of_text(text: str) -> Source:

@@ -7,37 +7,81 @@ its own, and its neighbours are joined to it by FIFOs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import allo
 from allo.customize import Schedule
 from allo.ir.types import int32
 from allo.ir.utils import MockBuffer
 
 from ._defaults import scheduled_by
-from .cells import PE_kernel
+from .cells import (
+    PE_kernel,
+    PE_kernel_packed_int4xint8,
+    PE_kernel_packed_int4xint8_int32,
+    PE_kernel_packed_int8xint8,
+    PE_kernel_packed_int8xint8_int32,
+)
 
 
-def systolic_tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
-    A: TyA[Mt, K], B: TyB[K, Nt], C: TyC[Mt, Nt]
-):
-    """``C = A · B`` for one tile of cells; what leaves the last ones is dropped."""
-    A_fifo: TyA[Mt, Nt + 1, K]
-    B_fifo: TyB[Nt, Mt + 1, K]
-    A_drain: TyA[Mt]
-    B_drain: TyB[Nt]
-    for k in range(K, name="data_load"):
-        for m in range(Mt):
-            A_fifo[m, 0, k] = A[m, k]
-        for n in range(Nt):
-            B_fifo[n, 0, k] = B[k, n]
-    for i, j in allo.grid(Mt, Nt, name="PE"):
-        PE_kernel[TyA, TyB, TyC, K, Mt, Nt](
-            A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
-        )
-    for k in range(K, name="data_drain"):
-        for m in range(Mt):
-            A_drain[m] = A_fifo[m, Nt, k]
-        for n in range(Nt):
-            B_drain[n] = B_fifo[n, Mt, k]
+def _tile(name: str, *, packed: bool) -> Callable[..., Any]:
+    """A tile of that name: ``C = A · B``; what leaves the last cells is dropped.
+
+    Cells that are packed make two columns each: the elements of B and C hold two numbers.
+    """
+
+    def tile[TyA, TyB, TyC, K: int32, Mt: int32, Nt: int32](
+        A: TyA[Mt, K], B: TyB[K, Nt], C: TyC[Mt, Nt]
+    ):
+        A_fifo: TyA[Mt, Nt + 1, K]
+        B_fifo: TyB[Nt, Mt + 1, K]
+        A_drain: TyA[Mt]
+        B_drain: TyB[Nt]
+        for k in range(K, name="data_load"):
+            for m in range(Mt):
+                A_fifo[m, 0, k] = A[m, k]
+            for n in range(Nt):
+                B_fifo[n, 0, k] = B[k, n]
+        for i, j in allo.grid(Mt, Nt, name="PE"):
+            with allo.meta_if(not packed):
+                PE_kernel[TyA, TyB, TyC, K, Mt, Nt](
+                    A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+                )
+            with allo.meta_elif(TyB.bits == 16 and TyC.bits == 32):
+                PE_kernel_packed_int8xint8[K, Mt, Nt](
+                    A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+                )
+            with allo.meta_elif(TyB.bits == 8 and TyC.bits == 32):
+                PE_kernel_packed_int4xint8[K, Mt, Nt](
+                    A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+                )
+            with allo.meta_elif(TyB.bits == 16):
+                PE_kernel_packed_int8xint8_int32[K, Mt, Nt](
+                    A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+                )
+            with allo.meta_else():
+                PE_kernel_packed_int4xint8_int32[K, Mt, Nt](
+                    A_fifo[i, j], B_fifo[j, i], A_fifo[i, j + 1], B_fifo[j, i + 1], C, i, j
+                )
+        for k in range(K, name="data_drain"):
+            for m in range(Mt):
+                A_drain[m] = A_fifo[m, Nt, k]
+            for n in range(Nt):
+                B_drain[n] = B_fifo[n, Mt, k]
+
+    tile.__name__ = tile.__qualname__ = name
+    return tile
+
+
+systolic_tile = _tile("systolic_tile", packed=False)
+"""``C[Mt, Nt] = A[Mt, K] · B[K, Nt]`` for one tile of cells; what leaves the last ones is dropped.
+
+Template: ``TyA, TyB, TyC, K, Mt, Nt``.
+"""
+
+systolic_tile_packed = _tile("systolic_tile_packed", packed=True)
+"""``systolic_tile`` of packed cells: an element of B is two columns, one of C their two sums."""
 
 
 def systolic[TyA, TyB, TyC, M: int32, K: int32, N: int32, Mt: int32, Nt: int32](
@@ -91,9 +135,9 @@ def schedule_systolic(s: Schedule) -> Schedule:
     s.fuse(tiles["mi"], tiles["ni"])
     s.pipeline(f"{cell}:k")
     stream_tile(s, tile)
-    packed = _function(s, "packed_product")
-    if packed:
-        loops = s.get_loops(packed)
+    parts = _function(s, "packed_by_parts")
+    if parts:
+        loops = s.get_loops(parts)
         for band, loop in (("unpack_A", "k"), ("unpack_B", "j"), ("pack_C", "j")):
             s.pipeline(loops[band][loop])
     return s

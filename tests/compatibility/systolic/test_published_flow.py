@@ -59,6 +59,10 @@ def test_bands_of_the_library():
     assert [name for name, _ in s.get_loops()] == ["outer_tile"]
     loops = [name for name, _ in s.get_loops()["outer_tile"]]
     assert loops == ["mi", "ni", "ak", "ai", "bk", "bj", "sj", "si"]
+    library.schedule_systolic(s)
+    loops = [name for name, _ in s.get_loops()["outer_tile"]]
+    assert loops == ["mi_ni_fused", "ak", "ai", "bk", "bj", "sj", "si"]
+    s = allo.customize(systolic, instantiate=[int8, int8, int32, 4, 6, 4, 2, 2])
     bands = [name for name, _ in s.get_loops("systolic_tile")]
     assert bands == ["data_load", "PE", "data_drain"]
     assert [name for name, _ in s.get_loops("PE_kernel")] == ["reduction"]
