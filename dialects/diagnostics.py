@@ -162,6 +162,10 @@ class IllegalTransformError(ScheduleError):
     """The transformation would break a dependence; the message names it."""
 
 
+class StepError(ScheduleError):
+    """A step of a verified schedule changed what a PyTorch model computes; it is undone."""
+
+
 class PartitionError(ScheduleError, ValueError):
     """A partition that is invalid or conflicts with an earlier one."""
 
@@ -172,6 +176,10 @@ class PrimitiveError(ScheduleError, TypeError):
 
 class PartitionWarning(UserWarning):
     """A partition into more banks than there are elements."""
+
+
+class EagerWarning(UserWarning):
+    """A graph of ``torch.compile`` that runs in PyTorch, and not on Allo's build; it says why."""
 
 
 class DataflowWarning(UserWarning):

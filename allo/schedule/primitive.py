@@ -46,6 +46,7 @@ def primitive[**P, R](
                     result = function(s, *args, **kwargs)
                 if os.environ.get("ALLO_VERIFY"):
                     verify(s.module, top=s.top_func_name)
+                s.check_step(function.__name__, args, kwargs)
         except AlloError as error:
             # The user's line is the last of the traceback but this one; a cause keeps its own.
             raise error.with_traceback(None) from error.__cause__

@@ -6,6 +6,7 @@ The primitives and what serves them are written on :class:`ScheduleState`;
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -83,3 +84,11 @@ class ScheduleState:
         with self.context:
             top = find_function(self.module, self.top_func_name)
             self.original_signature = function_type(top)
+
+    def check_step(self, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Called when a primitive has changed the module; an error raised here undoes the change.
+
+        Args:
+            name: of the primitive.
+            args, kwargs: what it was called with.
+        """

@@ -5,6 +5,8 @@ PyTorch is an optional extra; nothing here imports it before a model is compiled
 
 from __future__ import annotations
 
-from .entry import BuiltModel, ModelSchedule, from_pytorch
+from .entry import BuiltModel, from_pytorch
+from .modules.sub import ModuleSchedule
+from .schedule import ModelSchedule
 
-__all__ = ["BuiltModel", "ModelSchedule", "from_pytorch"]
+__all__ = ["BuiltModel", "ModelSchedule", "ModuleSchedule", "from_pytorch"]

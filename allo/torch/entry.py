@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import linecache
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,41 +10,15 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import location_of, place_of
 from allo.dialects.core.signature import functions_of
 from allo.dialects.diagnostics import SourcePlace
-from allo.frontend.build import build_module
 from allo.frontend.kernel_module import KernelModule
-from allo.schedule.schedule import Schedule
 
 from .exporting import export_model
-from .graph import Model
+from .generated import compile_text
 from .lowering import TOP, Generated, lower_model
 from .operators import OPERATORS
+from .origin import Origin
+from .schedule import ModelSchedule
 from .types import Types
-
-_SOURCE = "<allo model"
-_numbers = itertools.count(1)
-
-
-class ModelSchedule(Schedule):
-    """The schedule of a model: one function for each call of a module.
-
-    Attributes:
-        source: the kernels, as they were written for the model.
-        weight_data: the arrays that a call takes behind the inputs, where weights are arguments.
-        module_paths: the path in the model behind each function; ``""`` for the model itself.
-        operators: the ATen operators that the exported model calls.
-    """
-
-    source: str
-    weight_data: list[Any]
-    module_paths: dict[str, str]
-    operators: frozenset[str]
-
-    def __init__(self, kernel: KernelModule, generated: Generated, exported: Model) -> None:
-        super().__init__(kernel)
-        self.source = "\n".join(line for line, _ in generated.lines)
-        self.weight_data = generated.weights
-        self.module_paths = generated.functions
-        self.operators = frozenset(op.target for op in exported.operators)
 
 
 class BuiltModel:
@@ -82,6 +54,7 @@ def from_pytorch(
     project: str = "top.prj",
     op_dtypes: Mapping[str, Any] | None = None,
     weights_as_args: bool = False,
+    verify: bool | float = False,
 ) -> Any:
     """Compile a PyTorch model.
 
@@ -103,19 +76,25 @@ def from_pytorch(
             ``[input, weight, output]``.
         weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
             ``weight_data``, and a built one appends it when it is called.
+        verify: compare with PyTorch on the example inputs now, and after each step of the schedule; a
+            number is the tolerance, relative or absolute (1e-4 by default).
 
     Raises:
         ToolMissingError: PyTorch is not installed; the extra ``torch`` brings it.
         ModelError: example inputs that do not fit, dynamic control or shapes, or mutation.
         UnsupportedOperatorError: an operator without a lowering; the module path and the line are given.
+        StepError: raised by a step of a verified schedule that changes the result.
     """
     exported = export_model(model, example_inputs, OPERATORS.keys() | {"getitem"})
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     generated = lower_model(exported, types, weights_as_args=weights_as_args)
-    schedule = ModelSchedule(_compiled(generated), generated, exported)
+    origin = Origin(model, example_inputs)
+    schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
+    if verify:
+        schedule.verify_steps(verify)
     if target == "mlir":
         return schedule
     if target == "llvm":
@@ -129,12 +108,8 @@ def from_pytorch(
 
 def _compiled(generated: Generated) -> KernelModule:
     """Compile the kernels; operations then have the places of the model's own lines."""
-    file = f"{_SOURCE} {next(_numbers)}>"
     text = "".join(f"{line}\n" for line, _ in generated.lines)
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace = {"__name__": file, **generated.namespace}
-    exec(compile(text, file, "exec"), namespace)
-    kernel = build_module(namespace[TOP])
+    kernel, file = compile_text(text, TOP, generated.namespace)
     places = {number + 1: place for number, (_, place) in enumerate(generated.lines)}
     with kernel.context:
         for function in functions_of(kernel.module).values():

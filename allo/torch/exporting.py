@@ -186,7 +186,7 @@ class _Reader:
             tensors = program.state_dict if spec.target in program.state_dict else program.constants
             self.model.weights[node.name] = (
                 spec.target,
-                _elements(self.torch, tensors[spec.target]),
+                elements(self.torch, tensors[spec.target]),
             )
         elif kind == "CONSTANT_TENSOR":
             self._keep(node.name, self.program.constants[spec.target])
@@ -227,7 +227,7 @@ class _Reader:
     def _keep(self, name: str, value: Any) -> None:
         self.values[name] = value
         if isinstance(value, self.torch.Tensor):
-            self.model.constants[name] = _elements(self.torch, value)
+            self.model.constants[name] = elements(self.torch, value)
 
     def _outputs(self, node: Any) -> None:
         for spec in self.program.graph_signature.output_specs:
@@ -282,7 +282,7 @@ def _class_name(kind: Any) -> str:
     return name.rpartition(".")[2]
 
 
-def _elements(torch: Any, tensor: Any) -> Any:
+def elements(torch: Any, tensor: Any) -> Any:
     """A NumPy array over the tensor's own memory where that is possible."""
     tensor = tensor.detach().cpu()
     if tensor.dtype == torch.bfloat16:

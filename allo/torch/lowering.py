@@ -24,8 +24,30 @@ TOP = "forward"
 _PARAMETER = "x"
 
 _WORD = re.compile(r"\w+")
+_NEST = re.compile(r'    for .*name="(\w+)"')
 Make = Callable[..., Any]
 Lines = list[tuple[str, SourcePlace | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What an operator of the model became.
+
+    Attributes:
+        path: of the module it stands in.
+        operator: its name in the exported graph.
+        target: the ATen operator.
+        function: the generated function.
+        nests: the names of the nests; none for a view, which is only another subscript.
+        place: the model's line.
+    """
+
+    path: str
+    operator: str
+    target: str
+    function: str
+    nests: tuple[str, ...]
+    place: SourcePlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +59,16 @@ class Generated:
         namespace: what the text refers to.
         weights: the arrays to append to a call, where weights are arguments.
         functions: the function of each module call: its name to the module's path.
+        choices: what each operator became, in order.
+        weights_of: the names of the weights that a function takes behind its inputs.
     """
 
     lines: Lines
     namespace: dict[str, Any]
     weights: list[Any]
     functions: dict[str, str]
+    choices: list[Choice]
+    weights_of: dict[str, list[str]]
 
 
 @dataclass(slots=True)
@@ -63,6 +89,7 @@ class _Scope:
     constants: dict[str, Tensor] = field(default_factory=dict)
     declarations: list[str] = field(default_factory=list)
     weights: list[str] = field(default_factory=list)
+    choices: list[tuple[Operator, tuple[str, ...]]] = field(default_factory=list)
 
 
 def lower_model(model: Model, types: Types, *, weights_as_args: bool = False) -> Generated:
@@ -83,6 +110,8 @@ class _Lowering:
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, Tensor] = {}
         self.functions: dict[str, str] = {}
+        self.choices: list[Choice] = []
+        self.weights_of: dict[str, list[str]] = {}
         self.bodies: dict[Any, _Function] = {}
         self.root = region_tree(model.operators, VIEWS)
         self.names: dict[int, str] = {}
@@ -105,7 +134,9 @@ class _Lowering:
             **{f"data_{name}": array for name, array in self.arrays.items()},
         }
         weights = [self.arrays[name] for name in top.weights]
-        return Generated(self.lines, namespace, weights, self.functions)
+        return Generated(
+            self.lines, namespace, weights, self.functions, self.choices, self.weights_of
+        )
 
     # --- functions ------------------------------------------------------------------------------
 
@@ -176,6 +207,11 @@ class _Lowering:
         place = next((place for _, place in text.body if place), None)
         self.lines += [(f"def {name}{head}", place), *body, ("", None)]
         self.functions[name] = region.call.path if region.call else ""
+        self.weights_of[name] = scope.weights if self.weights_as_args else []
+        self.choices += [
+            Choice(op.path, op.name, op.target, name, nests, op.place)
+            for op, nests in scope.choices
+        ]
         self.bodies[key] = _Function(name, scope.weights, results)
         return self.bodies[key]
 
@@ -224,7 +260,11 @@ class _Lowering:
             return self._derived(scope, op, name, make, sources)
 
         args = {name: resolved(value) for name, value in op.args.items()}
+        written = len(scope.text.body)
         scope.values[op.name] = emit(Call(op, args, scope.text, self.types, derive))
+        lines = [line for line, _ in scope.text.body[written:]]
+        nests = tuple(found[1] for line in lines if (found := _NEST.match(line)))
+        scope.choices.append((op, nests))
 
     def _value(self, scope: _Scope, name: str, op: Operator | None = None) -> Any:
         found = scope.values.get(name)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import linecache
 import re
+import sys
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
+
+_OWN = ("allo.torch", "allo.schedule", "allo.dialects", "contextlib")
 
 _FRAME = re.compile(r'File "(?P<file>.+?)", line (?P<line>\d+)')
 
@@ -31,6 +34,14 @@ def place_of_error(error: BaseException, package: str) -> SourcePlace | None:
         if not inside and not file.startswith("<"):
             found = (file, frame.f_lineno)
     return _place(*found) if found else place_of_trace(str(error), package)
+
+
+def place_of_caller() -> SourcePlace | None:
+    """The user's line that called a method of a schedule."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(_OWN):
+        frame = frame.f_back
+    return None if frame is None else _place(frame.f_code.co_filename, frame.f_lineno)
 
 
 def module_of_error(error: BaseException, module_class: type) -> Any:

@@ -19,7 +19,7 @@ from allo.dialects.diagnostics import (
 )
 from allo.dialects.text import differences
 from allo.schedule.analysis.callees import match_callees, renamed
-from allo.schedule.handles import Setting
+from allo.schedule.handles import FunctionName, Setting
 from allo.schedule.near import suggestion
 from allo.schedule.parameters import moved
 from allo.schedule.primitive import primitive, unrecorded
@@ -59,6 +59,22 @@ def compose(
     """
     for each in _schedules(s, schs, id, instantiate):
         _compose_one(s, each.schedule, id, each.target(s, {}))
+
+
+@primitive
+def compose_on(s: ScheduleState, func: FunctionName, schs: Setting[Any]) -> None:
+    """Replay a schedule on the function that is named, whatever the kernel of the schedule is called.
+
+    Args:
+        func: the function.
+        schs: a Schedule, or a list of them.
+
+    Raises:
+        ScheduleError: the types or shapes of the two sides disagree, or a recorded primitive does
+            not apply to the function (the message names it).
+    """
+    for each in _schedules(s, schs, None, None):
+        _compose_one(s, each.schedule, None, func)
 
 
 def _as_schedule(
@@ -103,9 +119,17 @@ def _template_of(s: ScheduleState, origin: str, id: str | None) -> Sequence[Any]
 
 def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None, target: str) -> None:
     """Replay ``inner`` on the function ``target``."""
-    function = find_function(s.module, target)
-    _check_signature(inner, function, target)
-    _own_state(s, inner, function, target, id)
+    _check_signature(inner, find_function(s.module, target), target)
+    replay(s, inner, target, id)
+
+
+def replay(s: ScheduleState, inner: ScheduleState, target: str, id: str | None = None) -> None:
+    """Apply what was recorded on ``inner`` to the function ``target``, whatever its signature.
+
+    Raises:
+        AlloError: a recorded primitive does not apply there; a note names it.
+    """
+    _own_state(s, inner, find_function(s.module, target), target, id)
     composed = _composed_calls(inner)
     own = {n for calls in composed.values() for call in calls for n in call.candidates()}
     names = match_callees(s, inner, target, id if id is not None else target, own)

@@ -1,0 +1,56 @@
+"""What a schedule was made of: the PyTorch model and its example inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .exporting import elements
+from .wheel import load_torch
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A PyTorch model and the inputs it was exported with.
+
+    Attributes:
+        model: the ``torch.nn.Module``.
+        example_inputs: its inputs.
+    """
+
+    model: Any
+    example_inputs: Sequence[Any]
+
+    def kinds(self) -> dict[str, str]:
+        """The class of each module by its path, without the model itself."""
+        return {path: type(m).__name__ for path, m in self.model.named_modules() if path}
+
+    def weights(self, path: str) -> dict[str, Any]:
+        """The parameters of a module and of those in it, then the buffers, as arrays by name."""
+        torch = load_torch()
+        module = self.model.get_submodule(path)
+        named = [
+            *module.named_parameters(remove_duplicate=False),
+            *module.named_buffers(remove_duplicate=False),
+        ]
+        return {name: elements(torch, tensor) for name, tensor in named}
+
+    def inputs(self) -> list[Any]:
+        """The example inputs as arrays."""
+        torch = load_torch()
+        return [elements(torch, tensor) for tensor in self.example_inputs]
+
+    def expected(self) -> list[Any]:
+        """What PyTorch computes from the example inputs, as arrays."""
+        torch = load_torch()
+        training = [module for module in self.model.modules() if module.training]
+        self.model.eval()
+        try:
+            with torch.no_grad():
+                result = self.model(*self.example_inputs)
+        finally:
+            for module in training:
+                module.training = True
+        leaves = torch.utils._pytree.tree_leaves(result)
+        return [elements(torch, leaf) for leaf in leaves]
