@@ -12,7 +12,7 @@ from allo.dialects.diagnostics import OptionError
 from allo.dialects.text.near import did_you_mean
 from allo.target import BuildRequest
 
-from .boundary.traffic import MemoryChannel, StreamModel, Traffic, external_memory
+from .boundary.traffic import MemoryChannel, PerBank, StreamModel, Traffic, external_memory
 from .engines.interface import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
 from .module import RTLModule, SimulationOptions
 
@@ -20,6 +20,7 @@ __all__ = [
     "BuildOptions",
     "Engine",
     "MemoryChannel",
+    "PerBank",
     "RTLModule",
     "RunOptions",
     "SimModel",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.sim import MemoryChannel, StreamModel, external_memory
+from allo.backend.sim import MemoryChannel, PerBank, StreamModel, external_memory
 from allo.backend.sim.boundary.traffic import make_outside
 from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine
 from allo.dialects.core.partition import Partition
@@ -99,6 +99,22 @@ def test_a_word_is_there_when_its_last_line_is():
     assert (x == y).all()
     assert mod.traffic.channels["m"].bytes == 60 * 4 * 64
     assert 60 * 32 <= mod.cycles <= 60 * 32 + 5 + 10
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_bank_has_a_channel_of_its_own(vadd, engine: str):
+    channels = [MemoryChannel("m0", 4), MemoryChannel("m1", 1), MemoryChannel("m2", 4)]
+    result = run_vadd(vadd, engine, {"A": PerBank(channels)})
+    moved = [result.traffic.channels[c.name].bytes for c in channels]
+    assert moved == [2 * WORDS, 2 * WORDS, 0]
+    assert 2 * WORDS <= result.cycles <= 2.1 * WORDS + 70
+
+
+def test_banks_without_channels_are_refused():
+    with pytest.raises(SimulationError, match="PerBank has no channels"):
+        PerBank(())
+    with pytest.raises(SimulationError, match="PerBank takes MemoryChannels only"):
+        PerBank(("hbm",))
 
 
 def test_prefetch_hides_the_latency_unless_told_otherwise(vadd):

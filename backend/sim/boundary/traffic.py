@@ -141,7 +141,33 @@ def _check_fields(thing: MemoryChannel | StreamModel) -> None:
         object.__setattr__(thing, name, value)
 
 
-Placement = MemoryChannel | Sequence[MemoryChannel]
+@dataclass(frozen=True, slots=True)
+class PerBank:
+    """Channels that an array's banks have to themselves: bank n lies on channel n.
+
+    Example::
+
+        s.partition(s.W, dim=1)
+        s.build(target="verilog", memory={"W": PerBank(external_memory("hbm2", clock_mhz=300))})
+
+    Where there are more banks than channels, they take the channels in turn.
+    """
+
+    channels: Sequence[MemoryChannel]
+
+    def __post_init__(self) -> None:
+        channels = tuple(self.channels)
+        if not channels or not all(isinstance(each, MemoryChannel) for each in channels):
+            raise SimulationError(
+                "PerBank has no channels."
+                if not channels
+                else "PerBank takes MemoryChannels only.",
+                help="give one channel for each bank, as external_memory makes them.",
+            )
+        object.__setattr__(self, "channels", channels)
+
+
+Placement = MemoryChannel | Sequence[MemoryChannel] | PerBank
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +177,19 @@ class Outside:
     Attributes:
         memory: channels of each array in external memory, by name; others are ideal RAM.
         streams: the outside of each stream port, by name.
+        apart: arrays of ``memory`` of which each bank has a channel to itself.
     """
 
     memory: Mapping[str, tuple[MemoryChannel, ...]] = field(default_factory=dict)
     streams: Mapping[str, StreamModel] = field(default_factory=dict)
+    apart: frozenset[str] = frozenset()
+
+    def route(self, array: str, bank: int) -> tuple[MemoryChannel, ...]:
+        """The channels that hold the lines of a bank in turn; none where the array is not outside."""
+        channels = self.memory.get(array, ())
+        if array in self.apart:
+            return (channels[bank % len(channels)],)
+        return channels
 
     @property
     def channels(self) -> dict[str, MemoryChannel]:
@@ -185,13 +220,18 @@ def make_outside(
     Raises:
         SimulationError: for a name the design does not have.
     """
-    placed = {
-        name: (where,) if isinstance(where, MemoryChannel) else tuple(where)
-        for name, where in (memory or {}).items()
-    }
+    placed = {name: _channels(where) for name, where in (memory or {}).items()}
+    apart = frozenset(n for n, where in (memory or {}).items() if isinstance(where, PerBank))
     _check_names("memory", placed, arrays, "array argument")
     _check_names("streams", streams or {}, ports, "stream port")
-    return Outside({name: where for name, where in placed.items() if where}, dict(streams or {}))
+    held = {name: where for name, where in placed.items() if where}
+    return Outside(held, dict(streams or {}), apart & held.keys())
+
+
+def _channels(where: Placement) -> tuple[MemoryChannel, ...]:
+    if isinstance(where, MemoryChannel):
+        return (where,)
+    return tuple(where.channels if isinstance(where, PerBank) else where)
 
 
 def _check_names(option: str, given: Mapping[str, object], known: Sequence[str], what: str) -> None:

@@ -62,12 +62,11 @@ class MemoryPorts:
         context.add("scratch", max([1, *cells, *words]))
         for array in self._design.arrays:
             context.add(f"array {array.name}")
-            channels = self._outside.memory.get(array.name)
             for port in array.ports:
                 if port.reads and array.read_latency > 1:
                     slots = slots_of(array.dtype) * (array.read_latency - 1)
                     context.add(f"pipe {port.prefix}", slots)
-                if channels:
+                if channels := self._outside.route(array.name, port.bank):
                     add_port(context, port.prefix, channels)
 
     def open(self, w: Wires) -> None:
@@ -86,7 +85,7 @@ class MemoryPorts:
                 if not port.waits:
                     continue
                 ready = f.constant(1, 1)
-                if channels := self._outside.memory.get(array.name):
+                if channels := self._outside.route(array.name, port.bank):
                     late = self._wait_of(w, self._request(w, array, port), cycle, channels)
                     ready = f.compare("eq", late, f.constant(0, 64), 64)
                 self._ready[port.prefix] = ready
@@ -118,7 +117,8 @@ class MemoryPorts:
         waits = [
             self._wait_of(w, access, cycle, channels)
             for access in self._accesses
-            if (channels := self._outside.memory.get(access.array.name)) and not access.port.waits
+            if not access.port.waits
+            and (channels := self._outside.route(access.array.name, access.port.bank))
         ]
         if not waits:
             return None

@@ -185,7 +185,7 @@ class DrivenModel:
         for name, channel in channels.items():
             self._context.field(f"channel {name}")[:] = initial_channel(channel, options.stall_seed)
         users = {
-            port.prefix: self._outside.memory[array.name]
+            port.prefix: self._outside.route(array.name, port.bank)
             for array in self._design.arrays
             for port in array.ports
             if array.name in self._outside.memory
