@@ -1,0 +1,96 @@
+"""The wide transformer accelerator: a token of GPT-2 355M at the speed of the memory, and how it scales.
+
+scripts/python benchmarks/llm_wide.py [--layers N] [--scaling]
+
+Simulated RTL in the in-process engine, against a model of HBM2 with channels of 14.4 GB/s seen from
+300 MHz. The weights are random; every logit is compared with the NumPy reference.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import time
+import warnings
+
+import numpy as np
+
+from allo.backend.sim import PerBank, external_memory
+from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.host import decode, fill_cache
+from allo.designs.llm.wide.memories import make_memories
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.random_weights import random_weights
+from allo.errors import DTypeWarning
+from benchmarks.harness import Row, finish
+
+CLOCK_MHZ = 300
+POSITION = 127
+SCALING = ((4, 8), (4, 16), (4, 32), (8, 32), (16, 32))
+"""Channels and lanes of the scaling rows."""
+
+
+def cpu_seconds() -> float:
+    """Of this process and of its children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + used.ru_utime + used.ru_stime
+
+
+def measure(config: GPTConfig, wide: Wide, position: int, name: str) -> list[Row]:
+    """One decode step: its cycles beside those in which the channels could move the weights."""
+    warnings.simplefilter("ignore", DTypeWarning)
+    channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
+    began = cpu_seconds()
+    module = schedule(config, wide).build(
+        target="verilog",
+        simulator="jit",
+        clock_mhz=CLOCK_MHZ,
+        memory={"weights": PerBank(channels)},
+    )
+    module.build_model()
+    built = cpu_seconds()
+    weights = random_weights(config)
+    memories = make_memories(weights, wide)
+    tokens = np.random.default_rng(2).integers(0, config.vocab, position + 1)
+    expected = fill_cache(memories, weights, wide, tokens)
+    ready = cpu_seconds()
+    got = decode(module, weights, memories, int(tokens[-1]), position)
+    ran = cpu_seconds()
+    if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
+        raise RuntimeError(f"{name}: the logits are not those of the reference")
+    cycles = module.cycles or 0
+    real = sum(array.size for key, array in weights.arrays.items() if key.endswith(".w"))
+    bound = real / sum(c.bytes_per_cycle for c in channels)
+    share = bound / cycles
+    note = f"{len(got):,} logits equal, {1e6 * CLOCK_MHZ / cycles:,.1f} tokens/s at {CLOCK_MHZ} MHz"
+    return [
+        Row(f"{name}: cycles", cycles, "cycles", "memory bound", round(bound), None, note),
+        Row(f"{name}: share of the bandwidth", share, "", "goal", 0.93, None),
+        Row(f"{name}: build", built - began, "s of CPU", "limit", 180, None),
+        Row(f"{name}: run", ran - ready, "s of CPU", "limit", 600, None),
+    ]
+
+
+def main() -> int:
+    """Measure, print, write; 1 when a limit fails."""
+    parser = argparse.ArgumentParser(description="Wide", add_help=False)
+    parser.add_argument("--layers", type=int, default=24, help="layers of the 355M shape")
+    parser.add_argument("--scaling", action="store_true", help="channels and lanes doubled")
+    given, rest = parser.parse_known_args()
+    rows: list[Row] = []
+    if given.scaling:
+        config = GPTConfig(layers=2, d=256, heads=4, ffn=1024, context=32, vocab=500)
+        for channels, lanes in SCALING:
+            wide = Wide(channels=channels, lanes=lanes, vector=8, heads=2, prefetch=512)
+            rows += measure(config, wide, 24, f"{channels} channels, {lanes} lanes")[:2]
+    else:
+        layers = given.layers
+        config = GPTConfig(layers=layers, d=1024, heads=16, ffn=4096, context=256, vocab=50_257)
+        rows += measure(config, Wide(), POSITION, f"GPT-2 355M, {layers} layers")
+    return finish("llm_wide", f"LLM: one token at position {POSITION}, {CLOCK_MHZ} MHz", rows, rest)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The wide accelerator: narrow processing elements beside many memory channels, wide vector units."""

@@ -1,0 +1,60 @@
+"""Schedule the wide accelerator: the schedules of its kernels, composed, and its own loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import allo
+
+from ..config import GPTConfig
+from .activation import bend, schedule_bend
+from .heads import (
+    divide,
+    mix,
+    pack,
+    schedule_divide,
+    schedule_mix,
+    schedule_pack,
+    schedule_score,
+    score,
+)
+from .linear import multiply, rescale, schedule_multiply, schedule_rescale
+from .norm import normalise, schedule_normalise
+from .parameters import Wide, padded_vocab
+from .region import make_region
+
+
+def schedule(config: GPTConfig, wide: Wide) -> Any:
+    """The region with its schedule applied, kernels below it first.
+
+    Raises:
+        WidthError: the parameters do not fit the model.
+    """
+    s = make_region(config, wide)
+    d, ffn, layers, hd = config.d, config.ffn, config.layers, config.head_dim
+    c, lanes, v, units = wide.channels, wide.lanes, wide.vector, wide.heads
+    outputs, per_unit = padded_vocab(config, wide), config.heads // units
+    logs = v.bit_length() - 1, wide.parts.bit_length() - 1
+
+    def of(kernel: Any, *sizes: int) -> Any:
+        return allo.customize(kernel, instantiate=list(sizes))
+
+    s.compose(schedule_multiply(of(multiply, lanes, c, d, ffn, layers, outputs // c)))
+    s.compose(schedule_rescale(of(rescale, v, d, ffn, layers, outputs), wide.rescale_interval))
+    s.compose(schedule_normalise(of(normalise, d, v, logs[0], wide.parts, logs[1], layers)))
+    s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))
+    s.compose(schedule_pack(of(pack, d, hd, v, layers)))
+    s.compose(schedule_score(of(score, hd, per_unit, config.context, layers)))
+    s.compose(schedule_mix(of(mix, hd, per_unit, config.context, layers)))
+    s.compose(schedule_divide(of(divide, hd, v, config.heads, layers)))
+    for array in ("weights", "exponents", "keys", "values"):
+        s.partition(f"wide_step:{array}", dim=1)
+    s.pipeline("loader_0:load")
+    for array in ("gather_0:held", "gather_0:block", "embedding_0:block", "saying_0:block"):
+        s.partition(array)
+    for loop in (
+        "affine_loader_0:load", "norm_loader_0:load", "embedding_0:row", "spreading_0:word",
+        "gather_0:word", "dealing_0:head", "saying_0:out",
+    ):  # fmt: skip
+        s.pipeline(loop)
+    return s

@@ -1,0 +1,113 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""The linear engine: one processing element beside each memory channel, and what joins them.
+
+A processing element takes ``L`` weights of one output a cycle. Channel c of C holds the outputs
+c, C + c, 2C + c …, so that the elements end C neighbouring outputs together. A step has five jobs
+a time: of every layer q, k and v together, the projection, both feed-forward layers, and behind the
+last layer the logits.
+"""
+
+from allo.customize import Schedule
+from allo.ir.types import Stream, UInt, float32, int8, int32
+
+
+def multiply[L, C, D, FFN, LAYERS, OUTS](
+    words: "Stream[UInt(8 * L), 2]",
+    inputs: "Stream[UInt(8 * L), 2]",
+    sums: "Stream[int32, 2]",
+):
+    """One processing element: its channel's outputs of every job, L weights a cycle.
+
+    ``OUTS`` is how many outputs of the last job lie on a channel.
+    """
+    x: UInt(8 * L)[FFN // L]
+    for job in range(4 * LAYERS + 1):
+        kind: int32 = job & 3
+        groups: int32 = D // L
+        outs: int32 = D // C
+        if job == 4 * LAYERS:
+            outs = OUTS
+        elif kind == 0:
+            outs = 3 * D // C
+        elif kind == 2:
+            outs = FFN // C
+        elif kind == 3:
+            groups = FFN // L
+        for fill in range(groups):
+            x[fill] = inputs.get()
+        last: int32 = groups - 1
+        total: int32 = outs * groups
+        at: int32 = 0
+        acc: int32 = 0
+        for mac in range(total):
+            weights: UInt(8 * L) = words.get()
+            group: UInt(8 * L) = x[at]
+            dot: int32 = 0
+            for p in range(L):
+                weight: int8 = weights[8 * p : 8 * p + 8]
+                value: int8 = group[8 * p : 8 * p + 8]
+                dot += weight * value
+            after: int32 = dot + (0 if at == 0 else acc)
+            acc = after
+            if at == last:
+                sums.put(after)
+            at = 0 if at == last else at + 1
+
+
+def rescale[V, D, FFN, LAYERS, OUTPUTS](
+    sums: "Stream[int32[V], 4]",
+    tables: "Stream[UInt(64 * V), 4]",
+    mixed: "Stream[float32[V], 4]",
+    deltas: "Stream[float32[V], 4]",
+    hidden: "Stream[float32[V], 4]",
+    logits: "Stream[float32[V], 4]",
+):
+    """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
+
+    A word of ``tables`` holds V pairs of float32, the factor lower. ``OUTPUTS`` is the number of
+    outputs of the last job.
+    """
+    for job in range(4 * LAYERS + 1):
+        kind: int32 = job & 3
+        words: int32 = D // V
+        if job == 4 * LAYERS:
+            words = OUTPUTS // V
+            kind = 4
+        elif kind == 0:
+            words = 3 * D // V
+        elif kind == 2:
+            words = FFN // V
+        for out in range(words):
+            acc: int32[V] = sums.get()
+            table: UInt(64 * V) = tables.get()
+            result: float32[V]
+            for v in range(V):
+                factor_bits: UInt(32) = table[64 * v : 64 * v + 32]
+                bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                factor: float32 = factor_bits.bitcast()
+                bias: float32 = bias_bits.bitcast()
+                wide: float32 = acc[v]
+                result[v] = wide * factor + bias
+            if kind == 0:
+                mixed.put(result)
+            elif kind == 2:
+                hidden.put(result)
+            elif kind == 4:
+                logits.put(result)
+            else:
+                deltas.put(result)
+
+
+def schedule_multiply(s: Schedule) -> Schedule:
+    """L weights a cycle."""
+    s.pipeline("fill")
+    s.pipeline("mac")
+    return s
+
+
+def schedule_rescale(s: Schedule, interval: int) -> Schedule:
+    """V outputs every ``interval`` cycles."""
+    s.partition(s.acc)
+    s.partition(s.result)
+    s.pipeline("out", initiation_interval=interval)
+    return s

@@ -1,0 +1,51 @@
+"""A W8A8 model of any shape with random weights, whose activations are as large as trained ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..config import GPTConfig
+from ..network.weights import QuantizedWeights
+
+SPREAD = 30.0
+"""Standard deviation of int8 weights and activations: their largest is four times as large."""
+STEP = 0.3
+"""What a block adds to a residual of standard deviation 1."""
+
+
+def random_weights(config: GPTConfig, seed: int = 0) -> QuantizedWeights:
+    """Every array of the model, drawn from a seed."""
+    rng = np.random.default_rng(seed)
+    arrays: dict[str, np.ndarray] = {}
+
+    def small(*shape: int, spread: float = 1.0) -> np.ndarray:
+        return (rng.standard_normal(shape, np.float32) * np.float32(spread)).astype(np.float32)
+
+    def norm(name: str) -> None:
+        arrays[name + ".g"] = SPREAD * (1 + small(config.d, spread=0.2))
+        arrays[name + ".b"] = small(config.d, spread=3.0)
+
+    def linear(name: str, outputs: int, inputs: int, spread: float) -> None:
+        """Outputs of standard deviation ``spread`` where the inputs have ``SPREAD``."""
+        weights = rng.standard_normal((outputs, inputs), np.float32) * np.float32(SPREAD)
+        arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
+        factor = spread / (SPREAD * SPREAD * inputs**0.5)
+        arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))
+        arrays[name + ".b"] = small(outputs, spread=spread / 10)
+
+    arrays["token"] = small(config.vocab, config.d)
+    arrays["position"] = small(config.context, config.d, spread=0.3)
+    spreads = {"q": SPREAD, "k": SPREAD, "v": SPREAD, "p": STEP, "f1": 1.5, "f2": STEP}
+    for layer in range(config.layers):
+        p = f"{layer}."
+        norm(p + "norm1")
+        norm(p + "norm2")
+        for name, (outputs, inputs) in config.linears().items():
+            linear(p + name, outputs, inputs, spreads[name])
+        softmax = 1.0 / (SPREAD * SPREAD * config.head_dim**0.5)
+        for name, factor in (("softmax", softmax), ("attend", 2.0), ("gelu", SPREAD / 1.5)):
+            arrays[p + name] = np.array([factor], np.float32)
+    norm("norm")
+    linear("head", config.vocab, config.d, 2.0)
+    typed = {k: v if v.dtype == np.int8 else v.astype(np.float32) for k, v in arrays.items()}
+    return QuantizedWeights(config, typed)

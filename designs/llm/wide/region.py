@@ -1,0 +1,246 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""The wide accelerator as a dataflow region: kernels joined by streams, one token a step.
+
+``loader``    one a channel: reads its weights ahead of their use, as far as ``prefetch`` words.
+``element``   one a channel: :func:`linear.multiply`.
+``gather``    joins the elements' sums to words of V; ``rescaling`` is :func:`linear.rescale`.
+``tables``    two loaders: factors and biases of the sums, gains and shifts of the norms.
+``embedding`` the token's row and the position's row, added.
+``norms``     :func:`norm.normalise`; ``gelu`` is :func:`activation.bend`.
+``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: :mod:`heads`.
+``spreading`` widens activations to words of the elements, and gives every element each word.
+``saying``    writes the logits.
+"""
+
+from typing import Any
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ..config import GPTConfig
+from .activation import bend
+from .heads import divide, mix, pack, score
+from .linear import multiply, rescale
+from .norm import normalise
+from .parameters import Wide, check_wide, padded_vocab
+
+
+def make_region(config: GPTConfig, wide: Wide) -> Any:
+    """The accelerator, ready to be scheduled.
+
+    Raises:
+        WidthError: the parameters do not fit the model.
+    """
+    check_wide(config, wide)
+    LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
+    FFN, CTX, VOCAB = config.ffn, config.context, config.vocab
+    C, L, V, U, PREFETCH = wide.channels, wide.lanes, wide.vector, wide.heads, wide.prefetch
+    PARTS = wide.parts
+    LOG_V, LOG_PARTS = V.bit_length() - 1, PARTS.bit_length() - 1
+    H = HEADS // U
+    OUTPUTS = padded_vocab(config, wide)
+    OUTS = OUTPUTS // C
+    ALL = LAYERS * (4 * D + FFN + D) + OUTPUTS
+    WORDS = (LAYERS * (4 * D * D + 2 * D * FFN) + D * OUTPUTS) // (C * L)
+    NORMS = 2 * LAYERS + 1
+    HELD = max(C, V)
+
+    @df.region()
+    def wide_step(
+        token: int32,
+        start: int32,
+        weights: UInt(8 * L)[C, WORDS],
+        affine: UInt(64 * V)[ALL // V],
+        norm_table: UInt(64 * V)[NORMS * D // V],
+        token_table: UInt(32 * V)[VOCAB * D // V],
+        position_table: UInt(32 * V)[CTX * D // V],
+        exponents: float32[U, LAYERS],
+        attends: float32[LAYERS],
+        gelus: float32[LAYERS],
+        keys: UInt(8 * HD)[U, LAYERS * H * CTX],
+        values: UInt(8 * HD)[U, LAYERS * H * CTX],
+        logits: UInt(32 * V)[OUTPUTS // V],
+    ):
+        words: Stream[UInt(8 * L), PREFETCH][C]
+        inputs: Stream[UInt(8 * L), FFN // L][C]
+        sums: Stream[int32, 4][C]
+        gathered: Stream[int32[V], 4]
+        affines: Stream[UInt(64 * V), 64]
+        gains: Stream[UInt(64 * V), 64]
+        embedded: Stream[float32[V], 4]
+        projected: Stream[float32[V], 4]
+        deltas: Stream[float32[V], 4]
+        hidden: Stream[float32[V], 4]
+        said: Stream[float32[V], 4]
+        normed: Stream[UInt(8 * V), 4]
+        bent: Stream[UInt(8 * V), 4]
+        attended: Stream[UInt(8 * V), 4]
+        packed: Stream[UInt(8 * HD), 4]
+        asked: Stream[UInt(8 * HD), 4][U]
+        given: Stream[UInt(8 * HD), 4][U]
+        scores: Stream[int32, CTX][U]
+        peaks: Stream[int32, 4][U]
+        mixed: Stream[int32[HD], 2][U]
+        totals: Stream[int32, 2][U]
+        collected: Stream[int32[HD], 2]
+        counted: Stream[int32, 2]
+
+        @df.kernel(mapping=[C], args=[weights])
+        def loader(memory: UInt(8 * L)[C, WORDS]):
+            c = df.get_pid()
+            for load in range(WORDS):
+                words[c].put(memory[c, load])
+
+        @df.kernel(mapping=[1], args=[affine])
+        def affine_loader(memory: UInt(64 * V)[ALL // V]):
+            for load in range(ALL // V):
+                affines.put(memory[load])
+
+        @df.kernel(mapping=[1], args=[norm_table])
+        def norm_loader(memory: UInt(64 * V)[NORMS * D // V]):
+            for load in range(NORMS * D // V):
+                gains.put(memory[load])
+
+        @df.kernel(mapping=[1], args=[token_table, position_table])
+        def embedding(
+            token_rows: UInt(32 * V)[VOCAB * D // V], position_rows: UInt(32 * V)[CTX * D // V]
+        ):
+            for row in range(D // V):
+                left: UInt(32 * V) = token_rows[token * (D // V) + row]
+                right: UInt(32 * V) = position_rows[start * (D // V) + row]
+                block: float32[V]
+                for v in range(V):
+                    a_bits: UInt(32) = left[32 * v : 32 * v + 32]
+                    b_bits: UInt(32) = right[32 * v : 32 * v + 32]
+                    a: float32 = a_bits.bitcast()
+                    b: float32 = b_bits.bitcast()
+                    block[v] = a + b
+                embedded.put(block)
+
+        @df.kernel(mapping=[1])
+        def norms():
+            normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS](embedded, deltas, gains, normed)
+
+        @df.kernel(mapping=[1])
+        def spreading():
+            for job in range(4 * LAYERS + 1):
+                kind: int32 = job & 3
+                narrow: int32 = D // V
+                if job == 4 * LAYERS:
+                    kind = 0
+                elif kind == 3:
+                    narrow = FFN // V
+                wide_word: UInt(8 * L) = 0
+                piece: int32 = 0
+                for word in range(narrow):
+                    part: UInt(8 * L) = 0
+                    if kind == 1:
+                        part = attended.get()
+                    elif kind == 3:
+                        part = bent.get()
+                    else:
+                        part = normed.get()
+                    joined: UInt(8 * L) = (wide_word >> (8 * V)) | (part << (8 * (L - V)))
+                    wide_word = joined
+                    if piece == L // V - 1:
+                        with allo.meta_for(C) as c:
+                            inputs[c].put(joined)
+                    piece = 0 if piece == L // V - 1 else piece + 1
+
+        @df.kernel(mapping=[C])
+        def element():
+            c = df.get_pid()
+            multiply[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+
+        @df.kernel(mapping=[1])
+        def gather():
+            held: int32[HELD] = 0
+            piece: int32 = 0
+            with allo.meta_if(C >= V):
+                for word in range(ALL // V):
+                    if piece == 0:
+                        with allo.meta_for(C) as c:
+                            held[c] = sums[c].get()
+                    else:
+                        for m in range(C - V):
+                            held[m] = held[m + V]
+                    block: int32[V]
+                    for v in range(V):
+                        block[v] = held[v]
+                    gathered.put(block)
+                    piece = 0 if piece == C // V - 1 else piece + 1
+            with allo.meta_else():
+                for word in range(ALL // C):
+                    for m in range(V - C):
+                        held[m] = held[m + C]
+                    with allo.meta_for(C) as c:
+                        held[V - C + c] = sums[c].get()
+                    if piece == V // C - 1:
+                        block: int32[V]
+                        for v in range(V):
+                            block[v] = held[v]
+                        gathered.put(block)
+                    piece = 0 if piece == V // C - 1 else piece + 1
+
+        @df.kernel(mapping=[1])
+        def rescaling():
+            rescale[V, D, FFN, LAYERS, OUTPUTS](gathered, affines, projected, deltas, hidden, said)
+
+        @df.kernel(mapping=[1], args=[gelus])
+        def gelu(factors: float32[LAYERS]):
+            bend[FFN, V, LAYERS](hidden, factors, bent)
+
+        @df.kernel(mapping=[1])
+        def packing():
+            pack[D, HD, V, LAYERS](projected, packed)
+
+        @df.kernel(mapping=[1])
+        def dealing():
+            for layer in range(LAYERS):
+                for which in range(3):
+                    unit: int32 = 0
+                    for head in range(HEADS):
+                        word: UInt(8 * HD) = packed.get()
+                        with allo.meta_for(U) as u:
+                            if unit == u:
+                                if which == 2:
+                                    given[u].put(word)
+                                else:
+                                    asked[u].put(word)
+                        unit = 0 if unit == U - 1 else unit + 1
+
+        @df.kernel(mapping=[U], args=[keys])
+        def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+            u = df.get_pid()
+            score[HD, H, CTX, LAYERS](asked[u], start, cache[u], scores[u], peaks[u])
+
+        @df.kernel(mapping=[U], args=[exponents, values])
+        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+            u = df.get_pid()
+            mix[HD, H, CTX, LAYERS](
+                given[u], scores[u], peaks[u], start, factors[u], cache[u], mixed[u], totals[u]
+            )
+
+        @df.kernel(mapping=[1])
+        def collecting():
+            for turn in range(LAYERS * H):
+                with allo.meta_for(U) as u:
+                    collected.put(mixed[u].get())
+                    counted.put(totals[u].get())
+
+        @df.kernel(mapping=[1], args=[attends])
+        def dividing(factors: float32[LAYERS]):
+            divide[HD, V, HEADS, LAYERS](collected, counted, factors, attended)
+
+        @df.kernel(mapping=[1], args=[logits])
+        def saying(memory: UInt(32 * V)[OUTPUTS // V]):
+            for out in range(OUTPUTS // V):
+                block: float32[V] = said.get()
+                word: UInt(32 * V) = 0
+                for v in range(V):
+                    bits: UInt(32) = block[v].bitcast()
+                    word[32 * v : 32 * v + 32] = bits
+                memory[out] = word
+
+    return df.customize(wide_step, share=True)
