@@ -22,7 +22,7 @@ from .option import Option
 from .rows import rows
 
 _DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
-_CHANNELS = Either(Either(ONE_CHANNEL, Instance("a PerBank", ("PerBank",))), Items(ONE_CHANNEL))
+_CHANNELS = Either(Either(ONE_CHANNEL, Items(ONE_CHANNEL)), Instance("a PerBank", ("PerBank",)))
 _STREAM = Instance("a StreamModel", ("StreamModel",))
 _BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
 _INTERFACE = Either(
