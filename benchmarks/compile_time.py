@@ -58,15 +58,15 @@ def lanes_to_verilog(lanes: int) -> float:
 
 
 def systolic_seconds(M: int, K: int, N: int) -> tuple[float, float]:
-    """Seconds to schedule the library's product on 16 × 16 cells, and to its HLS text."""
-    began = time.perf_counter()
+    """Processor seconds to schedule the library's product on 16 × 16 cells, and to its HLS text."""
+    began = time.process_time()
     schedule = allo.customize(systolic, instantiate=[int8, int8, int32, M, K, N, 16, 16])
     schedule_systolic(schedule)
-    scheduled = time.perf_counter()
+    scheduled = time.process_time()
     text = str(schedule.build(target="vhls"))
-    if "PE_kernel_15_15" not in text:
-        raise RuntimeError("the text does not hold every cell")
-    return scheduled - began, time.perf_counter() - scheduled
+    if text.count("  PE_kernel_0_0(C, ") != 16 * 16:
+        raise RuntimeError("the text does not call every cell")
+    return scheduled - began, time.process_time() - scheduled
 
 
 def systolic_rows(M: int, K: int, N: int) -> list[Row]:
@@ -75,8 +75,8 @@ def systolic_rows(M: int, K: int, N: int) -> list[Row]:
     schedule, text = (min(times) for times in zip(*runs, strict=True))
     name = f"systolic 16×16, {M}×{K}×{N}"
     return [
-        Row(f"{name}: schedule", schedule, "s", "limit", 1, True),
-        Row(f"{name}: HLS text", text, "s", "limit", 2, True),
+        Row(f"{name}: schedule", schedule, "CPU s", "limit", 1, True),
+        Row(f"{name}: HLS text", text, "CPU s", "limit", 2, True),
     ]
 
 

@@ -22,6 +22,7 @@ from allo.target import BuildRequest
 from .emit.function import EmitOptions
 from .emit.module import HlsCode, emit_module
 from .external import read_externals
+from .process_copies import copied_functions, merge_copies
 from .reread_arguments import declare_as_passed
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports
@@ -89,7 +90,9 @@ class HlsKernel:
 
     def _prepare(self, request: BuildRequest) -> None:
         if self.vendor.pragmas != "intel":
+            copied = copied_functions(self.module)
             make_regions(self.module)
+            merge_copies(self.module, copied)
         merge_repeated_arguments(self.module)
         declare_as_passed(self.module)
         # csim of a checked build leaves what was written in the caller's arrays: no buffers there.

@@ -17,6 +17,9 @@ from ..core.signature import callee_of
 from ..diagnostics import SourcePlace
 
 UNFOLDED = "unfolded"
+SHARE_ABOVE = 16
+"""More processes than this that are alike are one function, unless told otherwise."""
+
 _PURE = (
     "arith.",
     "math.",

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
+from allo.dialects.affine.loops import string_attribute
 from allo.dialects.core.bounds import Site
 from allo.dialects.core.signature import entry_of, symbol
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 from allo.dialects.fibers import FifoEnds, Network
+
+from ..process_copies import INSTANCE
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Simulation:
     def add_call(self, op: ir.Operation, callee: ir.Operation, place: SourcePlace | None) -> int:
         """Number a kernel call and note at which ends of which streams it stands."""
         number = len(self.calls)
-        self.calls.append((symbol(callee), place))
+        self.calls.append((string_attribute(op, INSTANCE) or symbol(callee), place))
         for operand, argument in zip(op.operands, entry_of(callee).arguments, strict=True):
             stream = self._numbers.get(operand)
             if stream is None:

@@ -9,6 +9,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
 
+from ..process_copies import instantiated
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
 from .emitter import FunctionEmitter, ModuleContext, value_of
@@ -16,7 +17,7 @@ from .fifo import fifo_depth, stream_type
 from .flat_arguments import returned_local, terminator
 from .operations.memory import declare_globals
 from .operations.stream import stream_parameter
-from .pragmas import array_pragmas, function_heads, function_pragmas
+from .pragmas import array_pragmas, function_heads, function_pragmas, instance_pragmas
 from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
 
@@ -77,6 +78,7 @@ def emit_function(
         if is_top and options.interfaces:
             for line in interface_pragmas(signature, names, options.interfaces):
                 out.line(line)
+        pragmas += instance_pragmas(context.vendor, [names[n] for n in instantiated(op)])
         for line in [*function_pragmas(context.vendor, op), *pragmas]:
             out.line(line)
         uses = [inner for inner in walk(op) if inner.name == "memref.get_global"]

@@ -131,6 +131,13 @@ def function_pragmas(vendor: Vendor, op: ir.Operation) -> list[str]:
     return [f"#pragma HLS {name}" for name in names if has(op, name)]
 
 
+def instance_pragmas(vendor: Vendor, names: list[str]) -> list[str]:
+    """One hardware for each constant that the calls of a process give these parameters."""
+    if vendor.pragmas != "xilinx" or vendor.tasks:
+        return []
+    return [f"#pragma HLS function_instantiate variable={name}" for name in names]
+
+
 def function_heads(vendor: Vendor, op: ir.Operation, is_top: bool) -> list[str]:
     """Lines before a function's head."""
     if vendor.pragmas != "catapult":

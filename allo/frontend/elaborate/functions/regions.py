@@ -13,6 +13,7 @@ from allo.dialects.diagnostics import (
     ShapeMismatchError,
     TypeMismatchError,
 )
+from allo.dialects.streams.processes import SHARE_ABOVE
 from allo.dialects.types import Stream
 from allo.frontend.affine import Affine, ScalarArg
 from allo.frontend.elaborate import dispatch
@@ -199,7 +200,7 @@ def _instances(ctx: FunctionContext, state: RegionState) -> list[Call]:
 
 def _shares(ctx: FunctionContext, count: int) -> bool:
     wanted = ctx.module.share
-    return count > sharing.SHARE_ABOVE if wanted is None else wanted
+    return count > SHARE_ABOVE if wanted is None else wanted
 
 
 def _call(ctx: FunctionContext, instance: sharing.Instance) -> Call:

@@ -14,9 +14,6 @@ from allo.frontend.tree import Argument, Const, Function
 
 from ..context import ModuleContext
 
-SHARE_ABOVE = 16
-"""Kernels with more instances than this share functions unless told otherwise."""
-
 INDEX = Index()
 
 
