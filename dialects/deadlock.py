@@ -13,6 +13,8 @@ def deadlock_error(
     blocked: Sequence[tuple[str, SourcePlace | None]],
     unfinished: int,
     full: Iterable[str],
+    *,
+    tries: bool = False,
 ) -> DeadlockError:
     """One note for every blocked process.
 
@@ -20,7 +22,17 @@ def deadlock_error(
         blocked: what each of them waits for, and where.
         unfinished: how many processes have not finished.
         full: the FIFOs that a blocked process wants to put into.
+        tries: whether some of them only try, again and again, and nothing passes.
     """
+    if tries:
+        return DeadlockError(
+            f"{top} makes no progress: {unfinished} "
+            f"{'process has' if unfinished == 1 else 'processes have'} not finished, and for very "
+            "many tries nothing has passed through a FIFO.",
+            place,
+            help="end a loop that tries after a number of tries, or tell it by a stream to stop.",
+            notes=tuple((text, at) if at else text for text, at in blocked),
+        )
     waiting = "1 process waits" if len(blocked) == 1 else f"{len(blocked)} processes wait"
     return DeadlockError(
         f"{top} deadlocks: {waiting} and none of the {unfinished} "
@@ -37,6 +49,6 @@ def _remedy(full: list[str]) -> str:
     return "put as many elements into each FIFO as are taken from it."
 
 
-def waits_for(putting: bool, fifo: str) -> str:
+def waits_for(putting: bool, fifo: str, *, tries: bool = False) -> str:
     """What a blocked process does."""
-    return f"waits to {'put into' if putting else 'get from'} FIFO {fifo}"
+    return f"{'tries' if tries else 'waits'} to {'put into' if putting else 'get from'} FIFO {fifo}"

@@ -33,6 +33,32 @@ irdl.dialect @allo {
     %array = irdl.base "!builtin.memref"
     irdl.operands(stream: %handle, into: %array)
   }
+  irdl.operation @try_put {
+    %handle = irdl.is index
+    %element = irdl.any
+    %done = irdl.is i1
+    irdl.operands(stream: %handle, element: %element)
+    irdl.results(done: %done)
+  }
+  irdl.operation @try_get {
+    %handle = irdl.is index
+    %element = irdl.any
+    %done = irdl.is i1
+    irdl.operands(stream: %handle)
+    irdl.results(element: %element, done: %done)
+  }
+  irdl.operation @empty {
+    %handle = irdl.is index
+    %answer = irdl.is i1
+    irdl.operands(stream: %handle)
+    irdl.results(answer: %answer)
+  }
+  irdl.operation @full {
+    %handle = irdl.is index
+    %answer = irdl.is i1
+    irdl.operands(stream: %handle)
+    irdl.results(answer: %answer)
+  }
   irdl.operation @check_bounds {
     %inside = irdl.is i1
     %word = irdl.is index

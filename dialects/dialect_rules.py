@@ -50,6 +50,25 @@ def _get(operation: ir.Operation) -> Iterator[str]:
     yield from _carries(operation, operation.results[0].type)
 
 
+def _scalars(operation: ir.Operation, element: ir.Type | None = None) -> Iterator[str]:
+    """Operations that do not wait are of streams of scalars."""
+    stream = stream_of_handle(operation.operands[0])
+    if stream is None:
+        yield f"the first operand of {operation.name} is the handle of no stream."
+    elif stream.shape:
+        yield f"{operation.name} is of a stream of blocks, {stream.element}."
+    elif element is not None:
+        yield from _carries(operation, element)
+
+
+def _try_put(operation: ir.Operation) -> Iterator[str]:
+    yield from _scalars(operation, operation.operands[1].type)
+
+
+def _try_get(operation: ir.Operation) -> Iterator[str]:
+    yield from _scalars(operation, operation.results[0].type)
+
+
 def _get_block(operation: ir.Operation) -> Iterator[str]:
     yield from _carries(operation, operation.operands[1].type)
 
@@ -104,6 +123,10 @@ _RULES: dict[str, Callable[[ir.Operation], Iterator[str]]] = {
     "allo.put": _put,
     "allo.get": _get,
     "allo.get_block": _get_block,
+    "allo.try_put": _try_put,
+    "allo.try_get": _try_get,
+    "allo.empty": _scalars,
+    "allo.full": _scalars,
     CHECK: _check_bounds,
     DEPENDENCE_CHECK: _check_dependence,
     PRINT: _print,

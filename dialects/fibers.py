@@ -23,6 +23,13 @@ class State(enum.IntEnum):
     GETTING = 2
     JOINING = 3
     FINISHED = 4
+    TRYING_TO_PUT = 5
+    TRYING_TO_GET = 6
+
+
+_PUTTING = (State.PUTTING, State.TRYING_TO_PUT)
+_GETTING = (State.GETTING, State.TRYING_TO_GET)
+_TRYING = (State.TRYING_TO_PUT, State.TRYING_TO_GET)
 
 
 class ProcessRecord(ctypes.Structure):
@@ -33,7 +40,7 @@ class ProcessRecord(ctypes.Structure):
         parent: position of its parent's record; -1 for the run itself.
         region: number of the region it belongs to.
         state: a :class:`State`.
-        site: which put or get it waits at; -1 for none.
+        site: which put or get it waits at, or tries; -1 for none.
         stream: the FIFO it waits for; -1 for one that the program does not declare.
         fifo_region: number of the region of that FIFO.
         fill: elements in it.
@@ -93,7 +100,7 @@ class Network:
 
     def deadlock(self, records: Sequence[ProcessRecord]) -> DeadlockError:
         """One note for every blocked process: where it waits, for which FIFO, what the other end does."""
-        blocked = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
+        blocked = [r for r in records if r.state in (*_PUTTING, *_GETTING)]
         alive = [r for r in records if r.call >= 0 and r.state != State.FINISHED]
         return deadlock_error(
             self.top,
@@ -103,7 +110,8 @@ class Network:
                 for r in blocked
             ],
             max(len(alive), len(blocked)),
-            [self._fifo(r).name for r in blocked if r.state == State.PUTTING],
+            [self._fifo(r).name for r in blocked if r.state in _PUTTING],
+            tries=any(r.state in _TRYING for r in blocked),
         )
 
     def _fifo(self, record: ProcessRecord) -> FifoEnds:
@@ -127,7 +135,7 @@ class Network:
         return name if parent.call < 0 else f"{self._name(records, parent)}/{name}"
 
     def _other_end(self, records: Sequence[ProcessRecord], record: ProcessRecord) -> str:
-        fifo, putting = self._fifo(record), record.state == State.PUTTING
+        fifo, putting = self._fifo(record), record.state in _PUTTING
         ends = fifo.consumers if putting else fifo.producers
         role = "reader" if putting else "writer"
         if not ends:
@@ -148,4 +156,5 @@ class Network:
             return "waits for the kernels of its own region"
         if record.state == State.READY:
             return "is running"
-        return waits_for(record.state == State.PUTTING, self._fifo(record).name)
+        putting, tries = record.state in _PUTTING, record.state in _TRYING
+        return waits_for(putting, self._fifo(record).name, tries=tries)

@@ -7,7 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import bound_map, condition_of
-from allo.dialects.core.fifos import declared_stream
+from allo.dialects.core.fifos import TRIES, declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of
 
@@ -270,6 +270,20 @@ def _get(code: FunctionCode, op: ir.Operation) -> Step:
     return run
 
 
+def _try(code: FunctionCode, op: ir.Operation) -> Step:
+    operation = op.name.removeprefix("allo.")
+
+    def run(frame: Frame) -> None:
+        raise undecidable(
+            op,
+            f"What .{operation}() tells depends on when it is asked, which no order of the "
+            "processes decides.",
+            "compare the results of runs, or write the process with .put and .get, which wait.",
+        )
+
+    return run
+
+
 HANDLERS: dict[str, Handler] = {
     "affine.for": _affine_for,
     "scf.for": _scf_for,
@@ -284,6 +298,7 @@ HANDLERS: dict[str, Handler] = {
     "allo.put": _put,
     "allo.get": _get,
     "allo.get_block": _get,
+    **dict.fromkeys(TRIES, _try),
     "allo.print": no_step,
     "allo.assert": no_step,
 }

@@ -174,6 +174,14 @@ class StreamGet(Typed):
     get: Get
 
 
+@dataclass(slots=True, eq=False)
+class Tried(Typed):
+    """One result of an earlier :class:`Try` statement."""
+
+    source: Try
+    position: int
+
+
 Expr = (
     Const
     | IndexValue
@@ -188,6 +196,7 @@ Expr = (
     | CallResult
     | Computed
     | StreamGet
+    | Tried
 )
 
 
@@ -331,6 +340,15 @@ class Get(Placed):
 
 
 @dataclass(slots=True, eq=False)
+class Try(Placed):
+    """``try_put`` of a value, ``try_get``, ``empty`` or ``full``: what does not wait for the other end."""
+
+    operation: str
+    stream: StreamRef
+    value: Expr | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Effect(Placed):
     """``print`` or ``assert``.
 
@@ -357,6 +375,7 @@ Stmt = (
     | MakeStream
     | Put
     | Get
+    | Try
     | Effect
 )
 

@@ -275,6 +275,7 @@ def _settle(function: Function, callees: dict[str, Interface]) -> None:
                     help="give each direction a stream of its own.",
                 )
             stream.direction = stream.direction or port.direction
+            stream.tried = stream.tried or port.tried
 
 
 def _estimate(function: Function, callees: dict[str, Interface]) -> int | None:

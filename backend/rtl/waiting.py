@@ -24,6 +24,7 @@ class Wait:
         putting: whether it puts, else it gets.
         port: the stream, by the prefix of its port.
         loop: name of the pipelined loop in front of which it waits, "" elsewhere.
+        tries: whether it asks in vain, and does not wait.
     """
 
     signal: str
@@ -31,6 +32,7 @@ class Wait:
     port: str
     place: SourcePlace | None
     loop: str = ""
+    tries: bool = False
 
 
 @dataclass(frozen=True, slots=True)

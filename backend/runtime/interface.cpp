@@ -22,7 +22,7 @@ extern "C" {
 
 // Called by Python (backend/cpu/native/runtime.py).
 
-std::int64_t allo_runtime_abi() { return 1; }
+std::int64_t allo_runtime_abi() { return 2; }
 
 Run *allo_run_new(void (*entry)(void **), void **arguments) {
   return new (std::nothrow) Run(entry, arguments, stacks());
@@ -66,6 +66,22 @@ void allo_spawn_all(const allo::FiberEntry *kernels, const std::int64_t *table, 
 void allo_put_wait(Fifo *fifo, std::int64_t site) { Run::active_run()->put_wait(fifo, site); }
 
 void allo_get_wait(Fifo *fifo, std::int64_t site) { Run::active_run()->get_wait(fifo, site); }
+
+std::int64_t allo_has_room(Fifo *fifo, std::int64_t site) {
+  return Run::active_run()->has_room(fifo, site);
+}
+
+std::int64_t allo_has_element(Fifo *fifo, std::int64_t site) {
+  return Run::active_run()->has_element(fifo, site);
+}
+
+std::int64_t allo_may_put(Fifo *fifo, std::int64_t site) {
+  return Run::active_run()->may_put(fifo, site);
+}
+
+std::int64_t allo_may_get(Fifo *fifo, std::int64_t site) {
+  return Run::active_run()->may_get(fifo, site);
+}
 
 void allo_event(std::int64_t id, const void *data) { Run::active_run()->raise_event(id, data); }
 }

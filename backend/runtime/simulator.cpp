@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::int64_t always = std::numeric_limits<std::int64_t>::max();
 
+// Tries without success after which it is looked whether anything moved, and after which a run in which nothing did ends.
+constexpr std::int64_t tries_to_a_look = 1 << 12;
+constexpr std::int64_t most_tries = 1 << 24;
+
 thread_local Run *active = nullptr;
 
 // Keeps the caller's float control register; in between it has its default: subnormals are kept.
@@ -108,6 +112,7 @@ void Run::run_entry(void *argument) {
 void Run::finish() {
   Process *process = current_;
   process->state = State::finished;
+  ++steps_;
   if (process == &root_) {
     leave(Status::done);
     std::abort();
@@ -123,6 +128,7 @@ void Run::finish() {
 void Run::wake(Process *process) {
   process->state = State::ready;
   process->fifo = nullptr;
+  ++steps_;
   ready_.push_back(process);
 }
 
@@ -180,6 +186,7 @@ void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) 
   if (!start(*process, entry, static_cast<std::size_t>(frame_bytes)))
     leave(Status::no_memory);
   ++region->running;
+  ++steps_;
   ready_.push_back(process.get());
   region->processes.push_back(std::move(process));
   return region->processes.back()->frame;
@@ -252,6 +259,61 @@ void Run::get_wait(Fifo *fifo, std::int64_t site) {
     fifo->waiting = nullptr;
     fifo->get_floor = 0;
   }
+}
+
+// Runs all that are ready, once, before the current process goes on.
+void Run::let_others_run(State state, Fifo *fifo, std::int64_t site) {
+  current_->state = state;
+  current_->fifo = fifo;
+  current_->site = site;
+  if (++tries_ % tries_to_a_look == 0 && stands_still()) {
+    leave(Status::deadlock);
+    return;
+  }
+  if (!ready_.empty()) {
+    ready_.push_back(current_);
+    run_next();
+  }
+  current_->state = State::ready;
+  current_->fifo = nullptr;
+}
+
+// Whether for very many tries no element has passed and no process has begun, gone on or ended.
+bool Run::stands_still() {
+  std::int64_t moved = steps_ + (moved_elsewhere ? moved_elsewhere() : 0);
+  for (const auto &region : regions_)
+    for (const auto &fifo : region->fifos)
+      moved += fifo->moved;
+  if (moved != seen_)
+    tries_ = 0;
+  seen_ = moved;
+  return tries_ >= most_tries;
+}
+
+bool Run::has_room(Fifo *fifo, std::int64_t site) {
+  if (fifo->count >= fifo->depth)
+    let_others_run(State::trying_to_put, fifo, site);
+  return fifo->count < fifo->depth;
+}
+
+bool Run::has_element(Fifo *fifo, std::int64_t site) {
+  if (fifo->count == 0)
+    let_others_run(State::trying_to_get, fifo, site);
+  return fifo->count > 0;
+}
+
+bool Run::may_put(Fifo *fifo, std::int64_t site) {
+  if (!has_room(fifo, site))
+    return false;
+  put_wait(fifo, site);
+  return true;
+}
+
+bool Run::may_get(Fifo *fifo, std::int64_t site) {
+  if (!has_element(fifo, site))
+    return false;
+  get_wait(fifo, site);
+  return true;
 }
 
 void Run::raise_event(std::int64_t id, const void *data) {

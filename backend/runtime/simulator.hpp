@@ -13,7 +13,7 @@ namespace allo {
 struct Process;
 struct Region;
 
-// Generated code reads and writes the first seven fields directly; backend/cpu/lowering/streams.py knows their order.
+// Generated code reads and writes the first eight fields directly; backend/cpu/lowering/streams.py knows their order.
 struct Fifo {
   char *data;
   std::int64_t count;       // elements held
@@ -22,6 +22,7 @@ struct Fifo {
   std::int64_t read_offset; // bytes
   std::int64_t write_offset;
   std::int64_t bytes;        // of all elements: where the offsets wrap
+  std::int64_t moved;        // puts and gets so far, counted in programs that have operations which do not wait
 
   std::int64_t depth;
   std::int64_t stream;      // which allo.stream of the program made it
@@ -29,7 +30,7 @@ struct Fifo {
   Process *waiting;         // the one process blocked on it
 };
 
-enum class State : std::int64_t { ready = 0, putting = 1, getting = 2, joining = 3, finished = 4 };
+enum class State : std::int64_t { ready = 0, putting = 1, getting = 2, joining = 3, finished = 4, trying_to_put = 5, trying_to_get = 6 };
 
 struct Process {
   Context context;
@@ -42,7 +43,7 @@ struct Process {
   std::int64_t call = -1;             // which call of the program it is; -1 for the root
   State state = State::ready;
   Fifo *fifo = nullptr;               // what it waits for
-  std::int64_t site = -1;             // where it waits: which put or get of the program
+  std::int64_t site = -1;             // where it waits or tries: which put or get of the program
   mutable std::int64_t position = 0;  // among the records, while they are made
 };
 
@@ -95,10 +96,17 @@ public:
   void join_region();
   void put_wait(Fifo *fifo, std::int64_t site);
   void get_wait(Fifo *fifo, std::int64_t site);
+  // Whether there is room, or an element. Where not, the other processes run first, once, and it is looked again.
+  bool has_room(Fifo *fifo, std::int64_t site);
+  bool has_element(Fifo *fifo, std::int64_t site);
+  // The same; on true nobody waits at the other end, and the caller puts or gets.
+  bool may_put(Fifo *fifo, std::int64_t site);
+  bool may_get(Fifo *fifo, std::int64_t site);
   void raise_event(std::int64_t id, const void *data);
 
   std::int64_t event_id = 0;
   const void *event_data = nullptr;
+  std::int64_t (*moved_elsewhere)() = nullptr; // puts and gets of FIFOs that no region of the run holds
 
 private:
   // What an argument is: the FIFO at a position, a constant word, or bytes at an offset of the values.
@@ -109,6 +117,8 @@ private:
   bool start(Process &process, FiberEntry entry, std::size_t frame_bytes);
   void block(State state, Fifo *fifo, std::int64_t site);
   void wake(Process *process);
+  void let_others_run(State state, Fifo *fifo, std::int64_t site);
+  bool stands_still();
   [[noreturn]] void finish();
   void leave(Status status);
   void run_next();
@@ -124,6 +134,9 @@ private:
   std::deque<Process *> ready_;
   std::vector<std::unique_ptr<Region>> regions_;
   std::int64_t next_serial_ = 0;
+  std::int64_t steps_ = 0;  // of processes: begun, woken, finished
+  std::int64_t tries_ = 0;  // without success, since something moved
+  std::int64_t seen_ = -1;  // what had moved when it was last looked
   Status status_ = Status::done;
 };
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from .._mlir import ir
+from .fifos import STREAM_OPS
 from .signature import callee_of, function_type, functions_of, symbol
 
 VIEWS = frozenset(
@@ -214,7 +215,7 @@ class EffectAnalysis:
             effects.append(self._on(value, op.name != "allo.put"))
             if op.name not in ("allo.put", "allo.get_block"):
                 effects.append(self._on(value, False))
-        if op.name in ("allo.put", "allo.get", "allo.get_block") or _touches_stream(op):
+        if op.name in STREAM_OPS or _touches_stream(op):
             handle = self.memory_of(op.operands[0])
             effects += [Effect(handle, False), Effect(handle, True)]
         return effects

@@ -11,6 +11,13 @@ from .locations import place_of
 from .signature import signature_of
 
 MAKE = "allo.stream"
+PUTS = frozenset(("allo.put", "allo.try_put", "allo.full"))
+"""What the producer of a FIFO does with it."""
+GETS = frozenset(("allo.get", "allo.get_block", "allo.try_get", "allo.empty"))
+"""What the consumer of a FIFO does with it."""
+TRIES = frozenset(("allo.try_put", "allo.try_get", "allo.empty", "allo.full"))
+"""What does not wait: what it tells depends on when it happens."""
+STREAM_OPS = PUTS | GETS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,13 @@ from collections.abc import Callable, Hashable
 
 from .._mlir import ir
 from .bounds import CHECKS
+from .fifos import STREAM_OPS
 from .locations import place_of
 from .signature import callee_of, entry_of, functions_of, has_body
 
 _NAMES = frozenset(("from", "to", "loop_name", "op_name", "name", "sym_name", "arg_names"))
 
-_PLACED = frozenset(
-    (*CHECKS, "allo.put", "allo.get", "allo.get_block", "allo.print", "allo.assert")
-)
+_PLACED = frozenset((*CHECKS, *STREAM_OPS, "allo.print", "allo.assert"))
 """Operations that tell a run where they are."""
 
 

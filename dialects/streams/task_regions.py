@@ -28,6 +28,7 @@ from ..affine.loops import (
     walk,
 )
 from ..checked import module_pass
+from ..core.fifos import MAKE, STREAM_OPS
 from ..core.locations import place_of
 from ..core.signature import callee_of, functions_of, signature_of, symbol
 from ..diagnostics import DataflowWarning
@@ -84,7 +85,7 @@ def _refusal(marked: ir.Operation, copied: bool, *, checked: bool) -> str:
     if copied:
         what = "in" if is_loop(marked) else "called in"
         return f"it is {what} a pipelined or unrolled loop, and is copied there"
-    if any(op.name in ("allo.stream", "allo.get", "allo.put") for op in walk(marked)):
+    if any(op.name in (MAKE, *STREAM_OPS) for op in walk(marked)):
         return "it uses streams, whose order is the program's"
     if not is_loop(marked) and any("stream" in kind for kind in signature_of(marked).declared):
         return "it uses streams, whose order is the program's"

@@ -380,14 +380,14 @@ variable.""",
             pipe: Stream[int32, 2]
             @df.kernel(mapping=[1], args=[A])
             def k(a: int32[4]):
-                pipe.try_put(a[0])
+                pipe.peek(a[0])
         """,
         UnsupportedSyntaxError,
         """\
-        k.py:9:9: Stream pipe has no operation .try_put.
-            9 |         pipe.try_put(a[0])
-              |         ^^^^^^^^^^^^
-        help: streams block; there is no try_put. streams have .put(value) and .get().""",
+        k.py:9:9: Stream pipe has no operation .peek.
+            9 |         pipe.peek(a[0])
+              |         ^^^^^^^^^
+        help: streams have .put and .get, and .try_put, .try_get, .empty and .full.""",
     ),
     (
         """\

@@ -49,6 +49,10 @@ WELL_FORMED = [
     '%g = "allo.get"(%s) : (index) -> i32',
     '%g = "allo.get"(%h) : (index) -> i32',
     '"allo.get_block"(%b, %m) : (index, memref<4xi32>) -> ()',
+    '%n = "allo.try_put"(%s, %v) : (index, i32) -> i1',
+    '%n:2 = "allo.try_get"(%h) : (index) -> (i32, i1)',
+    '%n = "allo.empty"(%s) : (index) -> i1',
+    '%n = "allo.full"(%h) : (index) -> i1',
     f'"allo.check_bounds"(%t, %q, %q) {CHECK} : (i1, index, index) -> ()',
     f'"allo.check_bounds"(%t, %q, %q, %q) {OPEN} : (i1, index, index, index) -> ()',
     f'"allo.check_dependence"(%t, %q, %q, %q) {PAIR} : (i1, index, index, index) -> ()',
@@ -86,6 +90,15 @@ REFUSED_BY_MLIR = [
     ('"allo.get_block"(%m, %m) : (memref<4xi32>, memref<4xi32>) -> ()', "expected 'index'"),
     ('"allo.get_block"(%b, %v) : (index, i32) -> ()', "expected base type 'builtin.memref'"),
     ('%n = "allo.get_block"(%b, %m) : (index, memref<4xi32>) -> i32', "exactly 0 results"),
+    # what does not wait
+    ('"allo.try_put"(%s, %v) : (index, i32) -> ()', "expects exactly 1 results, but got 0"),
+    ('%n = "allo.try_put"(%s) : (index) -> i1', "expects exactly 2 operands, but got 1"),
+    ('%n = "allo.try_put"(%s, %v) : (index, i32) -> i32', "expected 'i1' but got 'i32'"),
+    ('%n = "allo.try_get"(%s) : (index) -> i32', "expects exactly 2 results, but got 1"),
+    ('%n:2 = "allo.try_get"(%s) : (index) -> (i32, i32)', "expected 'i1' but got 'i32'"),
+    ('%n = "allo.empty"() : () -> i1', "expects exactly 1 operands, but got 0"),
+    ('%n = "allo.empty"(%v) : (i32) -> i1', "expected 'index' but got 'i32'"),
+    ('%n = "allo.full"(%s) : (index) -> i32', "expected 'i1' but got 'i32'"),
     # allo.check_bounds
     (f'"allo.check_bounds"() {CHECK} : () -> ()', "expects at least 1 operands, but got 0"),
     (f'"allo.check_bounds"(%v, %q) {CHECK} : (i32, index) -> ()', "expected 'i1' but got 'i32'"),
@@ -142,6 +155,16 @@ REFUSED_BY_RULES = [
     (
         '%n = "allo.get"(%q) : (index) -> i32',
         "the first operand of allo.get is the handle of no stream.",
+    ),
+    ('%n = "allo.try_put"(%s, %x) : (index, f32) -> i1', "allo.try_put passes f32 on a stream"),
+    (
+        '%n:2 = "allo.try_get"(%s) : (index) -> (i8, i1)',
+        "allo.try_get passes i8 on a stream of i32.",
+    ),
+    ('%n = "allo.empty"(%b) : (index) -> i1', "allo.empty is of a stream of blocks, 4xi32."),
+    (
+        '%n = "allo.full"(%q) : (index) -> i1',
+        "the first operand of allo.full is the handle of no stream.",
     ),
     (
         '%a = memref.alloc() {name = "a"} : memref<5xi32>\n'

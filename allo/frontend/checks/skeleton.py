@@ -24,12 +24,13 @@ from ..tree import (
     Load,
     Store,
     StreamRef,
+    Try,
     Var,
     View,
 )
 
 _STORAGE = (Var, ScalarArg, Iter, StreamRef)
-_DEFINITIONS = (*_STORAGE, Compute, Call, Get)
+_DEFINITIONS = (*_STORAGE, Compute, Call, Get, Try)
 _LIFTED = (Load, Store, IndexValue, View, AffineCondition)
 _UNTOUCHED = (str, int, float, bool, type(None))
 

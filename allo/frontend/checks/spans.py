@@ -38,6 +38,7 @@ from ..tree import (
     Store,
     StreamRef,
     Subscript,
+    Try,
     Var,
     View,
 )
@@ -95,6 +96,8 @@ def evaluated(statement: Stmt) -> list[Expr]:
         case Store():
             return [*_computed(statement.indices), statement.value]
         case Fill() | Compute():
+            return [statement.value]
+        case Try() if statement.value is not None:
             return [statement.value]
         case Put() if not isinstance(statement.value, Var):
             return [statement.value]

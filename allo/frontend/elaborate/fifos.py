@@ -25,10 +25,11 @@ def fifo_of(
     stream: StreamBinding,
     items: list[ast.expr],
     end: str,
+    operation: str = "",
 ) -> StreamRef:
     """The one FIFO that a subscript selects."""
     index = index_of(ctx, node, stream, items)
-    return use_of(ctx, node, stream, index, end)
+    return use_of(ctx, node, stream, index, end, operation)
 
 
 def index_of(
@@ -63,8 +64,9 @@ def use_of(
     stream: StreamBinding,
     index: tuple[int, ...],
     end: str,
+    operation: str = "",
 ) -> StreamRef:
-    """A FIFO at which the present kernel stands, at ``end``.
+    """A FIFO at which the present kernel stands, at ``end``, for an operation that may have its name.
 
     Raises:
         DataflowError: outside a kernel, or at both ends of it.
@@ -79,7 +81,7 @@ def use_of(
             help="a function that a df.kernel calls takes the stream as an argument: "
             f"def f({stream.name}: {stream.dtype}).",
         )
-    fifo: StreamRef = ctx.kernel.stream((stream, index), end, ctx.place(node))
+    fifo: StreamRef = ctx.kernel.stream((stream, index), end, ctx.place(node), operation or end)
     return fifo
 
 

@@ -20,6 +20,7 @@ from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, Vi
 from allo.frontend.elaborate.context import ConstBinding, FunctionContext, StreamBinding, as_int
 from allo.frontend.elaborate.expressions.fields import as_words, word_of
 from allo.frontend.elaborate.fifos import carried, fifo_of, index_of, stream_of, use_of
+from allo.frontend.elaborate.tries import ENDS, check_arguments, tried
 from allo.frontend.rules import operations as ops
 from allo.frontend.syntax import last_name
 from allo.frontend.tree import (
@@ -33,8 +34,7 @@ from allo.frontend.tree import (
     Var,
 )
 
-OPERATIONS = ("put", "get")
-_MISSING_OPERATIONS = ("try_put", "try_get", "empty", "full", "peek")
+OPERATIONS = ("put", "get", *ENDS)
 
 
 # --- coordinates -----------------------------------------------------------------------------
@@ -115,11 +115,24 @@ def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
     stream, items = found
     if last_name(node) == "put":
         raise ctx.unsupported(node, "put() gives no value.", "write it on a line of its own.")
+    if last_name(node) in ENDS:
+        return _tried(ctx, node, stream, items)
     if node.args or node.keywords:
         raise ctx.unsupported(node, "get() takes no arguments.")
     assert isinstance(node.func, ast.Attribute)
     fifo = fifo_of(ctx, node.func.value, stream, items, "get")
     return [_get(ctx, fifo, ctx.place(node))]
+
+
+def _tried(
+    ctx: FunctionContext, node: ast.Call, stream: StreamBinding, items: list[ast.expr]
+) -> list[Value]:
+    check_arguments(ctx, node, stream)
+    value = None
+    if node.args:
+        given = _put_value(ctx, node.args[0], stream)
+        value = _converted(ctx, stream, given, node.args[0])
+    return tried(ctx, node, stream, items, value)
 
 
 def _is_free_function(ctx: FunctionContext, node: ast.Call) -> bool:
@@ -141,9 +154,7 @@ def _operation(ctx: FunctionContext, node: ast.Call) -> tuple[StreamBinding, lis
     name = node.func.attr
     if name in OPERATIONS:
         return found
-    help_text = "streams have .put(value) and .get()."
-    if name in _MISSING_OPERATIONS:
-        help_text = f"streams block; there is no {name}. " + help_text
+    help_text = "streams have .put and .get, and .try_put, .try_get, .empty and .full."
     raise ctx.unsupported(node.func, f"Stream {found[0].name} has no operation .{name}.", help_text)
 
 
@@ -177,9 +188,13 @@ def _block(ctx: FunctionContext, fifo: StreamRef, value: ArrayValue, node: ast.e
     return stores.fresh_copy(ctx, value, "block", wanted)
 
 
-def _converted(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) -> Expr:
+def _converted(
+    ctx: FunctionContext, fifo: StreamRef | StreamBinding, value: Value, node: ast.expr
+) -> Expr:
     """The value put, cast to the element type as an assignment casts it."""
-    wanted = carried(fifo).dtype
+    stream = fifo.dtype
+    assert isinstance(stream, Stream)
+    wanted = stream.dtype
     if isinstance(value, ArrayValue):
         raise ShapeMismatchError(
             f"Stream {fifo.name} carries scalars of type {wanted}, but an array of shape "
@@ -193,9 +208,11 @@ def _converted(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.ex
 
 
 def _wrong_type(
-    ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr
+    ctx: FunctionContext, fifo: StreamRef | StreamBinding, value: Value, node: ast.expr
 ) -> TypeMismatchError:
-    wanted = carried(fifo).dtype
+    stream = fifo.dtype
+    assert isinstance(stream, Stream)
+    wanted = stream.dtype
     return TypeMismatchError(
         f"Stream {fifo.name} carries {wanted}, but a value of type {value.dtype} is put.",
         ctx.place(node),

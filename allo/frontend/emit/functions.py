@@ -13,6 +13,7 @@ from allo.dialects.types import Stream, Struct, signedness_letter
 
 from ..affine import Affine, ScalarArg
 from ..checks.strides import view_strides
+from ..rules import operations as ops
 from ..rules.fixed import is_fixed
 from ..tree import (
     AffineCondition,
@@ -32,6 +33,7 @@ from ..tree import (
     Stmt,
     Store,
     StreamRef,
+    Try,
     Var,
     View,
     While,
@@ -398,6 +400,18 @@ class FunctionEmitter:
             return
         value.op("allo.get_block", [], [stream, value.values[statement.into]], statement.place)
 
+    def _try(self, statement: Try) -> None:
+        value, dtype = self.value, statement.stream.dtype
+        assert isinstance(dtype, Stream)
+        operands = [value.values[statement.stream]]
+        if statement.value is not None:
+            operands.append(value.emit(statement.value))
+        results = [self.types.scalar(ops.BOOL)]
+        if statement.operation == "try_get":
+            results = [self.types.scalar(dtype.dtype), *results]
+        op = value.op(f"allo.{statement.operation}", results, operands, statement.place)
+        value.values[statement] = op.results
+
     def _effect(self, statement: Effect) -> None:
         value = self.value
         operands = [value.emit(o) for o in statement.operands]
@@ -435,5 +449,6 @@ _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {
     MakeStream: FunctionEmitter._make_stream,
     Put: FunctionEmitter._put,
     Get: FunctionEmitter._get,
+    Try: FunctionEmitter._try,
     Effect: FunctionEmitter._effect,
 }

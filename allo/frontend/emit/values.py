@@ -31,6 +31,7 @@ from ..tree import (
     Select,
     StreamGet,
     Subscript,
+    Tried,
     Var,
 )
 from .mlir_types import TypeCache, is_unsigned
@@ -184,6 +185,9 @@ class ValueEmitter:
     def _got(self, expr: StreamGet) -> ir.Value:
         return self.values[expr.get]
 
+    def _tried(self, expr: Tried) -> ir.Value:
+        return self.values[expr.source][expr.position]
+
     def _cast(self, expr: Cast) -> ir.Value:
         value, source = self.emit(expr.value), expr.value.dtype
         if isinstance(source, Index) and isinstance(expr.dtype, Float):
@@ -308,4 +312,5 @@ _EMITTERS: dict[type, Callable[[ValueEmitter, Any], ir.Value]] = {
     CallResult: ValueEmitter._call_result,
     Computed: ValueEmitter._computed,
     StreamGet: ValueEmitter._got,
+    Tried: ValueEmitter._tried,
 }

@@ -84,7 +84,7 @@ def _method(body: Body, node: ast.Call, func: ast.Attribute) -> Value | None:
         root = body.evaluate(func.value, "A value")
         if not hasattr(root, "dtype") and not isinstance(root, (int, float)):
             return None
-    if func.attr in ("put", "get"):
+    if func.attr in ("put", "get", *processes.TRIES):
         raise TypeMismatchError(f"{ast.unparse(func.value)!r} is no stream.", body.place(node))
     value = body.expression(func.value)
     if func.attr == "reverse":

@@ -11,7 +11,11 @@ from allo.dialects.diagnostics import DeadlockError, SourcePlace
 from .arrays import Array
 
 Wait = tuple["Fifo", str, int]
-"""What a process waits for: a FIFO, ``put`` or ``get``, and the number of the place."""
+"""What a process waits for: a FIFO, ``put`` or ``get``, and the number of the place; of one that only
+tries ``try_put`` or ``try_get``."""
+
+LOOK, MOST_TRIES = 1 << 12, 1 << 20
+"""Tries without success after which a region is looked at, and after which one without progress ends."""
 
 
 class Fifo:
@@ -21,16 +25,18 @@ class Fifo:
         name: the user's name, with indices.
         depth: how many elements it holds.
         items: what it holds, oldest first.
+        moved: how many puts and gets have passed.
         waiting: the process that waits for it to change, if any.
         ready: where a process that may go on is put.
     """
 
-    __slots__ = ("depth", "items", "name", "ready", "waiting")
+    __slots__ = ("depth", "items", "moved", "name", "ready", "waiting")
 
     def __init__(self, name: str, depth: int) -> None:
         self.name = name
         self.depth = depth
         self.items: deque[Any] = deque()
+        self.moved = 0
         self.waiting: Process | None = None
         self.ready: deque[Process] | None = None
 
@@ -49,7 +55,36 @@ class Fifo:
         self._wake()
         return value
 
+    def try_put(self, value: Any, place: int) -> Generator[Wait, None, int]:
+        """Append an element if there is room, now or when the others have run; whether there was."""
+        if (yield from self.full(place)):
+            return 0
+        self.items.append(value)
+        self._wake()
+        return 1
+
+    def try_get(self, place: int, zero: Any) -> Generator[Wait, None, tuple[Any, int]]:
+        """The oldest element and 1 if there is one, now or when the others have run; else zero and 0."""
+        if (yield from self.empty(place)):
+            return zero, 0
+        value = self.items.popleft()
+        self._wake()
+        return value, 1
+
+    def full(self, place: int) -> Generator[Wait, None, int]:
+        """Whether there is no room, now and when the others have run."""
+        if len(self.items) >= self.depth:
+            yield self, "try_put", place
+        return int(len(self.items) >= self.depth)
+
+    def empty(self, place: int) -> Generator[Wait, None, int]:
+        """Whether there is no element, now and when the others have run."""
+        if not self.items:
+            yield self, "try_get", place
+        return int(not self.items)
+
     def _wake(self) -> None:
+        self.moved += 1
         if self.waiting is not None and self.ready is not None:
             self.ready.append(self.waiting)
             self.waiting = None
@@ -77,7 +112,8 @@ def run_processes(
 ) -> None:
     """Run the processes of a region until all have ended.
 
-    They take turns in the order in which they are written, and change only when one has to wait.
+    They take turns in the order in which they are written, and change only when one has to wait, or
+    tries in vain: then the others run, and it looks again.
 
     Raises:
         DeadlockError: when none can go on; every waiting process is listed.
@@ -85,29 +121,67 @@ def run_processes(
     processes = [Process(name, run) for name, run in runs]
     ready = deque(processes)
     running: dict[str, Process] = {process.name: process for process in processes}
+    stalled = _Stalled()
     while ready:
         process = ready.popleft()
         process.wait = next(process.run, None)
         if process.wait is None:
             del running[process.name]
+            stalled.tries = 0
             continue
-        fifo = process.wait[0]
+        fifo, action, _ = process.wait
+        if action.startswith("try"):
+            ready.append(process)
+            if stalled.after(fifo):
+                raise _deadlock(places, region, list(running.values()), tries=True)
+            continue
         fifo.waiting, fifo.ready = process, ready
     if running:
         raise _deadlock(places, region, list(running.values()))
 
 
-def _deadlock(places: list[SourcePlace], region: str, waiting: list[Process]) -> DeadlockError:
+class _Stalled:
+    """Whether a region makes progress though its processes try in vain."""
+
+    def __init__(self) -> None:
+        self.tries = 0
+        self._fifos: set[Fifo] = set()
+        self._moved = -1
+
+    def after(self, fifo: Fifo) -> bool:
+        """Note a try of a FIFO; whether nothing has passed for very many of them."""
+        self._fifos.add(fifo)
+        self.tries += 1
+        if self.tries % LOOK:
+            return False
+        moved = sum(one.moved for one in self._fifos)
+        if moved != self._moved:
+            self.tries, self._moved = 0, moved
+        return self.tries >= MOST_TRIES
+
+
+def _deadlock(
+    places: list[SourcePlace], region: str, waiting: list[Process], *, tries: bool = False
+) -> DeadlockError:
     notes = []
     for process in waiting:
         if process.wait is None:
             continue
         fifo, action, place = process.wait
+        verb, action = ("tries" if action.startswith("try") else "waits"), action[-3:]
         text = (
-            f"{process.name} waits to {action} {'to' if action == 'put' else 'from'} "
+            f"{process.name} {verb} to {action} {'to' if action == 'put' else 'from'} "
             f"{fifo.name}, which holds {len(fifo.items)} of {fifo.depth}"
         )
         notes.append((text, places[place]))
+    if tries:
+        return DeadlockError(
+            f"The region {region} makes no progress: {len(waiting)} of its processes have not "
+            "finished, and for very many tries nothing has passed through a FIFO.",
+            notes[0][1] if notes else None,
+            notes=tuple(notes),
+            help="end a loop that tries after a number of tries, or tell it by a stream to stop.",
+        )
     return DeadlockError(
         f"The region {region} cannot go on: {len(waiting)} of its processes wait for each other.",
         notes[0][1] if notes else None,

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import (
     SourcePlace,
     TypeMismatchError,
 )
-from allo.dialects.types import Stream
+from allo.dialects.types import AlloType, Float, Stream, Struct
 
 from ..body import Body
 from ..expressions.meaning import cast
@@ -113,13 +113,13 @@ def chosen_fifos(body: Body, stream: StreamSymbol, node: ast.Subscript) -> list[
     return [OneFifo(stream, indices) for indices in product(*axes)]
 
 
-def _used(body: Body, fifo: OneFifo, action: str, node: ast.AST) -> str:
+def _used(body: Body, fifo: OneFifo, action: str, node: ast.AST, *, tries: bool = False) -> str:
     """Note that the function uses a FIFO; its Python name."""
     body.is_generator = True
     place = body.place(node)
     stream = fifo.stream
     owner = "" if stream.is_parameter else body.process
-    stream.end(fifo.indices).use(action, owner, place, fifo.name)
+    stream.end(fifo.indices).use(action, owner, place, fifo.name, tries=tries)
     if not stream.is_parameter:
         body.uses[fifo.python] = fifo
     return fifo.python
@@ -128,14 +128,18 @@ def _used(body: Body, fifo: OneFifo, action: str, node: ast.AST) -> str:
 def method(
     body: Body, stream: StreamSymbol | OneFifo, func: ast.Attribute, node: ast.Call
 ) -> Value:
-    """``s.put(v)`` or ``s.get()``."""
+    """``s.put(v)`` or ``s.get()``, and what does not wait."""
     if isinstance(stream, StreamSymbol):
         raise DataflowError(f"{stream.name!r} is an array of FIFOs.", body.place(node))
+    if func.attr in TRIES:
+        return _tried(body, stream, func.attr, node)
     place = body.place_code(node)
     count = {"put": 1, "get": 0}.get(func.attr)
     if count is None or len(node.args) != count or node.keywords:
         raise DataflowError(
-            "A stream has put(value) and get().", body.place(node), help="use one of these."
+            "A stream has put(value), get(), try_put(value), try_get(), empty() and full().",
+            body.place(node),
+            help="use one of these.",
         )
     if func.attr == "get":
         python = _used(body, stream, "get", node)
@@ -145,6 +149,38 @@ def method(
     code = _element(body, stream.stream, node.args[0])
     python = _used(body, stream, "put", node)
     return Value(UINT1, f"yield from {python}.put({code}, {place})", parts=(None,))
+
+
+TRIES = {"try_put": "put", "full": "put", "try_get": "get", "empty": "get"}
+"""What does not wait, and the end of the FIFO where it is asked."""
+
+
+def _tried(body: Body, fifo: OneFifo, operation: str, node: ast.Call) -> Value:
+    """``s.try_put(v)``, ``s.try_get()``, ``s.empty()`` or ``s.full()``."""
+    stream, place = fifo.stream, body.place_code(node)
+    if len(node.args) != int(operation == "try_put") or node.keywords:
+        raise DataflowError(f"{operation}() has other arguments.", body.place(node))
+    if stream.block is not None:
+        raise DataflowError(
+            f"{fifo.name!r} carries blocks, and {operation} is of streams of scalars.",
+            body.place(node),
+        )
+    if operation == "try_put":
+        code = _element(body, stream, node.args[0])
+        python = _used(body, fifo, "put", node, tries=True)
+        return Value(UINT1, f"(yield from {python}.try_put({code}, {place}))")
+    python = _used(body, fifo, TRIES[operation], node, tries=True)
+    if operation != "try_get":
+        return Value(UINT1, f"(yield from {python}.{operation}({place}))")
+    code = f"(yield from {python}.try_get({place}, {_zero(stream.dtype)}))"
+    return Value(stream.dtype, code, parts=(Value(stream.dtype), Value(UINT1)))
+
+
+def _zero(dtype: AlloType) -> str:
+    """Text of the element that ``try_get`` gives where there is none."""
+    if isinstance(dtype, Struct):
+        return "(" + "".join(f"{_zero(part)}, " for part in dtype.fields.values()) + ")"
+    return "0.0" if isinstance(dtype, Float) else "0"
 
 
 def _element(body: Body, stream: StreamSymbol, node: ast.expr) -> str:

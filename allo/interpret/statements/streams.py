@@ -14,13 +14,28 @@ class Ends:
     """Who uses one FIFO: for ``put`` and ``get``, the process and the place of its first use."""
 
     users: dict[str, tuple[str, SourcePlace]] = field(default_factory=dict)
+    tried: set[str] = field(default_factory=set)
 
-    def use(self, action: str, process: str, place: SourcePlace, name: str) -> None:
-        """Note a use.
+    def use(
+        self, action: str, process: str, place: SourcePlace, name: str, *, tries: bool = False
+    ) -> None:
+        """Note a use; ``tries`` where it does not wait.
 
         Raises:
-            DataflowError: when another process does the same at this end.
+            DataflowError: when another process does the same at this end, or this one asks at one end
+                and uses the other.
         """
+        opposite = self.users.get("get" if action == "put" else "put")
+        if tries:
+            self.tried.add(process)
+        if opposite is not None and opposite[0] == process and process in self.tried:
+            raise DataflowError(
+                f"{process or 'A function'} asks the FIFO {name} at one end without waiting, and "
+                "uses the other end.",
+                place,
+                notes=(("the other end is used here", opposite[1]),),
+                help="ask .empty() where the FIFO is got from, and .full() where it is put into.",
+            )
         other = self.users.setdefault(action, (process, place))
         if other[0] != process:
             role = "producer" if action == "put" else "consumer"

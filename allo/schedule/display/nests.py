@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, is_loop, spec_of, string_attribute
+from allo.dialects.core.fifos import GETS, PUTS
 from allo.dialects.core.partition import Partition, layout_of
 from allo.dialects.core.signature import argument_name, symbol
 
@@ -111,18 +112,18 @@ def _marks_of(op: ir.Operation) -> tuple[str, ...]:
 
 def _accesses(operations: Sequence[ir.Operation], level: int) -> list[Line]:
     """One line for a run of statements: the arrays and FIFOs they write and read."""
-    written = _names(operations, "to", "allo.put")
-    read = _names(operations, "from", "allo.get")
+    written = _names(operations, "to", PUTS)
+    read = _names(operations, "from", GETS)
     if not written:
         return []
     sources = [name for name in read if name not in written] or read
     return [Line(level, f"{', '.join(written)} ← {', '.join(sources) or '…'}")]
 
 
-def _names(operations: Sequence[ir.Operation], attribute: str, verb: str) -> list[str]:
+def _names(operations: Sequence[ir.Operation], attribute: str, verbs: frozenset[str]) -> list[str]:
     """What accesses name: the array in an attribute, or the FIFO that is put into or got from."""
     names = [
-        _fifo_name(op) if op.name == verb else string_attribute(op, attribute) for op in operations
+        _fifo_name(op) if op.name in verbs else string_attribute(op, attribute) for op in operations
     ]
     return list(dict.fromkeys(name for name in names if name))
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
-from allo.dialects.core.fifos import declared_stream
+from allo.dialects.core.fifos import PUTS, STREAM_OPS, declared_stream
 from allo.dialects.core.signature import callee_of
 
 
@@ -78,8 +78,8 @@ def _verbs(functions: Mapping[str, ir.Operation], name: str, position: int) -> s
         places = [at for at, operand in enumerate(op.operands) if operand == argument]
         if not places:
             continue
-        if op.name in ("allo.put", "allo.get") and places[0] == 0:
-            found.add(op.name)
+        if op.name in STREAM_OPS and places[0] == 0:
+            found.add("allo.put" if op.name in PUTS else "allo.get")
         elif op.name == "func.call":
             for at in places:
                 found |= _verbs(functions, callee_of(op), at)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECKS, Site, site_of
-from allo.dialects.core.fifos import declared_stream
+from allo.dialects.core.fifos import GETS, PUTS, declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_body
@@ -20,7 +20,7 @@ from allo.dialects.fibers import FifoEnds, Network
 from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
-_DIRECTIONS = {"allo.put": PUT, "allo.get": GET, "allo.get_block": GET}
+_DIRECTIONS = dict.fromkeys(PUTS, PUT) | dict.fromkeys(GETS, GET)
 _EVENTS = frozenset((PRINT, "allo.assert", *CHECKS))
 _OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
 

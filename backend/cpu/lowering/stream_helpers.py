@@ -19,11 +19,15 @@ llvm.func @allo_fifo_at(i64) -> !llvm.ptr
 llvm.func @allo_spawn_all(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)
 llvm.func @allo_put_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
 llvm.func @allo_get_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
+llvm.func @allo_has_room(!llvm.ptr, i64) -> i64
+llvm.func @allo_has_element(!llvm.ptr, i64) -> i64
+llvm.func @allo_may_put(!llvm.ptr, i64) -> i64
+llvm.func @allo_may_get(!llvm.ptr, i64) -> i64
 llvm.func @allo_event(i64, !llvm.ptr)
 """
 
 # Fields of a Fifo, by number of 64-bit words.
-_DATA, _COUNT, _PUT_LIMIT, _GET_FLOOR, _READ, _WRITE, _BYTES = range(7)
+_DATA, _COUNT, _PUT_LIMIT, _GET_FLOOR, _READ, _WRITE, _BYTES, _MOVED = range(8)
 
 
 def stored_type(kind: ir.Type) -> ir.Type:
@@ -53,9 +57,14 @@ def frame_layout(kinds: list[ir.Type]) -> tuple[list[int], int]:
 
 
 class Helpers:
-    """Functions made once per element type or kernel and used by many sites."""
+    """Functions made once per element type or kernel and used by many sites.
 
-    def __init__(self) -> None:
+    Args:
+        counted: whether puts and gets are counted, so that processes that only try are found out.
+    """
+
+    def __init__(self, *, counted: bool = False) -> None:
+        self._counted = counted
         self._texts: dict[str, str] = {}
         self._kernels: dict[str, str] = {}
 
@@ -92,7 +101,7 @@ class Helpers:
         return self.make(
             name,
             f"(%fifo: !llvm.ptr, %v: {kind}, %site: i64)",
-            _transfer(_WRITE, _word_text(cell) + value + store, putting=True) + "return",
+            self._transfer(_WRITE, _word_text(cell) + value + store, putting=True) + "return",
         )
 
     def get(self, kind: ir.Type) -> str:
@@ -108,7 +117,7 @@ class Helpers:
         return self.make(
             name,
             f"(%fifo: !llvm.ptr, %site: i64) -> {kind}",
-            _transfer(_READ, _word_text(cell) + load, putting=False)
+            self._transfer(_READ, _word_text(cell) + load, putting=False)
             + f"return {'%v' if is_index else '%s'} : {kind}",
         )
 
@@ -118,7 +127,7 @@ class Helpers:
         return self.make(
             "__allo_put_block",
             "(%fifo: !llvm.ptr, %array: !llvm.ptr, %cell: i64, %site: i64)",
-            _transfer(_WRITE, copy, putting=True) + "return",
+            self._transfer(_WRITE, copy, putting=True) + "return",
         )
 
     def get_block(self) -> str:
@@ -127,8 +136,47 @@ class Helpers:
         return self.make(
             "__allo_get_block",
             "(%fifo: !llvm.ptr, %array: !llvm.ptr, %cell: i64, %site: i64)",
-            _transfer(_READ, copy, putting=False) + "return",
+            self._transfer(_READ, copy, putting=False) + "return",
         )
+
+    def try_put(self, kind: ir.Type) -> str:
+        """``done (fifo, value, site)``"""
+        put = f"func.call @{self.put(kind)}(%fifo, %v, %site) : (!llvm.ptr, {kind}, i64) -> ()"
+        return self.make(
+            f"__allo_try_put_{kind}",
+            f"(%fifo: !llvm.ptr, %v: {kind}, %site: i64) -> i1",
+            f"{_asked('allo_may_put')}scf.if %yes {{\n{put}\n}}\nreturn %yes : i1",
+        )
+
+    def try_get(self, kind: ir.Type) -> str:
+        """``value, done (fifo, site)``; the value is 0 where there is none."""
+        get = f"%g = func.call @{self.get(kind)}(%fifo, %site) : (!llvm.ptr, i64) -> {kind}"
+        zero = "0" if isinstance(kind, ir.IntegerType | ir.IndexType) else "0.0"
+        return self.make(
+            f"__allo_try_get_{kind}",
+            f"(%fifo: !llvm.ptr, %site: i64) -> ({kind}, i1)",
+            f"""{_asked("allo_may_get")}%v = scf.if %yes -> ({kind}) {{
+  {get}
+  scf.yield %g : {kind}
+}} else {{
+  %z = arith.constant {zero} : {kind}
+  scf.yield %z : {kind}
+}}
+return %v, %yes : {kind}, i1""",
+        )
+
+    def lacks(self, runtime_function: str) -> str:
+        """``answer (fifo, site)``: whether the runtime says that there is no room, or no element."""
+        return self.make(
+            f"__{runtime_function}_not",
+            "(%fifo: !llvm.ptr, %site: i64) -> i1",
+            f"{_asked(runtime_function)}%one = arith.constant 1 : i1\n"
+            "%no = arith.xori %yes, %one : i1\nreturn %no : i1",
+        )
+
+    def _transfer(self, offset_field: int, access: str, *, putting: bool) -> str:
+        text = _transfer(offset_field, access, putting=putting)
+        return f"{text}{_COUNTED}" if self._counted else text
 
     def thunk(self, callee: str, kinds: list[ir.Type]) -> str:
         """``void (frame)``: the entry of a process, which calls a kernel with the arguments in its frame."""
@@ -164,6 +212,21 @@ class Helpers:
         linkage = "attributes {llvm.linkage = #llvm.linkage<internal>}"
         self._texts[name] = f"func.func @{name}{signature} {linkage} {{\n{body}\n}}"
         return name
+
+
+_COUNTED = f"""%moved_at = llvm.getelementptr %fifo[{_MOVED}] : (!llvm.ptr) -> !llvm.ptr, i64
+%moved = llvm.load %moved_at : !llvm.ptr -> i64
+%once = arith.constant 1 : i64
+%moved_on = arith.addi %moved, %once : i64
+llvm.store %moved_on, %moved_at : i64, !llvm.ptr
+"""
+
+
+def _asked(runtime_function: str) -> str:
+    return f"""%word = llvm.call @{runtime_function}(%fifo, %site) : (!llvm.ptr, i64) -> i64
+%none = arith.constant 0 : i64
+%yes = arith.cmpi ne, %word, %none : i64
+"""
 
 
 def _copy_text(target: str, source: str) -> str:

@@ -5,7 +5,7 @@
 * A call in a region becomes a process: its arguments are written to a frame on the new
   fiber's stack, from which a *thunk* calls the kernel.
 * A put or get is inline code over the fields of the ``Fifo``; only when it must wait, or wake the
-  other end, does it call the runtime.
+  other end, does it call the runtime. What does not wait asks the runtime first.
 * ``allo.print``, ``allo.assert`` and the checks return to Python with the values in memory.
 """
 
@@ -16,6 +16,7 @@ from math import prod
 from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.bounds import CHECKS
+from allo.dialects.core.fifos import TRIES
 from allo.dialects.types import parse_type
 
 from .pieces import address_of, byte_offset, call_runtime, i64, local_memory, pointer, word
@@ -30,7 +31,7 @@ EVENT_SLOT_BYTES = 64
 def lower_streams(module: ir.Module, program: Program, ops: ProgramOps) -> None:
     """Replace the operations of ``ops`` in place; the numbers are their positions in it."""
     with module.context, ir.Location.unknown():
-        helpers = Helpers()
+        helpers = Helpers(counted=any(op.name in TRIES for op in ops.sites))
         for number, op in enumerate(ops.sites):
             _lower_site(op, number, helpers)
         for number, op in enumerate(ops.events):
@@ -44,7 +45,9 @@ def _lower_site(op: ir.Operation, number: int, helpers: Helpers) -> None:
         handle = arith.IndexCastOp(i64(), op.operands[0]).result
         fifo = llvm.IntToPtrOp(pointer(), handle).result
         site = word(number)
-        if op.name == "allo.get":
+        if op.name in TRIES:
+            _lower_try(op, fifo, site, helpers)
+        elif op.name == "allo.get":
             result = op.results[0]
             call = func.CallOp([result.type], helpers.get(result.type), [fifo, site])
             result.replace_all_uses_with(call.operation.results[0])
@@ -54,6 +57,23 @@ def _lower_site(op: ir.Operation, number: int, helpers: Helpers) -> None:
             value = op.operands[1]
             func.CallOp([], helpers.put(value.type), [fifo, value, site])
     op.erase()
+
+
+def _lower_try(op: ir.Operation, fifo: ir.Value, site: ir.Value, helpers: Helpers) -> None:
+    """A call of a helper that gives the results of an operation that does not wait."""
+    operands = [fifo, *list(op.operands)[1:], site]
+    match op.name:
+        case "allo.try_put":
+            name = helpers.try_put(op.operands[1].type)
+        case "allo.try_get":
+            name = helpers.try_get(op.results[0].type)
+        case "allo.empty":
+            name = helpers.lacks("allo_has_element")
+        case _:
+            name = helpers.lacks("allo_has_room")
+    call = func.CallOp([result.type for result in op.results], name, operands)
+    for old, new in zip(op.results, call.operation.results, strict=True):
+        old.replace_all_uses_with(new)
 
 
 def _transfer_block(op: ir.Operation, fifo: ir.Value, site: ir.Value, helpers: Helpers) -> None:

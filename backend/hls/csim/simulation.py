@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
 from allo.dialects.core.bounds import Site
+from allo.dialects.core.fifos import GETS, PUTS
 from allo.dialects.core.signature import entry_of, symbol
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 from allo.dialects.fibers import FifoEnds, Network
@@ -75,9 +76,9 @@ class Simulation:
             if stream is None:
                 continue
             users = {use.owner.operation.name for use in argument.uses}
-            if "allo.put" in users:
+            if users & PUTS:
                 self.writers.setdefault(stream, []).append(number)
-            if users & {"allo.get", "allo.get_block"}:
+            if users & GETS:
                 self.readers.setdefault(stream, []).append(number)
         return number
 

@@ -72,20 +72,6 @@ struct Region {
   static void enter(void **region) { ((const Region *)region)->run(*Run::active_run()); }
 };
 
-// Start the kernels `first` … of a region together and wait for all of them; body(k) is kernel k.
-static inline void run_region(int first, int count, const Body &body) {
-  Region region = {first, count, &body};
-  if (Run::active_run()) return region.run(*Run::active_run());
-  allo::StackPool stacks(outside().stack_bytes);
-  Run run(Region::enter, (void **)&region, stacks);
-  switch (run.resume()) {
-    case allo::Status::done: return;
-    case allo::Status::deadlock: outside().blocked = run.records(); throw Deadlock{};
-    case allo::Status::no_memory: throw NoMemory{};
-    case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
-  }
-}
-
 // A FIFO without its elements. Outside processes, where nobody could go on, it holds any number of them.
 class Channel {
   allo::Fifo fifo_;
@@ -104,14 +90,34 @@ class Channel {
     fifo_.put_limit = fifo_.depth;
   }
   virtual ~Channel() {}
-  bool full() const { return fifo_.count >= fifo_.depth && Run::active_run(); }
+  int64_t moved() const { return fifo_.moved; }
+
+  // What does not wait lets the other processes run once before it says no.
+  bool full() {
+    Run *run = fifo_.count < fifo_.depth ? nullptr : waiting_run();
+    return run && !run->has_room(&fifo_, run->current().site);
+  }
+  bool empty() {
+    Run *run = fifo_.count ? nullptr : waiting_run();
+    return run ? !run->has_element(&fifo_, run->current().site) : !fifo_.count;
+  }
 
  protected:
+  // Whether a put, or a get, would find room or an element.
+  bool may_put() {
+    Run *run = fifo_.count < fifo_.put_limit ? nullptr : waiting_run();
+    return !run || run->may_put(&fifo_, run->current().site);
+  }
+  bool may_get() {
+    Run *run = fifo_.count > fifo_.get_floor ? nullptr : waiting_run();
+    return run ? run->may_get(&fifo_, run->current().site) : fifo_.count > 0;
+  }
   // There is room for an element; the caller adds it.
   void put() {
     Run *run = fifo_.count < fifo_.put_limit ? nullptr : waiting_run();
     if (run) run->put_wait(&fifo_, run->current().site);
     fifo_.count++;
+    fifo_.moved++;
   }
   // There is an element; the caller takes it.
   void get() {
@@ -119,6 +125,7 @@ class Channel {
     if (run) run->get_wait(&fifo_, run->current().site);
     if (!fifo_.count) throw EmptyRead{fifo_.stream};
     fifo_.count--;
+    fifo_.moved++;
   }
 };
 
@@ -131,12 +138,32 @@ class Pool {
     static thread_local Pool pool;
     return pool;
   }
+  int64_t moved() const {
+    int64_t sum = 0;
+    for (const auto &stream : streams_) sum += stream->moved();
+    return sum;
+  }
   template <typename S> S &make(int id, size_t depth) {
     S *stream = new S(id, depth);
     streams_.emplace_back(stream);
     return *stream;
   }
 };
+
+// Start the kernels `first` … of a region together and wait for all of them; body(k) is kernel k.
+static inline void run_region(int first, int count, const Body &body) {
+  Region region = {first, count, &body};
+  if (Run::active_run()) return region.run(*Run::active_run());
+  allo::StackPool stacks(outside().stack_bytes);
+  Run run(Region::enter, (void **)&region, stacks);
+  run.moved_elsewhere = [] { return Pool::here().moved(); };
+  switch (run.resume()) {
+    case allo::Status::done: return;
+    case allo::Status::deadlock: outside().blocked = run.records(); throw Deadlock{};
+    case allo::Status::no_memory: throw NoMemory{};
+    case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
+  }
+}
 
 // Note where in the program the running process is, for reports.
 static inline void at(int site) {

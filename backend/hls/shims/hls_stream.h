@@ -27,7 +27,6 @@ template <typename T, int DEPTH = 0> class stream : public allo_csim::Channel {
   stream(int id, size_t depth) : Channel(id, depth) {}
 
   size_t size() const { return data_.size(); }
-  bool empty() const { return data_.empty(); }
 
   void write(const T &value) {
     put();
@@ -41,12 +40,12 @@ template <typename T, int DEPTH = 0> class stream : public allo_csim::Channel {
   }
   void read(T &value) { value = read(); }
   bool write_nb(const T &value) {
-    if (full()) return false;
+    if (!may_put()) return false;
     write(value);
     return true;
   }
   bool read_nb(T &value) {
-    if (data_.empty()) return false;
+    if (!may_get()) return false;
     value = read();
     return true;
   }

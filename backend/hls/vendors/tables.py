@@ -16,6 +16,7 @@ class Vendor:
         headers: included in this order; ``<…>`` added.
         signed_int, unsigned_int: class templates of arbitrary-width integers.
         signed_fixed, unsigned_fixed: of fixed point, by all and by whole bits.
+        try_put, try_get, empty, full: what does not wait, of the FIFO and a variable of its element.
         stream, vector: class templates of FIFOs and of blocks.
         half: the 16-bit float type.
         math: prefix of math functions.
@@ -42,6 +43,10 @@ class Vendor:
     signed_fixed: str = "ap_fixed<{bits}, {whole}>"
     unsigned_fixed: str = "ap_ufixed<{bits}, {whole}>"
     stream: str = "hls::stream< {element} >"
+    try_put: str = "{name}.write_nb({value})"
+    try_get: str = "{name}.read_nb({value})"
+    empty: str = "{name}.empty()"
+    full: str = "{name}.full()"
     vector: str = "hls::vector< {element}, {count} >"
     half: str = "half"
     math: str = "hls::"
@@ -107,6 +112,8 @@ TAPA = Vendor(
     "tapa",
     ("algorithm", "ap_fixed.h", "ap_int.h", "hls_math.h", "math.h", "stdint.h", "tapa.h"),
     stream="tapa::stream< {element} >",
+    try_put="{name}.try_write({value})",
+    try_get="{name}.try_read({value})",
     vector="tapa::vec_t< {element}, {count} >",
     flat_top=True,
     flat_port="tapa::mmap< {element} > {name}",
@@ -121,6 +128,9 @@ _CATAPULT_CSIM = Vendor(
     signed_fixed="ac_fixed<{bits}, {whole}, true>",
     unsigned_fixed="ac_fixed<{bits}, {whole}, false>",
     stream="ac_channel< {element} >",
+    try_put="{name}.nb_write({value})",
+    try_get="{name}.nb_read({value})",
+    full="!{name}.num_free()",
     vector="allo_vector< {element}, {count} >",
     fixed_bits="allo_bits({name})",
     family="catapult",

@@ -204,7 +204,7 @@ class Control:
         more = text.invert(final)
         if stop:
             more = text.all_of(more, text.invert(stop))
-        if any(node.stream is not None for node in body.nodes) and body.overlaps:
+        if any(node.waits for node in body.nodes) and body.overlaps:
             self._gated_issue(leaf, enter, more)
             return
         if leaf.levels and all(level.trips == 1 for level in leaf.levels):

@@ -11,7 +11,6 @@ has a place kept for it.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body, Node, Stream
@@ -20,43 +19,10 @@ from ..graph.regions import Leaf
 from ..plan.bind import Interface
 from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
+from .channels import Channel, attempt
 from .context import Context
 from .fifo import fifo_name
 from .text import identifier
-
-
-@dataclass(slots=True)
-class _Channel:
-    """One stream parameter as emission goes.
-
-    Attributes:
-        data, valid, ready: the local side: what the function's own operations see.
-        wants: conditions under which a word is taken (gets) or offered (puts).
-        offers: (condition, data) of puts.
-        buffer: words of the elastic buffer between the operations and the port, 0 for none.
-        reserved: name of the counter of places kept or words promised, if there is one.
-        passing: conditions under which a word is taken past the buffer.
-        claims: for each pipeline that takes words from the buffer: when an iteration of it waits,
-            how many words each takes, and whether another follows.
-        allowed: whether a called function's buffer may take a word in, "" for always.
-    """
-
-    stream: Stream
-    prefix: str
-    data: str = ""
-    valid: str = ""
-    ready: str = ""
-    wants: list[str] = field(default_factory=list)
-    offers: list[tuple[str, str]] = field(default_factory=list)
-    pushes: list[tuple[str, str]] = field(default_factory=list)
-    buffer: int = 0
-    reserved: str = ""
-    fill: str = ""
-    taken: list[tuple[str, int]] = field(default_factory=list)
-    returned: list[str] = field(default_factory=list)
-    passing: list[str] = field(default_factory=list)
-    claims: list[tuple[str, int, str]] = field(default_factory=list)
-    allowed: str = ""
 
 
 class StreamPorts:
@@ -65,7 +31,7 @@ class StreamPorts:
     def __init__(self, context: Context) -> None:
         self._c = context
         self._text = context.text
-        self._channels: dict[int, _Channel] = {}
+        self._channels: dict[int, Channel] = {}
         self._stalls: list[str] = []
         self.fifos: set[tuple[int, int]] = set()
 
@@ -79,11 +45,11 @@ class StreamPorts:
         """The prefix of every stream's port, by number."""
         return {number: channel.prefix for number, channel in self._channels.items()}
 
-    def _probe(self, node: Node, channel: _Channel, *when: str, loop: str = "") -> None:
-        """Let simulators see when ``node`` waits."""
+    def _probe(self, node: Node, channel: Channel, *when: str, loop: str = "") -> None:
+        """Let simulators see when ``node`` waits, or asks in vain."""
         hint = f"waits_for_{channel.prefix}"
         signal = self._text.probe(hint, self._text.all_of(*when), node.place)
-        wait = Wait(signal, node.kind == "put", channel.prefix, node.place, loop)
+        wait = Wait(signal, node.kind == "put", channel.prefix, node.place, loop, node.tries)
         self._c.waits.waits.append(wait)
 
     def declare(self, interface: Interface) -> None:
@@ -99,7 +65,7 @@ class StreamPorts:
             while prefix in taken:
                 prefix += "_"
             taken.add(prefix)
-            channel = _Channel(stream, prefix, buffer=words[stream.number])
+            channel = Channel(stream, prefix, buffer=words[stream.number])
             self._channels[stream.number] = channel
             interface.streams.append((prefix, stream))
             self._c.waits.ports[prefix] = stream.name
@@ -110,7 +76,7 @@ class StreamPorts:
             elif stream.direction == "put":
                 self._declare_put(channel)
 
-    def _declare_get(self, channel: _Channel) -> None:
+    def _declare_get(self, channel: Channel) -> None:
         text, width = self._text, channel.stream.width
         data = text.input(f"{channel.prefix}_data", f"i{width}")
         valid = text.input(f"{channel.prefix}_valid", "i1")
@@ -127,7 +93,7 @@ class StreamPorts:
         self._buffer(channel, data, valid, room, channel.data, channel.valid, channel.ready)
         text.output(f"{channel.prefix}_ready", "i1", ready)
 
-    def _declare_put(self, channel: _Channel) -> None:
+    def _declare_put(self, channel: Channel) -> None:
         text = self._text
         ready = text.input(f"{channel.prefix}_ready", "i1")
         channel.ready = ready
@@ -138,12 +104,12 @@ class StreamPorts:
             )
             channel.ready = text.all_of(ready, empty)
 
-    def _bits(self, channel: _Channel) -> int:
+    def _bits(self, channel: Channel) -> int:
         return bits_unsigned(2 * channel.buffer)
 
     def _buffer(
         self,
-        channel: _Channel,
+        channel: Channel,
         data: str,
         valid: str,
         ready: str,
@@ -187,6 +153,13 @@ class StreamPorts:
             assert node.stream is not None
             channel = self._channels[node.stream.number]
             flag = text.named(f"{channel.prefix}_b{body.number}_{time}_passed")
+            if node.tries:
+                asks = [run, text.invert(flag), *([before] if before else [])]
+                self._try_in_step(node, channel, asks, flag)
+                passed = text.all_of(run, before) if before else run
+                following = text.all_of(passed, text.invert(goes)) if goes else text.const(0, 1)
+                text.register(flag, following, 1, reset=0, free=True, place=node.place)
+                continue
             ready = channel.valid if node.kind == "get" else channel.ready
             asks = [run, text.invert(flag), *([before] if before else [])]
             passes = [flag, ready]
@@ -207,10 +180,30 @@ class StreamPorts:
             following = text.all_of(run, before, text.invert(goes))
             text.register(flag, following, 1, reset=0, free=True, place=node.place)
         if run in text.moves:
-            text.alias(goes, text.all_of(run, before), 1)
-        self._stalls.append(text.all_of(run, text.invert(before)))
+            text.alias(goes, text.all_of(run, before) if before else run, 1)
+        if before:
+            self._stalls.append(text.all_of(run, text.invert(before)))
 
-    def _take(self, node: Node, channel: _Channel, ask: str, fires: str, flag: str) -> None:
+    def _try_in_step(self, node: Node, channel: Channel, asks: list[str], flag: str) -> None:
+        """Ask once in a step, in its turn; the answer is held until the step goes on."""
+        text, body = self._text, node.body
+        assert body is not None
+        if node.predicate is not None:
+            asks = [*asks, self._c.value(node.predicate, body, node.time)]
+        asked = text.all_of(*asks)
+        answer = attempt(text, channel, node, asked, self._put_value(node, body))
+        self._probe(node, channel, asked, text.invert(self._ready(node, channel)))
+        held = text.named(f"{channel.prefix}_{node.number}_held")
+        text.register(held, answer, node.width, enable=asked, free=True, place=node.place)
+        self._c.name_raw(node, text.mux(flag, held, answer, node.width))
+
+    def _put_value(self, node: Node, body: Body) -> str:
+        """What ``try_put`` puts, "" of the others."""
+        if node.data != "try_put":
+            return ""
+        return self._c.value(node.operands[0], body, node.time)
+
+    def _take(self, node: Node, channel: Channel, ask: str, fires: str, flag: str) -> None:
         text, width = self._text, node.width
         channel.wants.append(ask)
         channel.passing.append(ask)
@@ -269,15 +262,15 @@ class StreamPorts:
             text.register(flag, following, 1, reset=0, free=True, busy=scope, place=node.place)
         return issue
 
-    def _channel(self, node: Node) -> _Channel:
+    def _channel(self, node: Node) -> Channel:
         assert node.stream is not None
         return self._channels[node.stream.number]
 
-    def _ready(self, node: Node, channel: _Channel) -> str:
+    def _ready(self, node: Node, channel: Channel) -> str:
         return channel.valid if node.kind == "get" else channel.ready
 
     def _pass_in_front(
-        self, body: Body, node: Node, channel: _Channel, when: list[str]
+        self, body: Body, node: Node, channel: Channel, when: list[str]
     ) -> tuple[str, str, list[str]]:
         """An operation that passes before the issue: (passed, the register that says so, it waits)."""
         text = self._text
@@ -295,14 +288,14 @@ class StreamPorts:
             channel.offers.append((ask, self._c.value(node.operands[0], body, 0)))
         return text.any_of(*passed, fires), flag, [ask, text.invert(fires)]
 
-    def _buffered_gate(self, channel: _Channel, count: int) -> str:
+    def _buffered_gate(self, channel: Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)
         after = text.binary("add", channel.reserved, text.const(count, bits), bits)
         if channel.stream.direction == "put":
             return text.compare("ule", after, text.const(channel.buffer, bits), bits)
         return text.compare("ule", after, self._filled(channel), bits)
 
-    def _filled(self, channel: _Channel) -> str:
+    def _filled(self, channel: Channel) -> str:
         width, bits = bits_unsigned(channel.buffer), self._bits(channel)
         return self._text.extend(channel.fill, width, bits, signed=False)
 
@@ -333,6 +326,16 @@ class StreamPorts:
                 else:
                     data = self._c.value(node.operands[0], body, node.time)
                     (channel.offers if direct else channel.pushes).append((condition, data))
+
+        for node in body.nodes:
+            if node.tries:
+                condition = self._advancing(self._c.valid(body, node.time))
+                if node.predicate is not None:
+                    predicate = self._c.value(node.predicate, body, node.time)
+                    condition = text.all_of(condition, predicate)
+                channel, value = self._channel(node), self._put_value(node, body)
+                self._c.name_raw(node, attempt(text, channel, node, condition, value))
+                self._probe(node, channel, condition, text.invert(self._ready(node, channel)))
 
     def _advancing(self, condition: str) -> str:
         """A condition in the cycle in which the frozen registers move."""
@@ -378,7 +381,7 @@ class StreamPorts:
             text.output(f"{channel.prefix}_valid", "i1", offered)
             text.output(f"{channel.prefix}_data", f"i{width}", data)
 
-    def _buffered_put(self, channel: _Channel, offered: str, data: str) -> tuple[str, str]:
+    def _buffered_put(self, channel: Channel, offered: str, data: str) -> tuple[str, str]:
         text, width = self._text, channel.stream.width
         pushed = text.any_of(*(c for c, _ in channel.pushes))
         word = text.choose(channel.pushes, width)
@@ -388,7 +391,7 @@ class StreamPorts:
         self._counter(channel, [text.all_of(out_valid, ready), *channel.returned])
         return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
 
-    def _counter(self, channel: _Channel, returned: list[str]) -> None:
+    def _counter(self, channel: Channel, returned: list[str]) -> None:
         """Places kept (puts) or words promised (gets) of issued iterations."""
         text, bits = self._text, self._bits(channel)
         total = channel.reserved
@@ -401,7 +404,7 @@ class StreamPorts:
             total = text.binary("sub", total, step, bits)
         text.register(channel.reserved, total, bits, reset=0, free=True)
 
-    def _allow(self, channel: _Channel) -> None:
+    def _allow(self, channel: Channel) -> None:
         """A called function's buffer takes the words of iterations that wait or surely follow."""
         if not channel.allowed:
             return

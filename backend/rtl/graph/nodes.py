@@ -61,6 +61,10 @@ class Lin:
         return low, high
 
 
+ASKS = frozenset(("empty", "full"))
+"""Operations of streams that pass no word."""
+
+
 @dataclass(slots=True, eq=False)
 class Node:
     """One operation and its value.
@@ -77,7 +81,9 @@ class Node:
         low, high: range of the value where it serves as an index symbol.
         floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
             below and not above.
-        data: constant value, :class:`Lin`, wire spelling, by kind.
+        data: constant value, :class:`Lin`, wire spelling, by kind; of a put or get that does not
+            wait its name, ``try_put``, ``full``, ``try_get`` (value: what was got, and above it a bit
+            that says whether anything was) or ``empty``.
         op: the operation of the core IR that an operator computes, "" for what has none.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
@@ -117,6 +123,16 @@ class Node:
         return self.kind in FREE
 
     @property
+    def waits(self) -> bool:
+        """Whether it is a put or a get that waits for the other end of its stream."""
+        return self.stream is not None and self.data is None
+
+    @property
+    def tries(self) -> bool:
+        """Whether it asks a stream, and perhaps passes a word, without waiting."""
+        return self.stream is not None and self.data is not None
+
+    @property
     def latency(self) -> int:
         """Cycles from the node's start to its value; 0 if it is ready in the same cycle."""
         if self.operator is not None:
@@ -135,6 +151,7 @@ class Stream:
         shape: extents of a block element, () for a scalar.
         direction: ``"put"`` or ``"get"`` by the function's use, "" while unknown.
         parameter: position among the function's stream parameters, -1 for a region's own.
+        tried: whether the function asks it without waiting.
     """
 
     name: str
@@ -146,6 +163,7 @@ class Stream:
     direction: str = ""
     parameter: int = -1
     place: SourcePlace | None = None
+    tried: bool = False
 
     @property
     def element_bits(self) -> int:

@@ -20,7 +20,7 @@ from .interval import is_unit, least_interval
 from .modulo import PORTS_PER_BANK, Scheduler, resources_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, parties, shared_uses
-from .stream_order import direct_of, obstacle
+from .stream_order import direct_of, obstacle, tried_before
 from .timing_model import TimingModel
 
 MAX_II = 4096
@@ -148,7 +148,7 @@ def _depth(body: Body) -> int:
 def _check_streams(leaf: Leaf) -> None:
     """Give up overlap where a get depends on data of its own iteration."""
     for node in leaf.body.nodes:
-        if node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
+        if node.waits and node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
             leaf.asked = None
             leaf.limit = _reading_depends_on_data(node)
             return
@@ -164,7 +164,7 @@ def _counts_on(node: Node | None) -> str:
 
 
 def _first_wait(body: Body) -> Node | None:
-    return next((node for node in body.nodes if node.stream is not None), None)
+    return next((node for node in body.nodes if node.waits), None)
 
 
 def _recheck_streams(leaf: Leaf, found: Exit | None, timing: TimingModel) -> None:
@@ -182,9 +182,13 @@ def _recheck_streams(leaf: Leaf, found: Exit | None, timing: TimingModel) -> Non
 
 def _waits_inside(body: Body) -> str:
     """Why iterations would have to wait once they are issued, "" where they do not."""
+    tried = tried_before(body)
+    if tried is not None:
+        return _tried_and_waits(*tried)
     direct = direct_of(body)
     for node in body.nodes:
-        if node.kind == "get" and node.predicate is not None and node.number not in direct:
+        asked = node.waits and node.kind == "get" and node.predicate is not None
+        if asked and node.number not in direct:
             return _reading_depends_on_data(node)
     found = obstacle(body)
     if found is None:
@@ -196,6 +200,14 @@ def _waits_inside(body: Body) -> str:
     )
 
 
+def _tried_and_waits(node: Node, tried: Node | None) -> str:
+    verb = "read" if node.kind == "get" else "written"
+    what = f"not pipelined: {node.label} is {verb}, which waits ({short(node.place)})"
+    if tried is None:
+        return f"{what}, and elsewhere in the process it is asked without waiting"
+    return f"{what}, and {tried.label} is asked without waiting ({short(tried.place)})"
+
+
 def _reading_depends_on_data(node: Node) -> str:
     return f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
 
@@ -205,7 +217,7 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
         return True
     if node.kind == "load" and node.access is not None:
         return node.access.array.storage == "reg" and not node.latency
-    if node.kind == "get" or node.latency:
+    if node.stream is not None or node.latency:
         return False
     return all(_known_at_issue(o, body) for o in node.operands)
 
@@ -217,9 +229,10 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
     serial = body.depth
     if serial == 1:
         return leaf
-    waits = _first_wait(body)
-    if waits is not None:
-        leaf.limit = f"not pipelined: it waits for {waits.label} ({short(waits.place)})"
+    asks = next((node for node in body.nodes if node.stream is not None), None)
+    if asks is not None:
+        verb = "waits for" if asks.waits else "asks"
+        leaf.limit = f"not pipelined: it {verb} {asks.label} ({short(asks.place)})"
         return leaf
     leaf.asked = 1
     _plan_pipeline(leaf, timing, most=serial - 1)

@@ -15,7 +15,7 @@ from allo.dialects.affine.asserted import KINDS
 
 from ..graph.conditions import exclude
 from ..graph.linear import common_factor, subtract
-from ..graph.nodes import Body, Edge, Lin, Node
+from ..graph.nodes import ASKS, Body, Edge, Lin, Node
 from ..graph.ranges import always_apart, apart_across
 from ..graph.regions import Level
 from .cycles import bounding, iterations
@@ -70,7 +70,7 @@ def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
             continue
         number = node.stream.number
         if number in last:
-            edges.append(Edge(last[number], node, 1, 0))
+            edges.append(Edge(last[number], node, _behind(last[number]), 0))
         elif before is not None and not overlaps:
             edges.append(Edge(before, node, 0, 0))
         if before is not None and not overlaps and number in last:
@@ -78,8 +78,17 @@ def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
         first.setdefault(number, node)
         last[number] = before = node
     if overlaps:
-        edges += [Edge(last[n], node, 1, 1) for n, node in first.items() if last[n] is not node]
+        edges += [
+            Edge(last[n], node, _behind(last[n]), 1)
+            for n, node in first.items()
+            if last[n] is not node
+        ]
     return edges
+
+
+def _behind(node: Node) -> int:
+    """Cycles until the next operation of the stream; one that only asks passes no word."""
+    return 0 if node.data in ASKS else 1
 
 
 def _groups(nodes: list[Node]) -> list[list[Node]]:

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from ..graph.nodes import Body, Edge, Node
+from ..graph.nodes import ASKS, Body, Edge, Node
 from .share import Parties, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
@@ -283,7 +283,8 @@ def resources_of(node: Node) -> list[Hashable]:
     if access is not None and access.array.storage != "reg":
         return [("port", access.array.number, bank) for bank in access.banks()]
     if node.stream is not None:
-        return [("stream", node.stream.number)]
+        # Whether a stream is empty or full is asked of no port.
+        return [] if node.data in ASKS else [("stream", node.stream.number)]
     operator = node.operator
     if operator is not None and operator.shareable and operator.latency:
         return [("unit", operator.module)]

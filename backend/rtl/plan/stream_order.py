@@ -13,6 +13,10 @@ Puts that are not direct have an elastic buffer in which every iteration keeps i
 issued. A place is free as soon as the puts of the iteration before have passed, for which the program
 waits too. A get that the program does after such a put would have to be waited for inside
 the pipeline: loops that have one do not overlap (:func:`obstacle`).
+
+What does not wait happens in the pipeline, at its own time, in an iteration that is issued and so
+never stalls. Loops that wait for a stream after they tried one, or that wait for and try the same
+stream, do not overlap (:func:`tried_before`).
 """
 
 from __future__ import annotations
@@ -23,10 +27,10 @@ from ..graph.nodes import Body, Node
 
 
 def operations_of(body: Body) -> dict[int, list[Node]]:
-    """The stream operations of a body by stream number, in program order."""
+    """The stream operations of a body that wait, by stream number, in program order."""
     found: dict[int, list[Node]] = defaultdict(list)
     for node in body.nodes:
-        if node.stream is not None:
+        if node.waits and node.stream is not None:
             found[node.stream.number].append(node)
     return found
 
@@ -41,7 +45,7 @@ def direct_of(body: Body) -> set[int]:
     found: set[int] = set()
     late_put = False
     for node in body.nodes:
-        if node.stream is None:
+        if not node.waits:
             continue
         if node.number in alone and not node.time and not (node.kind == "put" and late_put):
             found.add(node.number)
@@ -75,7 +79,7 @@ def obstacle(body: Body) -> tuple[Node, Node] | None:
     first_gets: set[int] = set()
     directs = direct_of(body)
     for node in body.nodes:
-        if node.stream is None:
+        if not node.waits or node.stream is None:
             continue
         direct, number = node.number in directs, node.stream.number
         if node.kind == "put":
@@ -92,7 +96,25 @@ def obstacle(body: Body) -> tuple[Node, Node] | None:
     return None
 
 
+def tried_before(body: Body) -> tuple[Node, Node | None] | None:
+    """What waits though something before it, or on its stream, does not: (it, that), None for elsewhere."""
+    tried: Node | None = None
+    by_stream = {node.stream.number: node for node in body.nodes if node.tries and node.stream}
+    direct = direct_of(body)
+    for node in body.nodes:
+        if node.tries:
+            tried = tried or node
+        if not node.waits or node.stream is None:
+            continue
+        same = by_stream.get(node.stream.number)
+        if tried is not None or same is not None:
+            return node, tried or same
+        if node.stream.tried and node.number not in direct:
+            return node, None
+    return None
+
+
 def _get_after(body: Body, node: Node, streams: set[int]) -> Node | None:
     """The first get of one of the streams that comes after a node."""
     following = body.nodes[body.nodes.index(node) + 1 :]
-    return next((n for n in following if n.stream and n.stream.number in streams), None)
+    return next((n for n in following if n.waits and n.stream and n.stream.number in streams), None)

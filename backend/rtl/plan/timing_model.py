@@ -40,7 +40,7 @@ class TimingModel:
                 return self._selection(node.access.array)
             case "check" | "exit":
                 return self.device.glue_ns
-            case "get":
+            case "get" | "put" if node.width:
                 return max(self.device.memory_in_ns, self.device.stream_ns)
             case "load" | "store" | "put":
                 return self.device.memory_in_ns

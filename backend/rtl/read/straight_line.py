@@ -11,6 +11,7 @@ from typing import Any
 
 from allo.dialects.affine.asserted import ACCESS_MARK
 from allo.dialects.core.bounds import CHECKS, site_from
+from allo.dialects.core.fifos import TRIES
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from ..graph.linear import INDEX_RANGE
@@ -318,6 +319,17 @@ class StraightLine:
         with self._straight():
             self.streams.get_block(self._stream(op), array)
 
+    def _try(self, op: Op) -> None:
+        stream, value = self._stream(op), None
+        with self._straight():
+            if len(op.operands) > 1:
+                value = self.arithmetic.node(self.env[op.operands[1]], stream.width)
+            nodes = self.streams.attempt(stream, op.name.removeprefix("allo."), value)
+            for result, kind, node in zip(op.results, op.result_types, nodes, strict=True):
+                is_index = kind == "index"
+                symbol = self.builder.as_symbol
+                self.env[result] = symbol(node, INDEX_LOW, INDEX_HIGH) if is_index else node
+
     def _check(self, op: Op) -> None:
         number = self.program.checks[site_from(op.name, op.attrs, op.place)]
         builder = self.builder
@@ -355,6 +367,7 @@ STRAIGHT_HANDLERS: dict[str, Callable[[Any, Op], None]] = {
     "allo.put": StraightLine._put,
     "allo.get": StraightLine._get,
     "allo.get_block": StraightLine._get_block,
+    **dict.fromkeys(TRIES, StraightLine._try),
     "allo.print": StraightLine._drop,
     "allo.assert": StraightLine._drop,
     **dict.fromkeys(CHECKS, StraightLine._check),

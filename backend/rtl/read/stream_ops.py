@@ -68,6 +68,30 @@ class Streams:
             "get", stream.width, operands, stream=stream, predicate=predicate, label=stream.name
         )
 
+    def attempt(self, stream: Stream, operation: str, value: Node | None = None) -> list[Node]:
+        """What ``try_put``, ``try_get``, ``empty`` or ``full`` gives, under the current predicate."""
+        kind = "put" if operation in ("try_put", "full") else "get"
+        self._direct(stream, kind)
+        stream.tried = True
+        predicate = self._predicate()
+        operands = [node for node in (value, predicate) if node is not None]
+        width = stream.width + 1 if operation == "try_get" else 1
+        node = self._b.add_node(
+            kind,
+            width,
+            operands,
+            stream=stream,
+            predicate=predicate,
+            label=stream.name,
+            data=operation,
+        )
+        if width == 1:
+            return [node]
+        return [
+            self._b.wire("slice", node, stream.width),
+            self._b.wire("slice", node, 1, stream.width),
+        ]
+
     def put_block(self, stream: Stream, array: Array) -> None:
         """Send an array as one word, its first element in the lowest bits."""
         saved = self._b.predicate

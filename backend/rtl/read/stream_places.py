@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from allo.dialects.core.fifos import STREAM_OPS
 from allo.dialects.diagnostics import SourcePlace
 
 from .records import Program
-
-STREAM_OPS = frozenset({"allo.put", "allo.get", "allo.get_block"})
 
 
 def stream_places(program: Program, made: str, named: str) -> dict[SourcePlace, SourcePlace]:

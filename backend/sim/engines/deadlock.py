@@ -73,6 +73,11 @@ class Standing:
         """Processes that wait for a stream."""
         return [process for process in self._processes if process.waits]
 
+    @property
+    def tries(self) -> bool:
+        """Whether one of them asks a stream in vain, and does not wait."""
+        return any(process.waits[0][0].tries for process in self.blocked)
+
     def notes(self) -> list[tuple[str, SourcePlace | None]]:
         """What each blocked process waits for, and where."""
         return [(self._describe(process), process.waits[0][2]) for process in self.blocked]
@@ -88,7 +93,12 @@ class Standing:
         alive = [process for process in self._processes if not process.over]
         name, place = ("", None) if self._top is None else (self._top.name, self._top.place)
         return deadlock.deadlock_error(
-            name, place, self.notes(), max(len(alive), len(self.blocked)), full
+            name,
+            place,
+            self.notes(),
+            max(len(alive), len(self.blocked)),
+            full,
+            tries=self.tries,
         )
 
     # --- reading ---------------------------------------------------------------------
@@ -169,7 +179,7 @@ class Standing:
         fifo = end.region.fifos[end.label]
         fill = self._signal(f"{end.region.path}{fifo.label}/count")
         return (
-            f"{process.name} {deadlock.waits_for(wait.putting, fifo.name)} "
+            f"{process.name} {deadlock.waits_for(wait.putting, fifo.name, tries=wait.tries)} "
             f"({fill} of {fifo.depth} filled){loop}; {self._other_end(process, wait, end.region, fifo)}"
         )
 
@@ -193,7 +203,8 @@ class Standing:
         wait, end, _ = process.waits[0]
         if end.region is None:
             return f"waits to {'put into' if wait.putting else 'get from'} stream {end.label}"
-        return deadlock.waits_for(wait.putting, end.region.fifos[end.label].name)
+        fifo = end.region.fifos[end.label]
+        return deadlock.waits_for(wait.putting, fifo.name, tries=wait.tries)
 
 
 def _translated(place: SourcePlace | None, places: tuple[Places, ...]) -> SourcePlace | None:

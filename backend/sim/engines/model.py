@@ -326,7 +326,11 @@ class DrivenModel:
         )
 
     def _endless(self, period: int) -> SimulationError:
-        """The error for a loop that comes back to where it was."""
+        """The error for a loop that comes back to where it was, or processes that ask in vain."""
+        for _ in range(period if any(m.fifos for m in self._design.waits.values()) else 0):
+            found = self._standing()
+            if found.tries:
+                return found.error()
         return SimulationError(
             f"{self._design.top} never ends: by cycle {self._context['cycle']} it repeats the same "
             f"{'cycle' if period == 1 else f'{period} cycles'} and changes nothing.",

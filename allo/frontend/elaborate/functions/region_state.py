@@ -13,6 +13,7 @@ from allo.frontend.elaborate.context import (
     StateBinding,
     StreamBinding,
 )
+from allo.frontend.elaborate.tries import ENDS, wrong_end
 from allo.frontend.tree import StreamRef, Var
 
 
@@ -64,6 +65,7 @@ class KernelState:
         self.symbol = ""
         self.scalars: dict[ScalarArg, ScalarArg] = {}
         self.streams: dict[Fifo, StreamRef] = {}
+        self._ends: dict[Fifo, dict[str, tuple[str, SourcePlace]]] = {}
 
     def captured_scalar(self, outer: ScalarArg) -> ScalarArg:
         """A scalar argument of the region, as one of the kernel."""
@@ -90,8 +92,13 @@ class KernelState:
         declared.user = (self.symbol, place)
         return declared.make(ctx)
 
-    def stream(self, fifo: Fifo, end: str, place: SourcePlace) -> StreamRef:
-        """A FIFO of the region, as an argument of the kernel; notes which end is used."""
+    def stream(self, fifo: Fifo, end: str, place: SourcePlace, operation: str) -> StreamRef:
+        """A FIFO of the region, as an argument of the kernel; notes which end is used.
+
+        Raises:
+            DataflowError: the kernel asks at one end, without waiting, and uses the other.
+        """
+        self._keep_end(fifo, end, place, operation)
         binding, index = fifo
         if fifo not in self.region.fifos:
             name = fifo_name(binding, index)
@@ -105,6 +112,14 @@ class KernelState:
             outer = self.region.fifos[fifo]
             found = self.streams[fifo] = StreamRef(outer.name, outer.dtype, outer.place)
         return found
+
+    def _keep_end(self, fifo: Fifo, end: str, place: SourcePlace, operation: str) -> None:
+        ends = self._ends.setdefault(fifo, {})
+        other = ends.get("get" if end == "put" else "put")
+        if other is not None and (operation in ENDS or other[0] in ENDS):
+            raise wrong_end(operation, other, fifo_name(*fifo), self.symbol, place)
+        if end not in ends or operation in ENDS:
+            ends[end] = operation, place
 
 
 def fifo_name(binding: StreamBinding, index: tuple[int, ...]) -> str:

@@ -13,7 +13,7 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.bounds import CHECK, DEPENDENCE_CHECK, site_of
-from allo.dialects.core.fifos import declared_stream
+from allo.dialects.core.fifos import PUTS, declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.core.signature import callee_of
@@ -22,7 +22,7 @@ from allo.dialects.text.quoting import c_string
 from allo.dialects.types import AlloType, Fixed, UFixed, parse_type
 
 from ...csim.simulation import StreamSite
-from ...text.ctype import CType, Kind, ctype_of_declared
+from ...text.ctype import BOOL, CType, Kind, ctype_of_declared
 from ..emitter import FunctionEmitter, Handler
 from ..fifo import element_text, stream_type, write
 from ..pragmas import lane_pragma, stream_pragmas
@@ -44,7 +44,7 @@ def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
     """Whether a function, or one it hands the FIFO to, puts into it."""
     for use in argument.uses:
         owner = use.owner.operation
-        if owner.name == "allo.put":
+        if owner.name in PUTS:
             return True
         if owner.name == "func.call":
             blocks = e.context.signatures[callee_of(owner)].op.regions[0].blocks
@@ -125,6 +125,42 @@ def _get(e: FunctionEmitter, op: ir.Operation) -> None:
     stream = e.stream(op.operands[0])
     _mark(e, op)
     e.define(op, f"{stream.name}.read()", stream.ctype)
+
+
+def _try_put(e: FunctionEmitter, op: ir.Operation) -> None:
+    """``T v3 = …; bool v4 = s.write_nb(v3);``"""
+    stream, value = e.stream(op.operands[0]), e.scalar(op.operands[1])
+    _mark(e, op)
+    if stream.ctype.is_fixed:
+        name = e.fixed_point(value, stream.ctype, place_of(op))
+    else:
+        name = e.names.fresh()
+        text = e.typed(value, stream.ctype)
+        e.out.line(f"{e.spell(stream.ctype)} {name} = {text};", place_of(op))
+    e.define(op, e.vendor.try_put.format(name=stream.name, value=name), BOOL)
+
+
+def _try_get(e: FunctionEmitter, op: ir.Operation) -> None:
+    """``T v3 = 0; bool v4 = s.read_nb(v3);``: the value is 0 where there is none."""
+    stream, place = e.stream(op.operands[0]), place_of(op)
+    _mark(e, op)
+    name, done = e.names.fresh(), e.names.fresh()
+    zero = e.text(Scalar("", stream.ctype, 0))
+    e.out.line(f"{e.spell(stream.ctype)} {name} = {zero};", place)
+    tried = e.vendor.try_get.format(name=stream.name, value=name)
+    e.out.line(f"bool {done} = {tried};", place)
+    e.define(op, name, stream.ctype)
+    e.values[op.results[1]] = Scalar(done, BOOL, None, 2)
+
+
+def _empty(e: FunctionEmitter, op: ir.Operation) -> None:
+    _mark(e, op)
+    e.define(op, e.vendor.empty.format(name=e.stream(op.operands[0]).name), BOOL)
+
+
+def _full(e: FunctionEmitter, op: ir.Operation) -> None:
+    _mark(e, op)
+    e.define(op, e.vendor.full.format(name=e.stream(op.operands[0]).name), BOOL)
 
 
 def _get_block(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -215,6 +251,10 @@ HANDLERS: dict[str, Handler] = {
     "allo.put": _put,
     "allo.get": _get,
     "allo.get_block": _get_block,
+    "allo.try_put": _try_put,
+    "allo.try_get": _try_get,
+    "allo.empty": _empty,
+    "allo.full": _full,
     "allo.assert": _assert,
     CHECK: _check,
     DEPENDENCE_CHECK: _check,

@@ -4,6 +4,14 @@
 
 #include "hls_stream.h"
 
-template <typename T> using ac_channel = hls::stream<T>;
+template <typename T> class ac_channel : public hls::stream<T> {
+ public:
+  using hls::stream<T>::stream;
+
+  bool nb_write(T &value) { return this->write_nb(value); }
+  bool nb_read(T &value) { return this->read_nb(value); }
+  unsigned num_free() { return this->full() ? 0 : 1; }
+  bool available(unsigned count) { return this->size() >= count; }
+};
 
 #endif
