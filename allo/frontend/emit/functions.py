@@ -9,11 +9,10 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.prints import PRINT
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace
 from allo.dialects.internal import foreseen
-from allo.dialects.types import Stream, Struct, signedness_letter
+from allo.dialects.types import Struct, signedness_letter
 
 from ..affine import Affine, ScalarArg
 from ..checks.strides import view_strides
-from ..rules import operations as ops
 from ..rules.fixed import is_fixed
 from ..tree import (
     AffineCondition,
@@ -25,21 +24,18 @@ from ..tree import (
     Fill,
     For,
     Function,
-    Get,
     If,
-    MakeStream,
-    Put,
     Return,
     Stmt,
     Store,
     StreamRef,
-    Try,
     Var,
     View,
     While,
 )
 from .affine_maps import affine_expr, atoms_of
 from .mlir_types import TypeCache, is_unsigned
+from .streams import STREAM_EMITTERS
 from .values import ValueEmitter
 
 Signature = tuple[list[ir.Type], list[ir.Type]]
@@ -368,50 +364,6 @@ class FunctionEmitter:
 
     # --- the allo dialect ------------------------------------------------------------------------------
 
-    def _make_stream(self, statement: MakeStream) -> None:
-        value, stream = self.value, statement.stream
-        dtype = stream.dtype
-        assert isinstance(dtype, Stream)
-        attributes = {
-            "name": self.types.string(stream.name),
-            "dtype": self.types.string(dtype.element),
-            "depth": self.types.integer(dtype.depth),
-        }
-        value.values[stream] = value.value_op(
-            "allo.stream", self.types.index, [], statement.place, attributes
-        )
-
-    def _put(self, statement: Put) -> None:
-        value = self.value
-        item = statement.value
-        operand = value.values[item] if isinstance(item, Var) else value.emit(item)
-        stream = value.values[statement.stream]
-        value.op("allo.put", [], [stream, operand], statement.place)
-
-    def _get(self, statement: Get) -> None:
-        value = self.value
-        stream = value.values[statement.stream]
-        if statement.into is None:
-            dtype = statement.stream.dtype
-            assert isinstance(dtype, Stream)
-            value.values[statement] = value.value_op(
-                "allo.get", self.types.scalar(dtype.dtype), [stream], statement.place
-            )
-            return
-        value.op("allo.get_block", [], [stream, value.values[statement.into]], statement.place)
-
-    def _try(self, statement: Try) -> None:
-        value, dtype = self.value, statement.stream.dtype
-        assert isinstance(dtype, Stream)
-        operands = [value.values[statement.stream]]
-        if statement.value is not None:
-            operands.append(value.emit(statement.value))
-        results = [self.types.scalar(ops.BOOL)]
-        if statement.operation == "try_get":
-            results = [self.types.scalar(dtype.dtype), *results]
-        op = value.op(f"allo.{statement.operation}", results, operands, statement.place)
-        value.values[statement] = op.results
-
     def _effect(self, statement: Effect) -> None:
         value = self.value
         operands = [value.emit(o) for o in statement.operands]
@@ -435,6 +387,12 @@ class FunctionEmitter:
         self.value.op(PRINT, [], operands, place, attributes)
 
 
+def _of_values(
+    emit: Callable[[ValueEmitter, Any], None],
+) -> Callable[[FunctionEmitter, Any], None]:
+    return lambda emitter, statement: emit(emitter.value, statement)
+
+
 _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {
     Declare: FunctionEmitter._declare,
     Fill: FunctionEmitter._fill,
@@ -446,9 +404,6 @@ _EMITTERS: dict[type, Callable[[FunctionEmitter, Any], None]] = {
     Call: FunctionEmitter._call,
     Compute: FunctionEmitter._compute,
     Return: FunctionEmitter._return,
-    MakeStream: FunctionEmitter._make_stream,
-    Put: FunctionEmitter._put,
-    Get: FunctionEmitter._get,
-    Try: FunctionEmitter._try,
+    **{kind: _of_values(emit) for kind, emit in STREAM_EMITTERS.items()},
     Effect: FunctionEmitter._effect,
 }
