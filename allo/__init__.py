@@ -58,6 +58,7 @@ _LAZY = {
     "LLVMModule": "allo.backend.cpu:LLVMModule",
     "HLSModule": "allo.backend.hls:HLSModule",
     "verify": "allo.equivalence:verify",
+    "quantize": "allo.torch.quantize:quantize",
     "invoke_mlir_parser": "allo.ir.utils:invoke_mlir_parser",
 }
 _SUBMODULES = (
@@ -129,6 +130,7 @@ __all__ = [
     "ones",
     "popcount",
     "power",
+    "quantize",
     "reduction",
     "relu",
     "rsqrt",

@@ -9,14 +9,13 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.core.locations import location_of, place_of
 from allo.dialects.core.signature import functions_of
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import ModelError, SourcePlace
 from allo.frontend.kernel_module import KernelModule
 
-from .exporting import export_model
+from .exporting import KNOWN, export_model
 from .generated import compile_text
 from .lowering import TOP, Generated, lower_model
-from .operators import OPERATORS
-from .origin import Origin
+from .origin import Origin, Prepared
 from .schedule import ModelSchedule
 from .types import Types
 
@@ -62,7 +61,7 @@ def from_pytorch(
     hierarchy of the model is the hierarchy of the design.
 
     Args:
-        model: a ``torch.nn.Module``; it is compiled as in ``model.eval()``.
+        model: a ``torch.nn.Module``, compiled as in ``model.eval()``, or what :func:`allo.quantize` gave.
         example_inputs: a list of tensors, which give the shapes and types of the inputs.
         leaf_modules: accepted for published programs; modules are always entered.
         verbose: print the kernels and the core IR.
@@ -85,11 +84,19 @@ def from_pytorch(
         UnsupportedOperatorError: an operator without a lowering; the module path and the line are given.
         StepError: raised by a step of a verified schedule that changes the result.
     """
-    exported = export_model(model, example_inputs, OPERATORS.keys() | {"getitem"})
+    if isinstance(model, Prepared):
+        if op_dtypes:
+            raise ModelError(
+                "op_dtypes cannot be given for a quantised model.",
+                help="its types are those of the scheme; quantise again with another one.",
+            )
+        exported, origin = model.exported(example_inputs), model.origin(example_inputs)
+    else:
+        exported = export_model(model, example_inputs, KNOWN)
+        origin = Origin(model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     generated = lower_model(exported, types, weights_as_args=weights_as_args)
-    origin = Origin(model, example_inputs)
     schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")

@@ -10,8 +10,12 @@ from typing import Any
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
 from .graph import Meta, Model, ModuleCall, Operator, Ref
+from .operators import OPERATORS
 from .places import module_of_error, place_of_error, place_of_trace
 from .wheel import load_torch
+
+KNOWN = frozenset({*OPERATORS, "getitem"})
+"""The operators that need no decomposition."""
 
 _ROUNDS = 8
 """Decompositions may yield what must be decomposed again."""

@@ -80,6 +80,7 @@ class Model:
         constants: tensors that depend on no input, by name.
         operators: in an order in which they can run.
         outputs: the names of the results, in order.
+        narrow: weights whose element type is narrower than that of the array that holds them.
     """
 
     inputs: dict[str, Meta] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Model:
     constants: dict[str, Any] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    narrow: dict[str, str] = field(default_factory=dict)
 
 
 def _refs(value: Any) -> Iterator[str]:

@@ -14,7 +14,7 @@ from allo.dialects.text.near import did_you_mean
 
 from .body import Call
 from .graph import Model, Operator, Ref
-from .operators import OPERATORS, VIEWS
+from .operators import INTEGERS, OPERATORS, VIEWS
 from .regions import Region, region_tree
 from .tensors import Tensor
 from .text import FunctionText, identifier, type_text
@@ -247,7 +247,7 @@ class _Lowering:
             source, number = op.args["0"], op.args["1"]
             scope.values[op.name] = self._value(scope, source.name)[number]
             return
-        emit = OPERATORS.get(op.target)
+        emit = OPERATORS.get(op.target) or INTEGERS.get(op.target)
         if emit is None:
             raise _unknown(op)
 
@@ -299,7 +299,7 @@ class _Lowering:
         return self._constant(scope, full, op)
 
     def _keep(self, name: str, path: str, array: Any, op: Operator | None) -> None:
-        dtype = array.dtype.name
+        dtype = self.model.narrow.get(name, array.dtype.name)
         spelled = self.types.weight(op, dtype) if op else self.types.of_torch(dtype)
         whole = Tensor.whole(f"g_{identifier(path)}", array.shape, spelled)
         values = array.astype("uint8") if dtype == "bool" else array

@@ -1,12 +1,14 @@
-"""What a schedule was made of: the PyTorch model and its example inputs."""
+"""What a schedule was made of: the PyTorch model and its example inputs, or a graph that is there already."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .exporting import elements
+from .graph import Model
 from .wheel import load_torch
 
 
@@ -54,3 +56,19 @@ class Origin:
                 module.training = True
         leaves = torch.utils._pytree.tree_leaves(result)
         return [elements(torch, leaf) for leaf in leaves]
+
+
+class Prepared(ABC):
+    """A model that has been exported and rewritten already, such as a quantised one."""
+
+    @abstractmethod
+    def exported(self, example_inputs: Sequence[Any]) -> Model:
+        """The graph.
+
+        Raises:
+            ModelError: example inputs that are not those for which it was made.
+        """
+
+    @abstractmethod
+    def origin(self, example_inputs: Sequence[Any]) -> Origin:
+        """What a verified schedule is compared with."""

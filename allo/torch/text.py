@@ -12,7 +12,20 @@ from allo.dialects.diagnostics import SourcePlace
 
 from .tensors import Tensor
 
-LOCALS = ("elem", "other", "third", "acc", "best", "at", "mean", "var", "scale", "total", "count")
+LOCALS = (
+    "elem",
+    "other",
+    "third",
+    "acc",
+    "best",
+    "at",
+    "mean",
+    "var",
+    "scale",
+    "total",
+    "count",
+    "wide",
+)
 """Scalars of generated loop bodies: no array takes these names."""
 
 _ITERATOR = re.compile(r"[ijkor]\d+")

@@ -18,6 +18,7 @@ _OF_TORCH = {
     "float32": "float32",
     "float64": "float64",
     "uint8": "uint8",
+    "int4": "int4",
     "int8": "int8",
     "int16": "int16",
     "int32": "int32",

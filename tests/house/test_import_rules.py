@@ -36,7 +36,14 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "allo.frontend": (*FOUNDATION, "allo.target"),
     "allo.schedule": (*FOUNDATION, "allo.target"),
     "allo.dataflow": (*FOUNDATION, "allo.target", "allo.frontend", "allo.schedule"),
-    "allo.torch": (*FOUNDATION, "allo.target", "allo.frontend", "allo.schedule"),
+    "allo.bitexact": ("allo.dialects",),
+    "allo.torch": (
+        *FOUNDATION,
+        "allo.target",
+        "allo.bitexact",
+        "allo.frontend",
+        "allo.schedule",
+    ),
     "allo.equivalence": ("allo.dialects",),
     # The oracle: it may share no code with what it checks.
     "allo.interpret": ("allo.dialects.types", "allo.dialects.diagnostics"),

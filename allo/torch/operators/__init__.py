@@ -8,6 +8,7 @@ from . import (
     convolutions,
     elementwise,
     gathers,
+    integers,
     norms,
     pools,
     products,
@@ -27,6 +28,7 @@ FAMILIES = (
     shapes,
 )
 
+INTEGERS = integers.INTEGERS
 VIEWS = shapes.VIEWS
 OPERATORS: dict[str, Emitter] = {
     target: emit for family in FAMILIES for target, emit in family.OPERATORS.items()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from math import prod
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
 from ..text import FunctionText
+from .sums import Sums
 
 
 @contextmanager
@@ -64,21 +66,26 @@ def _convolution(call: Call) -> Result:
     dims = len(weight.shape) - 2
     padding = call.args["padding"]
     if isinstance(padding, str):
-        return _with_named_padding(call, dims)
-    return _gathered(call, call.ints("padding", dims))
+        dilations = call.ints("dilation", dims)
+        return convolution(call, named_padding(padding, weight.shape[2:], dilations))
+    return convolution(call, call.ints("padding", dims))
 
 
-def _with_named_padding(call: Call, dims: int) -> Result:
-    """``padding="same"`` or ``"valid"``, stride 1."""
-    sizes = call.tensor("weight").shape[2:]
-    dilations = call.ints("dilation", dims)
-    total = [d * (k - 1) for d, k in zip(dilations, sizes, strict=True)]
-    if call["padding"] == "valid":
-        total = [0] * dims
-    return _gathered(call, [amount // 2 for amount in total])
+def named_padding(name: str, sizes: Sequence[int], dilations: Sequence[int]) -> list[int]:
+    """What ``padding="same"`` or ``"valid"`` puts before an image, stride 1."""
+    if name == "valid":
+        return [0] * len(sizes)
+    return [d * (k - 1) // 2 for d, k in zip(dilations, sizes, strict=True)]
 
 
-def _gathered(call: Call, paddings: Sequence[int]) -> Result:
+def convolution(call: Call, paddings: Sequence[int], sums: Sums | None = None) -> Result:
+    """A convolution with rows of results side by side.
+
+    Args:
+        call: the operator.
+        paddings: of each dimension of the image.
+        sums: accumulators that are not of the result's type, and what becomes of them.
+    """
     weight, bias = call.tensor("weight"), call.optional("bias")
     dims = len(weight.shape) - 2
     source, into, target = _batched(call, call.operand("input"), dims)
@@ -87,7 +94,7 @@ def _gathered(call: Call, paddings: Sequence[int]) -> Result:
     batch, channels, *extents = into.shape
     outs, ins = channels // groups, source.shape[1] // groups
     text, name = call.text, call.op.kind
-    row = text.array("row", extents[-1:], target.dtype)
+    row = text.array("row", extents[-1:], sums.dtype if sums else target.dtype)
     outer = [batch, groups, outs, *extents[:-1]]
     with text.loops(outer, name) as (b, g, o, *at):
         channel = o if groups == 1 else plus(times(g, outs), o)
@@ -106,10 +113,21 @@ def _gathered(call: Call, paddings: Sequence[int]) -> Result:
             read = c if groups == 1 else plus(times(g, ins), c)
             with inside(text, tests):
                 factor = weight.at(channel, c, *k)
+                if sums:
+                    factor += sums.factor(channel, _flat([c, *k], [ins, *sizes]))
                 text.line(f"{row.at(last)} += {source.at(b, read, *places)} * {factor}")
         with text.loops(extents[-1:], f"{name}_back", prefix="o") as (last,):
-            text.line(f"{into.at(b, channel, *at, last)} = {row.at(last)}")
+            if sums:
+                sums.finish(into.at(b, channel, *at, last), row.at(last), channel)
+            else:
+                text.line(f"{into.at(b, channel, *at, last)} = {row.at(last)}")
     return target
+
+
+def _flat(indices: Sequence[str], extents: Sequence[int]) -> str:
+    """The number of a weight among those of its channel."""
+    steps = [prod(extents[d + 1 :]) for d in range(len(extents))]
+    return plus(*(times(i, s) for i, s, e in zip(indices, steps, extents, strict=True) if e > 1))
 
 
 def _scattered(call: Call) -> Result:

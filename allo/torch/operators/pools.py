@@ -9,6 +9,8 @@ from ..body import Call, Emitter, Result
 from ..tensors import Tensor
 from .convolutions import inside, window
 
+_LOWEST = {"uint8": 0, **{f"int{bits}": -(1 << (bits - 1)) for bits in (8, 16, 32, 64)}}
+
 
 def _windows(
     call: Call, source: Tensor, at: Sequence[str], offsets: Sequence[str], dilations: Sequence[int]
@@ -27,6 +29,15 @@ def _windows(
     return places, tests
 
 
+def windows(
+    call: Call, source: Tensor, at: Sequence[str], offsets: Sequence[str], statement: str
+) -> None:
+    """Write ``statement`` of the element that an offset of a window reads, where there is one."""
+    places, tests = _windows(call, source, at, offsets, [1] * len(offsets))
+    with inside(call.text, tests):
+        call.text.line(statement.format(source.at(*places)))
+
+
 def _max_pool(dims: int) -> Emitter:
     def emit(call: Call) -> Result:
         source, target = call.tensor("self"), call.array()
@@ -35,7 +46,8 @@ def _max_pool(dims: int) -> Emitter:
         with text.loops(target.shape, name) as at:
             sizes = call.ints("kernel_size", dims)
             places, tests = _windows(call, source, at, ["0"] * dims, dilations)
-            first = "-infinity" if tests else source.at(*places)
+            lowest = "-infinity" if call.is_float else str(_LOWEST[call.meta().dtype])
+            first = lowest if tests else source.at(*places)
             text.line(f"best: {target.dtype} = {first}")
             with text.loops(sizes, f"{name}_window", prefix="k") as offsets:
                 places, tests = _windows(call, source, at, offsets, dilations)

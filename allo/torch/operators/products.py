@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
+from .sums import Sums
 
 
 def product(
@@ -16,6 +17,7 @@ def product(
     scale: str = "",
     target: Tensor | None = None,
     band: str | None = None,
+    sums: Sums | None = None,
 ) -> Tensor:
     """``left[…, M, K] · right[…, K, N] + bias[N]``, leading dimensions broadcast.
 
@@ -26,6 +28,7 @@ def product(
         scale: text behind each result, ``" * 0.5"``.
         target: where the result goes; by default a new array of the operator's result.
         band: name of the nest.
+        sums: accumulators that are not of the result's type, and what becomes of them.
     """
     batch = _broadcast(left.shape[:-2], right.shape[:-2])
     depth, columns = right.shape[-2:]
@@ -37,15 +40,18 @@ def product(
         target = call.array(shape)
     addend = None if bias is None else bias.expanded(shape)
     text = call.text
-    row = text.array("row", (columns,), target.dtype)
+    row = text.array("row", (columns,), sums.dtype if sums else target.dtype)
     with text.loops(shape[:-1], name) as at:
         with text.loops((columns,), f"{name}_init", prefix="j") as j:
             text.line(f"{row.at(*j)} = {addend.at(*at, *j) if addend else 0}")
         with text.loops((depth, columns), f"{name}_product", prefix="k") as (k, n):
             factor = f"{left.at(*at, k)} * {right.at(*at[:-1], k, n)}"
-            text.line(f"{row.at(n)} += {factor}")
+            text.line(f"{row.at(n)} += {factor}{sums.factor(n, k) if sums else ''}")
         with text.loops((columns,), f"{name}_back", prefix="o") as o:
-            text.line(f"{target.at(*at, *o)} = {row.at(*o)}{scale}")
+            if sums:
+                sums.finish(target.at(*at, *o), row.at(*o), *o)
+            else:
+                text.line(f"{target.at(*at, *o)} = {row.at(*o)}{scale}")
     return target
 
 

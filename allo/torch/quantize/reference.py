@@ -1,0 +1,215 @@
+"""The integer graph in NumPy: every bit of what the kernels compute, from code of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..graph import Model, Operator, Ref
+from .floats import FLOAT_OPERATORS, ROUND
+from .weights import Array
+
+Arguments = dict[str, Any]
+
+
+class Reference:
+    """Runs an integer graph on NumPy arrays."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.fixed = {name: array for name, (_, array) in model.weights.items()} | model.constants
+
+    def __call__(self, *inputs: Array) -> list[Array]:
+        """The results of one call."""
+        values: dict[str, Any] = {**self.fixed}
+        values |= dict(zip(self.model.inputs, map(np.asarray, inputs), strict=True))
+        for op in self.model.operators:
+            args = {name: _resolved(value, values) for name, value in op.args.items()}
+            values[op.name] = OPERATORS[op.target](args, op)
+        return [np.asarray(values[name]) for name in self.model.outputs]
+
+
+def _resolved(value: Any, values: dict[str, Any]) -> Any:
+    if isinstance(value, Ref):
+        return values[value.name]
+    if isinstance(value, list):
+        return [_resolved(item, values) for item in value]
+    return value
+
+
+# --- sums of integers -----------------------------------------------------------------------------
+
+
+def _wide(array: Array) -> Array:
+    return np.asarray(array).astype(np.int64)
+
+
+def _requantised(scaled: Array, args: Arguments) -> Array:
+    """int8 of sums times their multipliers; halves are rounded up."""
+    shift = args["shift"]
+    levels = (scaled + (1 << (shift - 1))) >> shift
+    return np.asarray(np.clip(levels, args.get("low", -128), 127), np.int8)
+
+
+def _ended(sums: Array, args: Arguments, shape: Sequence[int]) -> Array:
+    """int8 or float32 of sums; factors of channels are given this shape."""
+    if "scale" in args:
+        scale = np.asarray(args["scale"], np.float32).reshape(shape)
+        result: Array = sums.astype(np.float32) * scale
+        return result
+    return _requantised(sums * _wide(args["multiplier"]).reshape(shape), args)
+
+
+def _weights(args: Arguments) -> Array:
+    """Weights times the factors of their groups, ``[channel, place]``, in float64."""
+    rows = args["weight"].reshape(len(args["weight"]), -1).astype(np.float64)
+    if args.get("factors") is None:
+        return np.asarray(rows)
+    factors = np.repeat(args["factors"].astype(np.float64), args["factor_size"], 1)
+    return np.asarray(rows * factors[:, : rows.shape[1]])
+
+
+def _linear(args: Arguments, op: Operator) -> Array:
+    # Sums stay below 2 ** 53, so float64 is exact, and far faster than int64.
+    sums = args["input"].astype(np.float64) @ _weights(args).T
+    return _ended(_wide(sums) + _wide(args["bias"]), args, (-1,))
+
+
+def _matmul(args: Arguments, op: Operator) -> Array:
+    sums = np.matmul(args["self"].astype(np.float64), args["other"].astype(np.float64))
+    return _ended(_wide(sums), args, ())
+
+
+def _convolution(args: Arguments, op: Operator) -> Array:
+    source, weight = args["input"], args["weight"]
+    dims = weight.ndim - 2
+    image = source if source.ndim == dims + 2 else source[None]
+    groups, outs = args["groups"], len(weight) // args["groups"]
+    result_shape = _shape(op)[-dims:]
+    # What padding="same" adds behind an even window is one more than before it.
+    needed = [
+        (n - 1) * s + d * (k - 1) + 1
+        for n, s, d, k in zip(
+            result_shape, args["stride"], args["dilation"], weight.shape[2:], strict=True
+        )
+    ]
+    pads = [
+        (p, max(0, total - size - p))
+        for p, total, size in zip(args["padding"], needed, image.shape[2:], strict=True)
+    ]
+    padded = np.pad(image.astype(np.float64), [(0, 0), (0, 0), *pads])
+    rows = _weights(args).reshape(groups, outs, *weight.shape[1:])
+    parts = np.split(padded, groups, 1)
+    sums = np.zeros((len(image), groups, outs, *result_shape))
+    for place in np.ndindex(*weight.shape[2:]):
+        window = tuple(
+            slice(k * d, k * d + (n - 1) * s + 1, s)
+            for k, d, n, s in zip(
+                place, args["dilation"], result_shape, args["stride"], strict=True
+            )
+        )
+        for g, part in enumerate(parts):
+            taken = part[(slice(None), slice(None), *window)]
+            sums[:, g] += np.einsum(
+                "bc...,oc->bo...", taken, rows[(g, slice(None), slice(None), *place)]
+            )
+    whole = _wide(sums).reshape(len(image), groups * outs, *result_shape)
+    each = (-1, *[1] * dims)
+    return _ended(whole + _wide(args["bias"]).reshape(each), args, each).reshape(_shape(op))
+
+
+def _quantize(args: Arguments, op: Operator) -> Array:
+    scaled = args["input"].astype(np.float32) * np.float32(args["inverse"])
+    clamped = np.minimum(np.maximum(scaled, np.float32(-128)), np.float32(127))
+    return np.asarray((clamped + ROUND) - ROUND).astype(np.int8)
+
+
+def _dequantize(args: Arguments, op: Operator) -> Array:
+    return np.asarray(args["input"].astype(np.float32) * np.float32(args["scale"]))
+
+
+def _lookup(args: Arguments, op: Operator) -> Array:
+    return np.asarray(args["table"][args["input"].astype(np.int64) + 128])
+
+
+def _add(args: Arguments, op: Operator) -> Array:
+    sums = _wide(args["self"]) * args["first"] + _wide(args["other"]) * args["second"]
+    return _requantised(sums, args)
+
+
+def _mul(args: Arguments, op: Operator) -> Array:
+    return _requantised(_wide(args["self"]) * _wide(args["other"]) * args["multiplier"], args)
+
+
+def _rescale(args: Arguments, op: Operator) -> Array:
+    return _requantised(_wide(args["input"]) * args["multiplier"], args)
+
+
+def _windows(args: Arguments, op: Operator, fill: float) -> Array:
+    """The windows of a pool, behind the dimensions of its result."""
+    found = re.search(r"(\d)d", op.target)
+    dims = int(found[1]) if found else len(args["kernel_size"])
+    listed = [_listed(args[key], dims) for key in ("kernel_size", "stride", "padding")]
+    sizes, strides, pads = listed[0], listed[1] if args["stride"] else listed[0], listed[2]
+    dilations = _listed(args.get("dilation", 1), dims)
+    shape = _shape(op)[-dims:]
+    source = args["self"]
+    spans = [d * (k - 1) + 1 for d, k in zip(dilations, sizes, strict=True)]
+    behind = [
+        max(0, (n - 1) * s + span - size - p)
+        for n, s, span, size, p in zip(
+            shape, strides, spans, source.shape[-dims:], pads, strict=True
+        )
+    ]
+    around = [(0, 0)] * (source.ndim - dims) + list(zip(pads, behind, strict=True))
+    padded = np.pad(source, around, constant_values=fill)
+    taken = []
+    for place in np.ndindex(*sizes):
+        window: list[Any] = [
+            slice(k * d, k * d + (n - 1) * s + 1, s)
+            for k, d, n, s in zip(place, dilations, shape, strides, strict=True)
+        ]
+        taken.append(padded[(..., *window)])
+    return np.stack(taken, -1)
+
+
+def _listed(value: Any, count: int) -> list[int]:
+    whole = list(value) if isinstance(value, (list, tuple)) else [value]
+    return whole * count if len(whole) == 1 else whole
+
+
+def _shape(op: Operator) -> tuple[int, ...]:
+    return op.metas[0].shape if op.metas[0] else ()
+
+
+def _max_pool(args: Arguments, op: Operator) -> Array:
+    return np.asarray(_windows(args, op, -128).max(-1))
+
+
+def _avg_pool(args: Arguments, op: Operator) -> Array:
+    return _requantised(_wide(_windows(args, op, 0)).sum(-1) * args["multiplier"], args)
+
+
+def _mean(args: Arguments, op: Operator) -> Array:
+    sums = _wide(args["self"]).sum(tuple(args["dim"])).reshape(_shape(op))
+    return _requantised(sums * args["multiplier"], args)
+
+
+OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
+    **FLOAT_OPERATORS,
+    "quantized.linear": _linear,
+    "quantized.matmul": _matmul,
+    **{f"quantized.conv{n}d": _convolution for n in (1, 2, 3)},
+    "quantized.quantize": _quantize,
+    "quantized.dequantize": _dequantize,
+    "quantized.lookup": _lookup,
+    "quantized.add": _add,
+    "quantized.mul": _mul,
+    "quantized.rescale": _rescale,
+    "quantized.avg_pool": _avg_pool,
+    "quantized.mean": _mean,
+    **{f"aten.max_pool{n}d.default": _max_pool for n in (1, 2, 3)},
+}
