@@ -132,7 +132,7 @@ class CompiledGraph:
         torch = self._torch
         graph = self._module
 
-        class Fixed(torch.nn.Module):  # type: ignore[misc, name-defined]
+        class Fixed(torch.nn.Module):  # type: ignore[name-defined]
             """The graph as a function of tensors only."""
 
             def forward(self, *tensors: Any) -> Any:
@@ -173,7 +173,7 @@ class CompiledGraph:
         """The graph with a gradient, which PyTorch computes from its own run of the graph."""
         torch, graph = self._torch, self
 
-        class Differentiable(torch.autograd.Function):  # type: ignore[misc, name-defined]
+        class Differentiable(torch.autograd.Function):  # type: ignore[name-defined]
             """Forward on Allo's build, backward in PyTorch."""
 
             @staticmethod
