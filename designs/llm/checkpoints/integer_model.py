@@ -1,0 +1,177 @@
+"""The quantised model of every family in NumPy, bit for bit what hardware computes.
+
+For GPT-2 it is the arithmetic of :mod:`..network.reference`, with keys and values kept between calls. Sums
+of integers are exact, and every float32 operation is one of the hardware, in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from allo import bitexact
+
+from ..host import SequenceTooLongError
+from ..network.reference import F32, PROBABILITY_LEVELS, gelu, lane_sum, round_clamp
+from .float_model import rotate, rotation
+from .quantize import QuantizedModel
+
+Observer = Callable[[str, np.ndarray], None]
+
+
+class TokenRangeError(SequenceTooLongError, ValueError):
+    """A token that the model's table does not hold."""
+
+
+@dataclass(slots=True)
+class IntegerModel:
+    """A sequence on the quantised model: keys and values of what was fed so far are kept.
+
+    Attributes:
+        weights: the model.
+        observe: called with (name, array) for every int32 accumulator of a linear layer.
+        position: tokens fed so far.
+    """
+
+    weights: QuantizedModel
+    observe: Observer = lambda name, value: None
+    position: int = 0
+    _cache: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+    _wide: dict[str, np.ndarray] = field(default_factory=dict, repr=False)
+
+    def reset(self) -> None:
+        """Forget what was fed."""
+        self.position = 0
+        self._cache.clear()
+
+    def feed(self, tokens: np.ndarray) -> np.ndarray:
+        """Logits (or hidden values) of the next tokens: int (batch, length) to float32.
+
+        Raises:
+            SequenceTooLongError: when the sequence would be longer than the model's context.
+            TokenRangeError: when a token is not in the model's table.
+        """
+        m, arrays = self.weights.model, self.weights.arrays
+        length = tokens.shape[1]
+        self._check(tokens)
+        x: np.ndarray = arrays["token"][tokens]
+        if not m.rotary:
+            x = x + arrays["position"][self.position : self.position + length]
+        if m.post_norm:
+            x = self._norm("embed", x)
+        for layer in range(m.layers):
+            x = self._post_block(x, layer) if m.post_norm else self._block(x, f"{layer}.")
+        self.position += length
+        if m.post_norm:
+            return x
+        return self._linear("head", round_clamp(self._norm("norm", x)))
+
+    def _check(self, tokens: np.ndarray) -> None:
+        m, end = self.weights.model, self.position + tokens.shape[1]
+        if end > m.context:
+            raise SequenceTooLongError(
+                f"A sequence of {end} tokens does not fit the context of {m.context}.",
+                help=f"shorten it to {m.context - self.position} more tokens.",
+            )
+        if not m.causal and self.position:
+            raise SequenceTooLongError(
+                "An encoder sees its sequence whole, and cannot be fed in parts.",
+                help="call reset, and feed the sequence at once.",
+            )
+        bad = tokens[(tokens < 0) | (tokens >= m.vocab)]
+        if bad.size:
+            raise TokenRangeError(
+                f"Token {int(bad[0])} is not in the model's table of {m.vocab} tokens.",
+                help="encode the text with the tokenizer of this model.",
+            )
+
+    def _block(self, x: np.ndarray, p: str) -> np.ndarray:
+        x = x + self._attention(round_clamp(self._norm(p + "norm1", x)), p)
+        y: np.ndarray = x + self._feed(round_clamp(self._norm(p + "norm2", x)), p)
+        return y
+
+    def _post_block(self, x: np.ndarray, layer: int) -> np.ndarray:
+        p = f"{layer}."
+        before = f"{layer - 1}.norm2" if layer else "embed"
+        x = self._norm(p + "norm1", x + self._attention(self._small(before, x), p))
+        return self._norm(p + "norm2", x + self._feed(self._small(p + "norm1", x), p))
+
+    def _small(self, name: str, x: np.ndarray) -> np.ndarray:
+        return round_clamp(x * self.weights.arrays[name + ".q"])
+
+    def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        m, arrays = self.weights.model, self.weights.arrays
+        inverse = F32(1.0 / x.shape[-1])
+        centred = x if m.rms else x - lane_sum(x) * inverse
+        variance = lane_sum(centred * centred) * inverse
+        rstd = F32(1.0) / np.sqrt(variance + F32(m.eps))
+        y: np.ndarray = (centred * rstd) * arrays[name + ".g"] + arrays[name + ".b"]
+        return y
+
+    def _linear(self, name: str, q: np.ndarray) -> np.ndarray:
+        arrays = self.weights.arrays
+        if name not in self._wide:
+            self._wide[name] = arrays[name + ".w"].T.astype(np.float64)
+        # Exact: |acc| <= 127 * 127 * inputs < 2**53, and far faster than integers.
+        acc = (q.astype(np.float64) @ self._wide[name]).astype(np.int32)
+        self.observe(name, acc)
+        y: np.ndarray = acc.astype(F32) * arrays[name + ".s"] + arrays[name + ".b"]
+        return y
+
+    def _heads(self, name: str, x: np.ndarray) -> np.ndarray:
+        m = self.weights.model
+        y = self._linear(name, x).reshape(*x.shape[:2], -1, m.head_dim).transpose(0, 2, 1, 3)
+        if m.rotary and name[-1] in "qk":
+            y = rotate(y, *rotation(m, self.position, x.shape[1]))
+        return round_clamp(y).astype(np.float64)
+
+    def _attention(self, x: np.ndarray, p: str) -> np.ndarray:
+        m, arrays = self.weights.model, self.weights.arrays
+        batch, length, _ = x.shape
+        q, k, v = (self._heads(p + name, x) for name in "qkv")
+        k, v = self._kept(p + "k", k), self._kept(p + "v", v)
+        k, v = (np.repeat(t, m.heads // m.kv_heads, axis=1) for t in (k, v))
+        scores = (q @ k.transpose(0, 1, 3, 2)).astype(np.int32)
+        seen = np.ones((length, k.shape[2]), bool)
+        if m.causal:
+            seen = np.tril(seen, self.position)
+        peak = np.where(seen, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
+        below = np.where(seen, peak - scores, 0)
+        share = bitexact.exp((-np.arange(below.max() + 1)).astype(F32) * arrays[p + "softmax"])
+        levels = round_clamp(share * PROBABILITY_LEVELS, 0.0, 255.0)
+        levels = np.where(seen, levels[below], 0)
+        total = levels.sum(-1, dtype=np.int32, keepdims=True)
+        mixed = (levels.astype(np.float64) @ v).astype(np.int32)
+        factor = arrays[p + "attend"] / total.astype(F32)
+        o = round_clamp(mixed.astype(F32) * factor)
+        return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))
+
+    def _kept(self, name: str, new: np.ndarray) -> np.ndarray:
+        if name in self._cache:
+            new = np.concatenate([self._cache[name], new], axis=2)
+        self._cache[name] = new
+        return new
+
+    def _feed(self, x: np.ndarray, p: str) -> np.ndarray:
+        up = self._linear(p + "f1", x)
+        if self.weights.model.gated:
+            wide = activate(self.weights.model.activation, self._linear(p + "gate", x)) * up
+        else:
+            wide = activate(self.weights.model.activation, up)
+        return self._linear(p + "f2", round_clamp(wide * self.weights.arrays[p + "gelu"]))
+
+
+def activate(kind: str, x: np.ndarray) -> np.ndarray:
+    """An activation function, float32, with the hardware's ``exp``, ``tanh`` and ``erf``."""
+    match kind:
+        case "gelu_tanh":
+            y: np.ndarray = gelu(x)
+        case "gelu":
+            y = (F32(0.5) * x) * (F32(1.0) + bitexact.erf(x * F32(0.5**0.5)))
+        case "relu":
+            y = np.maximum(x, F32(0.0))
+        case _:
+            y = x / (F32(1.0) + bitexact.exp(-x))
+    return y

@@ -1,0 +1,177 @@
+"""W8A8 and W4A8: integer weights, and one static scale for each activation.
+
+The scales of activations come from a calibration: the model runs on text, and each activation's largest
+magnitude becomes 127. Scales are folded, so that hardware multiplies once: into the gain and bias of the
+norms, the factor and bias of the linear layers, and the exponent of softmax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from allo.errors import AlloError
+
+from ..network.weights import QuantizedWeights
+from .architecture import Architecture
+from .float_model import FloatModel, Params
+from .groups import GROUP, FourBits, quantize_groups
+
+
+class QuantizationError(AlloError, ValueError):
+    """Bits that are not known, or scales that are not those of the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedModel:
+    """A model in integers.
+
+    Attributes:
+        model: its architecture.
+        arrays: by name. ``<linear>.w`` int8 (outputs, inputs), ``.s`` and ``.b`` float32: a result is
+            accumulator * s + b, already in steps of what takes it. ``<norm>.g`` and ``.b`` float32;
+            where a norm's result is also a residual (post-norm), ``<norm>.q`` is one over its scale.
+            ``softmax``, ``attend``, ``gelu``: one factor a layer.
+        packed: the four-bit form of ``<linear>.w``, by the layer's name; empty for W8A8.
+    """
+
+    model: Architecture
+    arrays: dict[str, np.ndarray]
+    packed: dict[str, FourBits] = field(default_factory=dict)
+
+    def gpt_weights(self) -> QuantizedWeights:
+        """The arrays as the GPT accelerators take them.
+
+        Raises:
+            ConfigurationError: when the model's arithmetic is not theirs.
+        """
+        return QuantizedWeights(self.model.gpt_config(), self.arrays)
+
+
+def calibrate(model: Architecture, params: Params, batches: list[np.ndarray]) -> dict[str, float]:
+    """The scale of every activation: the largest magnitude seen over 127.
+
+    Args:
+        batches: tokens (batch, length) of typical text.
+    """
+    peaks: dict[str, float] = {}
+
+    def observe(name: str, value: np.ndarray) -> None:
+        peaks[name] = max(peaks.get(name, 0.0), float(np.abs(value).max()))
+
+    for tokens in batches:
+        FloatModel(model, params, observe).forward(tokens)
+    return {name: max(peak, 1e-6) / 127.0 for name, peak in peaks.items()}
+
+
+def quantize(
+    model: Architecture,
+    params: Params,
+    scales: Mapping[str, float],
+    weight_bits: int = 8,
+    group: int = GROUP,
+) -> QuantizedModel:
+    """Quantise a model: W8A8, or W4A8 in groups.
+
+    Args:
+        scales: the scale of every activation, by :func:`calibrate`.
+        weight_bits: 8 or 4. The last layer keeps 8.
+        group: inputs that share a step of four-bit weights.
+
+    Raises:
+        QuantizationError: other bits, or an activation without a scale.
+    """
+    if weight_bits not in (4, 8):
+        raise QuantizationError(
+            f"Weights of {weight_bits} bits are not known.", help="ask for 8 or 4."
+        )
+    missing = sorted(set(activations(model)) - set(scales))
+    if missing:
+        raise QuantizationError(
+            f"The activation {missing[0]!r} has no scale.",
+            help="calibrate this model, and not another one.",
+        )
+    return _Quantizer(model, params, scales, weight_bits, group).run()
+
+
+def activations(model: Architecture) -> list[str]:
+    """The activations of a model that have a scale."""
+    names = [] if not model.post_norm else ["embed"]
+    for layer in range(model.layers):
+        names += [f"{layer}.{n}" for n in ("norm1", "q", "k", "v", "o", "norm2", "gelu")]
+    return names if model.post_norm else [*names, "norm"]
+
+
+def quantize_rows(weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """int8 rows and their scales, symmetric: ``weight ≈ rows * scale[:, None]``."""
+    scale = np.maximum(np.abs(weight).max(1), 1e-12).astype(np.float64) / 127.0
+    rows = np.clip(np.rint(weight / scale[:, None]), -127, 127).astype(np.int8)
+    return rows, scale
+
+
+@dataclass(slots=True)
+class _Quantizer:
+    """The work of :func:`quantize`: ``arrays`` and ``packed`` grow."""
+
+    model: Architecture
+    params: Params
+    scales: Mapping[str, float]
+    weight_bits: int
+    group: int
+    arrays: dict[str, np.ndarray] = field(default_factory=dict)
+    packed: dict[str, FourBits] = field(default_factory=dict)
+
+    def run(self) -> QuantizedModel:
+        model, scales = self.model, self.scales
+        for name in ("token", "position"):
+            if name in self.params:
+                self.arrays[name] = self.params[name]
+        enters = "embed"  # the norm whose result a block takes in, where norms stand behind
+        if model.post_norm:
+            self.norm("embed")
+        for layer in range(model.layers):
+            p = f"{layer}."
+            self.norm(p + "norm1")
+            self.norm(p + "norm2")
+            taken, fed = (enters, p + "norm1") if model.post_norm else (p + "norm1", p + "norm2")
+            for name in "qkv":
+                self.linear(p + name, scales[taken], scales[p + name])
+            exponent = scales[p + "q"] * scales[p + "k"] * model.head_dim**-0.5
+            self.arrays[p + "softmax"] = np.array([exponent])
+            self.arrays[p + "attend"] = np.array([scales[p + "v"] / scales[p + "o"]])
+            self.linear(p + "p", scales[p + "o"])
+            for name in ("f1", "gate") if model.gated else ("f1",):
+                self.linear(p + name, scales[fed])
+            self.arrays[p + "gelu"] = np.array([1.0 / scales[p + "gelu"]])
+            self.linear(p + "f2", scales[p + "gelu"])
+            enters = p + "norm2"
+        if not model.post_norm:
+            self.norm("norm")
+        if model.has_head:
+            self.linear("head", scales["norm"])
+        typed = {
+            name: value if value.dtype == np.int8 else value.astype(np.float32)
+            for name, value in self.arrays.items()
+        }
+        return QuantizedModel(model, typed, self.packed)
+
+    def norm(self, name: str) -> None:
+        scale = 1.0 if self.model.post_norm else self.scales[name]
+        self.arrays[name + ".g"] = self.params[name + ".g"] / scale
+        self.arrays[name + ".b"] = self.params[name + ".b"] / scale
+        if self.model.post_norm:
+            self.arrays[name + ".q"] = np.array([1.0 / self.scales[name]])
+
+    def linear(self, name: str, in_scale: float, out_scale: float = 1.0) -> None:
+        weight = self.params[name + ".w"]
+        if self.weight_bits == 4 and name != "head":
+            packed = quantize_groups(weight, self.group)
+            self.packed[name] = packed
+            rows, row_scale = packed.rows(), packed.scale
+        else:
+            rows, row_scale = quantize_rows(weight)
+        self.arrays[name + ".w"] = rows
+        self.arrays[name + ".s"] = row_scale * in_scale / out_scale
+        self.arrays[name + ".b"] = self.params[name + ".b"] / out_scale

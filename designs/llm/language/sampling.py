@@ -1,0 +1,48 @@
+"""Which token follows: the likeliest one, or one of the k likeliest by chance from a seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from allo.errors import AlloError
+
+
+class SamplingError(AlloError, ValueError):
+    """A temperature or a number of candidates that choose nothing."""
+
+
+@dataclass(slots=True)
+class Sampler:
+    """Chooses tokens from logits; the same seed and the same logits give the same tokens.
+
+    Attributes:
+        candidates: the likeliest tokens among which chance decides; 1 is greedy, and the lowest token
+            wins a tie.
+        temperature: logits are divided by it before chance decides.
+        seed: of the random numbers.
+    """
+
+    candidates: int = 1
+    temperature: float = 1.0
+    seed: int = 0
+    _rng: np.random.Generator = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.candidates < 1 or not self.temperature > 0.0:
+            raise SamplingError(
+                f"{self.candidates} candidates at a temperature of {self.temperature} choose nothing.",
+                help="take at least one candidate, and a temperature above zero.",
+            )
+        self._rng = np.random.default_rng(self.seed)
+
+    def choose(self, logits: np.ndarray) -> int:
+        """One token, from the logits of one position."""
+        likeliest = np.argsort(-logits, kind="stable")[: self.candidates]
+        if len(likeliest) == 1:
+            return int(likeliest[0])
+        scaled = logits[likeliest].astype(np.float64) / self.temperature
+        weights = np.exp(scaled - scaled[0])
+        place = np.searchsorted(np.cumsum(weights), self._rng.random() * weights.sum(), "right")
+        return int(likeliest[min(int(place), len(likeliest) - 1)])
