@@ -78,6 +78,12 @@ def test_a_product_on_packed_cells(bits, total, sizes):
     np.testing.assert_array_equal(C, packed(A @ B, 0, P, total))
     assert cells(s) == [f"{CELLS[bits, total]}_{i}_{j}" for i in range(Mt) for j in range(Nt // 2)]
     rtl = check(s, A, B, P, bits, total)
+    if P == 4:
+        other = s.build(target="verilog", simulator="verilator")
+        C = np.zeros_like(C)
+        other(packed(A, 0, P, 8), packed(B, 1, P, bits), C)
+        np.testing.assert_array_equal(C, packed(A @ B, 0, P, total))
+        assert other.cycles == rtl.cycles
     assert rtl.report.resources["dsp"] == Mt * Nt // 2
 
 

@@ -54,8 +54,9 @@ def compose(
     Raises:
         TypeError: something that is neither a Schedule nor a function.
         UnknownHandleError: the kernel calls no such function.
-        ScheduleError: the types or shapes of the two sides disagree, or a recorded primitive does
-            not apply to the instance (the message names it).
+        ScheduleError: the types or shapes of the two sides disagree, a recorded primitive does
+            not apply to the instance (the message names it), or a library kernel has several
+            instances that differ.
     """
     for each in _schedules(s, schs, id, instantiate):
         _compose_one(s, each.schedule, id, each.target(s, {}))
@@ -101,20 +102,44 @@ def _as_schedule(
             "an attribute default_schedule, a function from template arguments to a Schedule.",
         )
     if instantiate is None:
-        instantiate = _template_of(s, str(getattr(item, "__name__", "")), id)
+        instantiate = _template_of(s, item, id)
     made: ScheduleState = make(instantiate)
     return made
 
 
-def _template_of(s: ScheduleState, origin: str, id: str | None) -> Sequence[Any] | None:
-    """The template arguments of the instance of a kernel here; None where several differ."""
+def _template_of(s: ScheduleState, item: Any, id: str | None) -> Sequence[Any] | None:
+    """The template arguments of the instance of a kernel here; None where the kernel has none.
+
+    Raises:
+        UnknownHandleError: the kernel is a template of which there is no such instance.
+        ScheduleError: it has several, with other arguments.
+    """
+    origin = str(getattr(item, "__name__", ""))
     instances = [
         info
         for info in s.kernel.functions.values()
         if info.origin == origin and (id is None or info.instance_id == id)
     ]
-    found = instances[0].template_args if instances else None
-    return found if all(info.template_args == found for info in instances) else None
+    if instances and all(i.template_args == instances[0].template_args for i in instances):
+        return instances[0].template_args
+    if not getattr(item, "__type_params__", ()):
+        return None
+    if not instances:
+        raise _not_called(s, origin if id is None else f"{origin}_{id}")
+    ids = [info.instance_id for info in instances if info.instance_id is not None]
+    raise ScheduleError(
+        f"compose: the instances of {origin} differ in their template arguments.",
+        help="say which one is meant, with id= or instantiate=[…]"
+        + (f"; its ids are {', '.join(ids)}." if ids else "."),
+    )
+
+
+def _not_called(s: ScheduleState, wanted: str) -> UnknownHandleError:
+    callees = [n for n in functions_of(s.module) if n != s.top_func_name]
+    return UnknownHandleError(
+        f"compose: function {wanted} is not called by {s.top_func_name}.",
+        help=suggestion(wanted, callees, "its functions are"),
+    )
 
 
 def _compose_one(s: ScheduleState, inner: ScheduleState, id: str | None, target: str) -> None:
@@ -182,10 +207,7 @@ class _Composed:
         wanted = self.candidates()[0]
         if self.id is None and wanted == s.top_func_name:
             return wanted
-        raise UnknownHandleError(
-            f"compose: function {wanted} is not called by {s.top_func_name}.",
-            help=suggestion(wanted, callees, "its functions are"),
-        )
+        raise _not_called(s, wanted)
 
 
 def _composed_calls(inner: ScheduleState) -> dict[int, list[_Composed]]:
