@@ -121,7 +121,8 @@ def _template_of(s: ScheduleState, item: Any, id: str | None) -> Sequence[Any] |
         if info.origin == origin and (id is None or info.instance_id == id)
     ]
     if instances and all(i.template_args == instances[0].template_args for i in instances):
-        return instances[0].template_args
+        found: Sequence[Any] | None = instances[0].template_args
+        return found
     if not getattr(item, "__type_params__", ()):
         return None
     if not instances:
