@@ -43,4 +43,8 @@ def _write_fields(target: np.ndarray, values: np.ndarray, names: tuple[str, ...]
         np.copyto(target, values.astype(target.dtype), casting="unsafe")
         return
     for name in names:
-        target[name] = values[name]
+        inner = values[name].dtype.names
+        if inner and target[name].dtype.names and target[name].dtype != values[name].dtype:
+            _write_fields(target[name], values[name], inner)
+        else:
+            target[name] = values[name]

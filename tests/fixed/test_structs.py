@@ -7,7 +7,7 @@ import allo
 import allo.dataflow as df
 from allo.dialects.boundary.storage import natural_dtype
 from allo.dialects.diagnostics import BoundaryError, FrontendError
-from allo.ir.types import Fixed, Int, Stream, Struct, UFixed, UInt, float16, float32, float64
+from allo.ir.types import Fixed, Int, Stream, Struct, UFixed, UInt, float16, float32, float64, index
 
 from .targets import build
 
@@ -230,7 +230,7 @@ def test_a_wrong_struct_is_named(array, record, said):
     assert module(np.zeros(2, natural_dtype(S)), GOOD) == 1.0
 
 
-NESTED = Struct({"inner": S, "n": Int(4)})
+NESTED = Struct({"inner": Struct({"k": index}), "n": Int(4)})
 
 
 def nested(A: NESTED[2]) -> int:
@@ -261,7 +261,7 @@ def lends(A: S[2]):
 @pytest.mark.parametrize(
     ("kernel", "said"),
     [
-        (nested, "Field inner of struct<inner: struct<"),
+        (nested, "Field k of struct<inner: struct<"),
         (no_field, "Field z not found in struct type struct<n: i5"),
         (arithmetic, "A Struct has no arithmetic."),
         (bits, "Bits of a field of an argument cannot be assigned to."),

@@ -90,13 +90,18 @@ class StateBinding:
 
 @dataclass(slots=True, eq=False)
 class StructBinding:
-    """A Struct variable, or an array of Structs: one variable a field."""
+    """A Struct variable, or an array of Structs: one variable a field, and the same of a Struct in it."""
 
     name: str
     dtype: Struct
     shape: tuple[int | None, ...]
-    fields: dict[str, Var]
+    fields: dict[str, Var | StructBinding]
     place: SourcePlace
+
+    def variables(self) -> list[Var]:
+        """The variables of all fields, those of inner Structs in their places."""
+        parts = [p if isinstance(p, Var) else p.variables() for p in self.fields.values()]
+        return [var for part in parts for var in (part if isinstance(part, list) else [part])]
 
 
 Binding = (

@@ -34,7 +34,7 @@ def field(value: Expr, name: str, place: SourcePlace) -> Expr:
     assert isinstance(dtype, Struct)
     low = Const(ops.INDEX, place, low_bit(dtype, name))
     kind = dtype.fields[name]
-    return _from_bits(bit_fields.bit_range(word(value), low, kind.bits, place), kind, place)
+    return from_bits(bit_fields.bit_range(word(value), low, kind.bits, place), kind, place)
 
 
 def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Expr:
@@ -51,24 +51,31 @@ def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Exp
     return Cast(dtype, place, total)
 
 
-def with_field(value: Expr, name: str, part: Expr, place: SourcePlace) -> Expr:
-    """``value`` with one field replaced."""
-    dtype = value.dtype
+def with_field(value: Expr, path: tuple[str, ...], part: Expr, place: SourcePlace) -> Expr:
+    """``value`` with one field replaced: that of the last name, in the Structs that the others name."""
+    dtype, (name, *inner) = value.dtype, path
     assert isinstance(dtype, Struct)
     kind = dtype.fields[name]
+    if inner:
+        part = with_field(field(value, name, place), tuple(inner), part, place)
     low = Const(ops.INDEX, place, low_bit(dtype, name))
     bits = bits_of(ops.cast(part, kind, place), place)
     return Cast(dtype, place, bit_fields.with_bits(word(value), low, kind.bits, bits, place))
 
 
 def bits_of(value: Expr, place: SourcePlace) -> Expr:
-    """A scalar as the unsigned integer of its bits."""
+    """A scalar, or a Struct, as the unsigned integer of its bits."""
+    if isinstance(value.dtype, Struct):
+        return word(value)
     if isinstance(value.dtype, Float):
         return Bitcast(UInt(value.dtype.bits), place, value)
     return ops.cast(fixed.raw(value), UInt(value.dtype.bits))
 
 
-def _from_bits(bits: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+def from_bits(bits: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    """The value of a type, a Struct included, whose bits are those of an integer of its width."""
+    if isinstance(dtype, Struct):
+        return Cast(dtype, place, ops.cast(bits, UInt(dtype.bits)))
     if isinstance(dtype, Float):
         return Bitcast(dtype, place, bits)
     if fixed.is_fixed(dtype):

@@ -366,6 +366,8 @@ def _part_target(body: Body, inner: Target, items: list[ast.expr], node: ast.Sub
             f"({name} if ({name} := {inner.read}[{position}]) is not None "
             f"else undefined({place}, 'A field'))"
         )
+        if isinstance(dtype, Struct):
+            read = f"({inner.read}[{position}] or {(None,) * len(dtype.fields)})"
         old = body.temporary()
         changed = f"(*({old} := {inner.read})[:{position}], {{}}, *{old}[{position + 1}:])"
         found = Target(dtype, read, inner.write.format(changed))

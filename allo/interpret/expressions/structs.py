@@ -29,10 +29,7 @@ def struct_value(body: Body, node: ast.Dict, dtype: AlloType) -> str:
         given[key.value] = value
     if set(given) != set(dtype.fields):
         raise TypeMismatchError(f"The fields are {', '.join(dtype.fields)}.", body.place(node))
-    codes = {
-        name: cast(body, body.scalar(value), dtype.fields[name], value)
-        for name, value in given.items()
-    }
+    codes = {name: scalar_as(body, value, dtype.fields[name]) for name, value in given.items()}
     if list(codes) == list(dtype.fields):
         return "(" + "".join(f"{code}, " for code in codes.values()) + ")"
     kept = {name: body.keep(code) for name, code in codes.items()}

@@ -55,6 +55,8 @@ def to_raw(value: Any, dtype: AlloType) -> Any:
         ValueError: NaN or infinity for an integer or fixed point.
     """
     if isinstance(dtype, Struct):
+        if isinstance(value, np.void) and value.dtype.names is not None:
+            value = {name: value[name] for name in dtype.fields}
         if not isinstance(value, dict):
             raise TypeError(f"{type(value).__name__} is no dict of fields")
         return tuple(to_raw(value[name], field) for name, field in dtype.fields.items())

@@ -68,7 +68,10 @@ def _same_fields(source: Struct, target: Struct) -> bool:
     """Whether the fields have the same names and the same bits, in the same order."""
     pairs = zip(source.fields.values(), target.fields.values(), strict=False)
     return list(source.fields) == list(target.fields) and all(
-        a.name == b.name or (is_integer(a) and is_integer(b) and a.bits == b.bits) for a, b in pairs
+        _same_fields(a, b)
+        if isinstance(a, Struct) and isinstance(b, Struct)
+        else a.name == b.name or (is_integer(a) and is_integer(b) and a.bits == b.bits)
+        for a, b in pairs
     )
 
 
@@ -118,11 +121,20 @@ def unpack_struct(value: int, target: Struct) -> tuple[Any, ...]:
 def reread_struct(value: tuple[Any, ...], target: Struct) -> tuple[Any, ...]:
     """The fields of a Struct as those of another one: integers of one width wrapped."""
     pairs = zip(value, target.fields.values(), strict=True)
-    return tuple(wrap(part, dtype) if is_integer(dtype) else part for part, dtype in pairs)
+    return tuple(
+        reread_struct(part, dtype)
+        if isinstance(dtype, Struct)
+        else wrap(part, dtype)
+        if is_integer(dtype)
+        else part
+        for part, dtype in pairs
+    )
 
 
 def from_bits(bits: int, dtype: AlloType) -> Any:
     """The value whose pattern is the low bits of an integer."""
+    if isinstance(dtype, Struct):
+        return unpack_struct(bits, dtype)
     if isinstance(dtype, Float):
         return decode(bits & ((1 << dtype.bits) - 1), format_of(dtype))
     return wrap(bits, dtype)

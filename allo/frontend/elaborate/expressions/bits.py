@@ -23,7 +23,7 @@ def select_bits(
     ctx: FunctionContext, value: Expr, items: list[ast.expr], place: SourcePlace
 ) -> Value:
     """``value[k]``, ``value[lo:hi]`` or ``value["field"]`` of a scalar."""
-    if items and isinstance(value.dtype, Struct):
+    while items and isinstance(value.dtype, Struct):
         name = field_name(ctx, items[0], value.dtype, "it")
         value, items = packing.field(value, name, place), items[1:]
     for item in items:

@@ -46,15 +46,24 @@ def word_as(ctx: FunctionContext, node: ast.expr, value: Expr, dtype: Struct) ->
 
 
 def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace) -> Expr:
-    loads: dict[str, Expr] = {
-        key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()
+    return packing.packed(_loads(binding, indices, place), binding.dtype, place)
+
+
+def _loads(
+    binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace
+) -> dict[str, Expr]:
+    """The fields of a variable; a Struct in it as a word."""
+    return {
+        key: Load(part.dtype, place, part, indices)
+        if isinstance(part, Var)
+        else _word(part, indices, place)
+        for key, part in binding.fields.items()
     }
-    return packing.packed(loads, binding.dtype, place)
 
 
 def _words(binding: StructBinding, place: SourcePlace) -> Value:
     shape = tuple(extent or 0 for extent in binding.shape)
-    sources = tuple(arrays.whole(var, place) for var in binding.fields.values())
+    sources = tuple(arrays.whole(var, place) for var in binding.variables())
     return Generated(
         binding.dtype, shape, place, sources, lambda indices: _word(binding, indices, place)
     )
@@ -87,20 +96,29 @@ def field_of(
     if not isinstance(binding, StructBinding):
         return None
     rank = len(binding.shape)
-    node = items[rank] if len(items) > rank else base
-    key = field_name(ctx, node, binding.dtype, binding.name)
-    return binding.fields[key], [*items[:rank], *items[rank + 1 :]]
+    found: Var | StructBinding = binding
+    while isinstance(found, StructBinding):
+        node = items[rank] if len(items) > rank else base
+        key = field_name(ctx, node, found.dtype, found.name)
+        found, items = found.fields[key], [*items[:rank], *items[rank + 1 :]]
+    return found, items
 
 
 def struct_element(
     ctx: FunctionContext, node: ast.expr
 ) -> tuple[StructBinding, tuple[Subscript, ...]] | None:
-    """A Struct variable, or an element of an array of Structs."""
+    """A Struct variable, an element of an array of Structs, or a Struct in one."""
     base, items = flatten(node)
     binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
-    if not isinstance(binding, StructBinding) or len(items) != len(binding.shape):
+    if not isinstance(binding, StructBinding) or len(items) < len(binding.shape):
         return None
-    return binding, tuple(indexing.subscript(ctx, item) for item in items)
+    rank = len(binding.shape)
+    for item in items[rank:]:
+        inner = binding.fields.get(str(item.value)) if isinstance(item, ast.Constant) else None
+        if not isinstance(inner, StructBinding):
+            return None
+        binding = inner
+    return binding, tuple(indexing.subscript(ctx, item) for item in items[:rank])
 
 
 def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, Expr]:
@@ -112,20 +130,33 @@ def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[st
         binding, indices = source
         _require_same_fields(ctx, node, binding.dtype, dtype)
         place = ctx.place(node)
-        loads = {key: Load(var.dtype, place, var, indices) for key, var in binding.fields.items()}
+        loads = _loads(binding, indices, place)
         held = {key: stores.compute_once(ctx, load) for key, load in loads.items()}
-        return {key: ops.cast(value, dtype.fields[key], place) for key, value in held.items()}
+        return {key: _as_field(value, dtype.fields[key], place) for key, value in held.items()}
     return _unpacked(ctx, node, dispatch.scalar(ctx, node), dtype)
 
 
 def _require_same_fields(ctx: FunctionContext, node: ast.expr, has: Struct, wanted: Struct) -> None:
     """A Struct becomes one of the same fields, integers of one width read as either signedness."""
-    pairs = zip(has.fields.values(), wanted.fields.values(), strict=False)
-    if list(has.fields) == list(wanted.fields) and all(a == b or same_bits(a, b) for a, b in pairs):
+    if _same_fields(has, wanted):
         return
     raise dispatch.type_error(
         ctx, node, f"A {has} cannot become a {wanted}.", "copy field by field."
     )
+
+
+def _same_fields(has: AlloType, wanted: AlloType) -> bool:
+    if not isinstance(has, Struct) or not isinstance(wanted, Struct):
+        return has == wanted or same_bits(has, wanted)
+    pairs = zip(has.fields.values(), wanted.fields.values(), strict=False)
+    return list(has.fields) == list(wanted.fields) and all(_same_fields(a, b) for a, b in pairs)
+
+
+def _as_field(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
+    """A field as that of a Struct of the same fields."""
+    if isinstance(dtype, Struct) and value.dtype != dtype:
+        return packing.from_bits(packing.word(value), dtype, place)
+    return ops.cast(value, dtype, place)
 
 
 def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, Expr]:
@@ -139,7 +170,11 @@ def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, E
         )
     values: dict[str, Expr] = {}
     for key, part in zip(keys, node.values, strict=True):
-        value = ops.cast(dispatch.scalar(ctx, part), dtype.fields[str(key)], ctx.place(part))
+        kind = dtype.fields[str(key)]
+        if isinstance(kind, Struct):
+            values[str(key)] = stores.compute_once(ctx, word_of(ctx, part, kind))
+            continue
+        value = ops.cast(dispatch.scalar(ctx, part), kind, ctx.place(part))
         values[str(key)] = value if isinstance(value, Const) else stores.compute_once(ctx, value)
     return values
 
@@ -151,9 +186,8 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, packed: Expr, dtype: Struct)
         _require_same_fields(ctx, node, packed.dtype, dtype)
         word = stores.compute_once(ctx, packed)
         parts = {key: packing.field(word, key, place) for key in dtype.fields}
-        return {key: ops.cast(part, dtype.fields[key], place) for key, part in parts.items()}
-    integers = all(isinstance(t, (Int, UInt)) for t in dtype.fields.values())
-    if not integers or not isinstance(packed.dtype, (Int, UInt)):
+        return {key: _as_field(part, dtype.fields[key], place) for key, part in parts.items()}
+    if not _of_integers(dtype) or not isinstance(packed.dtype, (Int, UInt)):
         raise TypeMismatchError(
             f"A value of type {packed.dtype} cannot become {dtype}.",
             place,
@@ -168,6 +202,13 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, packed: Expr, dtype: Struct)
     for key, field in dtype.fields.items():
         start = Const(ops.INDEX, place, low)
         raw = bit_fields.bit_range(held, start, field.bits, place)
-        values[key] = ops.cast(raw, field, place)
+        values[key] = packing.from_bits(raw, field, place)
         low += field.bits
     return values
+
+
+def _of_integers(dtype: AlloType) -> bool:
+    """Whether all fields, those of Structs in it included, are integers."""
+    if isinstance(dtype, Struct):
+        return all(map(_of_integers, dtype.fields.values()))
+    return isinstance(dtype, (Int, UInt))

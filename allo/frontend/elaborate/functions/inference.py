@@ -24,6 +24,7 @@ from allo.frontend.elaborate.context import (
     NestedFunction,
     StructBinding,
 )
+from allo.frontend.elaborate.expressions.fields import struct_element
 from allo.frontend.elaborate.fifos import stream_of
 from allo.frontend.elaborate.functions.annotations import parse_string
 from allo.frontend.rules.integers import same_bits
@@ -193,6 +194,10 @@ class _Search:
         found = ctx.find(node.id) if isinstance(node, ast.Name) else None
         if isinstance(found, StructBinding):
             return _Given(found.dtype, found.shape)
+        with ctx.into([]):
+            element = struct_element(ctx, node)
+        if element is not None:
+            return _Given(element[0].dtype, ())
         if isinstance(node, ast.Dict) or isinstance(found, NestedFunction):
             return None
         nests = ctx.nests

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import Float, Int, Struct, UInt
+from allo.dialects.types import AlloType, Float, Int, Struct, UInt
 from allo.frontend.affine import ScalarArg
 from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import View
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.expressions.fields import field_values, struct_element
 from allo.frontend.elaborate.functions.annotations import Declared
@@ -63,17 +65,25 @@ def _is_passed(ctx: FunctionContext, name: str, rank: int) -> bool:
 
 
 def require_flat(said: Declared) -> None:
-    """Refuse a Struct within a Struct, and streams and iterators as fields."""
+    """Refuse streams and iterators as fields, also of Structs within a Struct."""
     if not isinstance(said.dtype, Struct):
         return
-    for name, field in said.dtype.fields.items():
+    for name, field in _all_fields(said.dtype):
         if isinstance(field, (Int, UInt, Float)) or fixed.is_fixed(field):
             continue
         raise TypeMismatchError(
             f"Field {name} of {said.dtype} is {field}.",
             said.place,
-            help="a field is an integer, a float or fixed point; write nested fields out.",
+            help="a field is an integer, a float, fixed point or a Struct of such.",
         )
+
+
+def _all_fields(dtype: Struct) -> Iterator[tuple[str, AlloType]]:
+    for name, field in dtype.fields.items():
+        if isinstance(field, Struct):
+            yield from _all_fields(field)
+        else:
+            yield name, field
 
 
 def bind_argument(ctx: FunctionContext, argument: ScalarArg) -> None:
@@ -88,15 +98,24 @@ def bind_argument(ctx: FunctionContext, argument: ScalarArg) -> None:
 def _new(
     ctx: FunctionContext, name: str, dtype: Struct, said: Declared | None, place: SourcePlace
 ) -> StructBinding:
-    shape = said.shape if said is not None else ()
-    memory = said.memory if said is not None else None
-    fields = {
-        key: stores.new_local(ctx, f"{name}_{key}", field, shape, place, memory)
-        for key, field in dtype.fields.items()
-    }
-    binding = StructBinding(name, dtype, shape, fields, place)
+    binding = _variables(ctx, name, dtype, said, place)
     ctx.bind(name, binding)
     return binding
+
+
+def _variables(
+    ctx: FunctionContext, name: str, dtype: Struct, said: Declared | None, place: SourcePlace
+) -> StructBinding:
+    """One variable for each field, those of a Struct in it included."""
+    shape = said.shape if said is not None else ()
+    memory = said.memory if said is not None else None
+    fields: dict[str, Var | StructBinding] = {}
+    for key, field in dtype.fields.items():
+        if isinstance(field, Struct):
+            fields[key] = _variables(ctx, f"{name}_{key}", field, said, place)
+        else:
+            fields[key] = stores.new_local(ctx, f"{name}_{key}", field, shape, place, memory)
+    return StructBinding(name, dtype, shape, fields, place)
 
 
 def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
@@ -110,16 +129,22 @@ def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePl
 
 
 def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
-    """Assign an element of an array argument; False when the target holds no packed Struct."""
-    base, _ = flatten(goal)
+    """Assign a packed Struct, or one in it; False when the target holds none."""
+    base, items = flatten(goal)
     found = ctx.find(base.id) if isinstance(base, ast.Name) else None
-    if not isinstance(found, Var) or not isinstance(found.dtype, Struct):
+    if not isinstance(found, Var) or len(items) < len(found.shape):
+        return False
+    dtype: AlloType | None = found.dtype
+    for item in items[len(found.shape) :]:
+        fields = dtype.fields if isinstance(dtype, Struct) else {}
+        dtype = fields.get(str(item.value)) if isinstance(item, ast.Constant) else None
+    if not isinstance(dtype, Struct):
         return False
     target = targets.target(ctx, goal)
-    if not isinstance(target, targets.Element):
+    if isinstance(target, View):
         return False
-    values = field_values(ctx, node, found.dtype)
-    targets.assign(ctx, target, packing.packed(values, found.dtype, place), place)
+    values = field_values(ctx, node, dtype)
+    targets.assign(ctx, target, packing.packed(values, dtype, place), place)
     return True
 
 
@@ -139,5 +164,10 @@ def _store(
     values: dict[str, Expr],
     place: SourcePlace,
 ) -> None:
-    for key, var in binding.fields.items():
-        ctx.emit(Store(place, var, indices, values[key]))
+    for key, part in binding.fields.items():
+        value = values[key]
+        if isinstance(part, Var):
+            ctx.emit(Store(place, part, indices, value))
+            continue
+        inner = {name: packing.field(value, name, place) for name in part.dtype.fields}
+        _store(ctx, part, indices, inner, place)

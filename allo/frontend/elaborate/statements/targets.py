@@ -51,14 +51,17 @@ class Bits:
 
 @dataclass(slots=True)
 class Field:
-    """A field of an element that holds a packed Struct."""
+    """A field of an element that holds a packed Struct; ``path`` names it, after the Structs around it."""
 
     element: Element
-    name: str
+    path: tuple[str, ...]
 
     def load(self) -> Expr:
         """The present value."""
-        return packing.field(self.element.load(), self.name, self.element.place)
+        value = self.element.load()
+        for name in self.path:
+            value = packing.field(value, name, self.element.place)
+        return value
 
 
 Target = Element | Bits | Field | View
@@ -99,14 +102,15 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
 
 
 def _field(ctx: FunctionContext, node: ast.expr, element: Element, items: list[ast.expr]) -> Target:
-    dtype = element.var.dtype
-    assert isinstance(dtype, Struct)
-    name = field_name(ctx, items[0], dtype, element.var.name)
-    if len(items) > 1:
+    dtype, path = element.var.dtype, []
+    while items and isinstance(dtype, Struct):
+        path.append(field_name(ctx, items[0], dtype, element.var.name))
+        dtype, items = dtype.fields[path[-1]], items[1:]
+    if items:
         raise ctx.unsupported(
             node, "Bits of a field of an argument cannot be assigned to.", "copy the field first."
         )
-    return Field(element, name)
+    return Field(element, tuple(path))
 
 
 def whole_target(var: Var, place: SourcePlace) -> Target:
@@ -144,7 +148,7 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
         value = value.element((constant(0),) * len(value.shape))
     if isinstance(goal, Field):
         element = goal.element
-        whole = packing.with_field(element.load(), goal.name, value, place)
+        whole = packing.with_field(element.load(), goal.path, value, place)
         ctx.emit(Store(place, element.var, element.indices, whole, partial=True))
         return
     if isinstance(goal, Bits):
