@@ -117,7 +117,7 @@ assert cycles[4] > 1.6 * cycles[8]
 # %% [markdown]
 # ## Where to go from here
 #
-# * `scripts/demo llm` lets the model speak on three engines, Verilator among them.
+# * `scripts/demo llm_small` lets the model speak on three engines, Verilator among them.
 # * [A transformer](../llm.md) describes the parts, and [The analytical model](../analytical_model.md) the
 #   equations that predict larger ones.
 # * The [gallery](../gallery/index.md) has small designs to start from.

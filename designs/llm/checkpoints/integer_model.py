@@ -60,13 +60,13 @@ class IntegerModel:
         if not m.rotary:
             x = x + arrays["position"][self.position : self.position + length]
         if m.post_norm:
-            x = self._norm("embed", x)
+            x = self.norm("embed", x)
         for layer in range(m.layers):
             x = self._post_block(x, layer) if m.post_norm else self._block(x, f"{layer}.")
         self.position += length
         if m.post_norm:
             return x
-        return self._linear("head", round_clamp(self._norm("norm", x)))
+        return self._linear("head", round_clamp(self.norm("norm", x)))
 
     def _check(self, tokens: np.ndarray) -> None:
         m, end = self.weights.model, self.position + tokens.shape[1]
@@ -88,20 +88,21 @@ class IntegerModel:
             )
 
     def _block(self, x: np.ndarray, p: str) -> np.ndarray:
-        x = x + self._attention(round_clamp(self._norm(p + "norm1", x)), p)
-        y: np.ndarray = x + self._feed(round_clamp(self._norm(p + "norm2", x)), p)
+        x = x + self._attention(round_clamp(self.norm(p + "norm1", x)), p)
+        y: np.ndarray = x + self._feed(round_clamp(self.norm(p + "norm2", x)), p)
         return y
 
     def _post_block(self, x: np.ndarray, layer: int) -> np.ndarray:
         p = f"{layer}."
         before = f"{layer - 1}.norm2" if layer else "embed"
-        x = self._norm(p + "norm1", x + self._attention(self._small(before, x), p))
-        return self._norm(p + "norm2", x + self._feed(self._small(p + "norm1", x), p))
+        x = self.norm(p + "norm1", x + self._attention(self._small(before, x), p))
+        return self.norm(p + "norm2", x + self._feed(self._small(p + "norm1", x), p))
 
     def _small(self, name: str, x: np.ndarray) -> np.ndarray:
         return round_clamp(x * self.weights.arrays[name + ".q"])
 
-    def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
+    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        """The norm over the last axis, float32; what is quantised of it is rounded afterwards."""
         m, arrays = self.weights.model, self.weights.arrays
         inverse = F32(1.0 / x.shape[-1])
         centred = x if m.rms else x - lane_sum(x) * inverse
