@@ -20,6 +20,11 @@ KNOWN = frozenset({*OPERATORS, "getitem"})
 _ROUNDS = 8
 """Decompositions may yield what must be decomposed again."""
 
+_DEQUANTIZED = {
+    f"quantized_decomposed.dequantize_per_{what}"
+    for what in ("tensor.default", "tensor.tensor", "channel.default")
+}
+
 _IGNORED = {
     "aten._assert_tensor_metadata.default",
     "aten._assert_async.msg",
@@ -202,6 +207,11 @@ class _Reader:
         if target in _IGNORED:
             return
         names = [n.name for n in node.all_input_nodes]
+        weights = [name for name in names if name in self.model.weights]
+        known = all(name in self.values or name in self.model.weights for name in names)
+        if target in _DEQUANTIZED and known and names[0] in weights:
+            self._dequantise(node, weights)
+            return
         if all(name in self.values for name in names):
             self._fold(node)
             return
@@ -218,6 +228,17 @@ class _Reader:
                 place_of_trace(node.meta.get("stack_trace"), self.package),
             )
         )
+
+    def _dequantise(self, node: Any, weights: Sequence[str]) -> None:
+        """A weight that PyTorch has quantised, as the floats that the model computes with."""
+        held = {name: self.model.weights[name] for name in weights}
+        tensors = {name: self.torch.from_numpy(array.copy()) for name, (_, array) in held.items()}
+        values = {**self.values, **tensors}
+        take = self.torch.fx.node.map_arg
+        args = take(node.args, lambda n: values[n.name])
+        kwargs = take(node.kwargs, lambda n: values[n.name])
+        path = held[weights[0]][0]
+        self.model.weights[node.name] = (path, elements(self.torch, node.target(*args, **kwargs)))
 
     def _fold(self, node: Any) -> None:
         """Compute a tensor that depends on no input."""

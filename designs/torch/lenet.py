@@ -61,3 +61,32 @@ def schedule(s: Any) -> Any:
         for loop in loops:
             s.pipeline(f"{module}:{loop}")
     return s
+
+
+def schedule_integers(s: Any) -> Any:
+    """The schedule of the quantised model: a row of a convolution at once, and all columns of a linear layer.
+
+    int8 multipliers are small: conv1 takes 24 of them, conv2 12, fc1 32 and fc2 10.
+    """
+    for convolution in ("conv1", "conv2"):
+        s.unroll(f"{convolution}:k3")
+        s.unroll(f"{convolution}:k2")
+        s.pipeline(f"{convolution}:k1")
+        s.partition(f"{convolution}:x", dim=4)
+        s.partition(f"{convolution}:g_{convolution}_weight", dim=4)
+    for linear in ("fc1", "fc2"):
+        s.unroll(f"{linear}:k1")
+        s.pipeline(f"{linear}:k0")
+        s.partition(f"{linear}:g_{linear}_weight", dim=1)
+    for module in ("conv1", "conv2", "fc1", "fc2"):
+        s.partition(f"{module}:row")
+        s.unroll(f"{module}:j0")
+        s.pipeline(f"{module}:o0")
+    for pool in ("pool1", "pool2"):
+        s.unroll(f"{pool}:k1")
+        s.unroll(f"{pool}:k0")
+        s.pipeline(f"{pool}:i3")
+        s.partition(f"{pool}:x", dim=3)
+    loops = s.get_loops(s.top_func_name)
+    s.pipeline(loops["quantize"]["i3"])
+    return s

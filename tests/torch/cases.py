@@ -6,9 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+import torch.ao.quantization.fx._decomposed  # registers torch.ops.quantized_decomposed
 import torch.nn.functional as F
 
 from tests.torch.support import tensor
+
+Q = torch.ops.quantized_decomposed
 
 X = tensor(3, 4)
 Y = tensor(3, 4, seed=1)
@@ -20,6 +23,10 @@ IMAGE = tensor(2, 4, 5, 6)
 LINE = tensor(2, 4, 7)
 ROW = tensor(4, seed=2)
 PLACES = torch.tensor([[2, 0], [1, 2]])
+
+BYTES = torch.arange(-6, 6, dtype=torch.int8).reshape(3, 4) * 20
+SCALES, ZEROS = torch.tensor([0.02, 0.5, 0.125, 1.5]), torch.tensor([3, -20, 0, 7])
+LIMITS = (-128, 127, torch.int8)
 
 Case = tuple[Callable[..., Any], list[torch.Tensor]]
 
@@ -224,6 +231,30 @@ CASES: dict[str, Case] = {
     "aten.constant_pad_nd.default": (lambda x: torch.constant_pad_nd(x, (1, 2, -1, 1), 0.5), [X]),
     "aten.pixel_shuffle.default": (lambda x: F.pixel_shuffle(x, 2), [IMAGE]),
     "aten.upsample_nearest2d.vec": (lambda x: F.interpolate(x, scale_factor=2), [IMAGE]),
+    "quantized_decomposed.quantize_per_tensor.default": (
+        lambda x: Q.quantize_per_tensor(x * 4, 0.03, 5, 0, 255, torch.uint8),
+        [X],
+    ),
+    "quantized_decomposed.quantize_per_tensor.tensor": (
+        lambda x: Q.quantize_per_tensor(x, torch.tensor(0.011), torch.tensor(-7), *LIMITS),
+        [X],
+    ),
+    "quantized_decomposed.quantize_per_channel.default": (
+        lambda x: Q.quantize_per_channel(x * 40, SCALES, ZEROS, 1, *LIMITS),
+        [X],
+    ),
+    "quantized_decomposed.dequantize_per_tensor.default": (
+        lambda x: Q.dequantize_per_tensor(x, 0.03, 5, *LIMITS),
+        [BYTES],
+    ),
+    "quantized_decomposed.dequantize_per_tensor.tensor": (
+        lambda x: Q.dequantize_per_tensor(x, torch.tensor(0.011), torch.tensor(-7), *LIMITS),
+        [BYTES],
+    ),
+    "quantized_decomposed.dequantize_per_channel.default": (
+        lambda x: Q.dequantize_per_channel(x, SCALES, ZEROS, -1, *LIMITS),
+        [BYTES],
+    ),
 }
 CASES["aten._native_batch_norm_legit_no_training.default"] = (
     torch.nn.Sequential(torch.nn.BatchNorm2d(4)),

@@ -1,13 +1,23 @@
-"""The LeNet of ``scripts/demo torch``: its schedule keeps the bits and saves cycles."""
+"""The models of ``scripts/demo torch``: schedules keep the bits and save cycles."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
-from allo.designs.torch.lenet import LeNet, compiled, schedule
+import allo
+from allo.designs.torch.digits import Attention, Perceptron, ResidualNetwork
+from allo.designs.torch.lenet import LeNet, compiled, schedule, schedule_integers
 from allo.ir.types import Fixed
-from tests.torch.support import arrays, assert_close, check_hardware, initialised, tensor
+from tests.torch.support import (
+    arrays,
+    assert_close,
+    assert_equal_bits,
+    check_hardware,
+    initialised,
+    tensor,
+)
 
 IMAGE = tensor(1, 1, 8, 8)
 
@@ -29,3 +39,24 @@ def test_fixed_point_takes_fewer_cycles() -> None:
     got = np.asarray(s.build()(IMAGE.numpy()), np.float32)
     np.testing.assert_allclose(got, arrays(model(IMAGE))[0], atol=0.05)
     assert check_hardware(s, IMAGE).cycles == 18_895
+
+
+@pytest.mark.parametrize("scheme", ["w8a8", "w4a8"])
+def test_integers_run_a_row_at_once(scheme: str) -> None:
+    calibration = [tensor(1, 1, 8, 8, seed=k) for k in range(4)]
+    quantised = allo.quantize(initialised(LeNet()), calibration, scheme)
+    rtl = check_hardware(schedule_integers(quantised.customize()), IMAGE)
+    assert rtl.cycles == 2_264
+    for image in calibration:
+        assert_equal_bits(arrays(rtl(image.numpy())), arrays(quantised.reference(image)))
+
+
+@pytest.mark.parametrize("make", [Perceptron, ResidualNetwork, Attention])
+def test_other_models_of_digits(make: type[torch.nn.Module]) -> None:
+    model = initialised(make())
+    calibration = [tensor(1, 1, 8, 8, seed=k) for k in range(4)]
+    quantised = allo.quantize(model, calibration)
+    s = quantised.customize()
+    s["**"].pipeline()
+    assert_equal_bits(arrays(s.build()(IMAGE.numpy())), arrays(quantised.reference(IMAGE)))
+    assert quantised.table(calibration).rows[1].signal_to_noise_db > 25

@@ -12,6 +12,7 @@ from . import (
     norms,
     pools,
     products,
+    quantized,
     reductions,
     shapes,
 )
@@ -26,6 +27,7 @@ FAMILIES = (
     attention,
     gathers,
     shapes,
+    quantized,
 )
 
 INTEGERS = integers.INTEGERS

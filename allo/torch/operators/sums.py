@@ -68,10 +68,19 @@ def requantise(call: Call, target: str, scaled: str) -> None:
     text.line(f"{target} = min(max(wide, {call.args.get('low', LOWEST)}), {HIGHEST})")
 
 
-def rounded(call: Call, target: str, value: str, low: int, high: int, zero: int = 0) -> None:
-    """Write a float, rounded to a whole number of low … high with ``zero`` added, halves to even."""
+def rounded(call: Call, target: str, value: str, low: int, high: int) -> None:
+    """Write a float, rounded to a whole number of low … high, halves to even."""
     text = call.text
     text.line(f"third: float32 = {value}")
-    text.line(f"third = min(max(third, {float(low - zero)!r}), {float(high - zero)!r})")
-    ending = f" + {float(zero)!r}" if zero else ""
-    text.line(f"{target} = (third + {ROUND!r}) - {ROUND!r}{ending}")
+    text.line(f"third = min(max(third, {float(low)!r}), {float(high)!r})")
+    text.line(f"{target} = (third + {ROUND!r}) - {ROUND!r}")
+
+
+def rounded_beside(call: Call, target: str, value: str, bounds: tuple[int, int], zero: str) -> None:
+    """As :func:`rounded`, with a zero point added before the bounds are applied."""
+    text, limit = call.text, ROUND / 4  # beyond it every result is at a bound
+    low, high = (float(bound) for bound in bounds)
+    text.line(f"third: float32 = {value}")
+    text.line(f"third = min(max(third, {-limit!r}), {limit!r})")
+    text.line(f"third = ((third + {ROUND!r}) - {ROUND!r}) + {zero}")
+    text.line(f"{target} = min(max(third, {low!r}), {high!r})")
