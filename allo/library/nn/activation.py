@@ -13,7 +13,8 @@ def relu2d[Ty, H: int32, W: int32](X: Ty[H, W]) -> Ty[H, W]:
     """``max(X, 0)`` of two dimensions."""
     Z: Ty[H, W]
     for h, w in allo.grid(H, W, name="relu"):
-        Z[h, w] = X[h, w] if X[h, w] > 0 else 0
+        x: Ty = X[h, w]
+        Z[h, w] = x if x > 0 else 0
     return Z
 
 
@@ -21,7 +22,8 @@ def relu3d[Ty, N: int32, L: int32, C: int32](X: Ty[N, L, C]) -> Ty[N, L, C]:
     """``max(X, 0)`` of three dimensions."""
     Z: Ty[N, L, C]
     for n, l, c in allo.grid(N, L, C, name="relu"):
-        Z[n, l, c] = X[n, l, c] if X[n, l, c] > 0 else 0
+        x: Ty = X[n, l, c]
+        Z[n, l, c] = x if x > 0 else 0
     return Z
 
 
@@ -29,7 +31,8 @@ def relu4d[Ty, N: int32, C: int32, H: int32, W: int32](X: Ty[N, C, H, W]) -> Ty[
     """``max(X, 0)`` of four dimensions."""
     Z: Ty[N, C, H, W]
     for n, c, h, w in allo.grid(N, C, H, W, name="relu"):
-        Z[n, c, h, w] = X[n, c, h, w] if X[n, c, h, w] > 0 else 0
+        x: Ty = X[n, c, h, w]
+        Z[n, c, h, w] = x if x > 0 else 0
     return Z
 
 

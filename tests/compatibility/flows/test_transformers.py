@@ -111,6 +111,51 @@ def test_two_arrays_joined_by_a_fifo(depth, tmp_path):
     assert f"#pragma HLS stream variable=Z depth={32 if depth == -1 else depth}" in text
 
 
+def mlp(
+    X: float32[4, 4], W1: float32[8, 4], b1: float32[8], W2: float32[4, 8], b2: float32[4]
+) -> float32[4, 4]:
+    Z = nn.linear2d[float32, float32, float32, 4, 8, 4, "up"](X, W1, b1)
+    R = nn.relu2d[float32, 4, 8](Z)
+    G = nn.GeLU[float32, 4, 8](R)
+    Y = nn.linear2d[float32, float32, float32, 4, 4, 8, "down"](G, W2, b2)
+    return Y
+
+
+def test_layers_of_the_library_joined_by_fifos(tmp_path):
+    s = allo.customize(mlp)
+    s.compose([nn.relu2d, nn.GeLU])
+    for id in ("up", "down"):
+        s.compose(nn.linear2d, id=id)
+    s.to(s.Z, "relu2d", depth=4)
+    s.to(s.R, "GeLU", depth=2)
+    s.to(s.G, "down", depth=2)
+    rng = np.random.default_rng(1)
+    shapes = [(4, 4), (8, 4), (8,), (4, 8), (4,)]
+    arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
+    X, W1, b1, W2, b2 = arrays
+    R = np.maximum(X @ W1.T + b1, 0)
+    G = 0.5 * R * (1 + np.tanh(0.797885 * (R + 0.044715 * R**3)))
+    check_kernel(s, arrays, G @ W2.T + b2, tmp_path)
+    text = (tmp_path / "project" / "kernel.cpp").read_text()
+    assert text.count("#pragma HLS stream variable=") == 3
+
+
+def heads(Q: float32[L, D], K: float32[L, D], V: float32[L, D]) -> float32[L, D]:
+    return nn.scaled_dot_product_attention[float32, H, L, D, 2, 2](Q, K, V)
+
+
+def test_the_products_of_attention_are_composed_by_their_ids(tmp_path):
+    s = allo.customize(heads)
+    s.compose(systolic, id="QKT", instantiate=[float32, float32, float32, L, D // H, L, 2, 2])
+    s.compose(systolic, id="YV", instantiate=[float32, float32, float32, L, L, D // H, 2, 2])
+    s.compose(nn.softmax)
+    rng = np.random.default_rng(2)
+    arrays = [rng.standard_normal((L, D)).astype(np.float32) for _ in range(3)]
+    check_kernel(s, arrays, attention(*arrays), tmp_path)
+    text = (tmp_path / "project" / "kernel.cpp").read_text()
+    assert text.count("hls::stream< float >& A_in") == 2 * 4
+
+
 def decoder(
     q: float32[1, 8], K: float32[3, 8], V: float32[3, 8], cos: float32[1, 2], sin: float32[1, 2]
 ) -> float32[1, 8]:

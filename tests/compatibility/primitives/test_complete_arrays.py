@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo import Partition
 from allo.errors import PartitionError, ScheduleError
-from allo.ir.types import int32
+from allo.ir.types import Stream, int32
 from tests.compatibility.runs import check_results, numbers
 
 
@@ -100,3 +101,41 @@ def test_a_part_of_the_dimensions_is_not_complete():
     s.partition(s.B, Partition.Cyclic, dim=2, factor=3)
     B = numbers(4, 3)
     check_results(s, [B, 1], np.asarray(B + 1))
+
+
+WEIGHTS = numbers(4, 3, seed=3)
+
+
+@df.region()
+def weighted(A: int32[4, 3], B: int32[4, 3]):
+    pipe: Stream[int32, 2]
+
+    @df.kernel(mapping=[1], args=[A])
+    def send(a: int32[4, 3]):
+        own: int32[4, 3] = WEIGHTS
+        for i, j in allo.grid(4, 3):
+            pipe.put(a[i, j] * own[i, j])
+
+    @df.kernel(mapping=[1], args=[B])
+    def receive(b: int32[4, 3]):
+        for i, j in allo.grid(4, 3):
+            b[i, j] = pipe.get()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_arrays_and_constants_of_a_region(form):
+    s = df.customize(weighted)
+    names = ["weighted:A", "send_0:a", "send_0:own", "weighted:B"]
+    for name in names:
+        if name != "send_0:a":  # the same array as weighted:A
+            s.partition(name)
+    before = str(s.module)
+    for name in names:
+        s.partition(name, **form)
+    assert str(s.module) == before
+    if form == FORMS[-1]:
+        A = numbers(4, 3)
+        for target in ("simulator", "vhls", "verilog"):
+            B = np.zeros((4, 3), np.int32)
+            s.build(target=target)(A, B)
+            np.testing.assert_array_equal(B, A * WEIGHTS, err_msg=target)

@@ -44,6 +44,9 @@ def test_parallel_and_a_factor_of_unroll_in_catapult():
     text = str(s.build(target="catapult"))
     assert line_before(text, "j") == "#pragma hls_unroll 4"
     assert line_before(text, "i") == "#pragma hls_unroll yes"
+    A = np.arange(32, dtype=np.int32).reshape(4, 8)
+    for target in ("llvm", "catapult", "verilog"):
+        np.testing.assert_array_equal(s.build(target=target)(A), A + np.arange(8), err_msg=target)
 
 
 def test_parallel_of_a_callee_in_catapult():
