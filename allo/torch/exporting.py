@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
 from .graph import Meta, Model, ModuleCall, Operator, Ref
 from .operators import OPERATORS
+from .operators.nearest import nearest_form
 from .places import module_of_error, place_of_error, place_of_trace
 from .wheel import load_torch
 
@@ -189,7 +190,7 @@ class _Reader:
     def _input(self, node: Any, spec: Any) -> None:
         kind = spec.kind.name
         if kind == "USER_INPUT":
-            self.model.inputs[node.name] = self._meta(node.meta["val"])
+            self.model.inputs[node.name] = self._meta(node.meta["val"], node)
         elif kind in ("PARAMETER", "BUFFER"):
             program = self.program
             tensors = program.state_dict if spec.target in program.state_dict else program.constants
@@ -217,7 +218,9 @@ class _Reader:
             return
         value = node.meta.get("val")
         results = value if isinstance(value, (list, tuple)) else [value]
-        metas = tuple(self._meta(r) if isinstance(r, self.torch.Tensor) else None for r in results)
+        metas = tuple(
+            self._meta(r, node) if isinstance(r, self.torch.Tensor) else None for r in results
+        )
         self.model.operators.append(
             Operator(
                 node.name,
@@ -289,10 +292,15 @@ class _Reader:
             ModuleCall(key, path, _class_name(kind)) for key, (path, kind) in found.items() if path
         )
 
-    def _meta(self, value: Any) -> Meta:
-        for extent in value.shape:
-            if not isinstance(extent, int):
-                raise ModelError(f"A tensor of the model has the dynamic extent {extent}.")
+    def _meta(self, value: Any, node: Any) -> Meta:
+        if not all(isinstance(extent, int) for extent in value.shape):
+            stack, target = self._stack(node), _spelled(node.target)
+            raise ModelError(
+                f"{f'Module {stack[-1].path!r}' if stack else 'The model'} uses {target}, whose result has "
+                "a shape that depends on the values of the input.",
+                place_of_trace(node.meta.get("stack_trace"), self.package),
+                help=nearest_form(target, ()),
+            )
         return Meta(tuple(value.shape), str(value.dtype).removeprefix("torch."))
 
     def _refusal(self, node: Any, what: str) -> UnsupportedOperatorError:

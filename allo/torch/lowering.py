@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOperatorError
-from allo.dialects.text.near import did_you_mean
 
 from .body import Call
 from .graph import Model, Operator, Ref
 from .operators import INTEGERS, OPERATORS, VIEWS
+from .operators.nearest import nearest_form
 from .regions import Region, region_tree
 from .tensors import Tensor
 from .text import FunctionText, identifier, type_text
@@ -333,9 +333,8 @@ def _reads(item: Operator | Region) -> list[str]:
 
 def _unknown(op: Operator) -> UnsupportedOperatorError:
     where = f"Module {op.path!r}" if op.path else "The model"
-    near = did_you_mean(op.target, OPERATORS)
     return UnsupportedOperatorError(
         f"{where} uses {op.target}, which is not supported.",
         op.place,
-        help=f"{near}docs/torch.md lists the operators; write it with those.",
+        help=nearest_form(op.target, OPERATORS),
     )

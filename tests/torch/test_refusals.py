@@ -51,6 +51,9 @@ def test_an_operator_without_a_lowering() -> None:
         "sorts",
     )
     assert isinstance(error, NotImplementedError)
+    assert "help: the nearest supported form: amax and argmax find the greatest element" in str(
+        error
+    )
 
 
 def test_a_form_without_a_lowering() -> None:
@@ -88,8 +91,28 @@ def test_shapes_that_depend_on_data() -> None:
         def forward(self, x: torch.Tensor) -> Any:
             return x[x > 0]  # chooses
 
-    with pytest.raises(ModelError, match="depend|dynamic"):
-        from_pytorch(Inner(Chosen()), [X])
+    error = refused(
+        Chosen(),
+        ModelError,
+        "Module 'part' uses aten.index.Tensor, whose result has a shape that depends on the values",
+        "chooses",
+    )
+    assert "nearest supported form: keep the shape and choose with torch.where(mask, x, 0)" in str(
+        error
+    )
+
+
+def test_an_extent_that_depends_on_data() -> None:
+    class Cut(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x[: int(x.sum().item())]  # cuts
+
+    error = refused(
+        Cut(), ModelError, "Module 'part' cannot be exported by torch.export: what it does", "cuts"
+    )
+    assert "help: hardware is fixed: compute both results and choose with torch.where." in str(
+        error
+    )
 
 
 def test_an_input_changed_in_place() -> None:
