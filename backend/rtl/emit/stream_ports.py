@@ -24,6 +24,9 @@ from .context import Context
 from .fifo import fifo_name
 from .text import identifier
 
+_CHOICES = 3
+"""Changes of a counter in one cycle that choose between sums; further ones are added up."""
+
 
 class StreamPorts:
     """Emits the stream ports of one function."""
@@ -290,9 +293,10 @@ class StreamPorts:
 
     def _buffered_gate(self, channel: Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)
-        after = text.binary("add", channel.reserved, text.const(count, bits), bits)
         if channel.stream.direction == "put":
-            return text.compare("ule", after, text.const(channel.buffer, bits), bits)
+            most = text.const(channel.buffer - count, bits)
+            return text.compare("ule", channel.reserved, most, bits)
+        after = text.binary("add", channel.reserved, text.const(count, bits), bits)
         return text.compare("ule", after, self._filled(channel), bits)
 
     def _filled(self, channel: Channel) -> str:
@@ -392,16 +396,33 @@ class StreamPorts:
         return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
 
     def _counter(self, channel: Channel, returned: list[str]) -> None:
-        """Places kept (puts) or words promised (gets) of issued iterations."""
+        """Places kept (puts) or words promised (gets) of issued iterations.
+
+        What is issued and returned is known late in a cycle: it chooses between sums.
+        """
         text, bits = self._text, self._bits(channel)
-        total = channel.reserved
-        zero = text.const(0, bits)
-        for issue, count in channel.taken:
-            step = text.mux(issue, text.const(count, bits), zero, bits)
-            total = text.binary("add", total, step, bits)
-        for condition in returned:
-            step = text.mux(condition, text.const(1, bits), zero, bits)
-            total = text.binary("sub", total, step, bits)
+        sums = {0: channel.reserved}
+
+        def sum_of(step: int) -> str:
+            if step not in sums:
+                amount = text.const(abs(step), bits)
+                sums[step] = text.binary(
+                    "add" if step > 0 else "sub", channel.reserved, amount, bits
+                )
+            return sums[step]
+
+        def choose(conditions: list[tuple[str, int]], step: int) -> str:
+            if not conditions:
+                return sum_of(step)
+            (condition, change), *rest = conditions
+            return text.mux(condition, choose(rest, step + change), choose(rest, step), bits)
+
+        changes = [*((condition, -1) for condition in returned), *channel.taken]
+        chosen, rest = changes[:_CHOICES], changes[_CHOICES:]
+        total = choose(chosen, 0)
+        for condition, change in rest:
+            amount = text.mux(condition, text.const(change, bits), text.const(0, bits), bits)
+            total = text.binary("add", total, amount, bits)
         text.register(channel.reserved, total, bits, reset=0, free=True)
 
     def _allow(self, channel: Channel) -> None:
