@@ -17,8 +17,10 @@ import warnings
 import numpy as np
 
 from allo.backend.sim import PerBank, external_memory
+from allo.backend.sim.boundary.traffic import TICKS
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.cycles import Channel, predict_step
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
@@ -28,7 +30,7 @@ from benchmarks.harness import Row, finish
 
 CLOCK_MHZ = 300
 POSITION = 127
-SCALING = ((4, 8), (4, 16), (4, 32), (8, 32), (16, 32))
+SCALING = ((2, 16), (2, 32), (4, 32), (8, 32), (8, 64))
 """Channels and lanes of the scaling rows."""
 
 
@@ -62,9 +64,17 @@ def measure(config: GPTConfig, wide: Wide, position: int, name: str) -> list[Row
         raise RuntimeError(f"{name}: the logits are not those of the reference")
     cycles = module.cycles or 0
     real = sum(array.size for key, array in weights.arrays.items() if key.endswith(".w"))
-    bound = real / sum(c.bytes_per_cycle for c in channels)
+    # The model of a channel counts its lines in parts of a cycle.
+    rate = channels[0].line_bytes * TICKS / channels[0].line_ticks
+    bound = real / (wide.channels * rate)
+    channel = Channel(rate, channels[0].latency)
+    foretold = predict_step(module.report, config, wide, position, channel).cycles
     share = bound / cycles
-    note = f"{len(got):,} logits equal, {1e6 * CLOCK_MHZ / cycles:,.1f} tokens/s at {CLOCK_MHZ} MHz"
+    note = (
+        f"{len(got):,} logits equal, {1e6 * CLOCK_MHZ / cycles:,.1f} tokens/s at {CLOCK_MHZ} MHz, "
+        f"foretold {foretold:,} ({foretold / cycles - 1:+.2%}); estimates: {module.report.fmax_mhz:.0f} MHz, "
+        + ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
+    )
     return [
         Row(f"{name}: cycles", cycles, "cycles", "memory bound", round(bound), None, note),
         Row(f"{name}: share of the bandwidth", share, "", "goal", 0.93, None),
@@ -81,9 +91,9 @@ def main() -> int:
     given, rest = parser.parse_known_args()
     rows: list[Row] = []
     if given.scaling:
-        config = GPTConfig(layers=2, d=256, heads=4, ffn=1024, context=32, vocab=500)
+        config = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=32, vocab=500)
         for channels, lanes in SCALING:
-            wide = Wide(channels=channels, lanes=lanes, vector=8, heads=2, prefetch=512)
+            wide = Wide(channels=channels, lanes=lanes, vector=8, heads=2)
             rows += measure(config, wide, 24, f"{channels} channels, {lanes} lanes")[:2]
     else:
         layers = given.layers

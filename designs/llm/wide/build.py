@@ -18,7 +18,7 @@ from .heads import (
     schedule_score,
     score,
 )
-from .linear import multiply, rescale, schedule_multiply, schedule_rescale
+from .linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
 from .norm import normalise, schedule_normalise
 from .parameters import Wide, padded_vocab
 from .region import make_region
@@ -39,6 +39,14 @@ def schedule(config: GPTConfig, wide: Wide) -> Any:
     def of(kernel: Any, *sizes: int) -> Any:
         return allo.customize(kernel, instantiate=list(sizes))
 
+    all_outputs = layers * (5 * d + ffn) + outputs
+    words = (layers * (4 * d * d + 2 * d * ffn) + d * outputs) // (c * lanes)
+    for name, bits, count in (
+        ("weights", 8 * lanes, words),
+        ("affine", 64 * v, all_outputs // v),
+        ("gain", 64 * v, (2 * layers + 1) * d // v),
+    ):
+        s.compose(schedule_fetch(of(fetch, bits, count)), id=name)
     s.compose(schedule_multiply(of(multiply, lanes, c, d, ffn, layers, outputs // c)))
     s.compose(schedule_rescale(of(rescale, v, d, ffn, layers, outputs), wide.rescale_interval))
     s.compose(schedule_normalise(of(normalise, d, v, logs[0], wide.parts, logs[1], layers)))
@@ -49,11 +57,10 @@ def schedule(config: GPTConfig, wide: Wide) -> Any:
     s.compose(schedule_divide(of(divide, hd, v, config.heads, layers)))
     for array in ("weights", "exponents", "keys", "values"):
         s.partition(f"wide_step:{array}", dim=1)
-    s.pipeline("loader_0:load")
     for array in ("gather_0:held", "gather_0:block", "embedding_0:block", "saying_0:block"):
         s.partition(array)
     for loop in (
-        "affine_loader_0:load", "norm_loader_0:load", "embedding_0:row", "spreading_0:word",
+        "embedding_0:row", "spreading_0:word",
         "gather_0:word", "dealing_0:head", "saying_0:out",
     ):  # fmt: skip
         s.pipeline(loop)

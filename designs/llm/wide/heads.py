@@ -24,7 +24,7 @@ def pack[D, HD, V, LAYERS](
 ):
     """Three widths a layer, as words of a head: queries, then keys, then values."""
     word: UInt(8 * HD) = 0
-    piece: int32 = 0
+    piece: UInt(8) = 0
     for out in range(LAYERS * (3 * D // V)):
         block: float32[V] = results.get()
         packed: UInt(8 * HD) = 0
@@ -54,9 +54,10 @@ def score[HD, H, CTX, LAYERS](
         for hk in range(H):
             keys[(layer * H + hk) * CTX + start] = asked.get()
         row: int32 = layer * H * CTX
-        h: int32 = 0
-        j: int32 = 0
+        h: UInt(8) = 0
+        j: UInt(16) = 0
         best: int32 = 0
+        last: UInt(16) = start
         total: int32 = (start + 1) * H
         for key in range(total):
             query: UInt(8 * HD) = queries[h]
@@ -69,11 +70,11 @@ def score[HD, H, CTX, LAYERS](
             scores.put(dot)
             peak: int32 = dot if j == 0 else max(best, dot)
             best = peak
-            if j == start:
+            if j == last:
                 peaks.put(peak)
-            h = h + 1 if j == start else h
-            row = row + CTX if j == start else row
-            j = 0 if j == start else j + 1
+            h = h + 1 if j == last else h
+            row = row + CTX if j == last else row
+            j = 0 if j == last else j + 1
 
 
 def mix[HD, H, CTX, LAYERS](
@@ -92,10 +93,11 @@ def mix[HD, H, CTX, LAYERS](
             values[(layer * H + hv) * CTX + start] = given.get()
         factor: float32 = factors[layer]
         row: int32 = layer * H * CTX
-        j: int32 = 0
+        j: UInt(16) = 0
         best: int32 = 0
         sum: int32 = 0
         acc: int32[HD] = 0
+        last: UInt(16) = start
         total: int32 = (start + 1) * H
         for key in range(total):
             if j == 0:
@@ -113,11 +115,11 @@ def mix[HD, H, CTX, LAYERS](
                 after: int32 = share * value + (0 if j == 0 else acc[c])
                 acc[c] = after
                 out[c] = after
-            if j == start:
+            if j == last:
                 sums.put(out)
                 totals.put(after_sum)
-            row = row + CTX if j == start else row
-            j = 0 if j == start else j + 1
+            row = row + CTX if j == last else row
+            j = 0 if j == last else j + 1
 
 
 def divide[HD, V, HEADS, LAYERS](
@@ -130,7 +132,7 @@ def divide[HD, V, HEADS, LAYERS](
     for layer in range(LAYERS):
         held: int32[HD] = 0
         inverse: float32 = 0.0
-        piece: int32 = 0
+        piece: UInt(8) = 0
         for out in range(HEADS * (HD // V)):
             if piece == 0:
                 head: int32[HD] = sums.get()

@@ -11,6 +11,12 @@ from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
 
+def fetch[BITS, WORDS](memory: "UInt(BITS)[WORDS]", words: "Stream[UInt(BITS), 2]"):
+    """Every word of a memory, in order, as far ahead of its use as the stream is deep."""
+    for load in range(WORDS):
+        words.put(memory[load])
+
+
 def multiply[L, C, D, FFN, LAYERS, OUTS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt(8 * L), 2]",
@@ -35,9 +41,9 @@ def multiply[L, C, D, FFN, LAYERS, OUTS](
             groups = FFN // L
         for fill in range(groups):
             x[fill] = inputs.get()
-        last: int32 = groups - 1
+        last: UInt(16) = groups - 1
         total: int32 = outs * groups
-        at: int32 = 0
+        at: UInt(16) = 0
         acc: int32 = 0
         for mac in range(total):
             weights: UInt(8 * L) = words.get()
@@ -96,6 +102,12 @@ def rescale[V, D, FFN, LAYERS, OUTPUTS](
                 logits.put(result)
             else:
                 deltas.put(result)
+
+
+def schedule_fetch(s: Schedule) -> Schedule:
+    """A word a cycle."""
+    s.pipeline("load")
+    return s
 
 
 def schedule_multiply(s: Schedule) -> Schedule:

@@ -34,7 +34,7 @@ class Wide:
     vector: int = 16
     heads: int = 4
     prefetch: int = 1024
-    gelu_interval: int = 1
+    gelu_interval: int = 4
     rescale_interval: int = 1
     parts: int = 8
 

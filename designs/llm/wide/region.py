@@ -21,7 +21,7 @@ from allo.ir.types import Stream, UInt, float32, int32
 from ..config import GPTConfig
 from .activation import bend
 from .heads import divide, mix, pack, score
-from .linear import multiply, rescale
+from .linear import fetch, multiply, rescale
 from .norm import normalise
 from .parameters import Wide, check_wide, padded_vocab
 
@@ -89,18 +89,15 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         @df.kernel(mapping=[C], args=[weights])
         def loader(memory: UInt(8 * L)[C, WORDS]):
             c = df.get_pid()
-            for load in range(WORDS):
-                words[c].put(memory[c, load])
+            fetch[8 * L, WORDS, "weights"](memory[c], words[c])
 
         @df.kernel(mapping=[1], args=[affine])
         def affine_loader(memory: UInt(64 * V)[ALL // V]):
-            for load in range(ALL // V):
-                affines.put(memory[load])
+            fetch[64 * V, ALL // V, "affine"](memory, affines)
 
         @df.kernel(mapping=[1], args=[norm_table])
         def norm_loader(memory: UInt(64 * V)[NORMS * D // V]):
-            for load in range(NORMS * D // V):
-                gains.put(memory[load])
+            fetch[64 * V, NORMS * D // V, "gain"](memory, gains)
 
         @df.kernel(mapping=[1], args=[token_table, position_table])
         def embedding(
@@ -132,7 +129,7 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
                 elif kind == 3:
                     narrow = FFN // V
                 wide_word: UInt(8 * L) = 0
-                piece: int32 = 0
+                piece: UInt(8) = 0
                 for word in range(narrow):
                     part: UInt(8 * L) = 0
                     if kind == 1:
@@ -156,7 +153,7 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         @df.kernel(mapping=[1])
         def gather():
             held: int32[HELD] = 0
-            piece: int32 = 0
+            piece: UInt(8) = 0
             with allo.meta_if(C >= V):
                 for word in range(ALL // V):
                     if piece == 0:
@@ -199,7 +196,7 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         def dealing():
             for layer in range(LAYERS):
                 for which in range(3):
-                    unit: int32 = 0
+                    unit: UInt(8) = 0
                     for head in range(HEADS):
                         word: UInt(8 * HD) = packed.get()
                         with allo.meta_for(U) as u:
@@ -243,4 +240,4 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
                     word[32 * v : 32 * v + 32] = bits
                 memory[out] = word
 
-    return df.customize(wide_step, share=True)
+    return df.customize(wide_step, share=False)

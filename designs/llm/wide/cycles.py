@@ -1,0 +1,133 @@
+"""Cycles of a step of the wide accelerator, predicted from the compiler's report and the memory.
+
+A step is a chain of jobs of the elements. A job takes a cycle a word, or as long as its words
+take to come; before it there is a pause, in which the vector units work and the loaders fill their
+FIFOs. The report gives the depths of the loops that a pause passes through, at the clock the design was
+built for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..config import GPTConfig
+from ..cycles import _Loops
+from .parameters import Wide, padded_vocab
+
+CALL = 3
+"""Cycles in which a loop that a job enters starts, and hands its first word on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A memory channel: bytes a cycle, and the cycles until the first byte is there."""
+
+    bytes_per_cycle: float
+    latency: int = 0
+
+
+IDEAL = Channel(float("inf"))
+
+
+@dataclass(frozen=True, slots=True)
+class StepPrediction:
+    """What a step takes.
+
+    Attributes:
+        cycles: of the whole step.
+        memory: of these, the least in which the channels can move the weights.
+        pauses: in which the elements wait for activations, of the whole step.
+        starved: in which the elements wait for weights, of the whole step.
+    """
+
+    cycles: int
+    memory: int
+    pauses: int
+    starved: int
+
+
+@dataclass(slots=True)
+class _Fifo:
+    """The words a loader is ahead: it adds ``rate`` a cycle, up to ``depth``."""
+
+    rate: float
+    depth: int
+    ahead: float = 0.0
+
+    def pause(self, cycles: float) -> None:
+        """Nothing is taken."""
+        self.ahead = min(self.depth, self.ahead + self.rate * cycles)
+
+    def take(self, words: int) -> float:
+        """Cycles in which so many words are taken, at most one a cycle."""
+        if self.rate >= 1.0:
+            return words
+        quick = min(float(words), self.ahead / (1.0 - self.rate))
+        self.ahead -= quick * (1.0 - self.rate)
+        return quick + (words - quick) / self.rate
+
+
+def predict_step(
+    report: Any, config: GPTConfig, wide: Wide, position: int, channel: Channel = IDEAL
+) -> StepPrediction:
+    """Predict the step of the token at a position.
+
+    Args:
+        report: the ``DesignReport`` of the accelerator.
+        channel: what each channel of the weights gives.
+    """
+    loops = _Loops(report)
+    known = {function.name for function in report.functions}
+
+    def unit(kernel: str) -> str:
+        """A kernel of the units of attention; with several units, each has one of its own."""
+        return kernel if kernel in known else f"{kernel}_v0"
+
+    d, ffn, v, c, lanes = config.d, config.ffn, wide.vector, wide.channels, wide.lanes
+    sums = loops.depth("multiply", "mac") + max(1, c // v) + loops.depth("gather_0", "word")
+    results = sums + loops.depth("rescale", "out") + CALL
+    spread = loops.depth("spreading_0", "word") + CALL
+    norm = loops.row("normalise") - (d // v - 1)
+    per_unit, keys, width = config.heads // wide.heads, position + 1, config.head_dim
+    qkv = 3 * d * d // (c * lanes)
+    dealt = results + loops.depth("pack", "out") + loops.depth("dealing_0", "head") + CALL
+    # Scores of all heads begin when the keys are there, which is when two thirds of the job are done.
+    scored = dealt - qkv / 3 + loops.depth(unit("score"), "key") + 2 * per_unit
+    mixing = max(dealt + per_unit, scored + keys)
+    mixed = max(mixing + per_unit * keys, scored + per_unit * keys + keys)
+    divided = loops.depth("collecting_0", "turn") + (wide.heads * width // v)
+    attention = (
+        mixed
+        + loops.depth(unit("mix"), "key")
+        + divided
+        + loops.depth("divide", "out")
+        + spread
+        + CALL
+    )
+    gelu = max(ffn // lanes, results + loops.depth("bend", "out") + spread)
+    first = loops.depth("embedding_0", "row") + d // v + norm + spread
+    layer = (
+        (results + norm + spread, qkv),
+        (attention, d * d // (c * lanes)),
+        (results + norm + spread, ffn * d // (c * lanes)),
+        (gelu, d * ffn // (c * lanes)),
+    )
+    last = (results + norm + spread, padded_vocab(config, wide) * d // (c * lanes))
+    jobs = [*(config.layers * layer), last]
+    jobs[0] = (first, jobs[0][1])
+    fifo = _Fifo(channel.bytes_per_cycle / lanes, wide.prefetch)
+    fifo.pause(-channel.latency)
+    pauses = taken = 0.0
+    for pause, words in jobs:
+        fifo.pause(pause)
+        pauses += pause
+        taken += fifo.take(words)
+    words = sum(words for _, words in jobs)
+    end = results + loops.depth("saying_0", "out")
+    return StepPrediction(
+        round(pauses + taken + end),
+        round(words * max(1.0, lanes / channel.bytes_per_cycle)),
+        round(pauses),
+        round(taken - words),
+    )
