@@ -21,11 +21,9 @@ from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
 from .channels import Channel, attempt
 from .context import Context
+from .counts import changed_count
 from .fifo import fifo_name
 from .text import identifier
-
-_CHOICES = 3
-"""Changes of a counter in one cycle that choose between sums; further ones are added up."""
 
 
 class StreamPorts:
@@ -396,34 +394,11 @@ class StreamPorts:
         return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
 
     def _counter(self, channel: Channel, returned: list[str]) -> None:
-        """Places kept (puts) or words promised (gets) of issued iterations.
-
-        What is issued and returned is known late in a cycle: it chooses between sums.
-        """
-        text, bits = self._text, self._bits(channel)
-        sums = {0: channel.reserved}
-
-        def sum_of(step: int) -> str:
-            if step not in sums:
-                amount = text.const(abs(step), bits)
-                sums[step] = text.binary(
-                    "add" if step > 0 else "sub", channel.reserved, amount, bits
-                )
-            return sums[step]
-
-        def choose(conditions: list[tuple[str, int]], step: int) -> str:
-            if not conditions:
-                return sum_of(step)
-            (condition, change), *rest = conditions
-            return text.mux(condition, choose(rest, step + change), choose(rest, step), bits)
-
+        """Places kept (puts) or words promised (gets) of issued iterations."""
+        bits = self._bits(channel)
         changes = [*((condition, -1) for condition in returned), *channel.taken]
-        chosen, rest = changes[:_CHOICES], changes[_CHOICES:]
-        total = choose(chosen, 0)
-        for condition, change in rest:
-            amount = text.mux(condition, text.const(change, bits), text.const(0, bits), bits)
-            total = text.binary("add", total, amount, bits)
-        text.register(channel.reserved, total, bits, reset=0, free=True)
+        total = changed_count(self._text, channel.reserved, changes, bits)
+        self._text.register(channel.reserved, total, bits, reset=0, free=True)
 
     def _allow(self, channel: Channel) -> None:
         """A called function's buffer takes the words of iterations that wait or surely follow."""
