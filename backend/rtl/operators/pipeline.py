@@ -33,12 +33,20 @@ class Pipeline:
     slowest_ns: float
 
 
-def pipeline(net: Netlist, device: Device, clock_mhz: float) -> Pipeline:
-    """Stages for ``net`` at a clock, with as few stages and registers as found."""
+def pipeline(net: Netlist, device: Device, clock_mhz: float, least: int = 1) -> Pipeline:
+    """Stages for ``net`` at a clock, ``least`` or more, with as few stages and registers as found."""
     builder = _Stager(net, device, device.budget_ns(clock_mhz))
     builder.place_early()
+    builder.stage[net.output] = max(builder.stage[net.output], least - 1)
     builder.move_late()
     return builder.result()
+
+
+def stages(net: Netlist, device: Device, clock_mhz: float) -> int:
+    """The fewest stages for ``net`` at a clock."""
+    builder = _Stager(net, device, device.budget_ns(clock_mhz))
+    builder.place_early()
+    return builder.stage[net.output] + 1
 
 
 class _Stager:

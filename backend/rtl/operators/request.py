@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from .devices import Device
 from .hw_text import inline_text, module_text
 from .netlist import Netlist, Signal
-from .pipeline import pipeline
+from .pipeline import pipeline, stages
 from .spec import Operator, Resources
 from .timing import critical_path, live_nodes, total_resources
 
@@ -94,12 +94,14 @@ class Drawing:
         draw: makes the output from the inputs.
         native: replaces the netlist in the simulator's text: ``native(module, latency)``.
         shareable: None shares what has a latency.
+        pace: a drawing of as many inputs; the unit has at least as many stages as this one would.
     """
 
     name: str
     draw: Callable[..., Signal]
     native: Callable[[str, int], str] | None = None
     shareable: bool | None = None
+    pace: Callable[..., Signal] | None = None
 
 
 def bit_width(kind: str) -> int:
@@ -140,9 +142,13 @@ def unit(request: Request, drawing: Drawing) -> Operator:
 
 def draw_netlist(drawing: Drawing, widths: tuple[int, ...]) -> Netlist:
     """The netlist of a drawing for operands of the given widths, named a, b, c …"""
+    return _netlist(drawing.draw, widths)
+
+
+def _netlist(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
     net = Netlist()
     inputs = [net.input(INPUT_NAMES[i], width) for i, width in enumerate(widths)]
-    return net.finish(drawing.draw(*inputs))
+    return net.finish(draw(*inputs))
 
 
 def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator:
@@ -161,7 +167,10 @@ def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator
 
 
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
-    plan = pipeline(net, request.device, request.clock_mhz)
+    least = 1
+    if drawing.pace is not None:
+        least = stages(_netlist(drawing.pace, request.widths), request.device, request.clock_mhz)
+    plan = pipeline(net, request.device, request.clock_mhz, least)
     name = f"{drawing.name}_l{plan.latency}"
     cost = total_resources(net, live_nodes(net))
     native = drawing.native

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from .nodes import (
@@ -47,13 +48,17 @@ class Memory:
 class Graph:
     """The nodes of one module.
 
+    Args:
+        inside: by module and output port, what drives it there. Outputs that are one value, or known, are
+            so outside of their module too.
+
     Attributes:
         inputs: the node of each input port.
         calls: the modules inside it with the values of their inputs, the clock left out.
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: ModuleOps) -> None:
+    def __init__(self, module: ModuleOps, inside: Mapping[str, Mapping[str, Value]]) -> None:
         self.nodes: list[Node] = []
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
@@ -65,11 +70,11 @@ class Graph:
         self._section = self._place = ""
         self._defined: dict[str, Op] = {name: op for op in module.ops for name in op.results}
         self._early: list[str] = []
-        self._read(module)
+        self._read(module, inside)
 
     # --- the module --------------------------------------------------------------------
 
-    def _read(self, module: ModuleOps) -> None:
+    def _read(self, module: ModuleOps, inside: Mapping[str, Mapping[str, Value]]) -> None:
         for port, width in module.inputs.items():
             self._values[port] = self._node("input", max(1, width))
             self.inputs[port[1:]] = self._values[port][0][0]
@@ -81,9 +86,18 @@ class Graph:
                 self.memories[op.results[0]] = Memory(words, width, table, op.section, op.place)
         for number, instance in enumerate(module.instances):
             self._section = instance.section
+            drives = inside.get(instance.module, {})
+            same: dict[Value, Value] = {}
             for result, port, width in instance.outputs:
-                self._values[result] = self._node("input", width)
-                self.instance_outputs[self._values[result][0][0]] = (number, port)
+                value = drives.get(port, ())
+                if value and is_constant(value):
+                    self._values[result] = value
+                    continue
+                driven = same.get(value) or self._node("input", width)
+                self.instance_outputs.setdefault(driven[0][0], (number, port))
+                self._values[result] = driven
+                if value:
+                    same[value] = driven
         for op in module.ops:
             if op.name.startswith("seq.compreg"):
                 self.value(op.results[0])

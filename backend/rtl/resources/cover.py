@@ -132,7 +132,8 @@ class Cover:
     def _absorbable(self, run: Run, runs: list[Run]) -> bool:
         """Whether a table takes the logic of an operand in: as a rule where nothing else reads it.
 
-        Two levels of a shift read the level between them twice, and are one level of tables of six inputs.
+        Two levels of a shift read the level between them twice, and are one level of tables of six inputs;
+        where zeros are shifted in, a level is a gate.
         """
         inner = self._nodes[run[0]]
         if inner.kind != "logic":
@@ -141,7 +142,8 @@ class Cover:
         if run[1] < 0:
             return single or (inner.width == 1 and inner.uses <= 1)
         wanted = inner.wanted.bit_count()
-        shifted = self._family.inputs == 6 and inner.detail.startswith("mux") and len(runs) == 3
+        level = inner.detail.startswith("mux") and len(runs) == 3 or inner.detail.startswith("gate")
+        shifted = self._family.inputs == 6 and level
         twice = shifted and 2 * inner.uses <= 5 * wanted
         return single or twice or inner.uses <= wanted
 

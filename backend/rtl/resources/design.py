@@ -10,6 +10,7 @@ from .build import Graph
 from .cover import Costs, Cover
 from .delays import DELAYS
 from .family import FAMILIES
+from .nodes import Value
 from .parse import ModuleOps, read_modules
 from .timing import ModuleTiming, Timer
 
@@ -48,8 +49,10 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     family = FAMILIES[device]
     found: dict[str, ModuleResources] = {}
     drawn: list[tuple[ModuleOps, Graph, Cover]] = []
+    drives: dict[str, dict[str, Value]] = {}
     for module in read_modules(text):
-        graph = Graph(module)
+        graph = Graph(module, drives)
+        drives[module.name] = dict(zip(module.outputs, graph.outputs, strict=False))
         cover = Cover(graph, family)
         inside = Counter(instance.module for instance in module.instances)
         found[module.name] = ModuleResources(cover.run(), inside)

@@ -1,6 +1,7 @@
 """PolyBench kernels on a budget of float units: a schedule each, of the plain kernel, for any budget.
 
-A budget is a number of float32 multiplier-adder pairs, and a schedule takes it as a parameter.
+A budget is a number of float32 multiplier-adder pairs, and a schedule takes it as a parameter. Where a budget
+is a number of DSPs, :func:`most_pairs` tells how many pairs these make.
 """
 
 from __future__ import annotations
@@ -49,12 +50,32 @@ NAMES = (
 )
 
 
+DSPS_OF_MULTIPLIER = 2
+"""Of a float32 multiplier on UltraScale+. An adder is made of lookup tables."""
+ADDERS = {"jacobi_2d": 4}
+"""Adders beside each multiplier, where they are more than one."""
+
+
+def most_pairs(name: str, dsps: int) -> int:
+    """The most pairs that a schedule can be given for so many DSPs, as many as its adders.
+
+    Raises:
+        KeyError: when there is no such kernel.
+    """
+    _check(name)
+    return dsps // DSPS_OF_MULTIPLIER * ADDERS.get(name, 1)
+
+
 def load(name: str) -> Budgeted:
     """The module of one kernel.
 
     Raises:
         KeyError: when there is no such kernel.
     """
+    _check(name)
+    return cast(Budgeted, importlib.import_module(f"{__package__}.{name}"))
+
+
+def _check(name: str) -> None:
     if name not in NAMES:
         raise KeyError(f"There is no schedule of {name!r}; there are {', '.join(NAMES)}.")
-    return cast(Budgeted, importlib.import_module(f"{__package__}.{name}"))

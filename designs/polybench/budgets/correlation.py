@@ -15,7 +15,7 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Dividers are dear: the sweeps take one in ten of the pairs."""
     M, N = size
     few = max(1, pairs // 10)
-    rows, columns = product_tiles(pairs - few, M, M, N)
+    _, rows, columns = product_tiles(pairs - few, M, M, N, depths=(1,))
     few = max(d for d in range(1, few + 1) if columns % d == 0)
     s = allo.customize(correlation, instantiate=[float32, *size])
     s.compose([schedule_columns(kernel, size) for kernel in (column_mean, column_deviation)])

@@ -10,14 +10,14 @@ from .tiles import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """Two multiplications of an element of the weighted sum take turns on its pair's multiplier."""
+    """Two terms of an element at once, on two multipliers, which then weigh it and the old value."""
     P, Q, R = size
-    rows, columns = product_tiles(pairs, P, R, Q)
+    terms, rows, columns = product_tiles(pairs, P, R, Q)
     s = allo.customize(gemm, instantiate=[*size])
-    outer_products(s, "product", "product", rows, columns)
-    sweep(s, "scale_sum", "scale", rows, columns, interval=2)
-    bank(s, s.A, rows)
-    bank(s, s.B, 1, columns)
+    outer_products(s, "product", "product", rows, columns, terms)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2 // terms)
+    bank(s, s.A, rows, terms)
+    bank(s, s.B, terms, columns)
     for array in (s.C, s.AB, "scale_sum:out"):
         bank(s, array, rows, columns)
     return s

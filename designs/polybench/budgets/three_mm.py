@@ -13,18 +13,19 @@ from .tiles import bank, outer_products, product_tiles, sweep
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """The third product reads rows of the one and columns of the other that were computed at once."""
     P, R, Q, T, S = size
-    rows, columns, across, down = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S))
+    tiles = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S))
+    terms, rows, columns, across, down = tiles
     s = allo.customize(three_mm, instantiate=[float32, *size])
-    outer_products(s, "product_ab", "product", rows, across)
-    outer_products(s, "product_cd", "product", down, columns)
-    outer_products(s, "add_product_rows", "rows", rows, columns)
+    outer_products(s, "product_ab", "product", rows, across, terms)
+    outer_products(s, "product_cd", "product", down, columns, terms)
+    outer_products(s, "add_product_rows", "rows", rows, columns, terms)
     sweep(s, "add_product_rows", "clear", rows, columns)
     for array, factors in (
-        (s.A, (rows, 1)),
-        (s.B, (1, across)),
+        (s.A, (rows, terms)),
+        (s.B, (terms, across)),
         (s.AB, (rows, across)),
-        (s.C, (down, 1)),
-        (s.D, (1, columns)),
+        (s.C, (down, terms)),
+        (s.D, (terms, columns)),
         (s.CD, (down, columns)),
         (s.G, (rows, columns)),
     ):

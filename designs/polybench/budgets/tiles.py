@@ -40,34 +40,47 @@ def tile(
 
 
 def product_tiles(
-    pairs: int, rows: int, columns: int, terms: int, *before: tuple[int, int, int]
+    pairs: int,
+    rows: int,
+    columns: int,
+    terms: int,
+    *before: tuple[int, int, int],
+    depths: tuple[int, ...] = (1, 2),
 ) -> tuple[int, ...]:
-    """Rows and columns of a product to compute at once, on at most ``pairs`` pairs, and of those before it.
+    """What of a product to compute at once, on at most ``pairs`` pairs, and of those before it.
 
-    Takes the fewest cycles in all, then the fewest pairs and ports. A factor need not divide its extent.
+    Takes the fewest cycles in all, then the most terms of an element at once: half as many elements have
+    half as many memories and multiplexers. Then the fewest pairs and ports. A factor of rows or columns need
+    not divide its extent.
 
     Args:
         before: products that compute as many rows (0) or columns (1) at once as this one reads of
             them: which of the two, the extent of their other side, and their number of terms.
+        depths: how many terms of an element may be computed at once.
 
     Returns:
-        Rows and columns of the product, then a factor for the other side of each one before it.
+        Terms of an element of each product, rows and columns of this one, then a factor for the other
+        side of each one before it. This is a multiple of the terms, which are read at once.
     """
     found = []
-    for t in _steps(rows):
-        for u in _steps(columns):
-            sides = ((rows, t), (columns, u))
-            parts, factors = [(rows, t, columns, u, terms)], [t, u]
-            for which, extent, length in before:
-                whole, part = sides[which]
-                fitting = [f for f in _steps(extent) if f * part <= pairs]
-                most = max((f for f in fitting if _far(whole, part, extent, f)), default=0)
-                factors.append(most)
-                parts.append((*sides[which], extent, most, length))
-            if all(0 < a * b <= pairs and _far(m, a, n, b) for m, a, n, b, _ in parts):
-                cycles = sum(-(-m // a) * -(-n // b) * k for m, a, n, b, k in parts)
-                found.append((cycles, max(a * b for _, a, _, b, _ in parts), t + u, factors))
-    return tuple(min(found)[3])
+    for depth in depths:
+        if depth > pairs or any(length % depth for length in (terms, *(b[2] for b in before))):
+            continue
+        for t in _steps(rows):
+            for u in _steps(columns):
+                sides = ((rows, t), (columns, u))
+                parts, factors = [(rows, t, columns, u, terms)], [depth, t, u]
+                for which, extent, length in before:
+                    whole, part = sides[which]
+                    fitting = [f for f in _steps(extent, depth) if f * part * depth <= pairs]
+                    most = max((f for f in fitting if _far(whole, part, extent, f)), default=0)
+                    factors.append(most)
+                    parts.append((*sides[which], extent, most, length))
+                most = max(a * b * depth for _, a, _, b, _ in parts)
+                if most <= pairs and all(b and _far(m, a, n, b) for m, a, n, b, _ in parts):
+                    cycles = sum(-(-m // a) * -(-n // b) * k // depth for m, a, n, b, k in parts)
+                    found.append((cycles, -depth, most, t + u, factors))
+    return tuple(min(found)[-1])
 
 
 def apart(most: int, extent: int) -> int:
@@ -76,9 +89,11 @@ def apart(most: int, extent: int) -> int:
     return -(-extent // steps)
 
 
-def _steps(extent: int) -> list[int]:
-    """The least factor below ``extent`` for each number of tiles."""
-    return sorted({-(-extent // n) for n in range(2, extent + 1)})
+def _steps(extent: int, multiple: int = 1) -> list[int]:
+    """The least factor below ``extent`` for each number of tiles, made a multiple."""
+    least = {-(-extent // n) for n in range(2, extent + 1)}
+    steps = {-(-step // multiple) * multiple for step in least}
+    return sorted(step for step in steps if step < extent)
 
 
 def _far(rows: int, t: int, columns: int, u: int) -> bool:
@@ -127,15 +142,20 @@ def spread(factor: int, extent: int) -> int:
     return factor if factor >= 8 or not enough else enough[0]
 
 
-def outer_products(s: Schedule, function: str, band: str, rows: int, columns: int) -> None:
-    """``C[i, j] += A[i, k] * B[k, j]``: for each k every tile of C, one a cycle."""
+def outer_products(
+    s: Schedule, function: str, band: str, rows: int, columns: int, terms: int = 1
+) -> None:
+    """``C[i, j] += A[i, k] * B[k, j]``: for each group of ``terms`` k every tile of C, one a cycle."""
     nest = s.get_loops(function)[band]
-    s.split(nest["i"], rows)
-    s.split(nest["j"], columns)
+    for name, size in (("i", rows), ("j", columns), ("k", terms)):
+        s.split(nest[name], size)
     nest = s.get_loops(function)[band]
-    order = ("k", "i.outer", "j.outer", "i.inner", "j.inner")
+    order = ("k.outer", "i.outer", "j.outer", "i.inner", "j.inner", "k.inner")
     s.reorder(*(nest[name] for name in order))
-    s.pipeline(s.get_loops(function)[band]["j.outer"])
+    nest = s.get_loops(function)[band]
+    s.pipeline(nest["j.outer"])
+    if terms > 1:
+        s.rebalance(nest["k.inner"])
 
 
 def sweep(

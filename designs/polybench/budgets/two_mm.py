@@ -12,15 +12,15 @@ from .tiles import bank, outer_products, product_tiles, sweep
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """The rows of the first product that are computed at once are those that the second one reads."""
     P, R, Q, S = size
-    rows, columns, middle = product_tiles(pairs, P, S, R, (0, R, Q))
+    terms, rows, columns, middle = product_tiles(pairs, P, S, R, (0, R, Q))
     s = allo.customize(two_mm, instantiate=[*size])
-    outer_products(s, "product_ab", "product", rows, middle)
-    outer_products(s, "product_abc", "product", rows, columns)
-    sweep(s, "scale_sum", "scale", rows, columns, interval=2)
-    bank(s, s.A, rows)
-    bank(s, s.B, 1, middle)
+    outer_products(s, "product_ab", "product", rows, middle, terms)
+    outer_products(s, "product_abc", "product", rows, columns, terms)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2 // terms)
+    bank(s, s.A, rows, terms)
+    bank(s, s.B, terms, middle)
     bank(s, s.AB, rows, middle)
-    bank(s, s.C, 1, columns)
+    bank(s, s.C, terms, columns)
     for array in (s.ABC, s.D, "scale_sum:out"):
         bank(s, array, rows, columns)
     return s

@@ -12,6 +12,7 @@ from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
 from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit, square_root_unit
+from allo.backend.rtl.float.pace import paced_multiply
 from allo.backend.rtl.float.remainder import remainder
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
@@ -45,9 +46,13 @@ def _arithmetic(request: Request) -> Operator | None:
             return multiply(a, b, kind, product)
         return add(a, b, kind) if request.op == "arith.addf" else subtract(a, b, kind)
 
+    def pace(a: Signal, b: Signal) -> Signal:
+        return paced_multiply(a, b, kind, product)
+
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = _binary_native(request.op, kind)
-    return unit(request, Drawing(f"f{name}_{kind.name}", draw, native))
+    paced = pace if request.op == "arith.mulf" else None
+    return unit(request, Drawing(f"f{name}_{kind.name}", draw, native, pace=paced))
 
 
 def _divide(request: Request) -> Operator | None:
