@@ -175,6 +175,7 @@ class FunctionContext:
         block: the statement list being filled.
         nests: loop nests closed so far, for band names.
         info: what will be told about the function.
+        shared_parameters: groups of parameters, by name, that are one memory in this instance.
     """
 
     def __init__(
@@ -193,6 +194,7 @@ class FunctionContext:
         self.function = function
         self.info = info
         self.outer = outer
+        self.shared_parameters: frozenset[frozenset[str]] = frozenset()
         self.ended: dict[str, SourcePlace] = {}
         self.scopes: list[dict[str, Binding]] = [{}]
         self.block: list[Stmt] = function.body

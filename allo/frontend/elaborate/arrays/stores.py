@@ -11,6 +11,7 @@ from allo.frontend.checks.spans import loads
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Indices, Named, Value, View
 from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.elaborate.shared_parameters import may_share
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import INDEX_RANGE
 from allo.frontend.tree import Compute, Computed, Const, Copy, Declare, Expr, Fill, For, Store, Var
@@ -91,7 +92,7 @@ def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) 
     """
 
     def settled(shared: Expr) -> Expr:
-        return compute_once(ctx, shared) if _reads(shared, target.var) else shared
+        return compute_once(ctx, shared) if _reads(ctx, shared, target.var) else shared
 
     target = View(target.var, target.selectors, target.shape, target.place)
     target.settle(settled)
@@ -113,9 +114,9 @@ def store(ctx: FunctionContext, target: View, value: Value, place: SourcePlace) 
     )
 
 
-def _reads(value: Expr, var: Var) -> bool:
-    """Whether an expression loads from a variable."""
-    return any(load.var is var for load in loads([value]))
+def _reads(ctx: FunctionContext, value: Expr, var: Var) -> bool:
+    """Whether an expression loads from the memory of a variable."""
+    return any(may_share(ctx, load.var, var) for load in loads([value]))
 
 
 def compute_once(ctx: FunctionContext, value: Expr) -> Expr:
@@ -133,6 +134,8 @@ def _store_array(ctx: FunctionContext, target: View, value: ArrayValue, place: S
             f"of shape {arrays.show(target.shape)}.",
             place,
         )
+    if any(v.var is not target.var and may_share(ctx, v.var, target.var) for v in value.leaves()):
+        value = arrays.whole(fresh_copy(ctx, value, f"{target.var.name}_new", value.dtype), place)
     if _copies_whole(target, value):
         assert isinstance(value, View)
         if value.var is not target.var:

@@ -32,6 +32,7 @@ from allo.frontend.elaborate.context import (
 )
 from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
 from allo.frontend.elaborate.functions.inference import infer
+from allo.frontend.elaborate.shared_parameters import SharedParameters, shared_parameters
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.source import Source, source_of
@@ -96,7 +97,8 @@ def instance_for_call(
         outer, identity = None, fn
     if not values and getattr(source.tree, "type_params", None):
         values = _inferred(ctx, node, source, names, outer)
-    key = (identity, tuple(_key(v) for v in values), instance_id)
+    shared = shared_parameters(ctx, node, source.tree)
+    key = (identity, tuple(_key(v) for v in values), instance_id, shared)
     found = ctx.module.instances.get(key)
     if found is not None:
         _refuse_recursion(ctx, found, place)
@@ -109,7 +111,16 @@ def instance_for_call(
             help="a region runs inside a kernel of another region, or is the top of a build.",
         )
     return build_instance(
-        ctx.module, source, names, outer, values, instance_id, place, key, is_region=region
+        ctx.module,
+        source,
+        names,
+        outer,
+        values,
+        instance_id,
+        place,
+        key,
+        is_region=region,
+        shared=shared,
     )
 
 
@@ -183,6 +194,7 @@ def build_instance(
     symbol: str | None = None,
     pid: tuple[int, ...] | None = None,
     is_region: bool = False,
+    shared: SharedParameters = frozenset(),
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> FunctionInfo:
     """Elaborate one function with given template arguments and register it."""
@@ -192,6 +204,7 @@ def build_instance(
     info = FunctionInfo(name, tree.name, tuple(values), instance_id, place=source.header(), pid=pid)
     function = Function(name, [], [], place=source.header())
     ctx = FunctionContext(module, source, names, function, info, outer)
+    ctx.shared_parameters = shared
     module.instances[key] = info
     module.building.append(info)
     try:
