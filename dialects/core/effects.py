@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from .._mlir import ir
 from .fifos import STREAM_OPS
-from .signature import callee_of, function_type, functions_of, symbol
+from .signature import argument_name, callee_of, function_type, functions_of, symbol
 
 VIEWS = frozenset(
     {
@@ -29,6 +29,18 @@ VIEWS = frozenset(
 LOADS = {"affine.load": 0, "memref.load": 0}
 STORES = {"affine.store": 1, "memref.store": 1}
 _ORDERED = frozenset({"allo.print", "allo.assert"})
+
+
+def array_name(array: ir.Value) -> str:
+    """The user's name of an array, or of the one that a view is a part of."""
+    while not isinstance(array, ir.BlockArgument) and array.owner.operation.name in VIEWS:
+        array = array.owner.operation.operands[0]
+    if isinstance(array, ir.BlockArgument):
+        return argument_name(array)
+    attributes = array.owner.operation.attributes
+    key = "var" if "var" in attributes else "name"
+    return ir.StringAttr(attributes[key]).value if key in attributes else "array"
+
 
 type Key = ir.Value | str
 

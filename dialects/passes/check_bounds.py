@@ -20,8 +20,7 @@ from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
 from ..checked import module_pass
 from ..core.bounds import CHECK
-from ..core.effects import VIEWS
-from ..core.signature import argument_name
+from ..core.effects import array_name
 from ..streams.space import stream_space
 from .maker import Maker
 
@@ -196,10 +195,4 @@ def _name(access: ir.Operation, array: ir.Value) -> str:
     for key in ("from", "to"):
         if key in access.attributes:
             return str(ir.StringAttr(access.attributes[key]).value)
-    while not isinstance(array, ir.BlockArgument) and array.owner.operation.name in VIEWS:
-        array = array.owner.operation.operands[0]
-    if isinstance(array, ir.BlockArgument):
-        return argument_name(array)
-    attributes = array.owner.operation.attributes
-    key = "var" if "var" in attributes else "name"
-    return ir.StringAttr(attributes[key]).value if key in attributes else "array"
+    return array_name(array)

@@ -1,10 +1,10 @@
 """Slices go: every access names the whole array.
 
-A ``memref.subview`` used by loads and stores is folded into
-their subscripts. One that is passed to a function moves into that function, which then takes the
-whole array and, for each offset known only when it runs, an index: a function whose calls slice
-alike changes in place, otherwise a copy ``<name>_v<n>`` is made. Two arguments that are one array
-become one. Leaves no ``memref.subview`` but those that only dialect operations use.
+A ``memref.subview`` used by loads and stores is folded into their subscripts; a copy or a fill of one
+becomes loops over its elements. One that is passed to a function moves into that function, which then
+takes the whole array and, for each offset known only when it runs, an index: a function whose calls
+slice alike changes in place, otherwise a copy ``<name>_v<n>`` is made. Two arguments that are one
+array become one. Leaves no ``memref.subview`` but those that only dialect operations use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .._mlir import ir
+from ..affine.bulk import BULK, expand_bulk
 from ..affine.loops import walk
 from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
@@ -128,6 +129,9 @@ def _fold_accesses(op: ir.Operation) -> bool:
     if found is None:
         return False
     changed = False
+    while bulk := next((u.owner.operation for u in op.result.uses if u.owner.name in BULK), None):
+        expand_bulk(bulk)
+        changed = True
     for user in [use.owner.operation for use in op.result.uses]:
         if user.name in _AFFINE:
             _fold_affine(user, found)

@@ -22,25 +22,60 @@ def shared_parameters(
     names = [parameter.arg for parameter in called.args.args]
     given = dict(zip(names, node.args, strict=False))
     given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
-    groups: dict[object, set[str]] = {}
+    parts: dict[object, list[tuple[str, int | None]]] = {}
     for name, argument in given.items():
-        root = _root(ctx, argument)
-        if root is not None:
-            groups.setdefault(root, set()).add(name)
-    return frozenset(frozenset(group) for group in groups.values() if len(group) > 1)
+        found = _array_behind(ctx, argument)
+        if found is not None:
+            parts.setdefault(found[0], []).append((name, found[1]))
+    groups = [group for passed in parts.values() for group in _overlapping(passed)]
+    return frozenset(group for group in groups if len(group) > 1)
 
 
-def _root(ctx: FunctionContext, node: ast.expr) -> object | None:
-    """The memory that an argument is a part of; None for what is no array."""
+def _overlapping(passed: list[tuple[str, int | None]]) -> list[frozenset[str]]:
+    """Parameters by the row of the array that they are given; all together where a row is not known."""
+    if any(row is None for _, row in passed):
+        return [frozenset(name for name, _ in passed)]
+    rows = {row for _, row in passed}
+    return [frozenset(name for name, own in passed if own == row) for row in rows]
+
+
+def _array_behind(ctx: FunctionContext, node: ast.expr) -> tuple[object, int | None] | None:
+    """The memory of which an argument is a part, and the row of it; None for what is no array.
+
+    The row is the first subscript where that is a number.
+    """
+    subscripts: list[ast.expr] = []
+    attributes = False
     while isinstance(node, (ast.Subscript, ast.Attribute)):
+        attributes = attributes or isinstance(node, ast.Attribute)
+        if isinstance(node, ast.Subscript):
+            last = node.slice
+            subscripts = [*(last.elts if isinstance(last, ast.Tuple) else [last]), *subscripts]
         node = node.value
     found = ctx.find(node.id) if isinstance(node, ast.Name) else None
     if not isinstance(found, Var) or not found.shape:
         return None
+    if sum(not _is_part(s) for s in subscripts) >= len(found.shape):
+        return None
+    row = _number(subscripts[0]) if subscripts and not attributes else None
     for group in ctx.shared_parameters:
         if found.kind == "arg" and found.name in group:
-            return group
-    return found
+            return group, None
+    return found, row
+
+
+def _is_part(node: ast.expr) -> bool:
+    """Whether a subscript keeps dimensions: a slice, or the ellipsis."""
+    return isinstance(node, ast.Slice) or (
+        isinstance(node, ast.Constant) and node.value is Ellipsis
+    )
+
+
+def _number(node: ast.expr) -> int | None:
+    """A subscript that is written as a number from 0 up."""
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
 
 
 def may_share(ctx: FunctionContext, one: Var, other: Var) -> bool:
