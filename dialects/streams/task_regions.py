@@ -56,13 +56,14 @@ def make_task_regions(module: ir.Module, *, checked: bool = False) -> None:
         checked: whether the build checks subscripts or dependences while it runs; then the order of
             the program is kept, so that the first error is the program's first.
     """
-    names = [n for n, f in functions_of(module.operation).items() if _is_asked(f)]
-    if not names and not any(_marked_loops(f) for f in functions_of(module.operation).values()):
+    marked = functions_of(module.operation).values()
+    if not any(_is_asked(f) or _marked_loops(f) for f in marked):
         return
     with module.context, ir.Location.unknown():
         fold_views(module)
         inlined = _inlined(module)
         functions = functions_of(module.operation)
+        names = [name for name, function in functions.items() if _is_asked(function)]
         for name, function in functions.items():
             for loop in _marked_loops(function):
                 refusal = _refusal(loop, name in inlined or _is_unrolled(loop), checked=checked)

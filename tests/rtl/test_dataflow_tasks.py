@@ -420,3 +420,24 @@ def test_many_tasks_one_after_the_other():
     module(a, b, y)
     for got, want in zip((a, b, y), expected, strict=True):
         np.testing.assert_array_equal(got, want)
+
+
+def test_a_function_that_is_called_with_different_slices():
+    def halves(a: int32[8], b: int32[8]):
+        for i in range(8):
+            a[i] = a[i] + 1
+        for k in range(8):
+            b[k] = b[k] * 3
+
+    def kernel(A: int32[24], B: int32[24]):
+        halves(A[0:8], B[16:24])
+        halves(A[12:20], B[1:9])
+
+    s = allo.customize(kernel)
+    s.dataflow("halves")
+    a, b = numbers(24, 24)
+    expected_a, expected_b = a.copy(), b.copy()
+    for part_a, part_b in ((slice(0, 8), slice(16, 24)), (slice(12, 20), slice(1, 9))):
+        expected_a[part_a] += 1
+        expected_b[part_b] *= 3
+    everywhere(s, [a, b], [expected_a, expected_b])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .calls import MOST_WORK, call_text, element_of_call
 from .subscripts import DIVISIONS, WIDE_DIVISIONS, element, guarded_element, subscript
 from .types import (
     BOOL,
@@ -47,6 +48,10 @@ def element_type(w: Writer) -> Ty:
 def expression(w: Writer, depth: int | None = None) -> Expr:
     """A random expression."""
     left = w.style.depth if depth is None else depth
+    if w.composes and w.helpers and left > 0 and w.work <= MOST_WORK and w.chance(0.15):
+        called = _call(w)
+        if called is not None:
+            return called
     if left <= 0 or w.chance(0.15):
         return atom(w)
     return _narrowed(w, _operation(w, left))
@@ -107,6 +112,22 @@ def atom(w: Writer) -> Expr:
     if kind == "field":
         return field_of(w)
     return literal(w)
+
+
+def _call(w: Writer) -> Expr | None:
+    """A call of a helper in an operand."""
+    helpers = [h for h in w.helpers if h.result is not None]
+    if not helpers or w.style.affine_only:
+        return None
+    helper = w.pick(helpers)
+    assert helper.result is not None
+    text = call_text(w, helper, lambda: atom(w).text)
+    if text is None:
+        return None
+    w.use("calls in expressions")
+    if helper.shape is not None:
+        text = element_of_call(w, helper, text)
+    return Expr(text, helper.result, True)
 
 
 def field_of(w: Writer) -> Expr:

@@ -180,24 +180,39 @@ def _helper(w: Writer) -> None:
     if not params:
         params.append(Scalar("s0", element_type(w)))
     result = element_type(w) if w.chance(0.6) else None
+    shape = (
+        params[0].shape if isinstance(params[0], Array) and w.composes and w.chance(0.4) else None
+    )
+    if shape is not None:
+        result = params[0].ty if w.chance(0.6) else element_type(w)
     budget, w.budget = w.budget, w.pick((1, 2, 4))
-    inner, w.helpers = w.helpers, []
+    inner = w.helpers
+    if not w.composes:
+        w.helpers = []
     with w.function() as lines:
-        w.result = result
+        w.result = result if shape is None else None
         for p in params:
             _into_scope(w, p)
         w.work = 8
         if w.chance(0.12):
             _state(w, always=True)
         statements(w, 6)
-        if result is not None:
+        if shape is not None:
+            w.line(f"return {_returned_array(w, shape)}")
+        elif result is not None:
             w.line(f"return {expression(w, 1).text}")
         body = list(lines)
     w.helpers, w.budget = inner, budget
     shown = ", ".join(f"{p.name}: {_annotation(p)}" for p in params)
-    returned = f" -> {result.text}" if result is not None else ""
+    returned = f" -> {annotation(result, shape)}" if result is not None else ""
     w.functions.append("\n".join([f"def {name}({shown}){returned}:", *(body or ["    pass"])]))
-    w.helpers.append(Helper(name, tuple(params), result))
+    w.helpers.append(Helper(name, tuple(params), result, shape))
+
+
+def _returned_array(w: Writer, shape: tuple[int, ...]) -> str:
+    alike = [a.name for a in w.scope.arrays if a.shape == shape]
+    first = w.pick(alike)
+    return first if w.chance(0.6) else f"{first} + {w.pick(alike)}"
 
 
 def _state(w: Writer, *, always: bool = False) -> None:

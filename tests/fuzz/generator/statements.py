@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from . import loops
+from .calls import call_text
 from .expressions import Expr, condition, element_type, expression, literal
-from .subscripts import element, subscript
-from .types import INDEX, Ty, other_signedness, result
+from .subscripts import affine_subscript, element, subscript
+from .types import INDEX, Ty, result
 from .writer import Array, Record, Scalar, Writer
 
 MAX_WORK = 300
@@ -274,7 +275,9 @@ def row_store(w: Writer) -> None:
         return store(w)
     w.use("views")
     a, b = w.pick(pairs)
-    w.line(f"{a.name}[{_affine(w, a.shape[0])}] = {b.name}[{_affine(w, b.shape[0])}]")
+    w.line(
+        f"{a.name}[{affine_subscript(w, a.shape[0])}] = {b.name}[{affine_subscript(w, b.shape[0])}]"
+    )
     return None
 
 
@@ -299,14 +302,6 @@ def several_targets(w: Writer) -> None:
         w.line(f"{first.name}[:] = {second.name}[:] = {value()}")
     else:
         w.line(f"{first.name}[:], {second.name}[:] = {value()}, {value()}")
-
-
-def _affine(w: Writer, extent: int) -> str:
-    saved, w.style.affine_only = w.style.affine_only, True
-    try:
-        return subscript(w, extent)
-    finally:
-        w.style.affine_only = saved
 
 
 def bit_store(w: Writer) -> None:
@@ -363,52 +358,42 @@ def record_literal(w: Writer, record: Record) -> str:
     return "{" + ", ".join(parts) + "}"
 
 
-def _passes(w: Writer, given: Ty, wanted: Ty) -> bool:
-    """Whether an array may be passed for a parameter: integers of one width may differ in signedness."""
-    if given == wanted or not w.converts or given != other_signedness(wanted):
-        return given == wanted
-    w.use("other signedness")
-    return True
-
-
 def call(w: Writer) -> None:
-    """A call of a helper with whole arrays, rows or scalars."""
+    """A call of a helper with whole arrays, rows, parts or scalars."""
     helper = w.pick(w.helpers)
-    given = []
-    for param in helper.params:
-        if isinstance(param, Scalar):
-            given.append(expression(w, 1).text)
-            continue
-        whole = [
-            a.name
-            for a in w.scope.arrays
-            if _passes(w, a.ty, param.ty)
-            and a.shape == param.shape
-            and (a.writable or not param.writable)
-        ]
-        rows = [
-            f"{a.name}[{_affine(w, a.shape[0])}]"
-            for a in w.scope.arrays
-            if _passes(w, a.ty, param.ty) and a.shape[1:] == param.shape and a.writable
-        ]
-        fitting = whole + (rows if w.chance(0.6) else [])
-        if not fitting:
-            return store(w)
-        given.append(w.pick(fitting))
-    w.use("calls")
-    text = f"{helper.name}({', '.join(given)})"
+    text = call_text(w, helper, lambda: expression(w, 1).text)
+    if text is None:
+        return store(w)
     if helper.result is None:
         w.line(text)
-        return None
-    choice = w.rng.random()
-    if choice < 0.5:
-        name = w.fresh("v")
-        w.line(f"{name}: {helper.result.text} = {text}")
-        w.scope.scalars.append(Scalar(name, helper.result))
+    elif helper.shape is not None:
+        _keep_array(w, helper.result, helper.shape, text)
     else:
-        place = target(w)
-        if place is None:
-            w.line(text)
-        else:
-            w.line(f"{place[0]} = {text}")
+        _keep_scalar(w, helper.result, text)
     return None
+
+
+def _keep_scalar(w: Writer, ty: Ty, text: str) -> None:
+    if w.chance(0.5):
+        name = w.fresh("v")
+        w.line(f"{name}: {ty.text} = {text}")
+        w.scope.scalars.append(Scalar(name, ty))
+        return
+    place = target(w)
+    w.line(text if place is None else f"{place[0]} = {text}")
+
+
+def _keep_array(w: Writer, ty: Ty, shape: tuple[int, ...], text: str) -> None:
+    """The array that a call returns: as a new one, or stored beside others of its shape."""
+    w.use("arrays returned")
+    alike = [a for a in w.scope.arrays if a.shape == shape]
+    outs = [a.name for a in alike if a.writable]
+    if not outs or w.chance(0.35):
+        name = w.fresh("L")
+        annotated = f": {ty.text}[{', '.join(map(str, shape))}]" if w.chance(0.6) else ""
+        w.line(f"{name}{annotated} = {text}")
+        w.scope.arrays.append(Array(name, ty, shape))
+        return
+    other = w.pick(alike)
+    value = w.pick((text, f"{text} + {other.name}", f"{other.name} + {text}"))
+    w.line(f"{w.pick(outs)}[:] = {value if other.ty.bits <= 100 and ty.bits <= 100 else text}")

@@ -24,6 +24,15 @@ def subscript(w: Writer, extent: int) -> str:
     return str(value - extent) if w.chance(0.1) else str(value)
 
 
+def affine_subscript(w: Writer, extent: int) -> str:
+    """A subscript of affine iterators and constants only."""
+    saved, w.style.affine_only = w.style.affine_only, True
+    try:
+        return subscript(w, extent)
+    finally:
+        w.style.affine_only = saved
+
+
 def element(w: Writer, array: Array) -> str:
     """An element of an array, ``A[i, j]`` or ``A[i][j]``."""
     parts = [subscript(w, extent) for extent in array.shape]

@@ -12,6 +12,8 @@ from .types import Ty
 
 CONVERTS = 0.12
 """Programs that pass arrays for the other signedness and put expressions without a variable between."""
+COMPOSES = 0.2
+"""Programs whose functions call each other, return arrays, and are called in the middle of expressions."""
 HEADER = """import numpy as np
 
 import allo
@@ -75,11 +77,12 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function that a kernel may call: its parameters and the type it returns."""
+    """A function that a kernel may call: its parameters, and the type and shape of what it returns."""
 
     name: str
     params: tuple[Scalar | Array, ...]
     result: Ty | None
+    shape: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -106,6 +109,7 @@ class Writer:
         work: how many times the current statement runs in one call; bounds loops.
         features: what was used, for statistics.
         converts: whether arrays are passed for the other signedness, and expressions put as they are.
+        composes: whether functions call functions, return arrays, and are called inside expressions.
         aside: choices about these; those of ``rng`` are what they were without them.
     """
 
@@ -128,6 +132,7 @@ class Writer:
         aside = random.Random(f"{seed}/conversions")
         self.converts = aside.random() < CONVERTS
         self.aside = aside
+        self.composes = random.Random(f"{seed}/compositions").random() < COMPOSES
         self._aliases: dict[Ty, str] = {}
         self._count = 0
 
