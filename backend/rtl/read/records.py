@@ -31,6 +31,7 @@ from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
 from allo.dialects.streams.task_regions import make_task_regions
 
 from ..graph.linear import index_width
+from .shared_state import share_state
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +122,7 @@ def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS) -> Program:
     with module.context:
         make_regions(module)
         make_plain_regions(module)
+        share_state(module)
         make_task_regions(module, checked=checks != NO_CHECKS)
         insert_checks(module, checks)
         fold_views(module)
