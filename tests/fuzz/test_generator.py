@@ -24,7 +24,7 @@ def test_a_seed_is_a_program(seed: int) -> None:
 
 def test_every_kind_and_feature_is_common() -> None:
     found: Counter[str] = Counter()
-    for seed in range(1200):
+    for seed in range(1500):
         found.update(make_program(seed).features)
     assert set(FEATURES) <= set(found)
     wanted = {
@@ -56,6 +56,11 @@ def test_every_kind_and_feature_is_common() -> None:
         "meta_if",
         "check_bounds",
         "reassociated",
+        "modes",
+        "arrays returned",
+        "calls in expressions",
+        "keyword arguments",
+        "parts as arguments",
     }
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
 

@@ -51,7 +51,7 @@ def called_by_two(A: int32[6]):
 
 
 def result_not_used(A: int32[6]):
-    v: int32 = counted(1)
+    v: int32 = counted(1)  # noqa: F841
     A[1] = count(0)
 
 

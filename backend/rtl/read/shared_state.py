@@ -46,9 +46,10 @@ def _to_be_given(module: ir.Module, state: str) -> ir.Operation | None:
                 calls[callee_of(op)].append(name)
     users = [name for name, function in functions.items() if _reads(function, state)]
     for name in users:
+        if any(_reaches(name, other, calls) for other in users if other != name):
+            continue
         if calls[name] and (len(users) > 1 or _is_repeated(name, calls)):
-            if not any(_reaches(name, other, calls) for other in users if other != name):
-                return functions[name]
+            return functions[name]
     return None
 
 

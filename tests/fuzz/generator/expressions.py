@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .calls import MOST_WORK, call_text, element_of_call
 from .subscripts import DIVISIONS, WIDE_DIVISIONS, element, guarded_element, subscript
@@ -17,6 +17,7 @@ from .types import (
     random_fixed,
     random_float,
     random_integer,
+    random_modes,
     result,
 )
 from .writer import Writer
@@ -41,7 +42,11 @@ def element_type(w: Writer) -> Ty:
     if choice < w.style.floats:
         return random_float(w.rng)
     if choice < w.style.floats + w.style.fixed:
-        return random_fixed(w.rng)
+        ty = random_fixed(w.rng)
+        if w.has_modes and w.rounds.random() < 0.6:
+            w.use("modes")
+            ty = replace(ty, modes=random_modes(w.rounds))
+        return ty
     return random_integer(w.rng, wide=w.style.wide)
 
 

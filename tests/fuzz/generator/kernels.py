@@ -34,7 +34,7 @@ def control_kernel(w: Writer, seed: int) -> Program:
     """A kernel with every statement of the language."""
     w.budget = w.pick((3, 5, 7, 9, 12, 15))
     _constants(w)
-    for _ in range(w.pick((0, 0, 0, 1, 1, 2))):
+    for _ in range(w.pick((1, 1, 2, 3) if w.composes else (0, 0, 0, 1, 1, 2))):
         _helper(w)
     template = w.chance(0.1)
     params = _parameters(w)
@@ -82,6 +82,12 @@ def _parameters(w: Writer) -> list[Scalar | Array | Record]:
     if w.converts and taken:
         chosen = w.aside.choice(taken)
         params[0] = Array("A0", other_signedness(chosen.ty), chosen.shape)
+    elif w.composes and taken:
+        chosen = w.pick(taken)
+        shape = tuple(extent + w.pick((0, 0, 1, 2)) for extent in chosen.shape)
+        params[0] = Array(
+            "A0", chosen.ty, (w.rng.randint(2, 4), *shape) if w.chance(0.3) else shape
+        )
     for position in range(w.pick((0, 1, 1, 2))):
         params.append(Scalar(f"n{position}", element_type(w)))
     if w.chance(0.12):
@@ -169,7 +175,11 @@ def _helper(w: Writer) -> None:
     """A function with arrays and scalars; some return a scalar."""
     name = f"helper{len(w.helpers)}"
     params: list[Scalar | Array] = []
-    if w.chance(0.75):
+    taken = [p for helper in w.helpers for p in helper.params if isinstance(p, Array)]
+    if w.composes and taken and w.chance(0.6):
+        chosen = w.pick(taken)
+        params.append(Array("a", chosen.ty, chosen.shape))
+    elif w.chance(0.75):
         params.append(Array("a", element_type(w), random_shape(w, 2)))
         if w.chance(0.3):
             first = params[0]

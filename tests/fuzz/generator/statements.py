@@ -74,7 +74,8 @@ def declare_scalar(w: Writer) -> None:
 
 def declare_array(w: Writer) -> None:
     name, ty = w.fresh("L"), element_type(w)
-    shape = random_shape(w)
+    captured = [c.shape for c in w.constants if isinstance(c, Array)]
+    shape = captured[0] if w.composes and captured and w.chance(0.5) else random_shape(w)
     w.line(f"{name}: {ty.text}[{', '.join(map(str, shape))}] = {initialiser(w, ty, shape)}")
     w.scope.arrays.append(Array(name, ty, shape))
 

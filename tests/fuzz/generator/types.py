@@ -18,11 +18,15 @@ FLOAT_BITS = {"float16": 16, "bfloat16": 16, "float32": 32, "float64": 64}
 
 @dataclass(frozen=True, slots=True)
 class Ty:
-    """A scalar type: kind is int, uint, index, fixed, ufixed, or the name of a float."""
+    """A scalar type: kind is int, uint, index, fixed, ufixed, or the name of a float.
+
+    ``modes`` is how a fixed-point type says its rounding and its overflow, as text.
+    """
 
     kind: str
     bits: int
     frac: int = 0
+    modes: str = ""
 
     @property
     def text(self) -> str:
@@ -32,7 +36,9 @@ class Ty:
         if self.kind == "uint":
             return f"UInt({self.bits})"
         if self.kind in ("fixed", "ufixed"):
-            return f"{'U' if self.kind[0] == 'u' else ''}Fixed({self.bits}, {self.frac})"
+            return (
+                f"{'U' if self.kind[0] == 'u' else ''}Fixed({self.bits}, {self.frac}{self.modes})"
+            )
         return self.kind
 
     @property
@@ -165,6 +171,15 @@ def random_integer(rng: random.Random, *, wide: float = 0.12) -> Ty:
 
 def random_float(rng: random.Random) -> Ty:
     return floating(rng.choice(("float32", "float32", "float32", "float64", "float16", "bfloat16")))
+
+
+_ROUNDING = ("truncate", "nearest", "convergent")
+_OVERFLOW = ("wrap", "saturate", "saturate")
+
+
+def random_modes(rng: random.Random) -> str:
+    """How a fixed-point type rounds, and what it does with numbers that are too large."""
+    return f', rounding="{rng.choice(_ROUNDING)}", overflow="{rng.choice(_OVERFLOW)}"'
 
 
 def random_fixed(rng: random.Random) -> Ty:

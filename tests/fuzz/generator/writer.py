@@ -14,6 +14,8 @@ CONVERTS = 0.12
 """Programs that pass arrays for the other signedness and put expressions without a variable between."""
 COMPOSES = 0.2
 """Programs whose functions call each other, return arrays, and are called in the middle of expressions."""
+ROUNDS = 0.5
+"""Programs with fixed-point types that say how to round and what to do with numbers that are too large."""
 HEADER = """import numpy as np
 
 import allo
@@ -109,6 +111,8 @@ class Writer:
         work: how many times the current statement runs in one call; bounds loops.
         features: what was used, for statistics.
         converts: whether arrays are passed for the other signedness, and expressions put as they are.
+        has_modes: whether fixed-point types say how to round and what to do with numbers too large.
+        rounds: choices about these.
         composes: whether functions call functions, return arrays, and are called inside expressions.
         aside: choices about these; those of ``rng`` are what they were without them.
     """
@@ -132,6 +136,8 @@ class Writer:
         aside = random.Random(f"{seed}/conversions")
         self.converts = aside.random() < CONVERTS
         self.aside = aside
+        self.rounds = random.Random(f"{seed}/modes")
+        self.has_modes = self.rounds.random() < ROUNDS
         self.composes = random.Random(f"{seed}/compositions").random() < COMPOSES
         self._aliases: dict[Ty, str] = {}
         self._count = 0
@@ -161,7 +167,8 @@ class Writer:
         if ty.is_float:
             return ty.kind
         if ty not in self._aliases:
-            self._aliases[ty] = f"T{ty.kind[:2]}{ty.bits}" + (f"_{ty.frac}" if ty.frac else "")
+            name = f"T{ty.kind[:2]}{ty.bits}" + (f"_{ty.frac}" if ty.frac else "")
+            self._aliases[ty] = f"{name}_{len(self._aliases)}" if ty.modes else name
             self.definitions.append(f"{self._aliases[ty]} = {ty.text}")
         return self._aliases[ty]
 
