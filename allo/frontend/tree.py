@@ -6,6 +6,7 @@ been decided: operands are cast, loops are explicit, every expression has a scal
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Union
 
@@ -286,6 +287,10 @@ class View:
     sizes: tuple[int | None, ...]
     steps: tuple[int, ...]
     place: SourcePlace
+
+    def settle(self, settled: Callable[[Expr], Expr]) -> None:
+        """Put ``settled(e)`` in the place of every computed offset."""
+        self.offsets = tuple(o if isinstance(o, Affine) else settled(o) for o in self.offsets)
 
 
 Argument = Expr | Var | View | StreamRef

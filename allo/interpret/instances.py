@@ -177,7 +177,7 @@ def call(body: Body, function_: Any, template: list[ast.expr] | None, node: ast.
             "A region is called from a kernel of another region.", body.place(node)
         )
     codes = [
-        _argument(body, parameter, given, node)
+        _named(node, parameter) + _argument(body, parameter, given, node)
         for parameter, given in _matched(body, instance, node)
     ]
     code = f"{instance.python}({', '.join(codes)})"
@@ -193,10 +193,15 @@ def call(body: Body, function_: Any, template: list[ast.expr] | None, node: ast.
     return Value(UINT1, code, parts=tuple(results) or (None,))
 
 
+def _named(node: ast.Call, parameter: Parameter) -> str:
+    """``x=`` in a call that names arguments, which are then passed in the order written."""
+    return f"{parameter.symbol.python}=" if node.keywords else ""
+
+
 def _matched(
     body: Body, instance: Instance, node: ast.Call
 ) -> list[tuple[Parameter, ast.expr | None]]:
-    """The parameters with the expressions given for them."""
+    """The parameters with the expressions given for them, in the order written."""
     given: dict[str, ast.expr] = {}
     names = [p.name for p in instance.parameters]
     if len(node.args) > len(names):
@@ -217,7 +222,9 @@ def _matched(
             raise TypeMismatchError(
                 f"{instance.name} needs the argument {parameter.name!r}.", body.place(node)
             )
-    return [(p, given.get(p.name)) for p in instance.parameters]
+    by_name = {p.name: p for p in instance.parameters}
+    left = [p for p in instance.parameters if p.name not in given]
+    return [*((by_name[n], e) for n, e in given.items()), *((p, None) for p in left)]
 
 
 def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: ast.Call) -> str:

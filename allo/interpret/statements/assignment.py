@@ -298,7 +298,7 @@ def augmented(body: Body, node: ast.AugAssign) -> None:
     """``x += e``: computed in the rule's type, cast back."""
     place = target(body, node.target)
     if place.view is not None:
-        old = Value(place.dtype, f"{place.view.array_code()}.copy()", shape=place.view.shape)
+        old = Value(place.dtype, body.keep(place.view.array_code()), shape=place.view.shape)
     else:
         old = Value(place.dtype, body.keep(place.read))
     right = body.expression(node.value)

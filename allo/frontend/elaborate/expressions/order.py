@@ -7,10 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, get_args
 
+from allo.frontend.checks.strides import calls
 from allo.frontend.elaborate import dispatch
-from allo.frontend.elaborate.arrays.lazy import Value
+from allo.frontend.elaborate.arrays import lazy as arrays
+from allo.frontend.elaborate.arrays import stores
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
-from allo.frontend.tree import ArgValue, Compute, Computed, Const, Expr, IndexValue
+from allo.frontend.elaborate.shared_parameters import may_share
+from allo.frontend.tree import ArgValue, Compute, Computed, Const, Expr, IndexValue, Stmt, Var
+from allo.frontend.tree import View as TreeView
 
 _EXPRESSIONS = get_args(Expr)
 
@@ -45,23 +50,63 @@ def in_order[T](ctx: FunctionContext, steps: Sequence[Callable[[], T]]) -> list[
 
 
 def _settle(ctx: FunctionContext, values: list[Any], marks: list[int]) -> None:
-    """Compute the values before the last where each one stood, behind their own statements."""
+    """Compute the values before the last where each one stood, behind their own statements.
+
+    Of a part of an array those are its subscripts: as in NumPy it is no copy, and its elements are read
+    where they are used. What is computed of arrays is an array of its own.
+    """
     for number in reversed(range(len(marks))):
-        if not isinstance(values[number], _EXPRESSIONS):
-            continue
-        size = len(ctx.block)
-        values[number] = computed_before(ctx, marks[number], values[number])
-        grown = len(ctx.block) - size
+        before = Before(ctx, marks[number])
+        if isinstance(values[number], _EXPRESSIONS):
+            values[number] = before.keep(values[number])
+        elif isinstance(values[number], TreeView):
+            values[number].settle(before.keep)
+        elif isinstance(values[number], ArrayValue):
+            values[number] = before.keep_array(values[number])
+        grown = before.mark - marks[number]
         marks[number:] = [mark + grown for mark in marks[number:]]
 
 
-def computed_before(ctx: FunctionContext, mark: int, value: Expr) -> Expr:
-    """``value`` as it was before the statements from ``mark`` on."""
-    if not reads_storage(value):
-        return value
-    statement = Compute(value.place, value)
-    ctx.block.insert(mark, statement)
-    return Computed(value.dtype, value.place, statement)
+class Before:
+    """Computes values in front of the statements from ``mark`` on, one behind the other."""
+
+    def __init__(self, ctx: FunctionContext, mark: int) -> None:
+        self.ctx = ctx
+        self.mark = mark
+
+    def keep(self, value: Expr) -> Expr:
+        """``value`` as it was before those statements; itself where there are none."""
+        if len(self.ctx.block) == self.mark or not reads_storage(value):
+            return value
+        statement = Compute(value.place, value)
+        self.ctx.block.insert(self.mark, statement)
+        self.mark += 1
+        return Computed(value.dtype, value.place, statement)
+
+    def keep_array(self, value: ArrayValue) -> ArrayValue:
+        """The same for an array."""
+        later = self.ctx.block[self.mark :]
+        if isinstance(value, View) or not _writes(self.ctx, later, value):
+            value.settle(self.keep)
+            return value
+        del self.ctx.block[self.mark :]
+        var = stores.fresh_copy(self.ctx, value, "left", value.dtype)
+        self.mark = len(self.ctx.block)
+        self.ctx.block.extend(later)
+        return arrays.whole(var, value.place)
+
+
+def _writes(ctx: FunctionContext, statements: list[Stmt], value: ArrayValue) -> bool:
+    """Whether calls among statements write what an array is computed from."""
+    written: list[Var] = []
+    for call in calls(statements):
+        callee = ctx.module.trees.get(call.callee)
+        for position, argument in enumerate(call.args):
+            var = argument.var if isinstance(argument, TreeView) else argument
+            kept = callee is not None and callee.params[position] not in callee.written
+            if isinstance(var, Var) and not kept:
+                written.append(var)
+    return any(may_share(ctx, leaf.var, var) for leaf in value.leaves() for var in written)
 
 
 def reads_storage(value: Expr) -> bool:

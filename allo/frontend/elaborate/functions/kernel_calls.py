@@ -38,7 +38,7 @@ def user_call(
     info = functions.instance_for_call(ctx, node, function, template)
     place = ctx.place(node)
     nodes = _match(ctx, node, info)
-    args = _arguments(ctx, nodes, info)
+    args = _arguments(ctx, node, nodes, info)
     return emit_call(ctx, info, args, place)
 
 
@@ -129,19 +129,17 @@ def _match(ctx: FunctionContext, node: ast.Call, info: FunctionInfo) -> list[ast
 
 
 def _arguments(
-    ctx: FunctionContext, nodes: list[ast.expr], info: FunctionInfo
+    ctx: FunctionContext, call: ast.Call, nodes: list[ast.expr], info: FunctionInfo
 ) -> tuple[Argument, ...]:
-    """The arguments of a call, evaluated in the order of the parameters."""
-    pairs = enumerate(zip(nodes, info.args, strict=True), 1)
-    return tuple(
-        in_order(
-            ctx,
-            [
-                partial(_argument, _Passed(ctx, argument, parameter, info, number))
-                for number, (argument, parameter) in pairs
-            ],
-        )
+    """The arguments by parameter, evaluated in the order in which the call has them."""
+    written = [*call.args, *(keyword.value for keyword in call.keywords)]
+    written += [node for node in nodes if node not in written]
+    order = [nodes.index(node) for node in written]
+    given = in_order(
+        ctx,
+        [partial(_argument, _Passed(ctx, nodes[k], info.args[k], info, k + 1)) for k in order],
     )
+    return tuple(given[order.index(k)] for k in range(len(nodes)))
 
 
 _REREAD_HELP = (
@@ -293,5 +291,5 @@ def external_call(ctx: FunctionContext, node: ast.Call, function: Any) -> list[V
     """A call of external C++ (an IPModule), declared by its own argument list."""
     info = functions.external_instance(ctx, node, function)
     nodes = _match(ctx, node, info)
-    args = _arguments(ctx, nodes, info)
+    args = _arguments(ctx, node, nodes, info)
     return emit_call(ctx, info, args, ctx.place(node))

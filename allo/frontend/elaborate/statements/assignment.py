@@ -12,7 +12,7 @@ from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import calls, operators
-from allo.frontend.elaborate.expressions.order import computed_before
+from allo.frontend.elaborate.expressions.order import Before, ordered
 from allo.frontend.elaborate.functions import kernel_calls
 from allo.frontend.elaborate.statements import declarations, structs, targets
 from allo.frontend.rules import operations as ops
@@ -63,7 +63,7 @@ def _assign_one(ctx: FunctionContext, goal: ast.expr, value: Value, place: Sourc
 def _as_before(ctx: FunctionContext, mark: int, value: Value) -> Value:
     """The right side as it was before the statements of the target's subscripts, from ``mark`` on."""
     if not isinstance(value, ArrayValue):
-        return computed_before(ctx, mark, value)
+        return Before(ctx, mark).keep(value)
     later = ctx.block[mark:]
     del ctx.block[mark:]
     value = _detached(ctx, value, "right")
@@ -120,7 +120,7 @@ def _assign_tuple(ctx: FunctionContext, node: ast.Assign, goals: list[ast.expr])
 
 def _tuple_values(ctx: FunctionContext, node: ast.Assign) -> list[Value]:
     if isinstance(node.value, (ast.Tuple, ast.List)):
-        values = [dispatch.expression(ctx, v) for v in node.value.elts]
+        values = ordered(ctx, node.value.elts)
         return [_detached(ctx, v, "swap") if isinstance(v, ArrayValue) else v for v in values]
     if isinstance(node.value, ast.Call):
         return calls.call_values(ctx, node.value)
@@ -150,11 +150,11 @@ def augmented(ctx: FunctionContext, node: ast.AugAssign) -> None:
         _check_assignable(ctx, node.target, found)
     place = ctx.place(node)
     goal = targets.target(ctx, node.target)
-    old: Value = goal if isinstance(goal, View) else goal.load()
     mark = len(ctx.block)
     value = dispatch.expression(ctx, node.value)
-    if len(ctx.block) > mark and not isinstance(old, ArrayValue):
-        old = computed_before(ctx, mark, old)
+    before = Before(ctx, mark)
+    goal = targets.settled(goal, before.keep)
+    old: Value = goal if isinstance(goal, View) else before.keep(goal.load())
     result = operators.apply_binary(ctx, symbol, old, value, place)
     targets.assign(ctx, goal, result, place)
 

@@ -14,6 +14,7 @@ from allo.frontend.checks.spans import span_of
 from allo.frontend.elaborate import dispatch, exits
 from allo.frontend.elaborate.context import FunctionContext, IterBinding
 from allo.frontend.elaborate.expressions import guards, indexing
+from allo.frontend.elaborate.expressions.order import Before
 from allo.frontend.rules.integers import INDEX_RANGE, Range, within
 from allo.frontend.tree import Compute, Const, Expr, For, If, Subscript, Var, While
 
@@ -91,8 +92,12 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
         raise ctx.unsupported(call, "range gives one iterator, not several.")
     nodes = call.args
     lower = _bound(ctx, nodes[0], "max") if len(nodes) > 1 else (constant(0),)
+    before = Before(ctx, len(ctx.block))
     upper = _bound(ctx, nodes[1 if len(nodes) > 1 else 0], "min")
+    lower = _kept(lower, before)
+    before = Before(ctx, len(ctx.block))
     step = indexing.bound(ctx, nodes[2]) if len(nodes) == 3 else constant(1)
+    lower, upper = _kept(lower, before), _kept(upper, before)
     if not (isinstance(step, Affine) and step.is_constant):
         return Counter(names[0], lower, upper, step)
     if step.const == 0:
@@ -102,6 +107,10 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
     if step.const > 0:
         return Counter(names[0], lower, upper, step)
     return _downward(ctx, call, names[0], step.const)
+
+
+def _kept(bound: tuple[Subscript, ...], before: Before) -> tuple[Subscript, ...]:
+    return tuple(end if isinstance(end, Affine) else before.keep(end) for end in bound)
 
 
 def _downward(ctx: FunctionContext, call: ast.Call, name: str, step: int) -> Counter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
@@ -15,6 +16,7 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import calls
 from allo.frontend.elaborate.expressions.fields import as_words
+from allo.frontend.elaborate.expressions.order import in_order
 from allo.frontend.elaborate.functions.annotations import show_type
 from allo.frontend.elaborate.statements import targets
 from allo.frontend.rules import operations as ops
@@ -147,7 +149,8 @@ def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) 
 def _returned_values(ctx: FunctionContext, node: ast.expr, wanted: list[AlloType]) -> list[Any]:
     if isinstance(node, ast.Tuple):
         kinds = [*wanted, *[wanted[0]] * len(node.elts)]
-        return [_value(ctx, part, kind) for part, kind in zip(node.elts, kinds, strict=False)]
+        parts = zip(node.elts, kinds, strict=False)
+        return in_order(ctx, [partial(_value, ctx, part, kind) for part, kind in parts])
     if len(wanted) > 1 and isinstance(node, ast.Call):
         return calls.call_values(ctx, node)
     return [_value(ctx, node, wanted[0])]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
 from allo.dialects.types import Struct
-from allo.frontend.affine import constant
+from allo.frontend.affine import Affine, constant
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
@@ -132,6 +133,24 @@ def _target_variable(ctx: FunctionContext, base: ast.expr) -> Var:
         f"{what} cannot be stored into.",
         "only local variables and arguments can; a captured array is constant.",
     )
+
+
+def settled(goal: Target, keep: Callable[[Expr], Expr]) -> Target:
+    """A target whose computed subscripts and bit places are ``keep`` of what they were."""
+    if isinstance(goal, View):
+        goal.settle(keep)
+        return goal
+    if isinstance(goal, Field):
+        return Field(_settled(goal.element, keep), goal.name)
+    if isinstance(goal, Bits):
+        width = goal.width if isinstance(goal.width, int) else keep(goal.width)
+        return Bits(_settled(goal.element, keep), keep(goal.low), width)
+    return _settled(goal, keep)
+
+
+def _settled(element: Element, keep: Callable[[Expr], Expr]) -> Element:
+    indices = tuple(at if isinstance(at, Affine) else keep(at) for at in element.indices)
+    return Element(element.var, indices, element.place)
 
 
 def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace) -> None:
