@@ -38,6 +38,19 @@ class Joined(nn.Module):
         return self.last(both * torch.sigmoid(a) + b)
 
 
+class SharedHeads(nn.Module):
+    """Attention in which two heads of queries share one of keys, then the mean of everything."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.kv = nn.Linear(8, 8), nn.Linear(8, 4)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, kv = self.q(x).view(1, 4, 5, 2), self.kv(x).view(1, 2, 5, 2)
+        attend = nn.functional.scaled_dot_product_attention
+        return attend(q, kv, kv, is_causal=True, enable_gqa=True).mean()
+
+
 def grouped() -> nn.Module:
     return nn.Sequential(
         nn.Conv2d(16, 4, 3, padding=1),
@@ -61,6 +74,13 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], torch.Tensor]]]
         lambda k: tensor(2, 300, seed=k),
     ),
     "grouped": (grouped, lambda k: tensor(1, 16, 9, 9, seed=k)),
+    "norm first": (
+        lambda: nn.Sequential(
+            nn.BatchNorm1d(3), nn.Conv1d(3, 4, 3), nn.ReLU(), nn.BatchNorm1d(4), nn.Conv1d(4, 2, 2)
+        ),
+        lambda k: tensor(1, 3, 8, seed=k),
+    ),
+    "shared heads": (SharedHeads, lambda k: tensor(1, 5, 8, seed=k)),
     "joined": (Joined, lambda k: tensor(2, 3, 6, seed=k)),
     "resnet": (models.ResNetBlock, lambda k: tensor(1, 3, 6, 6, seed=k)),
     "mobile": (models.MobileBlock, lambda k: tensor(1, 4, 5, 5, seed=k)),
@@ -124,6 +144,8 @@ def test_convolutional_networks_are_integers_but_for_their_ends() -> None:
     floats = [op.target for op in model.graph.operators if op.target.startswith("aten")]
     assert floats == ["aten.max_pool2d.default", "aten.view.default"]
     assert [op.metas[0].dtype for op in model.graph.operators][:-1] == ["int8"] * 6
+    first = [op.target for op in quantised("norm first")[0].graph.operators]
+    assert first == ["quantized.quantize", *["quantized.conv1d"] * 4]
     joined = {op.target.partition(".")[2] for op in quantised("joined")[0].graph.operators}
     assert {"linear", "lookup", "add", "mul", "mean", "rescale", "cat.default"} <= joined
 

@@ -278,8 +278,8 @@ class _Converter:
         name, own = self._as_int8(op.args["self"].name)
         scale, low = self._result(op)
         shape = self._shape(op.args["self"].name)
-        if op.target == "aten.mean.dim":
-            dims = op.args["dim"] or list(range(len(shape)))
+        if op.target.startswith("aten.mean."):
+            dims = op.args.get("dim") or list(range(len(shape)))
             count = int(np.prod([shape[d] for d in dims]))
             args: dict[str, Any] = {"self": Ref(name), "dim": dims}
             target = "quantized.mean"
@@ -319,6 +319,6 @@ _ARITHMETIC = {
     "aten.sub.Tensor": _Converter._sub,
     "aten.mul.Tensor": _Converter._mul,
     "aten.cat.default": _Converter._cat,
-    "aten.mean.dim": _Converter._pool,
+    **{f"aten.mean.{form}": _Converter._pool for form in ("dim", "default")},
     **{f"aten.avg_pool{n}d.default": _Converter._pool for n in (1, 2, 3)},
 }

@@ -50,5 +50,4 @@ def quantize(model: Any, calibration: Any, scheme: str = "w8a8") -> QuantizedMod
         peaks.see(floats.values(call))
     migrate(graph, peaks)
     integers = convert(graph, Plan(graph), peaks, floats, chosen)
-    model.eval()
-    return QuantizedModel(model, FloatModel(torch, graph), integers, chosen, list(calls[0]))
+    return QuantizedModel(model, integers, chosen, list(calls[0]))

@@ -16,7 +16,6 @@ from ..origin import Origin, Prepared
 from ..schedule import ModelSchedule
 from ..wheel import load_torch
 from .inputs import arrays_of, samples_of, shapes_text
-from .observe import FloatModel
 from .reference import Reference
 from .table import AccuracyTable, Row
 from .weights import Array, Scheme
@@ -53,13 +52,10 @@ class QuantizedModel(Prepared):
         weight_bytes: what the quantised weights take, those of four bits packed.
     """
 
-    def __init__(
-        self, original: Any, floats: FloatModel, graph: Model, scheme: Scheme, examples: list[Any]
-    ) -> None:
+    def __init__(self, original: Any, graph: Model, scheme: Scheme, examples: list[Any]) -> None:
         self.scheme = scheme.name
         self.graph = graph
         self._original = original
-        self._floats = floats
         self._examples = examples
         self._reference = Reference(graph)
 
@@ -121,7 +117,8 @@ class QuantizedModel(Prepared):
         for sample in samples:
             arrays = arrays_of(sample)
             self._check(arrays)
-            before.append(self._float_result(sample))
+            exact = Origin(self._original, sample).expected()[0]
+            before.append(exact.reshape(exact.shape or (1,)))
             first = self.reference(*arrays)
             after.append(first[0] if isinstance(first, tuple) else first)
         wanted = None if labels is None else _labels(labels, before)
@@ -130,13 +127,6 @@ class QuantizedModel(Prepared):
             Row.of(self.scheme, after, before, wanted),
         ]
         return AccuracyTable(tuple(rows), len(samples))
-
-    def _float_result(self, sample: Sequence[Any]) -> Array:
-        torch = self._floats.torch
-        with torch.no_grad():
-            result = self._original(*sample)
-        first = result[0] if isinstance(result, (list, tuple)) else result
-        return np.asarray(first.numpy())
 
     def _check(self, arrays: Sequence[Array]) -> None:
         wanted = [meta.shape for meta in self.graph.inputs.values()]

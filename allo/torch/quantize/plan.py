@@ -28,7 +28,7 @@ _MAXIMA = {f"aten.max_pool{n}d.default" for n in (1, 2, 3)}
 KEEPING = {*MOVES, "aten.relu.default", *_MAXIMA}
 """Operators whose result has the scale of their operand."""
 
-POOLS = {*(f"aten.avg_pool{n}d.default" for n in (1, 2, 3)), "aten.mean.dim"}
+POOLS = {*(f"aten.avg_pool{n}d.default" for n in (1, 2, 3)), "aten.mean.dim", "aten.mean.default"}
 _JOINING = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.cat.default"}
 
 TABLES = {

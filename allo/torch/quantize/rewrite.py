@@ -58,6 +58,9 @@ def _folded(model: Model, op: Operator) -> list[Operator]:
         return []
     at = next(k for k, other in enumerate(model.operators) if other.name == op.name)
     rank = len(meta.shape) if meta else 2
+    if meta and rank > 2:
+        rename_values(model, {first: op.name})
+        return [_each_channel(model, model.operators[at], scale, shift, meta)]
     shape = (1, -1, *[1] * (rank - 2))
     names = {"scale": f"{op.name}_scale", "shift": f"{op.name}_shift"}
     model.constants[names["scale"]] = scale.astype(np.float32).reshape(shape)
@@ -70,6 +73,19 @@ def _folded(model: Model, op: Operator) -> list[Operator]:
     product = beside(same, scaled, "aten.mul.Tensor", args, meta)
     addend = {"self": Ref(scaled), "other": Ref(names["shift"]), "alpha": 1}
     return [product, beside(same, op.name, "aten.add.Tensor", addend, meta)]
+
+
+def _each_channel(model: Model, op: Operator, scale: Any, shift: Any, meta: Meta) -> Operator:
+    """A product and a sum for each channel, as a convolution with a window of one element."""
+    dims = len(meta.shape) - 2
+    names = {"weight": f"{op.name}_weight_folded", "bias": f"{op.name}_bias_folded"}
+    weight = scale.reshape(-1, 1, *[1] * dims)
+    for key, array in (("weight", weight), ("bias", shift)):
+        model.weights[names[key]] = (f"{op.path}.{key}", array.astype(np.float32))
+    args = {"input": op.args["input"], **{key: Ref(name) for key, name in names.items()}}
+    args |= {"stride": [1] * dims, "padding": [0] * dims, "dilation": [1] * dims}
+    args["groups"] = len(scale)
+    return beside(op, op.name, f"aten.conv{dims}d.default", args, meta)
 
 
 def _takes_factors(model: Model, producer: Operator, meta: Meta | None) -> bool:
