@@ -11,7 +11,7 @@ from torch import nn
 
 import allo
 from allo.dialects._mlir import ir
-from allo.errors import ModelError, ScheduleError, StepError
+from allo.errors import HandleTypeError, ModelError, OptionError, ScheduleError, StepError
 from allo.frontend import from_pytorch
 from allo.ir.types import Fixed, float32
 from tests.torch.support import initialised, tensor
@@ -100,6 +100,18 @@ def test_types_that_round_need_a_tolerance() -> None:
     s = compiled(op_dtypes=types, verify=0.1)
     s["**"].pipeline()
     assert len(s.steps) == 1
+
+
+def test_a_tolerance_is_a_positive_number_and_a_path_a_text() -> None:
+    with pytest.raises(OptionError, match="verify is 'yes', and neither a truth value nor a tol"):
+        compiled(verify="yes")
+    s = compiled()
+    with pytest.raises(OptionError, match="verify is -1, and neither"):
+        s.verify_steps(-1)
+    with pytest.raises(
+        HandleTypeError, match=r"A module path is a text such as 'blocks.\*.mlp', not 0"
+    ):
+        s[0]
 
 
 def test_a_refused_primitive_is_no_step() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from allo.dialects.diagnostics import AlloError
+from allo.dialects.diagnostics import AlloError, HandleTypeError, OptionError
 from allo.dialects.text.shown import shown
 from allo.frontend.kernel_module import KernelModule
 from allo.schedule.primitive import transaction
@@ -71,10 +71,17 @@ class ModelState(Schedule):
 
         Raises:
             ModelError: the design differs from PyTorch already.
+            OptionError: neither a truth value nor a positive number.
         """
         self._verification = None
         if on is False:
             return
+        if not isinstance(on, (bool, int, float)) or not on > 0:
+            raise OptionError(
+                f"verify is {shown(on)}, and neither a truth value nor a tolerance.",
+                place_of_caller(),
+                help="write verify=True, or a positive number such as verify=0.01.",
+            )
         tolerance = TOLERANCE if on is True else float(on)
         verification = Verification(self.origin, self.weight_data, tolerance)
         verification.check_start(self)
@@ -146,8 +153,15 @@ class ModelState(Schedule):
         """The modules with functions that a pattern names.
 
         Raises:
+            HandleTypeError: the pattern is no text.
             UnknownHandleError: there is none; near misses are listed.
         """
+        if not isinstance(pattern, str):
+            raise HandleTypeError(
+                f"A module path is a text such as 'blocks.*.mlp', not {shown(pattern)}.",
+                place_of_caller(),
+                help='loops and arrays are named after the path, as in s["fc1"].pipeline("k1").',
+            )
         found = matches(pattern, self.functions)
         if not found:
             empty = [path for path in self.origin.kinds() if path not in self.functions]
