@@ -127,6 +127,14 @@ def test_hardware_and_csim_have_the_references_bits(name: str, scheme: str, tmp_
     assert_equal_bits(got, expected)
 
 
+@pytest.mark.parametrize("scheme", ["w8a8", "w4a8"])
+def test_verilator_has_the_references_bits(scheme: str) -> None:
+    model, calibration = quantised("mlp", scheme)
+    rtl = model.customize().build(target="verilog", simulator="verilator")
+    expected = arrays(model.reference(calibration[-1]))
+    assert_equal_bits(arrays(rtl(*arrays([calibration[-1]]))), expected)
+
+
 def test_from_pytorch_takes_it_with_weights_as_arguments() -> None:
     model, calibration = quantised("long rows", "w4a8")
     built = from_pytorch(model, [calibration[0]], weights_as_args=True)
