@@ -18,15 +18,20 @@ def call_text(w: Writer, helper: Helper, scalar: Callable[[], str]) -> str | Non
     Args:
         scalar: gives an expression for a scalar parameter.
     """
-    given = []
+    given: list[str] = []
+    passed: dict[object, list[str]] = {}
     for param in helper.params:
         if isinstance(param, Scalar):
             given.append(scalar())
             continue
-        fitting = _fitting(w, param)
+        fitting = passed.get((param.ty, param.shape), []) if w.composes and w.chance(0.5) else []
+        if fitting:
+            w.use("arrays passed twice")
+        fitting = fitting or _fitting(w, param)
         if not fitting:
             return None
         given.append(w.pick(fitting))
+        passed.setdefault((param.ty, param.shape), []).append(given[-1])
     w.use("calls")
     if not w.composes or not w.chance(0.3):
         return f"{helper.name}({', '.join(given)})"

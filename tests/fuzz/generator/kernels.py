@@ -185,6 +185,7 @@ def _helper(w: Writer) -> None:
             first = params[0]
             assert isinstance(first, Array)
             params.append(Array("b", first.ty, first.shape, writable=w.chance(0.5)))
+    moves = w.composes and len(params) == 2 and w.chance(0.6)
     for position in range(w.pick((0, 1, 1, 2))):
         params.append(Scalar(f"s{position}", element_type(w)))
     if not params:
@@ -206,6 +207,8 @@ def _helper(w: Writer) -> None:
         w.work = 8
         if w.chance(0.12):
             _state(w, always=True)
+        if moves:
+            _move(w, params[0].shape)
         statements(w, 6)
         if shape is not None:
             w.line(f"return {_returned_array(w, shape)}")
@@ -217,6 +220,18 @@ def _helper(w: Writer) -> None:
     returned = f" -> {annotation(result, shape)}" if result is not None else ""
     w.functions.append("\n".join([f"def {name}({shown}){returned}:", *(body or ["    pass"])]))
     w.helpers.append(Helper(name, tuple(params), result, shape))
+
+
+def _move(w: Writer, shape: tuple[int, ...]) -> None:
+    """A part of one array becomes a part of the other, which may be the same array."""
+    extent = shape[0]
+    length = w.rng.randint(1, extent)
+    at, start = w.rng.randint(0, extent - length), w.rng.randint(0, extent - length)
+    w.use("slices")
+    behind = ", :" * (len(shape) - 1)
+    target = f"a[{at}:{at + length}{behind}]"
+    value = f"b[{start}:{start + length}{behind}]"
+    w.line(f"{target} = {w.pick((value, f'{value} + 1', f'{target} + {value}'))}")
 
 
 def _returned_array(w: Writer, shape: tuple[int, ...]) -> str:

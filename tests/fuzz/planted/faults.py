@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import Fault
+from .calls import CALLS
 from .overlap import OVERLAP
 
 _CPU = ("cpu",)
@@ -398,6 +399,7 @@ _CPP = [
 
 FAULTS: tuple[Fault, ...] = (
     *_FRONTEND,
+    *CALLS,
     *_SCHEDULE,
     *_PASSES,
     *_BOUNDARY,
