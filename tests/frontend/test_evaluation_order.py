@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import allo
-from allo.ir.types import int32
+from allo.ir.types import Struct, UInt, int32
+
+P = Struct({"x": int32, "y": UInt(7)})
 
 
 def changes(a: int32[4]) -> int32:
@@ -162,3 +164,67 @@ def test_arrays_that_no_call_changes_are_not_copied() -> None:
         C[:] = A * 2 + allo.matmul(A, B)
 
     assert "left" not in str(allo.customize(kernel).module)
+
+
+# --- fields and bits ------------------------------------------------------------------------------
+
+
+def changes_fields(a: P[4]) -> int32:
+    a[0]["x"] = 2
+    a[1]["x"] = 3
+    return 4
+
+
+def field_added_to(A: P[4]):
+    A[A[0]["x"]]["x"] += changes_fields(A)
+
+
+def field_beside_one_that_changes(A: P[4]):
+    A[A[0]["x"]]["y"] -= changes_fields(A)
+
+
+def field_assigned(A: P[4]):
+    A[0]["y"] = changes_fields(A)
+
+
+@pytest.mark.parametrize("how", ["oracle", *BUILDS])
+@pytest.mark.parametrize(
+    "kernel",
+    [field_added_to, field_beside_one_that_changes, field_assigned],
+    ids=lambda k: k.__name__,
+)
+def test_fields_as_python_does(kernel: Callable[..., None], how: str) -> None:
+    given = np.zeros(4, dtype=[("x", np.int32), ("y", np.uint8)])
+    given["x"], given["y"] = [1, 2, 3, 4], [5, 6, 7, 8]
+    expected = given.copy()
+    kernel(expected)
+    run = allo.interpret(kernel) if how == "oracle" else allo.customize(kernel).build(**BUILDS[how])
+    run(given)
+    np.testing.assert_array_equal(given, expected)
+
+
+def sets_other_bits(a: int32[4]) -> int32:
+    a[0] = 2 + 1024
+    a[1] = 3 + 2048
+    return 4
+
+
+def bits_assigned(A: int32[4]):
+    A[0][4:8] = sets_other_bits(A)
+
+
+def bits_added_to(A: int32[4]):
+    A[A[0]][4:8] += sets_other_bits(A)
+
+
+@pytest.mark.parametrize("how", ["oracle", *BUILDS])
+@pytest.mark.parametrize(
+    ("kernel", "expected"),
+    [(bits_assigned, [1026 + 64, 2051, 3, 4]), (bits_added_to, [1026, 2051 + 64, 3, 4])],
+    ids=["assigned", "added_to"],
+)
+def test_bits_are_set_in_the_word_that_the_call_leaves(kernel, expected, how: str) -> None:
+    given = np.array([1, 2, 3, 4], np.int32)
+    run = allo.interpret(kernel) if how == "oracle" else allo.customize(kernel).build(**BUILDS[how])
+    run(given)
+    np.testing.assert_array_equal(given, expected)

@@ -73,6 +73,22 @@ def arrays_kept(A: int32[6]):
     A[2] = history(A[1:5])
 
 
+def moved(a: int32[4], b: int32[4]) -> int32:
+    n: int32 @ Stateful = 0
+    m: int32[2] @ Stateful = 3
+    n += 1
+    m[n % 2] += n
+    a[1:4] = b[0:3]
+    return n + 10 * m[0] + 1000 * m[1]
+
+
+def one_array_or_two(A: int32[6]):
+    B: int32[4] = 2
+    A[0] = moved(A[0:4], B)
+    A[4] = moved(B, B)
+    A[5] = moved(A[1:5], A[2:6])
+
+
 def wide_and_fixed(A: int32[6]):
     def below(x: int32) -> int32:
         return thirds(x)
@@ -88,6 +104,7 @@ KERNELS = [
     in_a_pipeline_and_behind_it,
     two_deep_in_a_pipeline,
     arrays_kept,
+    one_array_or_two,
     wide_and_fixed,
 ]
 

@@ -19,13 +19,13 @@ def refuse_shared_state(
     Raises:
         DataflowError: naming the variable, its function and both processes.
     """
-    users: dict[Var, Call] = {}
+    users: dict[str, Call] = {}
     for process in processes:
         for name in _called(process.callee, infos):
             for var in functions[name].globals if name in functions else ():
                 if var.kind != "stateful":
                     continue
-                first = users.setdefault(var, process)
+                first = users.setdefault(var.symbol, process)
                 if first is not process:
                     raise _refusal(var, infos[name].origin, first, process)
 

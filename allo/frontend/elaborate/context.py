@@ -154,6 +154,7 @@ class ModuleContext:
     constants: dict[Any, str] = field(default_factory=dict)
     stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
     stateful_counts: dict[str, int] = field(default_factory=dict)
+    states: dict[tuple[object, int], str] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
     share: bool | None = None
     places: dict[ast.AST, SourcePlace] = field(default_factory=dict)
@@ -176,6 +177,7 @@ class FunctionContext:
         nests: loop nests closed so far, for band names.
         info: what will be told about the function.
         shared_parameters: groups of parameters, by name, that are one memory in this instance.
+        state: what instances that differ in those groups alone have in common, as their state.
     """
 
     def __init__(
@@ -195,6 +197,7 @@ class FunctionContext:
         self.info = info
         self.outer = outer
         self.shared_parameters: frozenset[frozenset[str]] = frozenset()
+        self.state: object = None
         self.ended: dict[str, SourcePlace] = {}
         self.scopes: list[dict[str, Binding]] = [{}]
         self.block: list[Stmt] = function.body

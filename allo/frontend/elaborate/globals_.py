@@ -171,11 +171,22 @@ def stateful(
         array = np.full(tuple(s or 1 for s in shape), array.item())
     check_shape(array, shape, place, name)
     values = converted(array, dtype, place)
+    symbol = _state_symbol(ctx, name)
+    var = Var(name, dtype, shape, "stateful", place, memory, symbol, values)
+    ctx.function.globals.append(var)
+    return var
+
+
+def _state_symbol(ctx: FunctionContext, name: str) -> str:
+    """The global of a stateful variable: one for all instances that share their state."""
+    before = sum(var.kind == "stateful" for var in ctx.function.globals)
+    known = ctx.module.states.get((ctx.state, before)) if ctx.state is not None else None
+    if known is not None:
+        return known
     base = ctx.info.origin
     count = ctx.module.stateful_counts.get(base, 0) + 1
     ctx.module.stateful_counts[base] = count
     symbol = ctx.module.unique_symbol(f"__stateful_{base}_{name}_{count}")
     ctx.module.stateful[symbol] = (ctx.info.name, name)
-    var = Var(name, dtype, shape, "stateful", place, memory, symbol, values)
-    ctx.function.globals.append(var)
-    return var
+    ctx.module.states[ctx.state, before] = symbol
+    return symbol

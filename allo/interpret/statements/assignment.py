@@ -235,7 +235,7 @@ def assign_value(body: Body, node: ast.expr, value: Value, at: ast.AST) -> None:
         if isinstance(node, ast.Name) and node.id == "_":
             return
         place, lines = _target_apart(body, node)
-        if lines and value.exact is None and any(isinstance(n, ast.Call) for n in ast.walk(at)):
+        if lines and value.exact is None and _calls(at):
             value = Value(value.dtype, body.keep(_fresh(value)), shape=value.shape)
         body.lines += lines
         _store(body, place, value, at)
@@ -262,6 +262,10 @@ def assign_value(body: Body, node: ast.expr, value: Value, at: ast.AST) -> None:
     body.emit(f"{symbol.python} = {code}")
 
 
+def _calls(node: ast.AST) -> bool:
+    return any(isinstance(part, ast.Call) for part in ast.walk(node))
+
+
 def _target_apart(body: Body, node: ast.expr) -> tuple[Target, list[str]]:
     """A target, and the lines that compute its subscripts: the right side is computed before them."""
     start = len(body.lines)
@@ -275,7 +279,10 @@ def _store(body: Body, place: Target, value: Value, at: ast.AST) -> None:
     if place.view is None:
         if value.is_array or value.parts:
             raise ShapeMismatchError("An array is assigned to one value.", body.place(at))
-        body.emit(place.write.format(cast(body, value, place.dtype, at)))
+        code = cast(body, value, place.dtype, at)
+        if _calls(at):  # the word around a field or some bits is read behind the call
+            code = body.keep(code)
+        body.emit(place.write.format(code))
         return
     if value.parts:
         raise TypeMismatchError("Several results for one name.", body.place(at))

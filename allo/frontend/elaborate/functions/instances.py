@@ -98,7 +98,8 @@ def instance_for_call(
     if not values and getattr(source.tree, "type_params", None):
         values = _inferred(ctx, node, source, names, outer)
     shared = shared_parameters(ctx, node, source.tree)
-    key = (identity, tuple(_key(v) for v in values), instance_id, shared)
+    own = (identity, tuple(_key(v) for v in values), instance_id)
+    key = (own, shared)
     found = ctx.module.instances.get(key)
     if found is not None:
         _refuse_recursion(ctx, found, place)
@@ -121,6 +122,7 @@ def instance_for_call(
         key,
         is_region=region,
         shared=shared,
+        state=own if outer is None else (function.tree, outer.state or id(outer), *own[1:]),
     )
 
 
@@ -195,6 +197,7 @@ def build_instance(
     pid: tuple[int, ...] | None = None,
     is_region: bool = False,
     shared: SharedParameters = frozenset(),
+    state: object = None,
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> FunctionInfo:
     """Elaborate one function with given template arguments and register it."""
@@ -204,7 +207,7 @@ def build_instance(
     info = FunctionInfo(name, tree.name, tuple(values), instance_id, place=source.header(), pid=pid)
     function = Function(name, [], [], place=source.header())
     ctx = FunctionContext(module, source, names, function, info, outer)
-    ctx.shared_parameters = shared
+    ctx.shared_parameters, ctx.state = shared, state
     module.instances[key] = info
     module.building.append(info)
     try:

@@ -141,7 +141,7 @@ def settled(goal: Target, keep: Callable[[Expr], Expr]) -> Target:
         goal.settle(keep)
         return goal
     if isinstance(goal, Field):
-        return Field(_settled(goal.element, keep), goal.name)
+        return Field(_settled(goal.element, keep), goal.path)
     if isinstance(goal, Bits):
         width = goal.width if isinstance(goal.width, int) else keep(goal.width)
         return Bits(_settled(goal.element, keep), keep(goal.low), width)
