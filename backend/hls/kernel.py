@@ -24,6 +24,7 @@ from .emit.module import HlsCode, emit_module
 from .external import read_externals
 from .process_copies import copied_functions, merge_copies
 from .reread_arguments import declare_as_passed
+from .shared_parts import fold_shared_parts
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports
 from .vendors.tables import VENDORS, Vendor
@@ -99,6 +100,8 @@ class HlsKernel:
         self._checked: ir.Module | None = None
         if self.options.checks:
             insert_checks(self.module, self.options.checks)
+        fold_shared_parts(self.module)
+        if self.options.checks:
             self._checked = ir.Module.parse(self.module.operation.get_asm(enable_debug_info=True))
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])

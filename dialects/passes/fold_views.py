@@ -9,7 +9,7 @@ array become one. Leaves no ``memref.subview`` but those that only dialect opera
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .._mlir import ir
@@ -44,20 +44,32 @@ class Slice:
 
 
 @module_pass
-def fold_views(module: ir.Module) -> None:
-    """Fold slices into subscripts and through calls, in place."""
+def fold_views(module: ir.Module, through: Callable[[ir.Operation], bool] | None = None) -> None:
+    """Fold slices into subscripts and through calls, in place.
+
+    Args:
+        through: the calls to fold through, where those are not all; without one nothing is folded.
+    """
+    calls = [op for op in walk(module.operation) if op.name == "func.call"]
+    if through is not None and not any(map(through, calls)):
+        return
     with module.context, ir.Location.unknown():
         for _ in range(64):
-            if not _step(module):
+            if not _step(module, through or _every):
                 return
 
 
-def _step(module: ir.Module) -> bool:
+def _every(call: ir.Operation) -> bool:
+    del call
+    return True
+
+
+def _step(module: ir.Module, through: Callable[[ir.Operation], bool]) -> bool:
     """Fold every slice once; whether anything changed."""
     changed = False
     for op in _views(module):
         changed = _fold_accesses(op) or changed
-    changed = _push_into_callees(module) or changed
+    changed = _push_into_callees(module, through) or changed
     for op in _views(module):
         if not list(op.result.uses):
             op.erase()
@@ -237,10 +249,11 @@ def _binary(op: ir.Operation, name: str, a: ir.Value, b: ir.Value) -> ir.Value:
 # --- calls ----------------------------------------------------------------------------------
 
 
-def _push_into_callees(module: ir.Module) -> bool:
-    return specialise_calls(
-        module, lambda call: _call_pattern(call) if _slices(call) else None, _specialise
-    )
+def _push_into_callees(module: ir.Module, through: Callable[[ir.Operation], bool]) -> bool:
+    def pattern(call: ir.Operation) -> object:
+        return _call_pattern(call) if _slices(call) and through(call) else None
+
+    return specialise_calls(module, pattern, _specialise)
 
 
 def _slices(call: ir.Operation) -> dict[int, Slice]:
