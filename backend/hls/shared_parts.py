@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.effects import VIEWS
-from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.passes.fold_views import fold_views, slice_behind
 
 
 def fold_shared_parts(module: ir.Module) -> None:
@@ -19,33 +19,37 @@ def fold_shared_parts(module: ir.Module) -> None:
 
 def _passes_copies(call: ir.Operation) -> bool:
     """Whether a call passes one array twice, or parts of it, and some part as a copy."""
-    parts: list[tuple[ir.Value, bool]] = []
-    for value in call.operands:
-        if not isinstance(value.type, ir.MemRefType):
-            continue
-        root, depth = value, 0
-        while not isinstance(root, ir.BlockArgument) and root.owner.operation.name in VIEWS:
-            depth += root.owner.operation.name == "memref.subview"
-            root = root.owner.operation.operands[0]
-        parts.append((root, depth > 1 or not _is_dense(ir.MemRefType(value.type))))
+    parts = [
+        (_root(value), _is_copied(value))
+        for value in call.operands
+        if isinstance(value.type, ir.MemRefType)
+    ]
     return any(
         copied and any(other == root for other, _ in parts[:k] + parts[k + 1 :])
         for k, (root, copied) in enumerate(parts)
     )
 
 
-def _is_dense(kind: ir.MemRefType) -> bool:
-    """Whether the elements of an array are next to each other, in row-major order."""
-    if not isinstance(kind.layout, ir.StridedLayoutAttr):
+def _root(value: ir.Value) -> ir.Value:
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
+def _is_copied(value: ir.Value) -> bool:
+    """Whether C++ passes a part as a copy: unless it is the whole of the dimensions behind its first."""
+    part = slice_behind(value)
+    if part is None or part.source == value:
+        return bool(_root(value) != value)
+    if _root(part.source) != part.source:
         return True
-    stride = 1
-    for extent, given in zip(
-        reversed(list(kind.shape)), reversed(list(kind.layout.strides)), strict=True
-    ):
-        if extent != 1 and given != stride:
-            return False
-        stride *= extent
-    return True
+    extents, shape = ir.MemRefType(part.source.type).shape, ir.MemRefType(value.type).shape
+    dims = list(part.dims)
+    while dims and dims[0] is None:
+        dims = dims[1:]
+    behind = list(extents)[len(extents) - len(dims) :]
+    is_dense = None not in dims and all(step == 1 for step in part.steps)
+    return not (is_dense and list(shape)[1:] == behind[1:])
 
 
 __all__ = ["fold_shared_parts"]

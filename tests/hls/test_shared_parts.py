@@ -34,6 +34,14 @@ def columns(A: int32[4, 5]):
         turned(A[:, k + 1], A[:, 2])
 
 
+def one_row_of_a_block(A: int32[4, 5]):
+    def next_ones(a: int32[1, 3], b: int32[1, 3]):
+        a[0, 1:3] = b[0, 0:2] + 5
+
+    for k in range(2):
+        next_ones(A[k : k + 1, 1:4], A[k : k + 1, 1:4])
+
+
 def a_part_of_what_is_passed(A: int32[4, 5]):
     def below(a: int32[3, 2], w: int32[4, 5]):
         w[1, 1] = a[0, 0] + 7
@@ -48,7 +56,14 @@ def both_forms(A: int32[4, 5]):
     A[3, 3] = moved(A[0:3, 1:3], A[0:3, 2:4])
 
 
-KERNELS = [one_part_twice, parts_that_overlap, columns, a_part_of_what_is_passed, both_forms]
+KERNELS = [
+    one_part_twice,
+    parts_that_overlap,
+    one_row_of_a_block,
+    columns,
+    a_part_of_what_is_passed,
+    both_forms,
+]
 
 
 @pytest.mark.parametrize("check_bounds", [False, True], ids=["plain", "checked"])
