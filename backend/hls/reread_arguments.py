@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from allo.dialects._mlir import ir
 from allo.dialects.checked import module_pass
+from allo.dialects.core.effects import whole_array
 from allo.dialects.core.signature import (
     callee_of,
     declared_type,
@@ -23,7 +24,6 @@ from allo.dialects.core.signature import (
 from allo.dialects.passes.specialise import specialise_calls
 
 _INTEGER = re.compile(r"u?i(\d+)")
-_VIEWS = ("memref.subview", "memref.cast")
 
 
 @module_pass
@@ -72,8 +72,7 @@ class _Calls:
 
     def _declared(self, value: ir.Value) -> str:
         """The declared element type of an array that a call passes; "" where none is."""
-        while not isinstance(value, ir.BlockArgument) and value.owner.name in _VIEWS:
-            value = value.owner.operands[0]
+        value = whole_array(value)
         if isinstance(value, ir.BlockArgument):
             return declared_type(value.owner.owner.operation, value)
         owner = value.owner.operation

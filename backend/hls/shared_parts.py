@@ -8,7 +8,7 @@ not be read in the other. Such a function takes the whole array instead.
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.core.effects import VIEWS
+from allo.dialects.core.effects import whole_array
 from allo.dialects.passes.fold_views import fold_views, slice_behind
 
 
@@ -20,7 +20,7 @@ def fold_shared_parts(module: ir.Module) -> None:
 def _passes_copies(call: ir.Operation) -> bool:
     """Whether a call passes one array twice, or parts of it, and some part as a copy."""
     parts = [
-        (_root(value), _is_copied(value))
+        (whole_array(value), _is_copied(value))
         for value in call.operands
         if isinstance(value.type, ir.MemRefType)
     ]
@@ -30,18 +30,12 @@ def _passes_copies(call: ir.Operation) -> bool:
     )
 
 
-def _root(value: ir.Value) -> ir.Value:
-    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
-        value = value.owner.operation.operands[0]
-    return value
-
-
 def _is_copied(value: ir.Value) -> bool:
     """Whether C++ passes a part as a copy: unless it is the whole of the dimensions behind its first."""
     part = slice_behind(value)
     if part is None or part.source == value:
-        return bool(_root(value) != value)
-    if _root(part.source) != part.source:
+        return bool(whole_array(value) != value)
+    if whole_array(part.source) != part.source:
         return True
     extents, shape = ir.MemRefType(part.source.type).shape, ir.MemRefType(value.type).shape
     dims = list(part.dims)

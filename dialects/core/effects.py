@@ -31,10 +31,16 @@ STORES = {"affine.store": 1, "memref.store": 1}
 _ORDERED = frozenset({"allo.print", "allo.assert"})
 
 
+def whole_array(value: ir.Value) -> ir.Value:
+    """The array that a view is a part of; an array itself."""
+    while not isinstance(value, ir.BlockArgument) and value.owner.operation.name in VIEWS:
+        value = value.owner.operation.operands[0]
+    return value
+
+
 def array_name(array: ir.Value) -> str:
     """The user's name of an array, or of the one that a view is a part of."""
-    while not isinstance(array, ir.BlockArgument) and array.owner.operation.name in VIEWS:
-        array = array.owner.operation.operands[0]
+    array = whole_array(array)
     if isinstance(array, ir.BlockArgument):
         return argument_name(array)
     attributes = array.owner.operation.attributes

@@ -55,13 +55,8 @@ def fold_views(module: ir.Module, through: Callable[[ir.Operation], bool] | None
         return
     with module.context, ir.Location.unknown():
         for _ in range(64):
-            if not _step(module, through or _every):
+            if not _step(module, through or (lambda call: True)):
                 return
-
-
-def _every(call: ir.Operation) -> bool:
-    del call
-    return True
 
 
 def _step(module: ir.Module, through: Callable[[ir.Operation], bool]) -> bool:

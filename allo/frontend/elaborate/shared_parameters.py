@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Sequence
 
 from allo.frontend.elaborate.context import FunctionContext
-from allo.frontend.tree import Var
+from allo.frontend.tree import Argument, Var, View
 
 SharedParameters = frozenset[frozenset[str]]
 """Groups of parameters, by name."""
@@ -76,6 +77,19 @@ def _number(node: ast.expr) -> int | None:
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return node.value
     return None
+
+
+def written_arguments(
+    ctx: FunctionContext, callee: str, arguments: Sequence[Argument]
+) -> Iterator[Var]:
+    """The arrays among the arguments of a call that the function writes; all of one in C++."""
+    function = ctx.module.trees.get(callee)
+    for position, argument in enumerate(arguments):
+        var = argument.var if isinstance(argument, View) else argument
+        if not isinstance(var, Var):
+            continue
+        if function is None or function.params[position] in function.written:
+            yield var
 
 
 def may_share(ctx: FunctionContext, one: Var, other: Var) -> bool:

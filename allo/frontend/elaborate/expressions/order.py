@@ -13,8 +13,8 @@ from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
-from allo.frontend.elaborate.shared_parameters import may_share
-from allo.frontend.tree import ArgValue, Compute, Computed, Const, Expr, IndexValue, Stmt, Var
+from allo.frontend.elaborate.shared_parameters import may_share, written_arguments
+from allo.frontend.tree import ArgValue, Compute, Computed, Const, Expr, IndexValue, Stmt
 from allo.frontend.tree import View as TreeView
 
 _EXPRESSIONS = get_args(Expr)
@@ -98,14 +98,9 @@ class Before:
 
 def _writes(ctx: FunctionContext, statements: list[Stmt], value: ArrayValue) -> bool:
     """Whether calls among statements write what an array is computed from."""
-    written: list[Var] = []
-    for call in calls(statements):
-        callee = ctx.module.trees.get(call.callee)
-        for position, argument in enumerate(call.args):
-            var = argument.var if isinstance(argument, TreeView) else argument
-            kept = callee is not None and callee.params[position] not in callee.written
-            if isinstance(var, Var) and not kept:
-                written.append(var)
+    written = [
+        var for call in calls(statements) for var in written_arguments(ctx, call.callee, call.args)
+    ]
     return any(may_share(ctx, leaf.var, var) for leaf in value.leaves() for var in written)
 
 

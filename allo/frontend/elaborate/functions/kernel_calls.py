@@ -24,6 +24,7 @@ from allo.frontend.elaborate.expressions.fields import as_words, word_as
 from allo.frontend.elaborate.expressions.order import in_order
 from allo.frontend.elaborate.functions import instances as functions
 from allo.frontend.elaborate.functions.annotations import show_type
+from allo.frontend.elaborate.shared_parameters import written_arguments
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import same_bits
@@ -76,15 +77,9 @@ def _result_memories(ctx: FunctionContext, info: FunctionInfo) -> list[Any]:
 
 
 def _note_writes(ctx: FunctionContext, info: FunctionInfo, args: tuple[Argument, ...]) -> None:
-    callee = ctx.module.trees.get(info.name)
-    for position, argument in enumerate(args):
-        var = argument.var if isinstance(argument, TreeView) else argument
-        if not isinstance(var, Var):
-            continue
-        parameter = callee.params[position] if callee else None
-        if callee is None or parameter in callee.written:
-            _refuse_constant(var)
-            ctx.write(var)
+    for var in written_arguments(ctx, info.name, args):
+        _refuse_constant(var)
+        ctx.write(var)
 
 
 def _refuse_constant(var: Var) -> None:
