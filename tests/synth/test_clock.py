@@ -19,9 +19,12 @@ ECP5 = DELAYS["ecp5"].in_design(0, 0)
 PORTS = "in %clk : !seq.clock, in %rst : i1, in %a : i8, in %b : i8"
 
 
-def worst(*modules: str) -> Path:
+XCUP = DELAYS["xcup"].in_design(0, 1)
+
+
+def worst(*modules: str, device: str = "ecp5") -> Path:
     """The longest path of the last module."""
-    return module_resources("\n".join(modules), "ecp5")["m"].timing.worst
+    return module_resources("\n".join(modules), device)["m"].timing.worst
 
 
 def module(name: str, *lines: str, result: str) -> str:
@@ -107,6 +110,46 @@ def test_what_comes_last_is_led_to_the_last_table() -> None:
     )
     chain = ECP5.wire + ECP5.carry + 8 * ECP5.carry_bit
     assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.wire + ECP5.table)
+
+
+@pytest.mark.parametrize(
+    ("lines", "entering", "leaving"),
+    [
+        (("%s = comb.mul %w, %v : i18",), False, False),
+        (("%s = comb.mul %w, %v : i18", "%x = comb.xor %w, %v : i18"), True, False),
+        (("%s = comb.mul %w, %v : i18", "%x = comb.add %s, %v : i18"), True, True),
+    ],
+    ids=["alone", "operands read elsewhere", "product read elsewhere"],
+)
+def test_registers_around_a_product_are_those_of_its_block(
+    lines: tuple[str, ...], entering: bool, leaving: bool
+) -> None:
+    """Where nothing else reads them, no wires lie between them and the block: on Xilinx devices."""
+    ports = "in %clk : !seq.clock, in %rst : i1, in %a : i18, in %b : i18, out r : i18, out t : i18"
+    held = ["%w = seq.compreg %a, %clk : i18", "%v = seq.compreg %b, %clk : i18"]
+    held += [*lines, "%r = seq.compreg %s, %clk : i18"]
+    other = "%x" if len(lines) > 1 else "%r"
+    held += [f"%t = seq.compreg {other}, %clk : i18"]
+    text = f"hw.module @m({ports}) {{\n" + "\n".join(held) + "\n  hw.output %r, %t : i18, i18\n}"
+    way = XCUP.clock_out + XCUP.block + XCUP.setup
+    way += entering * (XCUP.wire + XCUP.far) + leaving * XCUP.far
+    way += leaving * (XCUP.wire + XCUP.carry + 18 * XCUP.carry_bit)
+    assert worst(text, device="xcup").delay_ns == pytest.approx(way, rel=0.01)
+
+
+def test_an_enable_of_many_registers_has_a_longer_wire() -> None:
+    def gated(width: int) -> float:
+        ports = f"in %clk : !seq.clock, in %e : i1, in %a : i{width}, out r : i{width}"
+        lines = (
+            "%g = seq.compreg %e, %clk : i1",
+            f"%r = seq.compreg.ce %a, %clk, %g : i{width}",
+            f"hw.output %r : i{width}",
+        )
+        text = f"hw.module @m({ports}) {{\n" + "\n".join(lines) + "\n}"
+        return worst(text, device="xcup").delay_ns
+
+    assert gated(64) == pytest.approx(XCUP.clock_out + XCUP.wire + XCUP.setup)
+    assert gated(1024) == pytest.approx(gated(64) + 4 * XCUP.control)
 
 
 @pytest.mark.parametrize("device", ["xcup", "xc7", "ecp5", "generic"])

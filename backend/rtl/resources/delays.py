@@ -1,7 +1,11 @@
 """How long signals take through the cells of a device family and the wires between them.
 
 The figures of ``ecp5`` are those that nextpnr reports for speed grade 6, with the wires of designs
-that fill a small part of the device. No open tool routes for the others: they are scaled from data sheets.
+that fill a small part of the device. No open tool routes for the others. Those of ``xcup`` are of grade 2,
+which a U280 has: a table with its wire takes 0.30 ns there, as AMD budgets it (``report_failfast`` of
+Vivado's ``designutils``: 0.35, 0.30 and 0.25 ns a table for grades 1, 2 and 3), carry chains are those that
+FloPoCo read in Vivado's reports for a VU3P of this grade, and a multiplier block takes what routed designs of
+grade 1 show (1.92 ns), less the difference of the grades. Those of ``xc7`` are scaled from data sheets.
 """
 
 from __future__ import annotations
@@ -18,6 +22,7 @@ class Delays:
         clock_out: from the clock to the output of a flip-flop.
         wire: from a cell to the next; ``far`` more to or from a multiplier block or a RAM block.
         spread: more for a wire with many readers, for each doubling of them beyond eight.
+        control: the same of enables and resets of registers, beyond 64 readers.
         table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
         carry: onto a carry chain and off it; ``carry_bit`` along it.
         block: a multiplier block.
@@ -36,6 +41,7 @@ class Delays:
     block: float
     memory: float
     setup: float
+    control: float = 0.0
 
     def in_design(self, tables: int, blocks: int) -> Delays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.
@@ -53,8 +59,8 @@ _ECP5 = Delays(
     carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
 )  # fmt: skip
 _XCUP = Delays(
-    clock_out=0.08, wire=0.35, far=0.25, spread=0.06, table=0.10, joined=0.08, carry=0.35,
-    carry_bit=0.008, block=1.7, memory=1.1, setup=0.05,
+    clock_out=0.08, wire=0.21, far=0.12, spread=0.06, table=0.09, joined=0.08, carry=0.30,
+    carry_bit=0.005, block=1.7, memory=1.1, setup=0.05, control=0.05,
 )  # fmt: skip
 _XC7 = Delays(
     clock_out=0.45, wire=0.65, far=0.4, spread=0.08, table=0.12, joined=0.2, carry=0.75,

@@ -32,6 +32,9 @@ class Family:
         dsp_least: bits of a product below which it is made of lookup tables.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
         shift_registers: whether lookup tables can be shift registers.
+        block_registers: whether synthesis puts registers in front of and behind a product into its block.
+            The estimate of time reckons with it; Yosys 0.70, which the counts follow, leaves those of
+            DSP48E2 outside.
         level: lookup tables of a bit of a shift by a variable, for each bit of the distance.
         blocks: (shapes, blocks of 18 kbit each) of block RAM with one reading and one writing port.
         true_blocks: the same with two ports that do both.
@@ -47,6 +50,7 @@ class Family:
     level: float
     blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
+    block_registers: bool = False
 
     # --- arithmetic ----------------------------------------------------------------------
 
@@ -147,10 +151,12 @@ class Family:
 XILINX = Family(
     "xcup", 6, (27, 18), True, 9, True, True, 0.68,
     ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
+    block_registers=True,
 )  # fmt: skip
 SERIES_7 = Family(
     "xc7", 6, (25, 18), True, 9, True, True, 0.68,
     ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
+    block_registers=True,
 )  # fmt: skip
 ECP5 = Family(
     "ecp5", 4, (18, 18), False, 2, False, False, 1.35,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import ceil, log, log2
 
+from .block_registers import BlockRegisters, block_registers
 from .build import Graph, Memory
 from .cover import Cover
 from .delays import Delays
@@ -109,6 +110,14 @@ class Timer:
         self._memory_of: dict[int, Memory] = {}
         self._blocks: dict[int, float] = {}
         self._block_reads: set[int] = set()
+        self._inside = BlockRegisters()
+        if family.block_registers:
+            self._inside = block_registers(graph, self._sums_of_blocks)
+        self._gated: Counter[Value] = Counter()
+        for node in self._nodes:
+            if node.kind == "register" and node.made:
+                for control in node.operands[1:]:
+                    self._gated[control] += node.made.bit_count()
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
         self._from_inputs: dict[str, tuple[float, int, Path]] = {}
         for memory in graph.memories.values():
@@ -160,14 +169,15 @@ class Timer:
 
     def _ends(self) -> Iterator[tuple[Value, float, str, str]]:
         d = self._d
-        for node in self._nodes:
+        for number, node in enumerate(self._nodes):
             if node.kind == "register" and node.made and node.operands:
                 if id(node) in self._blocks:
                     continue
                 data, *controls = node.operands
-                yield data, self._into(data), "register", node.place
+                yield data, self._to_register(number, data), "register", node.place
                 for control in controls:
-                    yield control, d.wire + d.setup, "enable or reset", node.place
+                    wire = d.wire + d.control * max(0.0, log2(self._gated[control] / 64))
+                    yield control, wire + d.setup, "enable or reset", node.place
         for memory in self._graph.memories.values():
             for written in memory.writes:
                 for value in written:
@@ -175,6 +185,13 @@ class Timer:
             for address, number in memory.reads:
                 if number in self._block_reads:
                     yield address, d.wire + d.far + d.setup, "memory", memory.place
+
+    def _to_register(self, number: int, data: Value) -> float:
+        """From the last cell to a register, which may be one of a multiplier block."""
+        d = self._d
+        if number in self._inside.front:
+            return d.setup + d.wire + d.far
+        return d.setup if number in self._inside.behind else self._into(data)
 
     def _into(self, data: Value) -> float:
         """From the last cell to a register, which is beside a lookup table or a chain."""
@@ -262,6 +279,7 @@ class Timer:
         node, d = self._nodes[number], self._d
         if node.kind == "register":
             out = self._blocks.get(id(node), d.clock_out)
+            out += d.far if number in self._inside.behind else 0.0
             what = "memory" if id(node) in self._blocks else "register"
             return _Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
         if number in self._ports:
@@ -335,7 +353,7 @@ class Timer:
                 per = 1 if self._family.inputs == 4 else 2
                 return ceil(stages / per) * (d.wire + d.table + 0.5 * d.joined)
             case "multiply":
-                return self._product(node)
+                return self._product(number, node)
             case "read":
                 return self._read(number)
         return 0.0
@@ -354,12 +372,15 @@ class Timer:
             return log(inputs, most) * (d.wire + d.table)
         return d.wire + d.table + d.joined * (inputs - most)
 
-    def _product(self, node: Node) -> float:
+    def _product(self, number: int, node: Node) -> float:
         d, sums = self._d, self._sums_of_blocks(node)
         if sums < 0:
             return 3 * (d.wire + d.table)
         chain = d.wire + d.carry + d.carry_bit * node.made.bit_length()
-        return d.wire + 2 * d.far + d.block + sums * chain
+        operands = {n for value in node.operands for n in self._numbers(value)}
+        entering = 0.0 if operands <= self._inside.front else d.wire + d.far
+        leaving = 0.0 if number in self._inside.products else d.far
+        return entering + d.block + leaving + sums * chain
 
     def _sums_of_blocks(self, node: Node) -> int:
         """Sums behind one another that join the blocks of a product; -1 where it has no block."""
