@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 
+def reaches(outputs: int, stride: int, window: int) -> int:
+    """The extent of an image over which ``outputs`` windows lie side by side."""
+    return (outputs - 1) * stride + window
+
+
 def quotient(whole: int, part: int) -> int:
     """``whole // part`` where it leaves no rest.
 

@@ -27,6 +27,7 @@ from ..kernel_module import FunctionInfo
 from ..rules.typing import RuleSet
 from ..source import Source
 from ..tree import Call, Copy, Fill, Function, Stmt, Store, StreamRef, Var
+from .arrays.lazy import Value
 
 
 @dataclass(slots=True, eq=False)
@@ -104,6 +105,13 @@ class StructBinding:
         return [var for part in parts for var in (part if isinstance(part, list) else [part])]
 
 
+@dataclass(slots=True, eq=False)
+class ValueBinding:
+    """What a parameter of a library kernel stands for where that is elaborated in place."""
+
+    value: Value
+
+
 Binding = (
     Var
     | ScalarArg
@@ -113,6 +121,7 @@ Binding = (
     | StreamBinding
     | StateBinding
     | StructBinding
+    | ValueBinding
 )
 
 
@@ -175,6 +184,7 @@ class FunctionContext:
     Attributes:
         block: the statement list being filled.
         nests: loop nests closed so far, for band names.
+        expanded: how often each whole-array function was expanded so far, less one, for band names.
         info: what will be told about the function.
         shared_parameters: groups of parameters, by name, that are one memory in this instance.
         state: what instances that differ in those groups alone have in common, as their state.
@@ -202,6 +212,7 @@ class FunctionContext:
         self.scopes: list[dict[str, Binding]] = [{}]
         self.block: list[Stmt] = function.body
         self.nests = 0
+        self.expanded: dict[str, int] = {}
         self.returned: Any = None
         self.early: Any = None
         self.depth = 0

@@ -36,13 +36,17 @@ def relu4d[Ty, N: int32, C: int32, H: int32, W: int32](X: Ty[N, C, H, W]) -> Ty[
     return Z
 
 
+def gelu[Ty](x: Ty) -> Ty:
+    """``0.5 · x · (1 + tanh(0.797885 · (x + 0.044715 · x³)))``: what ``allo.gelu`` is."""
+    inner: Ty = 0.797885 * (x + 0.044715 * x * x * x)
+    return 0.5 * x * (1.0 + allo.tanh(inner))
+
+
 def GeLU[Ty, L: int32, D: int32](X: Ty[L, D]) -> Ty[L, D]:
-    """``0.5 · x · (1 + tanh(0.797885 · (x + 0.044715 · x³)))``."""
+    """:func:`gelu` of each element."""
     Z: Ty[L, D]
     for i, j in allo.grid(L, D, name="gelu"):
-        x: Ty = X[i, j]
-        inner: Ty = 0.797885 * (x + 0.044715 * x * x * x)
-        Z[i, j] = 0.5 * x * (1.0 + allo.tanh(inner))
+        Z[i, j] = allo.gelu(X[i, j])
     return Z
 
 

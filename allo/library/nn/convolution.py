@@ -6,6 +6,7 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import int32
 
+from .._checks import reaches
 from .._defaults import scheduled_by
 
 
@@ -27,7 +28,8 @@ def conv2d[
 ](inp: Ty[B, Cin, H, W], kernel: Ty[Cout, Cin, Kh, Kw], bias: Ty[Cout]) -> Ty[B, Cout, Oh, Ow]:
     """Two-dimensional convolution, stride ``Sh × Sw``, padding ``Pd0 × Pd1`` of zeros.
 
-    Each row of outputs accumulates in a buffer.
+    Each row of outputs accumulates in a buffer. Where no window can leave the image, nothing asks
+    whether it does.
     """
     Z: Ty[B, Cout, Oh, Ow]
     row: Ty[Ow]
@@ -35,15 +37,20 @@ def conv2d[
         for o0 in range(Ow):
             row[o0] = bias[co]
         for ci, kh, kw, ow in allo.grid(Cin, Kh, Kw, Ow, name="product"):
-            if (
-                oh * Sh + kh >= Pd0
-                and oh * Sh + kh < H + Pd0
-                and ow * Sw + kw >= Pd1
-                and ow * Sw + kw < W + Pd1
+            with allo.meta_if(
+                Pd0 == 0 and Pd1 == 0 and reaches(Oh, Sh, Kh) <= H and reaches(Ow, Sw, Kw) <= W
             ):
-                row[ow] += (
-                    inp[b, ci, oh * Sh + kh - Pd0, ow * Sw + kw - Pd1] * kernel[co, ci, kh, kw]
-                )
+                row[ow] += inp[b, ci, oh * Sh + kh, ow * Sw + kw] * kernel[co, ci, kh, kw]
+            with allo.meta_else():
+                if (
+                    oh * Sh + kh >= Pd0
+                    and oh * Sh + kh < H + Pd0
+                    and ow * Sw + kw >= Pd1
+                    and ow * Sw + kw < W + Pd1
+                ):
+                    row[ow] += (
+                        inp[b, ci, oh * Sh + kh - Pd0, ow * Sw + kw - Pd1] * kernel[co, ci, kh, kw]
+                    )
         for o1 in range(Ow):
             Z[b, co, oh, o1] = row[o1]
     return Z

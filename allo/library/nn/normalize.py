@@ -8,6 +8,9 @@ from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
 
+#: What :func:`layer_norm` adds to the variance; ``allo.layernorm(…, eps=…)`` puts its own in this place.
+EPSILON = 0.00001
+
 
 def layer_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D], beta: Ty[D]) -> Ty[L, D]:
     """Normalise each row to mean 0 and variance 1 (eps 1e-5), then ``· gamma + beta``.
@@ -29,7 +32,7 @@ def layer_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D], beta: Ty[D]) -
         d: Ty = X[i, j] - mean[i]
         var[i] += d * d
     for i2 in range(L, name="var_scale"):
-        v: Ty = var[i2] / D + 0.00001
+        v: Ty = var[i2] / D + EPSILON
         var[i2] = 1.0 / allo.sqrt(v)
     for i, j in allo.grid(L, D, name="norm"):
         Z[i, j] = gamma[j] * (X[i, j] - mean[i]) * var[i] + beta[j]

@@ -145,6 +145,21 @@ class Generated(ArrayValue):
 
 
 @dataclass(slots=True, eq=False)
+class Uniform(ArrayValue):
+    """An argument that a library kernel has and the caller has not: one value everywhere, and no array."""
+
+    dtype: AlloType
+    shape: tuple[int, ...]
+    place: SourcePlace
+    value: Expr
+    sources: tuple[ArrayValue, ...] = ()
+
+    def element(self, indices: Indices) -> Expr:
+        """The value."""
+        return self.value
+
+
+@dataclass(slots=True, eq=False)
 class Named(ArrayValue):
     """A value whose loops, when it is stored, are the band ``name``."""
 

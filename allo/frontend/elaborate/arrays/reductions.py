@@ -1,4 +1,4 @@
-"""Whole-array functions that reduce: products, windows, rows."""
+"""Whole-array functions that reduce: products and windows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from allo.dialects.types import AlloType, Fixed, Float, Index, Int
 from allo.frontend.affine import constant
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
-from allo.frontend.elaborate.arrays.lazy import ArrayValue, Generated, Indices, Value, View
-from allo.frontend.elaborate.arrays.requests import Request, new_result, require_float
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Indices, Value, View
+from allo.frontend.elaborate.arrays.requests import Request, new_result
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.rules import operations as ops
 from allo.frontend.syntax import is_none
-from allo.frontend.tree import Const, Expr, Load, Math, Store
+from allo.frontend.tree import Const, Expr, Load, Store
 
 
 def _add(request: Request, a: Expr, b: Expr) -> Expr:
@@ -133,32 +133,10 @@ def linear(request: Request) -> Value:
 # --- windows ---------------------------------------------------------------------------------------
 
 
-def conv2d(request: Request) -> Value:
-    """``allo.conv2d(inp, weight)``: NCHW by FCHW, stride 1, no padding."""
-    image, weight = request.stored("inp"), request.stored("weight")
-    if len(image.shape) != 4 or len(weight.shape) != 4 or image.shape[1] != weight.shape[1]:
-        raise request.error(
-            f"NCHW and FCHW arrays with equal C are needed, not {arrays.show(image.shape)} and "
-            f"{arrays.show(weight.shape)}."
-        )
-    height, width = _window_extents(request, image.shape[2:], weight.shape[2:])
-    shape = (image.shape[0], weight.shape[0], height, width)
-    rules, place = request.ctx.rules, request.place
-
-    def update(old: Expr, i: Indices, r: Indices) -> Expr:
-        n, f, h, w = i
-        c, y, x = r
-        pixel = image.element((n, c, arrays.plus(h, y), arrays.plus(w, x)))
-        return _add(
-            request, old, ops.binary(rules, "*", pixel, weight.element((f, c, y, x)), place)
-        )
-
-    return _accumulate(request, shape, weight.shape[1:], image.dtype, _zero(image.dtype), update)
-
-
-def _window_extents(
+def window_extents(
     request: Request, image: Sequence[int], window: Sequence[int]
 ) -> tuple[int, int]:
+    """Height and width of what a window gives that moves over an image by steps of 1."""
     extents = tuple(a - b + 1 for a, b in zip(image, window, strict=True))
     if min(extents) < 1:
         raise request.error(
@@ -177,7 +155,7 @@ def pool(combine: str) -> Callable[[Request], Value]:
                 f"an NCHW array and a window of two dimensions are needed, not "
                 f"{arrays.show(image.shape)} and {arrays.show(window.shape)}."
             )
-        height, width = _window_extents(request, image.shape[2:], window.shape)
+        height, width = window_extents(request, image.shape[2:], window.shape)
         shape = (*image.shape[:2], height, width)
 
         def update(old: Expr, i: Indices, r: Indices) -> Expr:
@@ -198,104 +176,3 @@ def lowest(dtype: AlloType) -> int | float:
     if isinstance(dtype, Float):
         return float("-inf")
     return -(1 << (dtype.bits - 1)) if isinstance(dtype, (Int, Fixed, Index)) else 0
-
-
-# --- rows ----------------------------------------------------------------------------------------------
-
-
-def softmax(request: Request) -> Value:
-    """exp(x − max) over its sum, along the last axis."""
-    x = request.stored("x")
-    require_float(request, x)
-    ctx, place, rules = request.ctx, request.place, request.ctx.rules
-    rows, length = x.shape[:-1], x.shape[-1:]
-
-    def largest(old: Expr, i: Indices, r: Indices) -> Expr:
-        return ops.min_max(rules, "max", [old, x.element((*i, *r))], place)
-
-    top = _accumulate(request, rows, length, x.dtype, lowest(x.dtype), largest)
-    powers = new_result(request, x.dtype, x.shape)
-    difference = Generated(
-        x.dtype,
-        x.shape,
-        place,
-        (x, top),
-        lambda i: Math(
-            x.dtype,
-            place,
-            "exp",
-            (ops.binary(rules, "-", x.element(i), top.element(i[:-1]), place),),
-        ),
-    )
-    stores.store(ctx, arrays.whole(powers, place), difference, place)
-    power = arrays.whole(powers, place)
-    total = _accumulate(
-        request,
-        rows,
-        length,
-        x.dtype,
-        0.0,
-        lambda old, i, r: _add(request, old, power.element((*i, *r))),
-    )
-    return Generated(
-        x.dtype,
-        x.shape,
-        place,
-        (power, total),
-        lambda i: ops.binary(rules, "/", power.element(i), total.element(i[:-1]), place),
-    )
-
-
-def layernorm(request: Request) -> Value:
-    """Mean and variance of the last axis, then scale and shift."""
-    x, gamma, beta = request.stored("x"), request.array("gamma"), request.array("beta")
-    require_float(request, x)
-    rows, length = x.shape[:-1], x.shape[-1:]
-    if gamma.shape != length or beta.shape != length:
-        raise request.error(
-            f"gamma and beta must have shape {arrays.show(length)}, not {arrays.show(gamma.shape)} and "
-            f"{arrays.show(beta.shape)}."
-        )
-    place, rules, dtype = request.place, request.ctx.rules, x.dtype
-
-    def apply(op: str, a: Expr, b: Expr) -> Expr:
-        return ops.binary(rules, op, a, b, place)
-
-    count, epsilon = (ops.literal(v, place) for v in (length[0], _epsilon(request)))
-    mean = _accumulate(
-        request, rows, length, dtype, 0.0, lambda old, i, r: apply("+", old, x.element((*i, *r)))
-    )
-    _update(request, mean, lambda total: apply("/", total, count))
-
-    def squared(old: Expr, i: Indices, r: Indices) -> Expr:
-        centred = apply("-", x.element((*i, *r)), mean.element(i))
-        return apply("+", old, apply("*", centred, centred))
-
-    def inverse(total: Expr) -> Expr:
-        variance = ops.cast(apply("+", apply("/", total, count), epsilon), dtype, place)
-        return apply("/", ops.literal(1.0, place), Math(dtype, place, "sqrt", (variance,)))
-
-    scale = _accumulate(request, rows, length, dtype, 0.0, squared)
-    _update(request, scale, inverse)
-
-    def element(i: Indices) -> Expr:
-        centred = apply("-", x.element(i), mean.element(i[:-1]))
-        scaled = apply("*", apply("*", gamma.element(i[-1:]), centred), scale.element(i[:-1]))
-        return apply("+", scaled, beta.element(i[-1:]))
-
-    return Generated(dtype, x.shape, place, (x, mean, scale, gamma, beta), element)
-
-
-def _epsilon(request: Request) -> float:
-    """What ``eps=`` gives."""
-    node = request.nodes.get("eps")
-    value = 1e-5 if node is None else request.ctx.constant(node, "eps of allo.layernorm")
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-        raise request.error(f"eps must be a number that is not negative, not {value!r}.")
-    return float(value)
-
-
-def _update(request: Request, array: View, compute: Callable[[Expr], Expr]) -> None:
-    """Replace every element by a function of it."""
-    value = arrays.elementwise([array], lambda v: compute(v[0]), request.place, request.function)
-    stores.store(request.ctx, array, value, request.place)

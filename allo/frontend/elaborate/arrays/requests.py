@@ -21,13 +21,19 @@ from allo.frontend.tree import Var
 
 @dataclass(slots=True)
 class Request:
-    """A call of one of the functions, its arguments by parameter name."""
+    """A call of one of the functions, its arguments by parameter name.
+
+    Attributes:
+        band: what ``name=`` gives.
+        prefix: what the names of its loops begin with, once they need one.
+    """
 
     ctx: FunctionContext
     node: ast.Call
     function: str
     nodes: dict[str, ast.expr]
     band: str | None
+    prefix: str = ""
 
     @property
     def place(self) -> SourcePlace:

@@ -11,16 +11,14 @@ from allo.dialects.text.shown import shown
 from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt, as_type
 from allo.frontend.affine import Affine, constant
 from allo.frontend.elaborate import dispatch
+from allo.frontend.elaborate.arrays import layers, library, reductions, stores
 from allo.frontend.elaborate.arrays import lazy as arrays
-from allo.frontend.elaborate.arrays import reductions, stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, Generated, Indices, Value, View
 from allo.frontend.elaborate.arrays.requests import Request, bind, new_result, require_float
 from allo.frontend.elaborate.context import FunctionContext, as_int
 from allo.frontend.elaborate.expressions import operators
 from allo.frontend.rules import operations as ops
-from allo.frontend.tree import Const, Expr, Math, Subscript
-
-_GELU_SCALE, _GELU_CUBE = 0.797885, 0.044715
+from allo.frontend.tree import Const, Expr, Subscript
 
 
 def dsl_call(ctx: FunctionContext, node: ast.Call, function: Any) -> Value:
@@ -87,24 +85,7 @@ def _each(request: Request, value: Value, compute: Callable[[Expr], Expr]) -> Va
 def _gelu(request: Request) -> Value:
     value = dispatch.expression(request.ctx, request.nodes["x"])
     require_float(request, value)
-    place, rules = request.place, request.ctx.rules
-
-    def compute(x: Expr) -> Expr:
-        def number(v: float) -> Const:
-            return ops.literal(v, place)
-
-        def times(a: Expr, b: Expr) -> Expr:
-            return ops.binary(rules, "*", a, b, place)
-
-        def plus(a: Expr, b: Expr) -> Expr:
-            return ops.binary(rules, "+", a, b, place)
-
-        cube = times(times(times(number(_GELU_CUBE), x), x), x)
-        inner = times(number(_GELU_SCALE), plus(x, cube))
-        tanh = Math(x.dtype, place, "tanh", (ops.cast(inner, x.dtype, place),))
-        return ops.cast(times(times(number(0.5), x), plus(number(1.0), tanh)), x.dtype, place)
-
-    return _each(request, value, compute)
+    return _each(request, value, lambda x: library.scalar(request, "activation.gelu", x))
 
 
 # --- shapes ----------------------------------------------------------------------------------------
@@ -237,9 +218,9 @@ _HANDLERS: dict[str, Callable[[Request], Any]] = {
     "matmul": reductions.matmul,
     "bmm": reductions.bmm,
     "linear": reductions.linear,
-    "conv2d": reductions.conv2d,
+    "conv2d": layers.conv2d,
     "maxpool": reductions.pool("max"),
     "sumpool": reductions.pool("+"),
-    "softmax": reductions.softmax,
-    "layernorm": reductions.layernorm,
+    "softmax": layers.softmax,
+    "layernorm": layers.layernorm,
 }

@@ -21,6 +21,7 @@ from allo.frontend.elaborate.context import (
     NestedFunction,
     StreamBinding,
     StructBinding,
+    ValueBinding,
 )
 from allo.frontend.rules import constants
 from allo.frontend.rules import operations as ops
@@ -50,6 +51,8 @@ def name(ctx: FunctionContext, node: ast.Name) -> Value:
         return _iterator(found, place)
     if isinstance(found, ScalarArg):
         return ArgValue(found.dtype, place, found)
+    if isinstance(found, ValueBinding):
+        return found.value
     if isinstance(found, ConstBinding):
         value = captured_value(ctx, node, node.id, found.value)
         return value if found.dtype is None else _declared_constant(value, found.dtype)

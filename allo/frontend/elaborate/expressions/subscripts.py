@@ -12,7 +12,7 @@ from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
-from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
+from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Uniform, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import indexing
 from allo.frontend.elaborate.expressions.bits import select_bits
@@ -47,6 +47,8 @@ def _compile_time(ctx: FunctionContext, node: ast.Subscript) -> Any:
 def _select(ctx: FunctionContext, owner: Value, items: list[ast.expr], place: SourcePlace) -> Value:
     if not isinstance(owner, ArrayValue):
         return select_bits(ctx, owner, items, place)
+    if isinstance(owner, Uniform):
+        return owner.value
     view, rest = view_of(ctx, owner, items, place)
     if view.shape == ():
         element = view.element(())

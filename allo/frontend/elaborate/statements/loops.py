@@ -244,7 +244,11 @@ def _nest(
     op_name = options.name or f"S_{shown}_{ctx.nests}"
     place = ctx.place(node.target)
     header = SourcePlace(
-        place.file, node.lineno, ctx.place(node).col, place.end_line, ctx.place(node.iter).end_col
+        place.file,
+        ctx.place(node).line,
+        ctx.place(node).col,
+        place.end_line,
+        ctx.place(node.iter).end_col,
     )
     stop = exits.body_exits(node.body)
     flags = _flags(ctx, stop, f"{shown}_break", node.target)

@@ -14,7 +14,7 @@ from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
-from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.elaborate.context import FunctionContext, ValueBinding
 from allo.frontend.elaborate.expressions import subscripts
 from allo.frontend.elaborate.expressions.bits import bit_field
 from allo.frontend.elaborate.expressions.fields import field_name, field_of
@@ -86,15 +86,16 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
         var, items = field
         if not items:
             return whole_target(var, place)
+        owner = arrays.whole(var, place)
     else:
-        var = _target_variable(ctx, base)
-    view, rest = subscripts.view_of(ctx, arrays.whole(var, place), items, place)
+        owner = _target_array(ctx, base, place)
+    view, rest = subscripts.view_of(ctx, owner, items, place)
     if view.shape != ():
         return view
-    element = Element(var, view.subscripts(()), place)
+    element = Element(view.var, view.subscripts(()), place)
     if not rest:
         return element
-    if isinstance(var.dtype, Struct):
+    if isinstance(view.dtype, Struct):
         return _field(ctx, node, element, rest)
     if len(rest) > 1:
         raise ctx.unsupported(node, "Bits of bits cannot be assigned to.")
@@ -119,11 +120,13 @@ def whole_target(var: Var, place: SourcePlace) -> Target:
     return Element(var, (), place) if var.shape == () else arrays.whole(var, place)
 
 
-def _target_variable(ctx: FunctionContext, base: ast.expr) -> Var:
+def _target_array(ctx: FunctionContext, base: ast.expr, place: SourcePlace) -> View:
     found = ctx.find(base.id) if isinstance(base, ast.Name) else None
+    if isinstance(found, ValueBinding) and isinstance(found.value, View):
+        return found.value
     if isinstance(found, Var):
         if found.kind != "const" or found.user_declared:
-            return found
+            return arrays.whole(found, place)
     elif isinstance(base, ast.Name) and found is None and ctx.captured(base.id) is MISSING:
         raise ctx.unknown_name(base, base.id)
     what = ast.unparse(base)
