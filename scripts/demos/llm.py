@@ -39,7 +39,7 @@ from allo.designs.llm.language.speech import (
 )
 from allo.designs.llm.language.tokenizer import Tokenizer
 from allo.designs.llm.wide.build import schedule
-from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.parameters import Wide, channel_size
 from allo.errors import AlloError, DTypeWarning
 
 HELD_OUT_SAMPLE = 768
@@ -187,7 +187,7 @@ def main() -> int:
         )
     model = quantized(loaded, args.bits)
     weights = model.gpt_weights()
-    wide = Wide(channels=args.channels, lanes=args.lanes, vector=args.vector, heads=args.heads)
+    wide = Wide(args.channels, args.lanes, args.vector, args.heads, bits=args.bits)
     with console.status("perplexity on held-out prose"):
         found = perplexities(loaded, model, loaded.tokenizer)
     ratio = found["quantised"] / found["checkpoint"]
@@ -210,8 +210,7 @@ def main() -> int:
         makers["rtl, Verilator"] = lambda: rtl
     with empty_cache():
         engines = [run_module(talk, name, make, model, wide) for name, make in makers.items()]
-    multiplied = sum(value.size for name, value in weights.arrays.items() if name.endswith(".w"))
-    show(console, reference, engines, multiplied / (wide.channels * wide.lanes))
+    show(console, reference, engines, channel_size(weights.config, wide))
     timed = [said.cycles for said in engines if said.cycles]
     same_cycles = all(cycles == timed[0] for cycles in timed)
     if len(timed) > 1:

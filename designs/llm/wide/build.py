@@ -19,8 +19,9 @@ from .heads import (
     score,
 )
 from .linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
+from .nibbles import multiply_nibbles, schedule_multiply_nibbles
 from .norm import normalise, schedule_normalise
-from .parameters import Wide, padded_vocab
+from .parameters import Wide, channel_size, padded_vocab
 from .region import make_region
 
 
@@ -40,14 +41,17 @@ def schedule(config: GPTConfig, wide: Wide) -> Any:
         return allo.customize(kernel, instantiate=list(sizes))
 
     all_outputs = layers * (5 * d + ffn) + outputs
-    words = (layers * (4 * d * d + 2 * d * ffn) + d * outputs) // (c * lanes)
     for name, bits, count in (
-        ("weights", 8 * lanes, words),
+        ("weights", 8 * lanes, channel_size(config, wide)),
         ("affine", 64 * v, all_outputs // v),
         ("gain", 64 * v, (2 * layers + 1) * d // v),
     ):
         s.compose(schedule_fetch(of(fetch, bits, count)), id=name)
-    s.compose(schedule_multiply(of(multiply, lanes, c, d, ffn, layers, outputs // c)))
+    element = lanes, c, d, ffn, layers, outputs // c
+    if wide.bits == 4:
+        s.compose(schedule_multiply_nibbles(of(multiply_nibbles, *element)))
+    else:
+        s.compose(schedule_multiply(of(multiply, *element)))
     s.compose(schedule_rescale(of(rescale, v, d, ffn, layers, outputs), wide.rescale_interval))
     s.compose(schedule_normalise(of(normalise, d, v, logs[0], wide.parts, logs[1], layers)))
     s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..config import GPTConfig
 from ..cycles import _Loops
-from .parameters import Wide, padded_vocab
+from .parameters import Wide, job_words
 
 CALL = 3
 """Cycles in which a loop that a job enters starts, and hands its first word on."""
@@ -84,13 +84,17 @@ def predict_step(
         """A kernel of the units of attention; with several units, each has one of its own."""
         return kernel if kernel in known else f"{kernel}_v0"
 
-    d, ffn, v, c, lanes = config.d, config.ffn, wide.vector, wide.channels, wide.lanes
-    sums = loops.depth("multiply", "mac") + max(1, c // v) + loops.depth("gather_0", "word")
+    d, ffn, v, c = config.d, config.ffn, wide.vector, wide.channels
+    (qkv, projected, up, down), logits = job_words(config, wide)
+    sums = (
+        loops.depth("multiply" if wide.bits == 8 else "multiply_nibbles", "mac")
+        + max(1, c // v)
+        + loops.depth("gather_0", "word")
+    )
     results = sums + loops.depth("rescale", "out") + CALL
     spread = loops.depth("spreading_0", "word") + CALL
     norm = loops.row("normalise") - (d // v - 1)
     per_unit, keys, width = config.heads // wide.heads, position + 1, config.head_dim
-    qkv = 3 * d * d // (c * lanes)
     dealt = results + loops.depth("pack", "out") + loops.depth("dealing_0", "head") + CALL
     # Scores of all heads begin when the keys are there, which is when two thirds of the job are done.
     scored = dealt - qkv / 3 + loops.depth(unit("score"), "key") + 2 * per_unit
@@ -105,18 +109,18 @@ def predict_step(
         + spread
         + CALL
     )
-    gelu = max(ffn // lanes, results + loops.depth("bend", "out") + spread)
+    gelu = max(ffn // wide.activations, results + loops.depth("bend", "out") + spread)
     first = loops.depth("embedding_0", "row") + d // v + norm + spread
     layer = (
         (results + norm + spread, qkv),
-        (attention, d * d // (c * lanes)),
-        (results + norm + spread, ffn * d // (c * lanes)),
-        (gelu, d * ffn // (c * lanes)),
+        (attention, projected),
+        (results + norm + spread, up),
+        (gelu, down),
     )
-    last = (results + norm + spread, padded_vocab(config, wide) * d // (c * lanes))
+    last = (results + norm + spread, logits)
     jobs = [*(config.layers * layer), last]
     jobs[0] = (first, jobs[0][1])
-    fifo = _Fifo(channel.bytes_per_cycle / lanes, wide.prefetch)
+    fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
     fifo.pause(-channel.latency)
     pauses = taken = 0.0
     for pause, words in jobs:
@@ -127,7 +131,7 @@ def predict_step(
     end = results + loops.depth("saying_0", "out")
     return StepPrediction(
         round(pauses + taken + end),
-        round(words * max(1.0, lanes / channel.bytes_per_cycle)),
+        round(words * max(1.0, wide.lanes / channel.bytes_per_cycle)),
         round(pauses),
         round(taken - words),
     )

@@ -10,6 +10,7 @@ from allo.utils import get_np_struct_type
 
 from ..config import GPTConfig
 from ..network.weights import QuantizedWeights
+from .nibble_words import pack_nibbles
 from .parameters import Wide, padded_vocab
 
 
@@ -43,12 +44,18 @@ def _jobs(weights: QuantizedWeights, wide: Wide, suffix: str) -> list[np.ndarray
 
 
 def channel_words(weights: QuantizedWeights, wide: Wide) -> np.ndarray:
-    """Every channel's weights in the order of their use: output by output, input by input."""
+    """Every channel's weights in the order of their use: output by output, input by input.
+
+    Raises:
+        NibbleError: four-bit weights are asked for, and the model's are others.
+    """
     c = wide.channels
     rows = [
         job.reshape(-1, c, job.shape[1]).transpose(1, 0, 2).reshape(c, -1)
         for job in _jobs(weights, wide, ".w")
     ]
+    if wide.bits == 4:
+        rows[:-1] = [pack_nibbles(row, wide.lanes) for row in rows[:-1]]
     return words_of(np.concatenate(rows, axis=1), 8 * wide.lanes)
 
 

@@ -19,7 +19,7 @@ class Wide:
 
     Attributes:
         channels: memory channels that hold weights, each with a processing element beside it.
-        lanes: int8 weights an element takes a cycle; a word of its channel has as many bytes.
+        lanes: bytes of weights an element takes a cycle, which is a word of its channel.
         vector: elements the vector units take at once, V.
         heads: heads at work at once, each on a head's width of multipliers twice.
         prefetch: words of weights a channel's loader may be ahead; it hides what the elements wait for.
@@ -27,6 +27,7 @@ class Wide:
         rescale_interval: cycles between two words of V rescaled sums.
         parts: running sums of a norm that take turns; at least the stages of a float adder, or the
             norms wait for it.
+        bits: of a weight, 8 or 4; the logits' weights have 8. With 4, a word holds two weights a lane.
     """
 
     channels: int = 32
@@ -37,12 +38,37 @@ class Wide:
     gelu_interval: int = 4
     rescale_interval: int = 1
     parts: int = 8
+    bits: int = 8
+
+    @property
+    def activations(self) -> int:
+        """Activations in a word that spreads to the elements: as many as a word has weights."""
+        return self.lanes * 8 // self.bits
 
 
 def padded_vocab(config: GPTConfig, wide: Wide) -> int:
     """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words."""
     unit = max(wide.channels, wide.vector)
     return -(-config.vocab // unit) * unit
+
+
+def job_words(config: GPTConfig, wide: Wide) -> tuple[tuple[int, ...], int]:
+    """Words of a channel in the four jobs of a layer, and in the job of the logits.
+
+    With weights of four bits, every ``lanes`` words of a layer's job follow one of their steps.
+    """
+    d, ffn = config.d, config.ffn
+    at_once = wide.channels * wide.activations
+    jobs = tuple(size // at_once for size in (3 * d * d, d * d, ffn * d, d * ffn))
+    if wide.bits == 4:
+        jobs = tuple(words + -(-words // wide.lanes) for words in jobs)
+    return jobs, padded_vocab(config, wide) * d // (wide.channels * wide.lanes)
+
+
+def channel_size(config: GPTConfig, wide: Wide) -> int:
+    """Words that a channel holds."""
+    jobs, last = job_words(config, wide)
+    return config.layers * sum(jobs) + last
 
 
 def check_wide(config: GPTConfig, wide: Wide) -> None:
@@ -64,9 +90,15 @@ def check_wide(config: GPTConfig, wide: Wide) -> None:
                 f"The {name} of the wide accelerator is {getattr(wide, name)}.",
                 help="it is at least 1.",
             )
-    v, hd = wide.vector, config.head_dim
-    _divides("lanes", wide.lanes, "hidden width", config.d)
-    _divides("lanes", wide.lanes, "feed-forward width", config.ffn)
+    if wide.bits not in (4, 8):
+        raise WidthError(
+            f"The wide accelerator has weights of {wide.bits} bits.", help="ask for 8 or 4."
+        )
+    v, hd, what = wide.vector, config.head_dim, "lanes"
+    if wide.bits == 4:
+        what = f"weights of four bits that {wide.lanes} lanes take"
+    _divides(what, wide.activations, "hidden width", config.d)
+    _divides(what, wide.activations, "feed-forward width", config.ffn)
     _divides("channels", wide.channels, "hidden width", config.d)
     _divides("channels", wide.channels, "feed-forward width", config.ffn)
     _divides("heads at once", wide.heads, "number of heads", config.heads)

@@ -1,9 +1,10 @@
-"""A W8A8 model of any shape with random weights, whose activations are as large as trained ones."""
+"""A W8A8 or W4A8 model of any shape with random weights, whose activations are as large as trained ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..checkpoints.groups import GROUP, MOST_Q, MOST_STEP
 from ..config import GPTConfig
 from ..network.weights import QuantizedWeights
 
@@ -13,8 +14,13 @@ STEP = 0.3
 """What a block adds to a residual of standard deviation 1."""
 
 
-def random_weights(config: GPTConfig, seed: int = 0) -> QuantizedWeights:
-    """Every array of the model, drawn from a seed."""
+def random_weights(config: GPTConfig, seed: int = 0, bits: int = 8) -> QuantizedWeights:
+    """Every array of the model, drawn from a seed.
+
+    Args:
+        bits: of the weights but those of the last layer; with 4, groups of 128 inputs, or all of them,
+            share a step.
+    """
     rng = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray] = {}
 
@@ -28,6 +34,12 @@ def random_weights(config: GPTConfig, seed: int = 0) -> QuantizedWeights:
     def linear(name: str, outputs: int, inputs: int, spread: float) -> None:
         """Outputs of standard deviation ``spread`` where the inputs have ``SPREAD``."""
         weights = rng.standard_normal((outputs, inputs), np.float32) * np.float32(SPREAD)
+        if bits == 4 and name != "head":
+            groups = weights.reshape(outputs, -1, min(GROUP, inputs))
+            most = np.abs(groups).max(-1, keepdims=True)
+            steps = np.clip(np.rint(most / MOST_Q), 1, MOST_STEP)
+            q = np.clip(np.rint(groups / steps), -MOST_Q, MOST_Q)
+            weights = (q * steps).reshape(outputs, inputs)
         arrays[name + ".w"] = np.clip(np.rint(weights), -127, 127).astype(np.int8)
         factor = spread / (SPREAD * SPREAD * inputs**0.5)
         arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))

@@ -2,7 +2,7 @@
 """The wide accelerator as a dataflow region: kernels joined by streams, one token a step.
 
 ``loader``    one a channel: reads its weights ahead of their use, as far as ``prefetch`` words.
-``element``   one a channel: :func:`linear.multiply`.
+``element``   one a channel: :func:`linear.multiply`, or :func:`nibbles.multiply_nibbles`.
 ``gather``    joins the elements' sums to words of V; ``rescaling`` is :func:`linear.rescale`.
 ``tables``    two loaders: factors and biases of the sums, gains and shifts of the norms.
 ``embedding`` the token's row and the position's row, added.
@@ -22,8 +22,9 @@ from ..config import GPTConfig
 from .activation import bend
 from .heads import divide, mix, pack, score
 from .linear import fetch, multiply, rescale
+from .nibbles import multiply_nibbles
 from .norm import normalise
-from .parameters import Wide, check_wide, padded_vocab
+from .parameters import Wide, channel_size, check_wide, padded_vocab
 
 
 def make_region(config: GPTConfig, wide: Wide) -> Any:
@@ -42,7 +43,8 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
     OUTPUTS = padded_vocab(config, wide)
     OUTS = OUTPUTS // C
     ALL = LAYERS * (4 * D + FFN + D) + OUTPUTS
-    WORDS = (LAYERS * (4 * D * D + 2 * D * FFN) + D * OUTPUTS) // (C * L)
+    WORDS = channel_size(config, wide)
+    BITS, K = wide.bits, wide.activations
     NORMS = 2 * LAYERS + 1
     HELD = max(C, V)
 
@@ -63,7 +65,7 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         logits: UInt(32 * V)[OUTPUTS // V],
     ):
         words: Stream[UInt(8 * L), PREFETCH][C]
-        inputs: Stream[UInt(8 * L), FFN // L][C]
+        inputs: Stream[UInt(8 * K), FFN // K][C]
         sums: Stream[int32, 4][C]
         gathered: Stream[int32[V], 4]
         affines: Stream[UInt(64 * V), 64]
@@ -128,27 +130,30 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
                     kind = 0
                 elif kind == 3:
                     narrow = FFN // V
-                wide_word: UInt(8 * L) = 0
+                wide_word: UInt(8 * K) = 0
                 piece: UInt(8) = 0
                 for word in range(narrow):
-                    part: UInt(8 * L) = 0
+                    part: UInt(8 * K) = 0
                     if kind == 1:
                         part = attended.get()
                     elif kind == 3:
                         part = bent.get()
                     else:
                         part = normed.get()
-                    joined: UInt(8 * L) = (wide_word >> (8 * V)) | (part << (8 * (L - V)))
+                    joined: UInt(8 * K) = (wide_word >> (8 * V)) | (part << (8 * (K - V)))
                     wide_word = joined
-                    if piece == L // V - 1:
+                    if piece == K // V - 1:
                         with allo.meta_for(C) as c:
                             inputs[c].put(joined)
-                    piece = 0 if piece == L // V - 1 else piece + 1
+                    piece = 0 if piece == K // V - 1 else piece + 1
 
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
-            multiply[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+            with allo.meta_if(BITS == 4):
+                multiply_nibbles[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+            with allo.meta_else():
+                multiply[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
 
         @df.kernel(mapping=[1])
         def gather():
