@@ -16,6 +16,7 @@ from .exporting import KNOWN, export_model
 from .generated import compile_text
 from .lowering import TOP, Generated, lower_model
 from .origin import Origin, Prepared
+from .pt2e.entry import integers_of, is_converted
 from .schedule import ModelSchedule
 from .types import Types
 
@@ -94,6 +95,8 @@ def from_pytorch(
     else:
         exported = export_model(model, example_inputs, KNOWN)
         origin = Origin(model, example_inputs)
+        if is_converted(exported):
+            exported, origin = integers_of(exported, model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     generated = lower_model(exported, types, weights_as_args=weights_as_args)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
-from .graph import Meta, Model, ModuleCall, Operator, Ref
+from .graph import Meta, Model, ModuleCall, Operator, Ref, Stored
 from .operators import OPERATORS
 from .operators.nearest import nearest_form
 from .places import module_of_error, place_of_error, place_of_trace
@@ -45,15 +46,23 @@ def export_model(model: Any, example_inputs: Sequence[Any], known: Collection[st
     """
     torch = load_torch()
     _check_inputs(torch, model, example_inputs)
-    training = [module for module in model.modules() if module.training]
-    model.eval()
-    try:
+    with evaluating(model):
         program = _export(torch, model, tuple(example_inputs))
         program = _decomposed(torch, program, known)
+    return _Reader(torch, program).read()
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """A model in evaluation; its modules are in the mode they had again at the end."""
+    training = [module for module in model.modules() if module.training]
+    with suppress(NotImplementedError):  # a model that was exported keeps the mode of its export
+        model.eval()
+    try:
+        yield
     finally:
         for module in training:
             module.training = True
-    return _Reader(torch, program).read()
 
 
 def _check_inputs(torch: Any, model: Any, example_inputs: Any) -> None:
@@ -242,6 +251,21 @@ class _Reader:
         kwargs = take(node.kwargs, lambda n: values[n.name])
         path = held[weights[0]][0]
         self.model.weights[node.name] = (path, elements(self.torch, node.target(*args, **kwargs)))
+        named = self._arguments(node)
+        scale, zero = (
+            self._fixed(named.get(f"{key}s", named.get(key))) for key in ("scale", "zero_point")
+        )
+        self.model.stored[node.name] = Stored(
+            held[weights[0]][1], scale, 0 if zero is None else zero, named.get("axis")
+        )
+
+    def _fixed(self, value: Any) -> Any:
+        """A number, or the array behind a reference to a weight or a known tensor."""
+        if not isinstance(value, Ref):
+            return value
+        known = self.model.weights.get(value.name)
+        array = known[1] if known else elements(self.torch, self.values[value.name])
+        return array if array.ndim else array.item()
 
     def _fold(self, node: Any) -> None:
         """Compute a tensor that depends on no input."""

@@ -26,6 +26,23 @@ class Ref:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A weight that PyTorch holds in integers: floats of ``(levels - zero) * scale``.
+
+    Attributes:
+        levels: the integers.
+        scale: a number, or an array of channels.
+        zero: an integer, or an array of channels.
+        axis: the dimension of the channels; None where there are none.
+    """
+
+    levels: Any
+    scale: Any
+    zero: Any
+    axis: int | None
+
+
 class ModuleCall(NamedTuple):
     """One call of a module: ``key`` differs between calls of one module, ``path`` does not."""
 
@@ -77,6 +94,7 @@ class Model:
     Attributes:
         inputs: the tensors it is called with, by name, in order.
         weights: parameters and buffers by their name in the graph: path in the model, and elements.
+        stored: of weights that PyTorch has quantised, the integers behind the floats.
         constants: tensors that depend on no input, by name.
         operators: in an order in which they can run.
         outputs: the names of the results, in order.
@@ -85,6 +103,7 @@ class Model:
 
     inputs: dict[str, Meta] = field(default_factory=dict)
     weights: dict[str, tuple[str, Any]] = field(default_factory=dict)
+    stored: dict[str, Stored] = field(default_factory=dict)
     constants: dict[str, Any] = field(default_factory=dict)
     operators: list[Operator] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)

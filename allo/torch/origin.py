@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .exporting import elements
+from .exporting import elements, evaluating
 from .graph import Model
 from .wheel import load_torch
 
@@ -46,14 +46,8 @@ class Origin:
     def expected(self) -> list[Any]:
         """What PyTorch computes from the example inputs, as arrays."""
         torch = load_torch()
-        training = [module for module in self.model.modules() if module.training]
-        self.model.eval()
-        try:
-            with torch.no_grad():
-                result = self.model(*self.example_inputs)
-        finally:
-            for module in training:
-                module.training = True
+        with evaluating(self.model), torch.no_grad():
+            result = self.model(*self.example_inputs)
         leaves = torch.utils._pytree.tree_leaves(result)
         return [elements(torch, leaf) for leaf in leaves]
 

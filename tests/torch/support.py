@@ -83,4 +83,5 @@ def assert_equal_bits(got: list[np.ndarray], wanted: list[np.ndarray]) -> None:
     """All elements are the same words."""
     for mine, theirs in zip(got, wanted, strict=True):
         assert mine.shape == theirs.shape
-        np.testing.assert_array_equal(mine.view(np.uint8), theirs.view(np.uint8))
+        pair = (np.ascontiguousarray(array).view(np.uint8) for array in (mine, theirs))
+        np.testing.assert_array_equal(*pair)

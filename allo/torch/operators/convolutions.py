@@ -112,10 +112,11 @@ def convolution(call: Call, paddings: Sequence[int], sums: Sums | None = None) -
                 tests += conditions
             read = c if groups == 1 else plus(times(g, ins), c)
             with inside(text, tests):
-                factor = weight.at(channel, c, *k)
+                element, factor = source.at(b, read, *places), weight.at(channel, c, *k)
                 if sums:
+                    element = sums.less_zero("zero_input", element, "elem")
                     factor += sums.factor(channel, _flat([c, *k], [ins, *sizes]))
-                text.line(f"{row.at(last)} += {source.at(b, read, *places)} * {factor}")
+                text.line(f"{row.at(last)} += {element} * {factor}")
         with text.loops(extents[-1:], f"{name}_back", prefix="o") as (last,):
             if sums:
                 sums.finish(into.at(b, channel, *at, last), row.at(last), channel)
@@ -130,7 +131,7 @@ def _flat(indices: Sequence[str], extents: Sequence[int]) -> str:
     return plus(*(times(i, s) for i, s, e in zip(indices, steps, extents, strict=True) if e > 1))
 
 
-def _scattered(call: Call) -> Result:
+def scattered(call: Call, sums: Sums | None = None) -> Result:
     """A transposed convolution: every element of the image is added to a window of the result."""
     weight, bias = call.tensor("weight"), call.optional("bias")
     dims = len(weight.shape) - 2
@@ -140,8 +141,9 @@ def _scattered(call: Call) -> Result:
     paddings = call.ints("padding", dims)
     ins, outs = source.shape[1] // groups, weight.shape[1]
     text, name = call.text, call.op.kind
+    made_in = text.array("sums", into.shape, sums.dtype) if sums else into
     with text.loops(into.shape, f"{name}_init") as at:
-        text.line(f"{into.at(*at)} = {bias.at(at[1]) if bias else 0}")
+        text.line(f"{made_in.at(*at)} = {bias.at(at[1]) if bias else 0}")
     sizes, image = weight.shape[2:], source.shape[2:]
     with text.loops((source.shape[0], groups, ins, outs, *sizes, *image), name) as loops:
         b, g, c, o = loops[:4]
@@ -155,8 +157,13 @@ def _scattered(call: Call) -> Result:
         channel = c if groups == 1 else plus(times(g, ins), c)
         made = o if groups == 1 else plus(times(g, outs), o)
         with inside(text, tests):
-            factor = weight.at(channel, o, *k)
-            text.line(f"{into.at(b, made, *places)} += {source.at(b, channel, *at)} * {factor}")
+            element, factor = source.at(b, channel, *at), weight.at(channel, o, *k)
+            if sums:
+                element = sums.less_zero("zero_input", element, "elem")
+            text.line(f"{made_in.at(b, made, *places)} += {element} * {factor}")
+    if sums:
+        with text.loops(into.shape, f"{name}_back", prefix="o") as at:
+            sums.finish(into.at(*at), made_in.at(*at), at[1])
     return target
 
 
@@ -164,6 +171,6 @@ OPERATORS: dict[str, Emitter] = {
     **{f"aten.conv{n}d.default": _convolution for n in (1, 2, 3)},
     "aten.conv1d.padding": _convolution,
     "aten.conv2d.padding": _convolution,
-    "aten.conv_transpose1d.default": _scattered,
-    "aten.conv_transpose2d.input": _scattered,
+    "aten.conv_transpose1d.default": scattered,
+    "aten.conv_transpose2d.input": scattered,
 }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
-from .convolutions import convolution
+from .convolutions import convolution, scattered
 from .pools import windows
 from .products import product
 from .sums import HIGHEST, LOWEST, Sums, requantise, rounded
@@ -36,6 +36,10 @@ def _convolution(call: Call) -> Result:
     return convolution(call, call["padding"], Sums.of(call))
 
 
+def _transposed(call: Call) -> Result:
+    return scattered(call, Sums.of(call))
+
+
 def _quantize(call: Call) -> Result:
     source, target = call.tensor("input"), call.array()
     with call.text.loops(target.shape, "quantize") as at:
@@ -55,7 +59,9 @@ def _dequantize(call: Call) -> Result:
 def _lookup(call: Call) -> Result:
     source, table, target = call.tensor("input"), call.tensor("table"), call.array()
     with call.text.loops(target.shape, call["function"]) as at:
-        call.text.line(f"{target.at(*at)} = {table.at(f'{source.at(*at)} + {-LOWEST}')}")
+        offset = call.args.get("offset", -LOWEST)
+        place = f"{source.at(*at)} + {offset}" if offset else source.at(*at)
+        call.text.line(f"{target.at(*at)} = {table.at(place)}")
     return target
 
 
@@ -72,8 +78,11 @@ def _add(call: Call) -> Result:
 def _mul(call: Call) -> Result:
     target = call.array()
     left, right = (call.tensor(name).expanded(target.shape) for name in ("self", "other"))
+    zeros = Sums(call, "")
     with call.text.loops(target.shape, "mul") as at:
-        scaled = f"{left.at(*at)} * {right.at(*at)} * {call['multiplier']}"
+        first = zeros.less_zero("zero_left", left.at(*at), "elem")
+        second = zeros.less_zero("zero_right", right.at(*at), "other")
+        scaled = f"{first} * {second} * {call['multiplier']}"
         requantise(call, target.at(*at), scaled)
     return target
 
@@ -89,9 +98,12 @@ def _avg_pool(call: Call) -> Result:
     source, target = call.tensor("self"), call.array()
     sizes: Sequence[int] = call["kernel_size"]
     with call.text.loops(target.shape, "avg_pool") as at:
-        call.text.line(f"total: {call['sums']} = 0")
+        call.text.line(f"total: {call.types.of_torch(call['sums'])} = 0")
         with call.text.loops(sizes, prefix="k", reduction=True) as offsets:
-            windows(call, source, at, offsets, "total += {}")
+            zero = call.args.get("zero_input", 0)
+            windows(
+                call, source, at, offsets, f"total += {{}} - ({zero})" if zero else "total += {}"
+            )
         requantise(call, target.at(*at), f"total * {call['multiplier']}")
     return target
 
@@ -105,7 +117,7 @@ def _mean(call: Call) -> Result:
         for d in reversed(dims):
             into = into.selected(d, 0)
     with call.text.loops([source.shape[d] for d in range(rank) if d not in dims], "mean") as at:
-        call.text.line(f"total: {call['sums']} = 0")
+        call.text.line(f"total: {call.types.of_torch(call['sums'])} = 0")
         extents = [source.shape[d] for d in dims]
         with call.text.loops(extents, prefix="r", reduction=True) as r:
             outer, inner = iter(at), iter(r)
@@ -121,6 +133,8 @@ INTEGERS: dict[str, Emitter] = {
     "quantized.conv1d": _convolution,
     "quantized.conv2d": _convolution,
     "quantized.conv3d": _convolution,
+    "quantized.conv_transpose1d": _transposed,
+    "quantized.conv_transpose2d": _transposed,
     "quantized.quantize": _quantize,
     "quantized.dequantize": _dequantize,
     "quantized.lookup": _lookup,

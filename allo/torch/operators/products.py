@@ -45,8 +45,11 @@ def product(
         with text.loops((columns,), f"{name}_init", prefix="j") as j:
             text.line(f"{row.at(*j)} = {addend.at(*at, *j) if addend else 0}")
         with text.loops((depth, columns), f"{name}_product", prefix="k") as (k, n):
-            factor = f"{left.at(*at, k)} * {right.at(*at[:-1], k, n)}"
-            text.line(f"{row.at(n)} += {factor}{sums.factor(n, k) if sums else ''}")
+            first, second = left.at(*at, k), right.at(*at[:-1], k, n)
+            if sums:
+                first = sums.less_zero("zero_left", first, "elem")
+                second = sums.less_zero("zero_right", second, "other") + sums.factor(n, k)
+            text.line(f"{row.at(n)} += {first} * {second}")
         with text.loops((columns,), f"{name}_back", prefix="o") as o:
             if sums:
                 sums.finish(target.at(*at, *o), row.at(*o), *o)

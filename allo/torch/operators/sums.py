@@ -37,7 +37,9 @@ class Sums:
     def of(call: Call) -> Sums:
         """As the arguments of a quantised operator say."""
         factors = call.optional("factors")
-        return Sums(call, call["sums"], factors, call.args.get("factor_size", 1))
+        return Sums(
+            call, call.types.of_torch(call["sums"]), factors, call.args.get("factor_size", 1)
+        )
 
     def factor(self, channel: str, place: str) -> str:
         """Text behind a product: the factor of the group that holds the weight at ``place``."""
@@ -45,27 +47,52 @@ class Sums:
             return ""
         return f" * {self.factors.at(channel, f'({place}) // {self.size}')}"
 
+    def less_zero(self, key: str, element: str, name: str) -> str:
+        """An operand without its zero point, the argument ``key`` of the operator: a scalar ``name``."""
+        zero = self.call.args.get(key, 0)
+        if not zero:
+            return element
+        narrow = self.call.types.of_torch("int16")
+        self.call.text.line(f"{name}: {narrow} = {element} - ({zero})")
+        return name
+
     def finish(self, target: str, total: str, channel: str) -> None:
         """Write the result of a sum."""
         call, text = self.call, self.call.text
-        scale = call.args.get("scale")
+        scale, offset = call.args.get("scale"), call.args.get("offset")
         if scale is None:
-            multiplier = call["multiplier"]
-            held = multiplier.at(channel) if isinstance(multiplier, Tensor) else multiplier
-            requantise(call, target, f"{total} * {held}")
+            requantise(
+                call, target, f"{total} * {_of_channel(call['multiplier'], channel)}", channel
+            )
             return
         text.line(f"elem: float32 = {total}")
-        held = scale.at(channel) if isinstance(scale, Tensor) else repr(scale)
-        text.line(f"{target} = elem * {held}")
+        plus = "" if offset is None else f" + {_of_channel(offset, channel)}"
+        text.line(f"{target} = elem * {_of_channel(scale, channel)}{plus}")
 
 
-def requantise(call: Call, target: str, scaled: str) -> None:
-    """Write ``scaled``, a sum times its multiplier, as an int8."""
-    text, shift = call.text, call["shift"]
+def _of_channel(value: Tensor | float, channel: str) -> str:
+    return value.at(channel) if isinstance(value, Tensor) else repr(value)
+
+
+def requantise(call: Call, target: str, scaled: str, channel: str = "") -> None:
+    """Write ``scaled``, a sum times its multiplier, as an integer of few bits.
+
+    The operator may have an ``addend`` in the unit of ``scaled``, a ``zero`` that is added behind the
+    shift, bounds ``low`` and ``high``, and ``ties="even"``.
+    """
+    text, shift, args = call.text, call["shift"], call.args
     wide = call.types.of_torch("int64")
     text.line(f"wide: {wide} = {scaled}")
-    text.line(f"wide = (wide + {1 << (shift - 1)}) >> {shift}")
-    text.line(f"{target} = min(max(wide, {call.args.get('low', LOWEST)}), {HIGHEST})")
+    if args.get("addend") is not None:
+        text.line(f"wide = wide + ({_of_channel(args['addend'], channel)})")
+    half = f"wide + {1 << (shift - 1)}"
+    if args.get("ties") == "even":
+        half = f"wide + {(1 << (shift - 1)) - 1} + ((wide >> {shift}) & 1)"
+    text.line(f"wide = ({half}) >> {shift}")
+    level = f"wide + ({args['zero']})" if args.get("zero") else "wide"
+    text.line(
+        f"{target} = min(max({level}, {args.get('low', LOWEST)}), {args.get('high', HIGHEST)})"
+    )
 
 
 def rounded(call: Call, target: str, value: str, low: int, high: int) -> None:

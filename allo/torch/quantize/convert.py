@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..graph import Meta, Model, Operator, Ref
+from ..integers.arithmetic import Array, multipliers, sum_type
+from ..integers.editing import array_of, beside, renamed
+from ..integers.running import FloatModel
 from ..operators.convolutions import named_padding
-from .editing import array_of, beside, renamed
-from .observe import FloatModel, Peaks
+from .observe import Peaks
 from .plan import KEEPING, PRODUCTS, TABLES, Plan, unsupported
-from .weights import Array, Scheme, least_scale, multipliers, quantize_rows, sum_type
+from .weights import Scheme, least_scale, quantize_rows
 
 HIGHEST, LOWEST = 127, -128
 _RELU = "aten.relu.default"

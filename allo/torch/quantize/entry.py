@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..exporting import KNOWN, export_model
+from ..integers.running import FloatModel, fold_fixed
 from ..wheel import load_torch
 from .convert import convert
 from .inputs import samples_of
 from .model import QuantizedModel
-from .observe import FloatModel, Peaks, fold_fixed
+from .observe import Peaks
 from .plan import Plan
 from .rewrite import rewrite
 from .smooth import migrate, migrated_norms

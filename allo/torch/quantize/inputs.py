@@ -9,7 +9,7 @@ import numpy as np
 
 from allo.dialects.diagnostics import ModelError
 
-from .weights import Array
+from ..integers.arithmetic import Array
 
 
 def samples_of(torch: Any, data: Any, what: str) -> list[tuple[Any, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,35 +11,15 @@ from allo.dialects.diagnostics import ModelError
 
 from ..entry import from_pytorch
 from ..graph import Model
+from ..integers.arithmetic import Array
+from ..integers.origin import ReferenceOrigin
+from ..integers.reference import Reference
 from ..origin import Origin, Prepared
 from ..schedule import ModelSchedule
 from ..wheel import load_torch
 from .inputs import arrays_of, samples_of, shapes_text
-from .reference import Reference
 from .table import AccuracyTable, Row
-from .weights import Array, Scheme
-
-
-@dataclass(frozen=True, slots=True)
-class IntegerOrigin(Origin):
-    """A quantised model as what its schedules are compared with.
-
-    Attributes:
-        quantised: the model.
-    """
-
-    quantised: QuantizedModel
-
-    def weights(self, path: str) -> dict[str, Any]:
-        """The integer weights of a module and of those in it, by name."""
-        start = f"{path}." if path else ""
-        weights = self.quantised.graph.weights.values()
-        return {p[len(start) :]: array for p, array in weights if p.startswith(start)}
-
-    def expected(self) -> list[Any]:
-        """The reference's results."""
-        found = self.quantised.reference(*self.example_inputs)
-        return list(found) if isinstance(found, tuple) else [found]
+from .weights import Scheme
 
 
 class QuantizedModel(Prepared):
@@ -92,7 +71,7 @@ class QuantizedModel(Prepared):
 
     def origin(self, example_inputs: Sequence[Any]) -> Origin:
         """What a verified schedule is compared with: the reference."""
-        return IntegerOrigin(self._original, example_inputs, self)
+        return ReferenceOrigin(self._original, example_inputs, self.graph, self.reference)
 
     def customize(self, *, weights_as_args: bool = False) -> ModelSchedule:
         """The schedule of the integer model."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
 from ..graph import Model, Operator
+from ..integers.editing import readers_of
 from ..operators import VIEWS
-from .editing import readers_of
 
 _MATMULS = {"aten.matmul.default", "aten.mm.default", "aten.bmm.default"}
 _CONVOLUTIONS = {

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import prod, sqrt
+from math import sqrt
 from typing import Any
 
 import numpy as np
 
 from ..graph import Meta, Model, Operator, Ref
-from .editing import array_of, beside, readers_of, rename_values
+from ..integers.editing import array_of, beside, readers_of, rename_values
+from ..integers.pools import windowed
 
 _BATCH_NORM = "aten._native_batch_norm_legit_no_training.default"
 _ATTENTION = "aten.scaled_dot_product_attention.default"
-_ADAPTIVE = tuple(f"aten.adaptive_avg_pool{n}d.default" for n in (1, 2, 3))
 _FOLDED_INTO = (
     "aten.linear.default",
     *(f"aten.conv{n}d.default" for n in (1, 2, 3)),
@@ -25,8 +25,7 @@ def rewrite(model: Model) -> None:
     """Rewrite a graph in place; its results stay what they are, up to rounding."""
     _each(model, _BATCH_NORM, _folded)
     _each(model, _ATTENTION, _spelled_out)
-    for target in _ADAPTIVE:
-        _each(model, target, _pooled)
+    windowed(model)
 
 
 def _each(model: Model, target: str, rewritten: Any) -> None:
@@ -177,27 +176,3 @@ def _repeated(add: Any, what: str, ref: Ref, shape: Any, heads: int) -> Any:
     ref = add(f"{what}_all", "aten.expand.default", {"self": ref, "size": list(spread)}, spread)
     whole = (*batch, heads, length, depth)
     return add(f"{what}_heads", "aten.view.default", {"self": ref, "size": list(whole)}, whole)
-
-
-def _pooled(model: Model, op: Operator) -> list[Operator]:
-    """An adaptive pool whose extents divide, as one with a fixed window."""
-    source = op.args["self"].name
-    shapes = {o.name: o.metas[0] for o in model.operators} | dict(model.inputs)
-    before, after = shapes[source], op.metas[0]
-    dims = int(op.target[len("aten.adaptive_avg_pool")])
-    if before is None or after is None:
-        return [op]
-    pairs = list(zip(before.shape[-dims:], after.shape[-dims:], strict=True))
-    sizes = [b // a for b, a in pairs]
-    if any(b % a for b, a in pairs) or not prod(sizes):
-        return [op]
-    args = {
-        "self": op.args["self"],
-        "kernel_size": sizes,
-        "stride": sizes,
-        "padding": [0] * dims,
-        "ceil_mode": False,
-        "count_include_pad": True,
-        "divisor_override": None,
-    }
-    return [beside(op, op.name, f"aten.avg_pool{dims}d.default", args, after)]

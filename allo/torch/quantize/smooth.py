@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..graph import Model, Operator, Ref
-from .editing import array_of, readers_of
+from ..integers.editing import array_of, readers_of
 from .observe import Peaks
 
 NORMS = ("aten.layer_norm.default", "aten.rms_norm.default")

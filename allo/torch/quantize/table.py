@@ -14,7 +14,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from .weights import Array
+from ..integers.arithmetic import Array
 
 _WIDTH = 100
 

@@ -1,16 +1,14 @@
-"""Integers for weights, and integer factors for what multiplies a sum."""
+"""Integers for weights, a scale for each channel, a factor for each group."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import frexp
-from typing import Any
 
 import numpy as np
 
 from allo.dialects.diagnostics import ModelError
 
-Array = np.ndarray[Any, Any]
+from ..integers.arithmetic import Array
 
 GROUP = 128
 """Weights that share a scale in ``w4a8``."""
@@ -125,21 +123,3 @@ def _rounded(values: Array, scale: Array, scheme: Scheme) -> Array:
 def least_scale(bias: Array, source: float) -> Array:
     """The smallest scales with which a bias fits an accumulator beside the products."""
     return np.asarray(np.maximum(np.abs(bias) / (source * _BIAS_LIMIT), 1e-30), np.float64)
-
-
-def multipliers(ratios: Array, bound: int) -> tuple[Array, int]:
-    """``ratio ≈ multiplier / 2 ** shift``, with one shift for all.
-
-    Args:
-        ratios: what a sum is multiplied by, positive or negative.
-        bound: the largest magnitude of a sum.
-    """
-    bits = min(23, 61 - int(bound).bit_length())
-    _, exponent = frexp(float(np.abs(ratios).max()))
-    shift = min(max(bits - exponent, 1), 62)
-    return np.rint(np.asarray(ratios, np.float64) * 2.0**shift).astype(np.int32), shift
-
-
-def sum_type(bound: int) -> str:
-    """The type of accumulators whose magnitude stays within ``bound``."""
-    return "int32" if bound < 1 << 31 else "int64"

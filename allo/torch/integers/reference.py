@@ -9,17 +9,26 @@ from typing import Any
 import numpy as np
 
 from ..graph import Model, Operator, Ref
+from .arithmetic import Array
 from .floats import FLOAT_OPERATORS, ROUND
-from .weights import Array
 
 Arguments = dict[str, Any]
 
 
 class Reference:
-    """Runs an integer graph on NumPy arrays."""
+    """Runs an integer graph on NumPy arrays.
 
-    def __init__(self, model: Model) -> None:
+    Args:
+        model: the graph.
+        otherwise: computes the operators that have no exact form here, such as a softmax over another
+            element type; None where there are none.
+    """
+
+    def __init__(
+        self, model: Model, otherwise: Callable[[Operator, dict[str, Any]], Any] | None = None
+    ) -> None:
         self.model = model
+        self.otherwise = otherwise
         self.fixed = {name: array for name, (_, array) in model.weights.items()} | model.constants
 
     def __call__(self, *inputs: Array) -> list[Array]:
@@ -27,9 +36,15 @@ class Reference:
         values: dict[str, Any] = {**self.fixed}
         values |= dict(zip(self.model.inputs, map(np.asarray, inputs), strict=True))
         for op in self.model.operators:
-            args = {name: _resolved(value, values) for name, value in op.args.items()}
-            values[op.name] = OPERATORS[op.target](args, op)
+            values[op.name] = self.result(op, values)
         return [np.asarray(values[name]) for name in self.model.outputs]
+
+    def result(self, op: Operator, values: dict[str, Any]) -> Any:
+        """The result of one operator, from the values before it."""
+        if self.otherwise and op.target not in OPERATORS:
+            return self.otherwise(op, values)
+        args = {name: _resolved(value, values) for name, value in op.args.items()}
+        return OPERATORS[op.target](args, op)
 
 
 def _resolved(value: Any, values: dict[str, Any]) -> Any:
@@ -47,20 +62,40 @@ def _wide(array: Array) -> Array:
     return np.asarray(array).astype(np.int64)
 
 
-def _requantised(scaled: Array, args: Arguments) -> Array:
-    """int8 of sums times their multipliers; halves are rounded up."""
+def _requantised(scaled: Array, args: Arguments, op: Operator) -> Array:
+    """Integers of sums times their multipliers; halves are rounded up, or to even."""
     shift = args["shift"]
-    levels = (scaled + (1 << (shift - 1))) >> shift
-    return np.asarray(np.clip(levels, args.get("low", -128), 127), np.int8)
+    if args.get("ties") == "even":
+        levels = scaled >> shift
+        rest, half = scaled - (levels << shift), 1 << (shift - 1)
+        levels = levels + ((rest > half) | ((rest == half) & (levels % 2 == 1)))
+    else:
+        levels = (scaled + (1 << (shift - 1))) >> shift
+    levels = np.clip(levels + args.get("zero", 0), args.get("low", -128), args.get("high", 127))
+    return np.asarray(levels, op.metas[0].dtype if op.metas[0] else np.int8)
 
 
-def _ended(sums: Array, args: Arguments, shape: Sequence[int]) -> Array:
-    """int8 or float32 of sums; factors of channels are given this shape."""
+def _ended(sums: Array, args: Arguments, shape: Sequence[int], op: Operator) -> Array:
+    """Integers or float32 of sums; factors of channels are given this shape."""
     if "scale" in args:
         scale = np.asarray(args["scale"], np.float32).reshape(shape)
         result: Array = sums.astype(np.float32) * scale
+        if args.get("offset") is not None:
+            result = result + np.asarray(args["offset"], np.float32).reshape(shape)
         return result
-    return _requantised(sums * _wide(args["multiplier"]).reshape(shape), args)
+    scaled = sums * _wide(args["multiplier"]).reshape(shape)
+    if args.get("addend") is not None:
+        scaled = scaled + _wide(args["addend"]).reshape(shape)
+    return _requantised(scaled, args, op)
+
+
+def _biased(sums: Array, args: Arguments, shape: Sequence[int]) -> Array:
+    whole = _wide(sums)
+    return whole if args.get("bias") is None else whole + _wide(args["bias"]).reshape(shape)
+
+
+def _less_zero(args: Arguments, key: str, zero: str) -> Array:
+    return np.asarray(args[key].astype(np.float64) - args.get(zero, 0))
 
 
 def _weights(args: Arguments) -> Array:
@@ -75,16 +110,16 @@ def _weights(args: Arguments) -> Array:
 def _linear(args: Arguments, op: Operator) -> Array:
     # Sums stay below 2 ** 53, so float64 is exact, and far faster than int64.
     sums = args["input"].astype(np.float64) @ _weights(args).T
-    return _ended(_wide(sums) + _wide(args["bias"]), args, (-1,))
+    return _ended(_biased(sums, args, (-1,)), args, (-1,), op)
 
 
 def _matmul(args: Arguments, op: Operator) -> Array:
-    sums = np.matmul(args["self"].astype(np.float64), args["other"].astype(np.float64))
-    return _ended(_wide(sums), args, ())
+    left, right = _less_zero(args, "self", "zero_left"), _less_zero(args, "other", "zero_right")
+    return _ended(_wide(np.matmul(left, right)), args, (), op)
 
 
 def _convolution(args: Arguments, op: Operator) -> Array:
-    source, weight = args["input"], args["weight"]
+    source, weight = _less_zero(args, "input", "zero_input"), args["weight"]
     dims = weight.ndim - 2
     image = source if source.ndim == dims + 2 else source[None]
     groups, outs = args["groups"], len(weight) // args["groups"]
@@ -100,7 +135,7 @@ def _convolution(args: Arguments, op: Operator) -> Array:
         (p, max(0, total - size - p))
         for p, total, size in zip(args["padding"], needed, image.shape[2:], strict=True)
     ]
-    padded = np.pad(image.astype(np.float64), [(0, 0), (0, 0), *pads])
+    padded = np.pad(image, [(0, 0), (0, 0), *pads])
     rows = _weights(args).reshape(groups, outs, *weight.shape[1:])
     parts = np.split(padded, groups, 1)
     sums = np.zeros((len(image), groups, outs, *result_shape))
@@ -116,9 +151,42 @@ def _convolution(args: Arguments, op: Operator) -> Array:
             sums[:, g] += np.einsum(
                 "bc...,oc->bo...", taken, rows[(g, slice(None), slice(None), *place)]
             )
-    whole = _wide(sums).reshape(len(image), groups * outs, *result_shape)
+    whole = sums.reshape(len(image), groups * outs, *result_shape)
     each = (-1, *[1] * dims)
-    return _ended(whole + _wide(args["bias"]).reshape(each), args, each).reshape(_shape(op))
+    return _ended(_biased(whole, args, each), args, each, op).reshape(_shape(op))
+
+
+def _transposed(args: Arguments, op: Operator) -> Array:
+    """Each element of the image times its window, added where the window lies."""
+    source, weight = _less_zero(args, "input", "zero_input"), args["weight"].astype(np.float64)
+    dims = weight.ndim - 2
+    image = source if source.ndim == dims + 2 else source[None]
+    groups, outs = args["groups"], weight.shape[1]
+    strides, pads, dilations = (_listed(args[k], dims) for k in ("stride", "padding", "dilation"))
+    shape = _shape(op)[-dims:]
+    spans = [
+        max((n - 1) * s + d * (k - 1) + 1, p + r)
+        for n, s, d, k, p, r in zip(
+            image.shape[2:], strides, dilations, weight.shape[2:], pads, shape, strict=True
+        )
+    ]
+    whole = np.zeros((len(image), groups, outs, *spans))
+    parts, rows = np.split(image, groups, 1), np.split(weight, groups, 0)
+    for place in np.ndindex(*weight.shape[2:]):
+        window = tuple(
+            slice(k * d, k * d + (n - 1) * s + 1, s)
+            for k, d, n, s in zip(place, dilations, image.shape[2:], strides, strict=True)
+        )
+        for g in range(groups):
+            taken = np.einsum(
+                "bc...,co->bo...", parts[g], rows[g][(slice(None), slice(None), *place)]
+            )
+            whole[:, g][(slice(None), slice(None), *window)] += taken
+    cut = tuple(slice(p, p + r) for p, r in zip(pads, shape, strict=True))
+    around: tuple[Any, ...] = (..., *cut)
+    sums = whole[around].reshape(len(image), groups * outs, *shape)
+    each = (-1, *[1] * dims)
+    return _ended(_biased(sums, args, each), args, each, op).reshape(_shape(op))
 
 
 def _quantize(args: Arguments, op: Operator) -> Array:
@@ -132,20 +200,21 @@ def _dequantize(args: Arguments, op: Operator) -> Array:
 
 
 def _lookup(args: Arguments, op: Operator) -> Array:
-    return np.asarray(args["table"][args["input"].astype(np.int64) + 128])
+    return np.asarray(args["table"][args["input"].astype(np.int64) + args.get("offset", 128)])
 
 
 def _add(args: Arguments, op: Operator) -> Array:
     sums = _wide(args["self"]) * args["first"] + _wide(args["other"]) * args["second"]
-    return _requantised(sums, args)
+    return _requantised(sums + args.get("addend", 0), args, op)
 
 
 def _mul(args: Arguments, op: Operator) -> Array:
-    return _requantised(_wide(args["self"]) * _wide(args["other"]) * args["multiplier"], args)
+    left, right = _less_zero(args, "self", "zero_left"), _less_zero(args, "other", "zero_right")
+    return _requantised(_wide(left) * _wide(right) * args["multiplier"], args, op)
 
 
 def _rescale(args: Arguments, op: Operator) -> Array:
-    return _requantised(_wide(args["input"]) * args["multiplier"], args)
+    return _requantised(_wide(args["input"]) * args["multiplier"], args, op)
 
 
 def _windows(args: Arguments, op: Operator, fill: float) -> Array:
@@ -186,16 +255,20 @@ def _shape(op: Operator) -> tuple[int, ...]:
 
 
 def _max_pool(args: Arguments, op: Operator) -> Array:
-    return np.asarray(_windows(args, op, -128).max(-1))
+    kind = args["self"].dtype
+    lowest = np.iinfo(kind).min if kind.kind in "iu" else -np.inf
+    return np.asarray(_windows(args, op, lowest).max(-1))
 
 
 def _avg_pool(args: Arguments, op: Operator) -> Array:
-    return _requantised(_wide(_windows(args, op, 0)).sum(-1) * args["multiplier"], args)
+    taken = {**args, "self": _wide(args["self"]) - args.get("zero_input", 0)}
+    sums = _windows(taken, op, 0).sum(-1)
+    return _requantised(sums * args["multiplier"] + args.get("addend", 0), args, op)
 
 
 def _mean(args: Arguments, op: Operator) -> Array:
     sums = _wide(args["self"]).sum(tuple(args["dim"])).reshape(_shape(op))
-    return _requantised(sums * args["multiplier"], args)
+    return _requantised(sums * args["multiplier"] + args.get("addend", 0), args, op)
 
 
 OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
@@ -203,6 +276,7 @@ OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "quantized.linear": _linear,
     "quantized.matmul": _matmul,
     **{f"quantized.conv{n}d": _convolution for n in (1, 2, 3)},
+    **{f"quantized.conv_transpose{n}d": _transposed for n in (1, 2)},
     "quantized.quantize": _quantize,
     "quantized.dequantize": _dequantize,
     "quantized.lookup": _lookup,

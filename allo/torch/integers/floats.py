@@ -13,9 +13,11 @@ import numpy as np
 from allo import bitexact
 
 from ..graph import Operator
-from .weights import Array
+from .arithmetic import Array
 
 Arguments = dict[str, Any]
+_PT2E = "quantized_decomposed"
+_FORMS = ("tensor.default", "tensor.tensor", "channel.default")
 F32 = np.float32
 ROUND = F32(12582912.0)
 """1.5 · 2²³: added and subtracted, it rounds a small float32 to a whole number, halves to even."""
@@ -104,6 +106,30 @@ def _same(args: Arguments, op: Operator) -> Array:
     return np.asarray(args["self"])
 
 
+def _along(value: Any, args: Arguments, rank: int) -> Any:
+    """A number, or the numbers of channels in the shape that broadcasts along their axis."""
+    if np.ndim(value) == 0:
+        return value
+    return np.asarray(value).reshape([-1 if d == args["axis"] % rank else 1 for d in range(rank)])
+
+
+def _pt2e_quantize(args: Arguments, op: Operator) -> Array:
+    x = args["input"].astype(F32)
+    scale = _along(args.get("scale", args.get("scales")), args, x.ndim)
+    zero = _along(args.get("zero_point", args.get("zero_points")), args, x.ndim)
+    scaled = np.rint(x * np.asarray(1.0 / scale, F32)) + np.asarray(zero, F32)
+    levels = np.clip(scaled, F32(args["quant_min"]), F32(args["quant_max"]))
+    return np.asarray(levels, op.metas[0].dtype if op.metas[0] else np.int8)
+
+
+def _pt2e_dequantize(args: Arguments, op: Operator) -> Array:
+    x = args["input"]
+    scale = _along(args.get("scale", args.get("scales")), args, x.ndim)
+    zero = _along(args.get("zero_point", args.get("zero_points")), args, x.ndim)
+    centred = x.astype(F32) - np.asarray(0 if zero is None else zero, F32)
+    return np.asarray(centred * np.asarray(scale, F32))
+
+
 FLOAT_OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "aten.add.Tensor": lambda a, op: _single(a["self"]) + _second(a),
     "aten.sub.Tensor": lambda a, op: _single(a["self"]) - _second(a),
@@ -143,4 +169,6 @@ FLOAT_OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "aten.pad.default": _pad,
     "aten.constant_pad_nd.default": _pad,
     "getitem": lambda a, op: a["0"][a["1"]],
+    **{f"{_PT2E}.quantize_per_{form}": _pt2e_quantize for form in _FORMS},
+    **{f"{_PT2E}.dequantize_per_{form}": _pt2e_dequantize for form in _FORMS},
 }

@@ -1,0 +1,1 @@
+"""Models that PyTorch's export quantisation (PT2E) has converted, as graphs of integers."""
