@@ -24,6 +24,10 @@ class Transformer:
 
     Attributes:
         layers: N. heads: attention heads. hidden: d. ffn: d_F. longest: l_max, in tokens.
+        vocab: tokens of the logits; 0 for a stack without them.
+        kv_heads: heads of keys and values, which groups of queries share; 0 for as many as ``heads``.
+        gated: the feed-forward layer has a gate as wide as it (SwiGLU).
+        encoder: it reads a whole sequence at once, and makes no tokens.
     """
 
     name: str
@@ -33,6 +37,10 @@ class Transformer:
     hidden: int
     ffn: int
     longest: int
+    vocab: int = 0
+    kv_heads: int = 0
+    gated: bool = False
+    encoder: bool = False
 
     def __post_init__(self) -> None:
         for name in ("layers", "heads", "hidden", "ffn", "longest"):
@@ -42,6 +50,21 @@ class Transformer:
                 f"The hidden width {self.hidden} of {self.name} is not a multiple of its "
                 f"{self.heads} heads."
             )
+        if self.heads % (self.kv_heads or self.heads):
+            raise ModelInputError(
+                f"The {self.heads} heads of {self.name} are not a multiple of its "
+                f"{self.kv_heads} heads of keys and values."
+            )
+
+    @property
+    def head_width(self) -> int:
+        """The width of one head."""
+        return self.hidden // self.heads
+
+    @property
+    def kv_width(self) -> int:
+        """The width of all keys of a token, d where every head has its own."""
+        return self.head_width * (self.kv_heads or self.heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +101,8 @@ class Fpga:
     hard_blocks: int = 0
     macs_per_hard_block: int = 0
     hard_clock_mhz: float = 0.0
+    lut: int = 0
+    ff: int = 0
 
     def __post_init__(self) -> None:
         for name in ("clock_mhz", "sram_mb", "dram_gb", "dram_gbs", "channels", "power_w"):

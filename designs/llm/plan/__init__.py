@@ -1,0 +1,1 @@
+"""A plan of the wide accelerator for a model and a device: a search over its parameters."""

@@ -1,0 +1,276 @@
+"""What the compiler's reports say of the wide accelerator: depths of loops, and what processes take.
+
+``data/processes.json`` holds the estimates of small designs that ``measure.py`` made. What a process
+takes is a sum of a few terms in the parameters it depends on, fitted to those estimates by least squares;
+FIFOs, whose cost has steps, are estimated for the size asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from allo.errors import DTypeWarning
+
+from ..analysis.data import DATA, Transformer
+from ..analysis.engine import Depths, Engine
+from .fifos import make_fifo
+
+PROCESSES = DATA / "processes.json"
+KINDS = ("lut", "ff", "dsp", "bram", "uram")
+CLOCK_MHZ = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Everything that what a process takes depends on: an engine's parameters and a model's widths."""
+
+    c: int
+    lanes: int
+    weights: int
+    v: int
+    units: int
+    prefetch: int
+    gelu: int
+    d: int
+    ffn: int
+    head: int
+    context: int
+
+
+Term = Callable[[Sizes], float]
+ONE: Term = lambda s: 1.0  # noqa: E731
+LANES: Term = lambda s: s.lanes  # noqa: E731
+WEIGHTS: Term = lambda s: s.weights  # noqa: E731
+VECTOR: Term = lambda s: s.v  # noqa: E731
+HEAD: Term = lambda s: s.head  # noqa: E731
+ALL_HEADS: Term = lambda s: s.units * s.head  # noqa: E731
+FFN: Term = lambda s: s.ffn  # noqa: E731
+UNITS: Term = lambda s: s.units  # noqa: E731
+CHANNELS: Term = lambda s: s.c  # noqa: E731
+
+TERMS: dict[str, tuple[Term, ...]] = {
+    "fetch_weights": (ONE, LANES),
+    "fetch_affine": (ONE, VECTOR),
+    "fetch_gain": (ONE, VECTOR),
+    "embedding": (ONE, VECTOR),
+    "normalise": (ONE, VECTOR, lambda s: s.v * s.d),
+    "norms": (ONE, VECTOR),
+    "spreading": (ONE, WEIGHTS, lambda s: s.c * s.weights, VECTOR),
+    "multiply": (ONE, LANES, FFN),
+    "element": (ONE, LANES),
+    "gather": (ONE, VECTOR, lambda s: max(s.c, s.v)),
+    "rescale": (ONE, VECTOR),
+    "rescaling": (ONE, VECTOR),
+    "bend": (ONE, VECTOR, lambda s: s.v / s.gelu),
+    "gelu": (ONE, VECTOR, lambda s: s.v / s.gelu),
+    "pack": (ONE, VECTOR, HEAD),
+    "packing": (ONE, VECTOR),
+    "dealing": (ONE, HEAD, ALL_HEADS),
+    "score": (ONE, HEAD),
+    "scoring": (ONE, HEAD),
+    "mix": (ONE, HEAD),
+    "mixing": (ONE, HEAD),
+    "collecting": (ONE, HEAD, ALL_HEADS),
+    "divide": (ONE, VECTOR, HEAD),
+    "dividing": (ONE, VECTOR),
+    "saying": (ONE, VECTOR),
+    "wide_step": (ONE, CHANNELS, UNITS, VECTOR, ALL_HEADS),
+}
+"""What each process depends on; one that is not here takes the mean of the estimates."""
+EACH_CHANNEL = ("fetch_weights", "loader", "multiply", "element")
+EACH_UNIT = ("score", "scoring", "mix", "mixing")
+
+
+def process_name(function: str) -> str:
+    """The process or kernel that a function of a report is an instance of."""
+    return re.sub(r"(_v\d+|_\d+)$", "", function)
+
+
+def sizes_of(model: Transformer, engine: Engine, context: int) -> Sizes:
+    """What the processes of an engine for a model depend on."""
+    return Sizes(
+        engine.channels,
+        engine.lanes,
+        engine.weights,
+        engine.vector,
+        engine.heads,
+        engine.prefetch,
+        engine.gelu_interval,
+        model.hidden,
+        model.ffn,
+        model.head_width,
+        context,
+    )
+
+
+def depths_of(report: Any, rows: int) -> Depths:
+    """The depths of the loops of a whole design.
+
+    Args:
+        report: its ``DesignReport``.
+        rows: words of V elements of the hidden width.
+
+    Raises:
+        KeyError: when a loop is not in the report.
+    """
+    found: dict[tuple[str, str], int] = {}
+
+    def note(process: str, loops: list[Any]) -> None:
+        for loop in loops:
+            name = loop.name.split(".")[-1].split("*")[-1]
+            found.setdefault((process, name), loop.depth)
+            note(process, loop.children)
+
+    for function in report.functions:
+        note(process_name(function.name), function.loops)
+    return Depths(
+        multiply=found["multiply", "mac"],
+        gather=found["gather", "word"],
+        rescale=found["rescale", "out"],
+        spread=found["spreading", "word"],
+        normalise=found["normalise", "n"] - 2 * rows,
+        bend=found["bend", "out"],
+        pack=found["pack", "out"],
+        deal=found["dealing", "head"],
+        score=found["score", "key"],
+        mix=found["mix", "key"],
+        turn=found["collecting", "turn"],
+        divide=found["divide", "out"],
+        embed=found["embedding", "row"],
+        say=found["saying", "out"],
+    )
+
+
+@cache
+def fifo(width: int, depth: int) -> Mapping[str, float]:
+    """What a FIFO takes, by the estimate of a region that holds one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DTypeWarning)
+        report = make_fifo(width, depth).estimate(device="xcup", clock_mhz=CLOCK_MHZ)
+    region = next(f for f in report.functions if process_name(f.name) == "probe")
+    return {kind: float(region.resources.get(kind, 0)) for kind in KINDS}
+
+
+def fifos(sizes: Sizes) -> dict[str, float]:
+    """What the deep FIFOs of the whole take: weights, activations, scores and tables."""
+    total = dict.fromkeys(KINDS, 0.0)
+    for count, width, depth in (
+        (sizes.c, 8 * sizes.lanes, sizes.prefetch),
+        (sizes.c, 8 * sizes.weights, max(1, sizes.ffn // sizes.weights)),
+        (sizes.units, 32, sizes.context),
+        (2, 64 * sizes.v, 64),
+    ):
+        for kind, value in fifo(width, depth).items():
+            total[kind] += count * value
+    return total
+
+
+class ProcessModels:
+    """What every process takes, and how deep its loops are, as a function of the sizes."""
+
+    def __init__(self, samples: list[dict[str, Any]]) -> None:
+        self._samples = samples
+        self._sizes = [_sizes_of_sample(sample) for sample in samples]
+        self.processes = sorted({name for sample in samples for name in sample["processes"]})
+        self._fits = {
+            (name, kind): self._fit(name, kind) for name in self.processes for kind in KINDS
+        }
+        self._depths = {field.name: self._fit_depth(field.name) for field in fields(Depths)}
+
+    @property
+    def fmax_mhz(self) -> tuple[float, float]:
+        """The lowest and the highest clock that the estimates name."""
+        clocks = [sample["fmax_mhz"] for sample in self._samples]
+        return min(clocks), max(clocks)
+
+    def of_process(self, name: str, sizes: Sizes) -> dict[str, float]:
+        """What all instances of a process take together."""
+        count = sizes.c if name in EACH_CHANNEL else sizes.units if name in EACH_UNIT else 1
+        terms = [term(sizes) for term in TERMS.get(name, (ONE,))]
+        total = {
+            kind: count * max(0.0, float(np.dot(self._fits[name, kind], terms))) for kind in KINDS
+        }
+        if name == "wide_step":
+            total = {kind: value + fifos(sizes)[kind] for kind, value in total.items()}
+        return total
+
+    def whole(self, sizes: Sizes) -> dict[str, float]:
+        """What a whole design takes."""
+        parts = [self.of_process(name, sizes) for name in self.processes]
+        return {kind: sum(part[kind] for part in parts) for kind in KINDS}
+
+    def depths(self, sizes: Sizes) -> Depths:
+        """The depths of the loops of a design of these sizes."""
+        terms = _depth_terms(sizes)
+        values = {
+            name: float(round(float(np.dot(fit, terms)))) for name, fit in self._depths.items()
+        }
+        return Depths(**values)
+
+    def _fit(self, name: str, kind: str) -> np.ndarray:
+        terms = TERMS.get(name, (ONE,))
+        rows, values = [], []
+        for sample, sizes in zip(self._samples, self._sizes, strict=True):
+            if name not in sample["processes"]:
+                continue
+            value = float(sample["processes"][name].get(kind, 0))
+            if name == "wide_step":
+                value -= fifos(sizes)[kind]
+            rows.append([term(sizes) for term in terms])
+            values.append(value)
+        return _least_squares(rows, values)
+
+    def _fit_depth(self, name: str) -> np.ndarray:
+        rows = [_depth_terms(sizes) for sizes in self._sizes]
+        return _least_squares(rows, [float(sample["depths"][name]) for sample in self._samples])
+
+
+def load_models() -> ProcessModels:
+    """The models of the file in the tree."""
+    return ProcessModels(json.loads(PROCESSES.read_text()))
+
+
+def _sizes_of_sample(sample: Mapping[str, Any]) -> Sizes:
+    config, wide = sample["config"], sample["wide"]
+    return Sizes(
+        wide["channels"],
+        wide["lanes"],
+        wide["lanes"] * 8 // wide.get("bits", 8),
+        wide["vector"],
+        wide["heads"],
+        wide["prefetch"],
+        wide["gelu_interval"],
+        config["d"],
+        config["ffn"],
+        config["d"] // config["heads"],
+        config["context"],
+    )
+
+
+def _depth_terms(sizes: Sizes) -> list[float]:
+    return [
+        1.0,
+        sizes.lanes.bit_length(),
+        sizes.v.bit_length(),
+        sizes.head.bit_length(),
+        sizes.gelu,
+        float(sizes.units),
+        float(sizes.c > sizes.v),
+        sizes.head / sizes.v,
+    ]
+
+
+def _least_squares(rows: list[list[float]], values: list[float]) -> np.ndarray:
+    matrix = np.array(rows, np.float64)
+    scale = np.maximum(np.abs(matrix).max(axis=0), 1e-12)
+    found, *_ = np.linalg.lstsq(matrix / scale, np.array(values), rcond=None)
+    result: np.ndarray = found / scale
+    return result

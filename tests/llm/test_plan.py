@@ -1,0 +1,251 @@
+"""Plans of the wide accelerator: equations (13) to (19), what processes take, the search, the command."""
+
+from __future__ import annotations
+
+import json
+import re
+import warnings
+from dataclasses import replace
+
+import pytest
+
+from allo.cli import main
+from allo.designs.llm.analysis.data import ModelInputError, Transformer, fpga, transformer
+from allo.designs.llm.analysis.engine import (
+    Engine,
+    activation_pause,
+    drain,
+    jobs,
+    step_time,
+    word_rate,
+    words_of_layer,
+    words_of_logits,
+)
+from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.plan.reports import KINDS, depths_of, load_models, sizes_of
+from allo.designs.llm.plan.search import (
+    PlanError,
+    Question,
+    bound_cycles,
+    candidates,
+    engines,
+    plan,
+)
+from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.parameters import Wide, check_wide
+from allo.errors import DTypeWarning
+
+HBM = 64 * 256 / 341
+"""Bytes a cycle of a channel of the simulator's HBM2, at 300 MHz."""
+TINY = Transformer("tiny", "Tiny", 2, 4, 256, 512, 128, vocab=100)
+GPT2 = transformer("gpt2-355m")
+
+
+@pytest.fixture(scope="module")
+def models():
+    return load_models()
+
+
+@pytest.fixture(scope="module")
+def tiny(models):
+    return list(candidates(Question(TINY, fpga("u280"), context=64, position=9), models))
+
+
+# --- the equations ---------------------------------------------------------------------------
+
+
+def test_words_are_those_of_the_weights() -> None:
+    assert words_of_layer(GPT2, Engine()) == (1536, 512, 2048, 2048)
+    assert words_of_logits(GPT2, Engine()) == 50_272 * 1024 / 2048
+    four = words_of_layer(GPT2, Engine(bits=4))
+    assert four == (768 + 12, 256 + 4, 1024 + 16, 1024 + 16)
+    llama = transformer("llama-3.2-1b")
+    assert words_of_layer(llama, Engine())[0] == (2048 + 2 * 512) * 2048 / 2048
+    assert words_of_layer(llama, Engine())[2] == 2 * 8192 * 2048 / 2048
+
+
+@pytest.mark.parametrize(("layers", "vocab", "measured"), [(1, 1000, 9_048), (24, 50_257, 229_960)])
+def test_a_token_takes_what_was_simulated(models, layers: int, vocab: int, measured: int) -> None:
+    """GPT-2 355M on 32 channels, position 127: docs/llm.md has the simulated cycles."""
+    model = replace(GPT2, layers=layers, vocab=vocab)
+    depths = models.depths(sizes_of(model, Engine(), 256))
+    assert step_time(model, Engine(), depths, 127, HBM, 33).cycles == pytest.approx(
+        measured, rel=0.01
+    )
+
+
+def test_a_slow_gelu_holds_the_elements_up(models) -> None:
+    quick, slow = (Engine(vector=4, gelu_interval=n) for n in (1, 8))
+    depths = models.depths(sizes_of(GPT2, slow, 256))
+    gained = step_time(GPT2, slow, depths, 127).cycles - step_time(GPT2, quick, depths, 127).cycles
+    assert gained == pytest.approx(24 * (8 * 4096 / 4 - 2048), rel=0.01)
+
+
+def test_a_cache_in_the_memory_takes_the_channels(models) -> None:
+    depths = models.depths(sizes_of(GPT2, Engine(), 256))
+    alone = step_time(GPT2, Engine(), depths, 127, HBM)
+    cached = step_time(GPT2, Engine(), depths, 127, HBM, cache_bytes=32 * HBM * 1000)
+    assert cached.memory - alone.memory == pytest.approx(24 * 1000)
+    assert cached.cycles - alone.cycles == pytest.approx(24 * 1000, rel=0.01)
+
+
+def test_pauses_are_what_passes_between_two_jobs(models) -> None:
+    depths = models.depths(sizes_of(GPT2, Engine(), 256))
+    listed = list(jobs(GPT2, Engine(), depths, 127))
+    assert len(listed) == 4 * 24 + 1
+    assert listed[3].pause == activation_pause(GPT2, Engine(), depths)
+    assert listed[4].pause > drain(Engine(), depths)
+    assert listed[5].pause > listed[5 - 4 + 1].pause
+    assert word_rate(Engine(), 48) == 0.75
+    assert word_rate(Engine(), 100) == 1.0
+
+
+def test_heads_that_do_not_divide_are_refused(models) -> None:
+    depths = models.depths(sizes_of(GPT2, Engine(), 256))
+    with pytest.raises(
+        ModelInputError, match="^3 heads at once do not divide the 16 heads of gpt2-355m"
+    ):
+        step_time(GPT2, Engine(heads=3), depths, 127)
+
+
+# --- what processes take ---------------------------------------------------------------------
+
+
+def test_the_models_give_the_estimate_of_a_design_they_have_not_seen(models) -> None:
+    config = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=128, vocab=300)
+    wide = Wide(channels=8, lanes=64, vector=16, heads=4, prefetch=512, gelu_interval=2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DTypeWarning)
+        report = schedule(config, wide).estimate(device="xcup", clock_mhz=300)
+    model = Transformer("t", "T", 1, 8, 512, 2048, 128, vocab=300)
+    engine = Engine(8, 64, 16, 4, 512, 2)
+    sizes = sizes_of(model, engine, 128)
+    whole = models.whole(sizes)
+    for kind in ("lut", "ff", "dsp"):
+        assert whole[kind] == pytest.approx(report.resources[kind], rel=0.12), kind
+    found, foretold = depths_of(report, 512 // 16), models.depths(sizes)
+    times = [step_time(model, engine, depths, 100).cycles for depths in (found, foretold)]
+    assert times[1] == pytest.approx(times[0], rel=0.01)
+
+
+def test_more_of_everything_takes_more(models) -> None:
+    base = Engine(8, 32, 8, 2, 64)
+    less = models.whole(sizes_of(TINY, base, 64))
+    for change in ({"channels": 16}, {"lanes": 64}, {"vector": 16}, {"heads": 4}):
+        more = models.whole(sizes_of(TINY, replace(base, **change), 64))
+        assert all(more[kind] > less[kind] for kind in ("lut", "ff", "dsp")), change
+
+
+# --- the search ------------------------------------------------------------------------------
+
+
+def test_every_candidate_is_legal() -> None:
+    config = GPTConfig(layers=2, d=256, heads=4, ffn=512, context=64, vocab=100)
+    found = list(engines(Question(TINY, fpga("u280"), context=64, position=9)))
+    assert len(found) > 1000
+    for engine in found:
+        names = ("channels", "lanes", "vector", "heads", "prefetch", "gelu_interval")
+        check_wide(config, Wide(**{name: getattr(engine, name) for name in names}))
+
+
+def test_a_plan_fits_and_nothing_that_fits_is_faster(models, tiny) -> None:
+    question = Question(TINY, fpga("u280"), context=64, position=9, fill=0.3)
+    found = plan(question, models)
+    limits = question.limits()
+    assert all(found.found.taken[kind] <= limits[kind] for kind in limits)
+    fitting = [c for c in tiny if all(c.taken[kind] <= limits[kind] for kind in limits)]
+    fastest = min(c.time.cycles for c in fitting)
+    assert 0 < len(fitting) < len(tiny) == found.tried
+    assert found.found.time.cycles <= 1.002 * fastest
+    assert found.tokens_per_second == pytest.approx(300e6 / found.found.time.cycles)
+    kind = min(found.freed, key=lambda name: found.freed[name])
+    free = [c for c in tiny if all(c.taken[k] <= limit for k, limit in limits.items() if k != kind)]
+    assert found.freed[kind] == min(c.time.cycles for c in free) < found.found.time.cycles
+    assert re.match(r"[a-z() 0-9]+: with more of them a token would be 1\.\d+ times", found.limit)
+
+
+def test_the_bound_is_that_of_the_bandwidth() -> None:
+    """With the logits, 353.5 MB at 460 GB/s: 1,301 tokens a second."""
+    question = Question(GPT2, fpga("u280"))
+    assert 300e6 / bound_cycles(question) == pytest.approx(1301.4, rel=1e-3)
+
+
+# --- bad input -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ({"bits": 3}, "There are no weights of 3 bits."),
+        ({"position": 64}, "A token at position 64 does not fit a context of 64."),
+        ({"fill": 1.5}, "The share 1.5 of the resources is not within (0, 1]."),
+        ({"model": transformer("bert-base")}, "BERT-base is an encoder, which reads a sequence"),
+        ({"device": fpga("agilex7")}, "The estimates say nothing about the fabric of Intel Agilex"),
+        (
+            {"model": replace(TINY, hidden=252, ffn=500)},
+            "No accelerator fits the widths of Tiny and AMD Alveo U280",
+        ),
+    ],
+    ids=["bits", "position", "fill", "encoder", "fabric", "widths"],
+)
+def test_a_question_without_an_answer_is_refused(models, change, text: str) -> None:
+    question = replace(Question(TINY, fpga("u280"), context=64, position=9), **change)
+    with pytest.raises(PlanError, match=f"^{re.escape(text)}"):
+        plan(question, models)
+
+
+@pytest.mark.parametrize(
+    ("change", "text", "remedy"),
+    [
+        ({"fill": 0.02}, r"takes [\d,]+ lookup tables of 26,074 that may be taken", "raise --fill"),
+        (
+            {"device": replace(fpga("u280"), dram_gb=0.0005)},
+            r"takes 1,[\d,]+ bytes of memory beside the chip of 500,000 that may be taken",
+            "use --bits 4",
+        ),
+    ],
+    ids=["lut", "dram"],
+)
+def test_what_does_not_fit_names_the_resource(models, change, text: str, remedy: str) -> None:
+    question = replace(Question(TINY, fpga("u280"), context=64, position=9), **change)
+    with pytest.raises(PlanError, match=text) as error:
+        plan(question, models)
+    assert re.search(r"[\d,]+ too many \(\d+\.\d\d times as many\)", str(error.value))
+    assert remedy in str(error.value)
+
+
+# --- the command -----------------------------------------------------------------------------
+
+
+def test_the_command_prints_json(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["llm", "plan", "--model", "gpt2-124m", "--device", "vck5000", "--json"]
+    assert main(asked) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["engine"]["channels"] == 4
+    assert told["bandwidth_share"] > 0.99
+    assert told["cycles"] >= told["cycles_of_the_memory"]
+    assert all(told["takes"][kind]["takes"] <= told["takes"][kind]["may_take"] for kind in KINDS)
+    assert "4 channels are busy" in told["limit"]
+
+
+def test_the_command_prints_tables(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["llm", "plan", "--model", "gpt2-124m", "--device", "vck5000"]) == 0
+    printed = capsys.readouterr().out
+    assert "GPT-2 124M, weights of 8 bits, AMD VCK5000, 300 MHz" in printed
+    assert "blocks of RAM (288 kbit)" in printed
+    assert "The clock is the one asked for." in printed
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (("gpt2-355", "u280"), "There is no transformer named 'gpt2-355'.\nhelp: did you mean"),
+        (("gpt2-355m", "u28"), "There is no FPGA named 'u28'.\nhelp: did you mean 'u280'?"),
+    ],
+    ids=["model", "device"],
+)
+def test_a_wrong_name_is_answered_with_the_nearest(
+    capsys: pytest.CaptureFixture[str], given: tuple[str, str], text: str
+) -> None:
+    assert main(["llm", "plan", "--model", given[0], "--device", given[1]]) == 1
+    assert text in capsys.readouterr().err
