@@ -63,12 +63,13 @@ def _within_any(path: str, outer: Iterable[str]) -> bool:
 
 
 def _became(s: ModelState, choice: Choice) -> str:
-    replaced = next((p for p in s.replaced if _within_any(choice.path, [p])), None)
+    function = choice.function
+    if function not in s.module_paths:  # its module has the function of another one
+        function = s.functions[choice.path][0]
+    inside = (p for p in s.replaced if _within_any(choice.path, [p]) or function in s.functions[p])
+    replaced = next(inside, None)
     if replaced is not None:
         return f"kernel {s.replaced[replaced]} in {s.functions[replaced][0]}"
-    function = choice.function
-    if function not in s.module_paths:  # its module shares the function of another one
-        function = s.functions[choice.path][0]
     if not choice.nests:
         return f"no operation: another subscript, or the value as it is, in {function}"
     nests = "nests" if len(choice.nests) > 1 else "nest"

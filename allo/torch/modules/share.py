@@ -232,12 +232,12 @@ def _forget(s: ModelState, pairs: Sequence[Pairs], paths: Sequence[str]) -> None
     kept = set(pairs[0].functions)
     for each, path in zip(pairs, paths[1:], strict=True):
         for mine, theirs in each.functions.items():
-            inner = s.module_paths.get(theirs)
             if theirs in kept:
                 continue
-            if inner is not None:
-                s.module_paths.pop(theirs)
-                s.functions[inner] = [mine if f == theirs else f for f in s.functions[inner]]
+            s.module_paths.pop(theirs, None)
+            for inner, names in s.functions.items():  # fused modules have one function
+                if theirs in names:
+                    s.functions[inner] = [mine if f == theirs else f for f in names]
             functions[theirs].erase()
             s.kernel.functions.pop(theirs, None)
         s.note(

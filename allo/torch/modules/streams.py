@@ -10,7 +10,8 @@ from allo.schedule.handles import MockBuffer
 from allo.schedule.primitives.arrays.to import to
 
 from ..places import place_of_caller
-from .paths import Match, filled, unmatched
+from .beside import path_beside, unknown_beside
+from .paths import Match
 from .state import ModelState
 
 
@@ -21,7 +22,9 @@ def stream_between(s: ModelState, source: Match, destination: str, depth: int) -
         UnknownHandleError: there is no such module.
         ScheduleError: the two are not called in one function, or the array cannot be a FIFO.
     """
-    target = _destination(s, source, destination)
+    target = path_beside(s, source, destination)
+    if target is None:
+        raise unknown_beside(s, source, destination)
     for caller in functions_of(s.module).values():
         calls = [op for op in walk(caller) if op.name == "func.call"]
         producers = [c for c in calls if callee_of(c) in s.functions[source.path]]
@@ -36,22 +39,6 @@ def stream_between(s: ModelState, source: Match, destination: str, depth: int) -
         f"Module {target!r} does not read the result of module {source.path!r} where both are called.",
         place_of_caller(),
         help="stream between modules that are called side by side, one with the result of the other.",
-    )
-
-
-def _destination(s: ModelState, source: Match, destination: str) -> str:
-    """The path of the reader: in the model, or beside the source."""
-    whole = filled(destination, source.wild)
-    if whole in s.functions:
-        return whole
-    parent = source.path.rpartition(".")[0]
-    beside = f"{parent}.{destination}" if parent else destination
-    if beside in s.functions:
-        return beside
-    idle = [path for path in s.origin.kinds() if path not in s.functions]
-    near = [path for path in s.functions if path.rpartition(".")[0] == parent]
-    raise unmatched(
-        whole if "." in destination else beside, near or s.functions, idle, place_of_caller()
     )
 
 

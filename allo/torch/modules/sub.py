@@ -19,6 +19,7 @@ from allo.schedule.state import ScheduleState
 
 from ..places import place_of_caller
 from ..text import identifier
+from .fusing.behind import fuse_behind, fuse_nests
 from .paths import Match
 from .replace import replace_function
 from .share import share_functions
@@ -186,6 +187,41 @@ class ModuleSchedule:
             for match in self.found:
                 stream_between(self._model, match, path, depth)
 
+    def fuse(self, *names: Any, **options: Any) -> Any:
+        """Fuse modules, or nests beside them, behind the modules; or loops, as on any schedule.
+
+        ::
+
+            s["h.*.mlp.0"].fuse("1")            # the module behind it, such as an activation
+            s["h.*.attn.proj"].fuse("add")      # a nest beside it that reads its result
+            s["h.*.attn"].fuse()                # the nests within it
+
+        The modules become one function, which keeps the name of the first; the paths of all stand for it.
+        A nest that computes each element from one element of another nest is computed where that element
+        is stored, and the array between them goes. Nests with equal outer loops become one nest, and
+        the array between them shrinks to what an iteration needs.
+
+        Args:
+            names: of what follows, in order: paths of modules, in the model, where wildcards stand for what
+                those of this path do, or beside this module; or nests of the function that calls it.
+                None for the nests within the modules. Two loops or more are fused into one.
+            options: those of the primitive, for loops.
+
+        Raises:
+            UnknownHandleError: there is no such module or nest.
+            ScheduleError: one does not read the result of the one before it, something else does too, or
+                what it reads changes between the two.
+        """
+        if self._are_loops(names):
+            each = lambda function: self._apply("fuse", function, names, options)  # noqa: E731
+            return self._each("fuse", names, options, each)
+        with self._model.step(self._text("fuse", names, options)):
+            if not names:
+                fuse_nests(self._model, self.functions, self.pattern)
+            for match in self.found:
+                fuse_behind(self._model, match, names)
+        return None
+
     # --- how -----------------------------------------------------------------------------------
 
     def _text(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
@@ -222,12 +258,20 @@ class ModuleSchedule:
         buffers = buffers_of(op)
         if value in buffers:
             return value
-        path = self._model.module_paths.get(function, "")
+        here = [p for p in self.paths if function in self._model.functions[p]]
+        for path in [*here, self._model.module_paths.get(function, "")]:
+            found = self._named(op, buffers, path, value)
+            if found:
+                return found
+        return value
+
+    def _named(self, op: Any, buffers: Any, path: str, value: str) -> str | None:
+        """The array that a name stands for in a module: a weight, or the result of a module in it."""
         inner = f"{path}.{value}" if path else value
         weight = f"g_{identifier(inner)}"
         if weight in buffers:
             return weight
-        return self._result_of(op, inner) or value
+        return self._result_of(op, inner)
 
     def _result_of(self, op: Any, path: str) -> str | None:
         """The array that a module called in a function returns."""
@@ -236,6 +280,14 @@ class ModuleSchedule:
                 if call.name == "func.call" and callee_of(call) == name:
                     return string_attribute(call, "name")
         return None
+
+    def _are_loops(self, names: Sequence[Any]) -> bool:
+        """Whether names are those of loops of the first function, and not of modules."""
+        bands = bands_of(find_function(self._model.module, self.functions[0]))
+        loops = {loop for band in bands for loop, _ in band.loops}
+        loops |= {f"{band.name}.{loop}" for band in bands for loop, _ in band.loops}
+        named = [isinstance(n, LoopWrapper) or (isinstance(n, str) and n in loops) for n in names]
+        return len(named) > 1 and all(named)
 
     def _innermost(self, function: str) -> list[LoopWrapper]:
         """The loops of a function that hold no other, without those in a pipeline."""
@@ -253,7 +305,7 @@ class ModuleSchedule:
 
 def _primitives() -> list[str]:
     listed = [n for n in dir(Schedule) if hasattr(getattr(Schedule, n), "__wrapped__")]
-    own = ["compose", "pipeline", "replace", "share", "stream_to", "unroll_layers"]
+    own = ["compose", "fuse", "pipeline", "replace", "share", "stream_to", "unroll_layers"]
     return sorted({*listed, *own})
 
 
