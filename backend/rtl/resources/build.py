@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from .merging.echoes import Driven, Echoes
+from .merging.kept import KeptBits
 from .nodes import (
     ONE,
     ZERO,
@@ -49,16 +51,17 @@ class Graph:
     """The nodes of one module.
 
     Args:
-        inside: by module and output port, what drives it there. Outputs that are one value, or known, are
-            so outside of their module too.
+        inside: by module, what drives its output ports. Outputs that are one value, or known, are so
+            outside of their module too, and so are words of one input behind as many registers.
 
     Attributes:
+        merged: (registers one behind another, bits) that instances have and that are one to synthesis.
         inputs: the node of each input port.
         calls: the modules inside it with the values of their inputs, the clock left out.
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: ModuleOps, inside: Mapping[str, Mapping[str, Value]]) -> None:
+    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven]) -> None:
         self.nodes: list[Node] = []
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
@@ -70,11 +73,13 @@ class Graph:
         self._section = self._place = ""
         self._defined: dict[str, Op] = {name: op for op in module.ops for name in op.results}
         self._early: list[str] = []
+        self.merged: list[tuple[int, int]] = []
+        self._kept: dict[tuple[object, ...], KeptBits] = {}
         self._read(module, inside)
 
     # --- the module --------------------------------------------------------------------
 
-    def _read(self, module: ModuleOps, inside: Mapping[str, Mapping[str, Value]]) -> None:
+    def _read(self, module: ModuleOps, inside: Mapping[str, Driven]) -> None:
         for port, width in module.inputs.items():
             self._values[port] = self._node("input", max(1, width))
             self.inputs[port[1:]] = self._values[port][0][0]
@@ -84,20 +89,24 @@ class Graph:
                 words, width = (int(found[1]), int(found[2])) if found else (1, 1)
                 table = op.name == "sv.reg"
                 self.memories[op.results[0]] = Memory(words, width, table, op.section, op.place)
+        echoes = Echoes()
         for number, instance in enumerate(module.instances):
             self._section = instance.section
-            drives = inside.get(instance.module, {})
+            driven = inside.get(instance.module, Driven())
             same: dict[Value, Value] = {}
             for result, port, width in instance.outputs:
-                value = drives.get(port, ())
+                value = driven.values.get(port, ())
                 if value and is_constant(value):
                     self._values[result] = value
                     continue
-                driven = same.get(value) or self._node("input", width)
-                self.instance_outputs.setdefault(driven[0][0], (number, port))
-                self._values[result] = driven
+                heard = echoes.of(instance, driven, port)
+                known = same.get(value) or heard or self._node("input", width)
+                self.instance_outputs.setdefault(known[0][0], (number, port))
+                self._values[result] = known
+                echoes.add(instance, driven, port, known)
                 if value:
-                    same[value] = driven
+                    same[value] = known
+            self.merged += echoes.merged_of(instance, driven)
         for op in module.ops:
             if op.name.startswith("seq.compreg"):
                 self.value(op.results[0])
@@ -129,12 +138,14 @@ class Graph:
         if detail.endswith("r") and all(node == ZERO for node, _, _ in data):
             return data
         width, signed = significant(data)
-        held = [
-            part
-            if part[0][0] == ZERO
-            else self._once("register", width_of(part), (part, *controls), detail)
-            for part in self._parts(cut(data, 0, width))
-        ]
+        kept = self._kept.setdefault((*controls, detail), KeptBits())
+        held: list[Value] = []
+        for part in self._parts(cut(data, 0, width)):
+            for piece, known in [(part, part)] if part[0][0] == ZERO else kept.split(part):
+                if known is None:
+                    known = self._node("register", width_of(piece), (piece, *controls), detail)
+                    kept.add(piece, known)
+                held.append(known)
         return extended(join(held), op.width, signed=signed)
 
     def _parts(self, data: Value) -> list[Value]:
@@ -344,6 +355,10 @@ class Graph:
     def _compare(self, kind: str, a: Value, b: Value) -> Value:
         if kind in ("eq", "ne"):
             return self._once("equal", 1, (a, b) if not is_constant(a) else (b, a), kind)
+        if kind in ("slt", "ult", "sgt", "ugt"):
+            low, high = (a, b) if kind.endswith("lt") else (b, a)
+            if all(node == ZERO for node, _, _ in low) and high[-1][0] == ZERO:
+                return self._compare("ne", high, low)
         return self._once("less", 1, (a, b), kind)
 
     def _product(self, width: int, a: Value, b: Value) -> Value:

@@ -8,12 +8,15 @@ from math import ceil, log2
 
 from .build import Graph
 from .controls import absorb_controls
+from .dissolve import Leaves, dissolve
 from .family import Family
 from .memory import memory_cost
 from .nodes import ONE, ZERO, Node, Run, Value, aligned, bits_of, cut, is_constant, mask, width_of
 
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""
+LEAST_SHIFT = 3
+"""Registers one behind another that are a shift register."""
 
 
 class Cover:
@@ -36,6 +39,10 @@ class Cover:
         self._count()
         for memory in self._graph.memories.values():
             self._add(memory.section, memory_cost(self._family, memory, self.is_held))
+        for length, bits in self._graph.merged:
+            tables = self._family.shift_registers and length >= LEAST_SHIFT
+            cost = _shift_register(length, bits) if tables else {"ff": length * bits}
+            self._add("", {kind: -count for kind, count in cost.items()})
         return self.costs
 
     def _add(self, section: str, cost: dict[str, int]) -> None:
@@ -162,6 +169,7 @@ class Cover:
 
     def _make(self, roots: list[Value]) -> None:
         stack = [run for value in roots for run in value if run[0] >= 0]
+        outside = {run[0] for run in stack}
         while stack:
             run = stack.pop()
             node = self._nodes[run[0]]
@@ -175,8 +183,14 @@ class Cover:
                 continue
             found = self._read_for(node, fresh, first)
             if node.kind == "add" and self._family.carry_absorbs:
+                outside.update(run[0] for run in found)
                 found = self._in_front(node, found)
+            outside.update(run[0] for run in found)
             stack += found
+        dissolve(self._nodes, outside, self._family.inputs, self._taking_in)
+
+    def _taking_in(self, leaves: Leaves, run: Run) -> Leaves:
+        return _merged(leaves, run, self._inside(run))
 
     def _leaves(self, node: Node, bits: int) -> list[Run]:
         found: list[Run] = []
@@ -306,7 +320,7 @@ class Cover:
             row = [number]
             while row[-1] in ahead:
                 row.append(ahead[row[-1]])
-            if len(row) >= 3:
+            if len(row) >= LEAST_SHIFT:
                 for inner in row[:-1]:
                     self._nodes[inner].detail = "in"
                 self._nodes[row[-1]].detail = f"srl{len(row)}"
@@ -349,9 +363,7 @@ def _shift_register(length: int, bits: int) -> dict[str, int]:
     return {"lut": tables * bits, "srl": tables * bits, "ff": flops * bits}
 
 
-def _merged(
-    leaves: dict[tuple[int, int], None], run: Run, inner: list[tuple[int, int]]
-) -> dict[tuple[int, int], None]:
+def _merged(leaves: Leaves, run: Run, inner: list[tuple[int, int]]) -> Leaves:
     found = {leaf: None for leaf in leaves if leaf != (run[0], run[1])}
     found.update(dict.fromkeys(inner))
     return found

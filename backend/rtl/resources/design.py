@@ -10,7 +10,8 @@ from .build import Graph
 from .cover import Costs, Cover
 from .delays import DELAYS
 from .family import FAMILIES
-from .nodes import Value
+from .merging.echoes import Driven
+from .merging.inline import with_fifos
 from .parse import ModuleOps, read_modules
 from .timing import ModuleTiming, Timer
 
@@ -49,10 +50,11 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     family = FAMILIES[device]
     found: dict[str, ModuleResources] = {}
     drawn: list[tuple[ModuleOps, Graph, Cover]] = []
-    drives: dict[str, dict[str, Value]] = {}
-    for module in read_modules(text):
+    drives: dict[str, Driven] = {}
+    for module in with_fifos(read_modules(text)):
         graph = Graph(module, drives)
-        drives[module.name] = dict(zip(module.outputs, graph.outputs, strict=False))
+        outputs = dict(zip(module.outputs, graph.outputs, strict=False))
+        drives[module.name] = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, family)
         inside = Counter(instance.module for instance in module.instances)
         found[module.name] = ModuleResources(cover.run(), inside)

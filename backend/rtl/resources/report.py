@@ -81,7 +81,8 @@ def _with_units(
         key: value if key == name or key not in functions else ModuleResources()
         for key, value in found.items()
     }
-    return whole(inner, name)
+    # what synthesis merges of several functions is taken off the one that calls them
+    return {kind: count for kind, count in whole(inner, name).items() if count > 0}
 
 
 def _loop(loop: LoopReport, module: ModuleResources) -> Counter[str]:

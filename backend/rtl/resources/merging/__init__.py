@@ -1,0 +1,1 @@
+"""What synthesis, which flattens a design, makes one of several modules and registers."""

@@ -1,0 +1,101 @@
+"""Registers of the same bits are one to synthesis, in one module and in several: estimates count them so."""
+
+from __future__ import annotations
+
+import pytest
+
+from allo.backend.rtl.resources.design import module_resources, whole
+
+HEAD = "hw.module private @{name}(in %clk : !seq.clock, in %r : i8, in %x : i8, out a : i8, out b : i8) {{"
+TOP = "hw.module @top(in %clk : !seq.clock, in %e : i1, in %r : i8, in %x : i8, in %y : i8, out o : i8) {"
+
+
+def one_module(*lines: str) -> dict[str, int]:
+    body = "\n".join(f"  {line}" for line in lines)
+    head = "hw.module @m(in %clk : !seq.clock, in %e : i1, in %a : i8, out r : i8, out s : i8) {"
+    return whole(module_resources(f"{head}\n{body}\n}}\n", "xcup"), "m")
+
+
+@pytest.mark.parametrize(
+    ("control", "flops"), [(", %clk", 8), (", %clk, %e", 11)], ids=["same", "enabled"]
+)
+def test_registers_of_overlapping_bits_share_what_they_have_in_common(
+    control: str, flops: int
+) -> None:
+    kind = ".ce" if "%e" in control else ""
+    found = one_module(
+        "%z = hw.constant 0 : i3",
+        "%h = comb.extract %a from 3 : (i8) -> i5",
+        "%l = comb.extract %a from 0 : (i8) -> i6",
+        "%p = seq.compreg %h, %clk : i5",
+        f"%q = seq.compreg{kind} %l{control} : i6",
+        "%n = hw.constant 0 : i2",
+        "%r = comb.concat %z, %p : i3, i5",
+        "%s = comb.concat %n, %q : i2, i6",
+        "hw.output %r, %s : i8, i8",
+    )
+    assert found == {"ff": flops}
+
+
+def two_users(second: str) -> dict[str, int]:
+    """Two modules that keep the same word for two cycles, and one of which is chosen."""
+    rows = {
+        "row": ("%q1 = seq.compreg %r, %clk : i8", "%q2 = seq.compreg %q1, %clk : i8"),
+        "mix": ("%q1 = comb.xor %r, %x : i8", "%q2 = seq.compreg %q1, %clk : i8"),
+    }
+    text = ""
+    for name, kind in (("one", "row"), ("two", second)):
+        body = "\n".join(f"  {line}" for line in rows[kind])
+        head = HEAD.format(name=name)
+        text += f"{head}\n{body}\n  hw.output %q2, %x : i8, i8\n}}\n"
+    calls = "\n".join(
+        f'  %{k}a, %{k}b = hw.instance "{name}" @{name}(clk: %clk: !seq.clock, r: %r: i8, '
+        f"x: %{given}: i8) -> (a: i8, b: i8)"
+        for k, name, given in ((1, "one", "x"), (2, "two", "y"))
+    )
+    text += f"{TOP}\n{calls}\n  %o = comb.mux %e, %1a, %2a : i8\n  hw.output %o : i8\n}}\n"
+    return whole(module_resources(text, "xcup"), "top")
+
+
+def test_registers_behind_one_value_are_one_in_all_modules_and_nothing_chooses() -> None:
+    assert two_users("row") == {"ff": 16}
+    assert two_users("mix") == {"ff": 24, "lut": 16}
+
+
+FIFO = """\
+hw.module private @{name}(in %clk : !seq.clock, in %d : i8, in %v : i1, out o : i8, out ok : i1) {{
+  %s = seq.compreg %v, %clk : i1
+  %q = seq.compreg %d, %clk : i8
+  %o = comb.mux %s, %q, %d : i8
+  hw.output %o, %s : i8, i1
+}}
+hw.module @top(in %clk : !seq.clock, in %d : i8, in %v : i1, out o : i8) {{
+  %z = hw.constant 0 : i8
+  %w, %ok = hw.instance "f" @{name}(clk: %clk: !seq.clock, d: %d: i8, v: %v: i1) -> (o: i8, ok: i1)
+  %o = comb.mux %ok, %w, %z : i8
+  hw.output %o : i8
+}}
+"""
+
+
+@pytest.mark.parametrize(("name", "tables"), [("fifo_8x1", 8), ("stage", 16)])
+def test_the_logic_of_a_fifo_is_packed_with_that_around_it(name: str, tables: int) -> None:
+    found = whole(module_resources(FIFO.format(name=name), "xcup"), "top")
+    assert found == {"ff": 9, "lut": tables}
+
+
+def test_a_gate_that_several_tables_can_take_in_is_none_of_its_own() -> None:
+    lines = [
+        "%0 = comb.extract %a from 0 : (i8) -> i1",
+        "%1 = comb.extract %a from 1 : (i8) -> i1",
+        "%2 = comb.extract %a from 2 : (i8) -> i1",
+        "%g = comb.and %0, %1 : i1",
+        "%p = comb.xor %g, %2 : i1",
+        "%q = comb.or %g, %2 : i1",
+        "%z = hw.constant 0 : i7",
+        "%x = comb.concat %z, %p : i7, i1",
+        "%y = comb.concat %z, %q : i7, i1",
+    ]
+    assert one_module(*lines, "hw.output %x, %y : i8, i8") == {"lut": 2}
+    kept = "%r = comb.concat %z, %g : i7, i1"
+    assert one_module(*lines, kept, "hw.output %x, %r : i8, i8") == {"lut": 2}
