@@ -10,18 +10,12 @@ still hardware of its own, and a coordinate that it gives as a constant is one i
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
-from allo.dialects.checked import module_pass
-from allo.dialects.core.fingerprint import Fingerprint
-from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, functions_of
+from allo.dialects.passes.merge_instances import merge_instances
 from allo.dialects.streams.processes import SHARE_ABOVE, UNFOLDED
-
-INSTANCE = "instance"
-"""Attribute of a call: the name of the function that stood for this process alone."""
 
 CONSTANTS = "instantiated"
 """Attribute of a function: which of its arguments the calls of regions give as constants."""
@@ -33,54 +27,31 @@ def copied_functions(module: ir.Module) -> frozenset[str]:
     return frozenset(callee_of(op) for op in calls if UNFOLDED in op.attributes)
 
 
-@module_pass
 def merge_copies(module: ir.Module, copied: frozenset[str]) -> None:
     """Let regions call one function for the ``copied`` ones that are equal, and mark what calls give it."""
+    called = _calls_of_regions(module)
     functions = functions_of(module)
-    calls = [
-        op
-        for name, function in functions.items()
-        if "region" in function.attributes
-        for op in walk(function)
-        if op.name == "func.call"
-    ]
-    called: dict[str, list[ir.Operation]] = defaultdict(list)
-    for op in calls:
-        called[callee_of(op)].append(op)
-    with module.context, ir.Location.unknown():
-        candidates = [n for n, ops in called.items() if n in copied and len(ops) == 1]
-        groups: dict[Hashable, list[str]] = defaultdict(list)
-        if len(candidates) > SHARE_ABOVE:
-            for name in candidates:
-                if not _has_state(functions[name]):
-                    groups[_key(functions[name])].append(name)
-        for names in groups.values():
-            if len(names) > SHARE_ABOVE:
-                _merge(functions, called, names)
-        for name, ops in called.items():
+    alone = [n for n, ops in called.items() if n in copied and len(ops) == 1]
+    candidates = [name for name in alone if not _has_state(functions[name])]
+    merge_instances(module, candidates, at_least=SHARE_ABOVE + 1)
+    with module.context:
+        for name, ops in _calls_of_regions(module).items():
             _mark(functions[name], ops)
 
 
-def _key(function: ir.Operation) -> Hashable:
-    """Equal for functions whose text is equal but for the name."""
-    place = place_of(function)
-    return Fingerprint(function, places=True).key, place, str(function.attributes["arg_names"])
+def _calls_of_regions(module: ir.Module) -> dict[str, list[ir.Operation]]:
+    """What regions call, by the name of the function."""
+    called: dict[str, list[ir.Operation]] = defaultdict(list)
+    for function in functions_of(module).values():
+        if "region" in function.attributes:
+            for op in walk(function):
+                if op.name == "func.call":
+                    called[callee_of(op)].append(op)
+    return called
 
 
 def _has_state(function: ir.Operation) -> bool:
     return any(op.name == "memref.get_global" for op in walk(function))
-
-
-def _merge(
-    functions: dict[str, ir.Operation], called: dict[str, list[ir.Operation]], names: list[str]
-) -> None:
-    first = names[0]
-    for name in names[1:]:
-        for op in called.pop(name):
-            op.attributes[INSTANCE] = ir.StringAttr.get(name)
-            op.attributes["callee"] = ir.FlatSymbolRefAttr.get(first)
-            called[first].append(op)
-        functions.pop(name).erase()
 
 
 def _mark(function: ir.Operation, calls: list[ir.Operation]) -> None:

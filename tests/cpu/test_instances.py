@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from allo.backend.cpu import LLVMModule
-from allo.backend.cpu.lowering.instances import FAMILY
+from allo.backend.cpu.lowering.llvm import FAMILY
 from allo.dialects.diagnostics import DeadlockError
 
 from .kernels import attributes

@@ -5,17 +5,17 @@ from __future__ import annotations
 from allo.dialects._mlir import affine, func, ir, run_passes
 from allo.dialects.boundary.arguments import find_function
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import function_type
+from allo.dialects.core.signature import function_type, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.passes.constant_steps import positive_steps
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.merge_instances import merge_instances
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 
 from ..native.float_state import guard_float_state
 from .bf16_bits import hold_bf16_as_bits
 from .distinct import find_distinct, mark_distinct
-from .instances import merge_instances
 from .loops.order import order_loops
 from .narrow_floats import lower_narrow_floats
 from .prepare import (
@@ -29,6 +29,9 @@ from .prepare import (
 from .program import Program, read_program
 from .streams import lower_streams
 from .unsigned_floats import convert_as_signed
+
+FAMILY = 8
+"""Functions that are alike but for constants, from which on one of them serves all."""
 
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
@@ -64,7 +67,7 @@ def prepare(
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
     insert_checks(module, checks)
-    merge_instances(module, top)
+    merge_instances(module, _instances(module, top), at_least=FAMILY, constants=True)
     strip_layouts(module)
     if not fast_math:
         expand_math(module)
@@ -82,6 +85,12 @@ def prepare(
     drop_empty_loops(module)
     order_loops(module)
     return dataflow[0] if dataflow else None
+
+
+def _instances(module: ir.Module, top: str) -> list[str]:
+    """The functions that may become one with others: all but the top and regions."""
+    functions = [op.operation for op in definitions_of(module)]
+    return [symbol(f) for f in functions if symbol(f) != top and "region" not in f.attributes]
 
 
 def add_entry(module: ir.Module, top: str) -> None:

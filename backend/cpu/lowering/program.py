@@ -17,6 +17,7 @@ from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_body
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
 from allo.dialects.fibers import FifoEnds, Network
+from allo.dialects.passes.merge_instances import INSTANCE
 from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
@@ -105,7 +106,7 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     ends = _Ends(functions)
     numbers = {call: i for i, call in enumerate(ops.calls)}
     program = Program(top, place_of(functions[top]) if top in functions else None)
-    program.calls = [_text(call, "instance", callee_of(call)) for call in ops.calls]
+    program.calls = [_text(call, INSTANCE, callee_of(call)) for call in ops.calls]
     program.sites = [place_of(op) for op in ops.sites]
     program.events = [_event(op) for op in ops.events]
     program.streams = [_stream(op, ends, numbers) for op in ops.streams]

@@ -11,8 +11,7 @@ from allo.dialects.core.fifos import GETS, PUTS
 from allo.dialects.core.signature import entry_of, symbol
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 from allo.dialects.fibers import FifoEnds, Network
-
-from ..process_copies import INSTANCE
+from allo.dialects.passes.merge_instances import INSTANCE
 
 
 @dataclass(frozen=True, slots=True)
