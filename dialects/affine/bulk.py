@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from .._mlir import ir
+from .._mlir import arith, ir, memref
 from ..core.effects import array_name
 from .loops import induction_variable, inner_point, make_loop
+from .maps import BoundMap
 
 BULK = ("memref.copy", "linalg.fill")
 """Operations that write every element of their second operand."""
 
 
 def expand_bulk(op: ir.Operation) -> None:
-    """Replace a ``memref.copy`` or a ``linalg.fill`` by a nest of loops over the elements, in place.
-
-    The shape of the array that it writes must be static.
-    """
+    """Replace a ``memref.copy`` or a ``linalg.fill`` by a nest of loops over the elements, in place."""
     value, target = op.operands[0], op.operands[1]
     ip, at = ir.InsertionPoint(op), op.location
     iterators: list[ir.Value] = []
     named = {"op_name": ir.StringAttr.get(f"S_{array_name(target)}")}
     for level, extent in enumerate(ir.MemRefType(target.type).shape):
-        loop = make_loop(f"i{level}", 0, extent, at, ip, attributes={} if level else named)
+        end = extent if extent >= 0 else _extent(target, level, ir.InsertionPoint(op), at)
+        loop = make_loop(f"i{level}", 0, end, at, ip, attributes={} if level else named)
         iterators.append(induction_variable(loop))
         ip = inner_point(loop)
     element = ir.AffineMapAttr.get(ir.AffineMap.get_identity(len(iterators)))
@@ -42,6 +41,14 @@ def expand_bulk(op: ir.Operation) -> None:
         ip=ip,
     )
     op.erase()
+
+
+def _extent(array: ir.Value, level: int, ip: ir.InsertionPoint, at: ir.Location) -> BoundMap:
+    """An extent that is known when the program runs."""
+    with ip, at:
+        number = arith.ConstantOp(ir.IndexType.get(), level).result
+        extent = memref.DimOp(array, number).result
+    return BoundMap(ir.AffineMap.get(0, 1, [ir.AffineSymbolExpr.get(0)]), (extent,))
 
 
 __all__ = ["BULK", "expand_bulk"]

@@ -16,7 +16,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from allo.dialects._mlir import arith, func, ir, memref, scf
+from allo.dialects._mlir import func, ir, memref
+from allo.dialects.affine.bulk import expand_bulk
 from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.locations import place_of
@@ -25,6 +26,8 @@ from allo.dialects.core.signature import (
     function_type,
     functions_of,
     has_body,
+    sign,
+    signature_of,
     symbol,
 )
 from allo.dialects.diagnostics import UnsupportedOpError
@@ -115,7 +118,7 @@ def _calls(module: ir.Module) -> list[ir.Operation]:
 
 
 def _take_results_by_reference(function: func.FuncOp) -> bool:
-    old = function_type(function)
+    signature = signature_of(function)
     block = function.regions[0].blocks[0]
     terminator = block.operations[len(block.operations) - 1]
     kept, added = [], []
@@ -133,7 +136,7 @@ def _take_results_by_reference(function: func.FuncOp) -> bool:
             )
         plain = ir.MemRefType.get(value.type.shape, value.type.element_type)
         argument = block.add_argument(plain, terminator.location)
-        added.append(plain)
+        added.append(signature.returned[position])
         if _is_own_allocation(value, block):
             _replace_allocation(value, argument)
         else:
@@ -142,17 +145,12 @@ def _take_results_by_reference(function: func.FuncOp) -> bool:
     with ir.InsertionPoint(terminator), terminator.location:
         func.ReturnOp(kept)
     terminator.operation.erase()
-    scalars = [t for t in old.results if not isinstance(t, ir.MemRefType)]
-    new = ir.FunctionType.get([*old.inputs, *added], scalars)
-    function.attributes["function_type"] = ir.TypeAttr.get(new)
-    _drop_argument_attributes(function)
-    return True
-
-
-def _drop_argument_attributes(function: func.FuncOp) -> None:
-    for name in ("arg_attrs", "res_attrs"):
+    names = [f"result_{position}" for position in range(len(added))]
+    sign(function.operation, [*signature.names, *names], [*signature.declared, *added])
+    for name in ("res_attrs", "res_types", "otypes"):
         if name in function.attributes:
             del function.attributes[name]
+    return True
 
 
 def _is_own_allocation(value: ir.Value, block: ir.Block) -> bool:
@@ -191,9 +189,7 @@ def expand_copies(module: ir.Module) -> None:
     """
     with module.context:
         for op in [op for op in walk(module.operation) if _needs_loops(op)]:
-            with ir.InsertionPoint(op), op.location:
-                _copy_elements(op.operands[0], op.operands[1], [])
-            op.erase()
+            expand_bulk(op)
 
 
 def _needs_loops(op: ir.Operation) -> bool:
@@ -210,23 +206,6 @@ def _is_padded(element: ir.Type) -> bool:
     if not isinstance(element, ir.IntegerType):
         return False
     return bool(element.width > 64 and element.width % 128 != 0)
-
-
-def _copy_elements(source: ir.Value, target: ir.Value, index: list[ir.Value]) -> None:
-    if len(index) == source.type.rank:
-        memref.StoreOp(memref.LoadOp(source, index).result, target, index)
-        return
-    zero, one = (arith.ConstantOp(ir.IndexType.get(), n).result for n in (0, 1))
-    if source.type.is_dynamic_dim(len(index)):
-        position = arith.ConstantOp(ir.IndexType.get(), len(index)).result
-        extent = memref.DimOp(source, position).result
-    else:
-        count = source.type.get_dim_size(len(index))
-        extent = arith.ConstantOp(ir.IndexType.get(), count).result
-    loop = scf.ForOp(zero, extent, one)
-    with ir.InsertionPoint(loop.body):
-        _copy_elements(source, target, [*index, loop.induction_variable])
-        scf.YieldOp([])
 
 
 def place_locals(module: ir.Module) -> None:
