@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._mlir import ir
-from .check_bounds import check_bounds
-from .check_dependences import check_dependences
+from .checks.bounds import check_bounds
+from .checks.dependences import check_dependences
 
 
 @dataclass(frozen=True, slots=True)

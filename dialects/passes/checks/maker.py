@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .._mlir import ir
-from ..affine.maps import BoundMap
+from ..._mlir import ir
+from ...affine.maps import BoundMap
 
 
 class Maker:

@@ -15,16 +15,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .._mlir import ir
-from ..affine.asserted import KINDS, Asserted, assertions_of, loops_asserted, marks_of, numbers_of
-from ..affine.loops import induction_variable, is_affine_loop, spec_of, string_attribute, walk
-from ..affine.maps import BoundMap, bound_map
-from ..checked import module_pass
-from ..core.bounds import DEPENDENCE_CHECK
-from ..core.effects import STORES
-from ..core.locations import place_of
-from ..core.signature import functions_of
-from ..diagnostics import UnsupportedOpError
+from ..._mlir import ir
+from ...affine.asserted import KINDS, Asserted, assertions_of, loops_asserted, marks_of, numbers_of
+from ...affine.loops import induction_variable, is_affine_loop, spec_of, string_attribute, walk
+from ...affine.maps import BoundMap, bound_map
+from ...checked import module_pass
+from ...core.bounds import DEPENDENCE_CHECK
+from ...core.effects import STORES
+from ...core.locations import place_of
+from ...core.signature import functions_of
+from ...diagnostics import UnsupportedOpError
 from .maker import Maker
 
 _BITS = 64
