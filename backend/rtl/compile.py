@@ -19,7 +19,8 @@ from .clock import check_clock, warn_of_slow_operators
 from .compiled import CompiledModule
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
-from .emit.fifo import fifo_module, fifo_name
+from .emit.deep_fifo import fifo_of
+from .emit.fifo import fifo_name
 from .emit.function import Emitter
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
@@ -44,6 +45,7 @@ from .read.records import FunctionRecord, MemType, Op, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .resources.capacity import LARGE_TEXT
+from .resources.design import ultra_memories
 from .verilog.finish import finish_verilog
 from .waiting import ModuleWaits
 
@@ -225,7 +227,7 @@ class Compiler:
         written = frozenset(fifo_name(w, d, bypass=b) for w, d, b in self.fifos)
         outside = wrapper.render(native=native, without=written) if wrapper else []
         fifos = [
-            fifo_module(width, depth, bypass=bypass).render(private=True, native=native)
+            fifo_of(width, depth, bypass=bypass, native=native).render(private=True, native=native)
             for width, depth, bypass in sorted(self.fifos)
         ]
         top = list(self._texts)[-1]
@@ -375,7 +377,8 @@ def compile_design(
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
     exported = export_verilog(design.hw_text)
-    design.verilog = finish_verilog(exported, design.top, title, directives, design.debug)
+    ultra = ultra_memories(design.hw_text, device)
+    design.verilog = finish_verilog(exported, design.top, title, directives, design.debug, ultra)
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

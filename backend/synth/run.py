@@ -17,8 +17,13 @@ from .surround import surround
 from .tools import find_nextpnr, find_yosys, run
 
 _XILINX = "synth_xilinx -flatten -family {family} -noiopad -noclkbuf -top {top}"
-_ONE_PORT = "t:$mem_v2 r:SIZE>256 %i r:RD_PORTS=1 %i r:WR_PORTS=1 %i r:RD_CLK_ENABLE=1'1 %i"
-"""Deep memories with one port: Yosys 0.70 knows a LUT memory for them that UltraScale+ does not have."""
+_ONE_PORT = (
+    "t:$mem_v2 r:SIZE>256 %i r:RD_PORTS=1 %i r:WR_PORTS=1 %i r:RD_CLK_ENABLE=1'1 %i a:ram_style %d"
+)
+"""Deep memories with one port: Yosys 0.70 knows a LUT memory for them that UltraScale+ does not have.
+
+Those that ask for a kind of block get it.
+"""
 SCRIPTS = {
     "xcup": f"{_XILINX} -run begin:map_memory; "
     f'setattr -set ram_style "block" {_ONE_PORT}; {_XILINX} -run map_memory:',

@@ -2,7 +2,7 @@
 
 ``in_ready`` is high while fewer than ``depth`` words are held; a word taken in one cycle makes room in
 the next. ``bypass`` FIFOs pass a word through in the cycle it comes; they hold what a pipeline has
-under way.
+under way. Those of many words are drawn in :mod:`.deep_fifo`.
 """
 
 from __future__ import annotations
@@ -16,43 +16,72 @@ def fifo_name(width: int, depth: int, *, bypass: bool) -> str:
     return f"{'elastic' if bypass else 'fifo'}_{width}x{depth}"
 
 
-def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleText:
-    """The text of a FIFO module.
+class FifoText:
+    """A FIFO module as it is written.
 
     Ports: ``in_data``, ``in_valid``, ``in_ready``, ``out_data``, ``out_valid``, ``out_ready``, and
-    ``fill``, the number of words held.
+    ``fill``, the number of words held. Whether there is a word and whether there is room are bits of
+    their own, so that who waits for many FIFOs compares no counts.
+
+    Attributes:
+        data, valid, ready: the inputs.
+        count: words held.
+        some: whether there is a word; ``room``: whether another one fits in.
     """
-    text = ModuleText(fifo_name(width, depth, bypass=bypass), Locations())
-    data, valid = text.input("in_data", f"i{width}"), text.input("in_valid", "i1")
-    ready = text.input("out_ready", "i1")
-    for name in ("in_data", "in_valid", "in_ready", "out_data", "out_valid", "out_ready", "fill"):
-        text.reserve(name)
-    bits = bits_unsigned(depth)
-    count = text.named("count")
-    full = text.compare("eq", count, text.const(depth, bits), bits)
-    empty = text.compare("eq", count, text.const(0, bits), bits)
-    room, some = text.invert(full), text.invert(empty)
-    available = text.any_of(some, valid) if bypass else some
-    push, pop = text.all_of(valid, room), text.all_of(available, ready)
+
+    def __init__(self, width: int, depth: int, *, bypass: bool) -> None:
+        self.width, self.depth = width, depth
+        text = self.text = ModuleText(fifo_name(width, depth, bypass=bypass), Locations())
+        self.data, self.valid = text.input("in_data", f"i{width}"), text.input("in_valid", "i1")
+        self.ready = text.input("out_ready", "i1")
+        for port in ("in_data", "in_valid", "in_ready", "out_data", "out_valid", "out_ready"):
+            text.reserve(port)
+        text.reserve("fill")
+        self.bits = bits_unsigned(depth)
+        self.count = text.named("count")
+        self._full = self.count if depth == 1 else text.named("full")
+        self.some = self.count if depth == 1 else text.named("some")
+        self.room = text.invert(self._full)
+
+    def holds(self, words: int) -> str:
+        """Whether so many words are held."""
+        return self.text.compare("eq", self.count, self.text.const(words, self.bits), self.bits)
+
+    def finish(self, push: str, pop: str, out: str, available: str) -> ModuleText:
+        """Count what is put and taken, and give the outputs."""
+        text, bits = self.text, self.bits
+        one = text.const(1, bits)
+        more = text.binary("add", self.count, one, bits)
+        less = text.binary("sub", self.count, one, bits)
+        changed = text.binary("xor", push, pop, 1)
+        text.register(self.count, text.mux(push, more, less, bits), bits, enable=changed, reset=0)
+        if self.depth > 1:
+            last, last_place = self.holds(1), self.holds(self.depth - 1)
+            text.register(
+                self.some, text.any_of(push, text.invert(last)), 1, enable=changed, reset=0
+            )
+            filled = text.all_of(push, last_place)
+            text.register(self._full, filled, 1, enable=changed, reset=0)
+        text.output("in_ready", "i1", self.room)
+        text.output("out_data", f"i{self.width}", out)
+        text.output("out_valid", "i1", available)
+        text.output("fill", f"i{bits}", self.count)
+        return text
+
+
+def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleText:
+    """The text of a FIFO module with its words in one memory that is read at once."""
+    made = FifoText(width, depth, bypass=bypass)
+    text = made.text
+    available = text.any_of(made.some, made.valid) if bypass else made.some
+    push, pop = text.all_of(made.valid, made.room), text.all_of(available, made.ready)
     if bypass:
-        through = text.all_of(empty, pop)
+        through = text.all_of(text.invert(made.some), pop)
         push = text.all_of(push, text.invert(through))
-        pop = text.all_of(pop, some)
-    stored = _storage(text, width, depth, data, push, pop)
-    _count(text, count, bits, push, pop)
-    out = text.mux(some, stored, data, width) if bypass else stored
-    text.output("in_ready", "i1", room)
-    text.output("out_data", f"i{width}", out)
-    text.output("out_valid", "i1", available)
-    text.output("fill", f"i{bits}", count)
-    return text
-
-
-def _count(text: ModuleText, count: str, bits: int, push: str, pop: str) -> None:
-    one = text.const(1, bits)
-    more, less = text.binary("add", count, one, bits), text.binary("sub", count, one, bits)
-    changed = text.binary("xor", push, pop, 1)
-    text.register(count, text.mux(push, more, less, bits), bits, enable=changed, reset=0)
+        pop = text.all_of(pop, made.some)
+    stored = _storage(text, width, depth, made.data, push, pop)
+    out = text.mux(made.some, stored, made.data, width) if bypass else stored
+    return made.finish(push, pop, out, available)
 
 
 def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop: str) -> str:
@@ -60,8 +89,8 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
     if depth == 1:
         return text.register(text.named("word"), data, width, enable=push)
     bits = bits_unsigned(depth - 1)
-    head = _pointer(text, "head", depth, bits, pop)
-    tail = _pointer(text, "tail", depth, bits, push)
+    head = pointer(text, "head", depth, bits, pop)
+    tail = pointer(text, "tail", depth, bits, push)
     memory, value = text.named("stored"), text.fresh()
     always = text.const(1, 1)
     text.styled(
@@ -83,7 +112,8 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
     return value
 
 
-def _pointer(text: ModuleText, hint: str, depth: int, bits: int, step: str) -> str:
+def pointer(text: ModuleText, hint: str, depth: int, bits: int, step: str) -> str:
+    """A counter of places modulo ``depth``."""
     name = text.named(hint)
     following = text.binary("add", name, text.const(1, bits), bits)
     if depth != 1 << bits:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..verilog.memories import APART
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits
 from .nodes import (
@@ -36,13 +37,17 @@ _SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
 
 @dataclass(slots=True)
 class Memory:
-    """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes."""
+    """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes.
+
+    Of one that is read and written ``apart``, no word is read in the cycle in which it is written.
+    """
 
     words: int
     width: int
     table: bool
     section: str
     place: str = ""
+    apart: bool = False
     reads: list[tuple[Value, int]] = field(default_factory=list)
     writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
@@ -88,7 +93,10 @@ class Graph:
                 found = _SIZE.search(op.rest)
                 words, width = (int(found[1]), int(found[2])) if found else (1, 1)
                 table = op.name == "sv.reg"
-                self.memories[op.results[0]] = Memory(words, width, table, op.section, op.place)
+                # A FIFO drawn into the module around it has names behind a dot.
+                apart = re.split("[%.]", op.results[0])[-1] == APART
+                made = Memory(words, width, table, op.section, op.place, apart)
+                self.memories[op.results[0]] = made
         echoes = Echoes()
         for number, instance in enumerate(module.instances):
             self._section = instance.section

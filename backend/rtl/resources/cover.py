@@ -339,11 +339,11 @@ class Cover:
         return data[0][0] if before.uses <= before.wanted.bit_count() else -1
 
     def is_held(self, number: int) -> bool:
-        """Whether a read's word goes to a plain register alone, which block RAM has inside."""
+        """Whether a read's word goes to a register without reset alone, which block RAM has inside."""
         node = self._nodes[number]
         register = self.register_behind(number)
         alone = node.uses <= node.wanted.bit_count()
-        return register is not None and alone and not register.detail
+        return register is not None and alone and register.detail in ("", "e")
 
     def register_behind(self, number: int) -> Node | None:
         """The register that a read's word goes to."""

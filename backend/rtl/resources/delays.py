@@ -26,7 +26,7 @@ class Delays:
         table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
         carry: onto a carry chain and off it; ``carry_bit`` along it.
         block: a multiplier block.
-        memory: from the clock to the output of a RAM block.
+        memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
         setup: in front of a flip-flop.
     """
 
@@ -42,6 +42,7 @@ class Delays:
     memory: float
     setup: float
     control: float = 0.0
+    ultra: float = 0.0
 
     def in_design(self, tables: int, blocks: int) -> Delays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.
@@ -60,7 +61,7 @@ _ECP5 = Delays(
 )  # fmt: skip
 _XCUP = Delays(
     clock_out=0.08, wire=0.21, far=0.12, spread=0.06, table=0.09, joined=0.08, carry=0.30,
-    carry_bit=0.005, block=1.7, memory=1.1, setup=0.05, control=0.05,
+    carry_bit=0.005, block=1.7, memory=1.1, setup=0.05, control=0.05, ultra=1.6,
 )  # fmt: skip
 _XC7 = Delays(
     clock_out=0.45, wire=0.65, far=0.4, spread=0.08, table=0.12, joined=0.2, carry=0.75,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,11 +11,15 @@ from .build import Graph
 from .cover import Costs, Cover
 from .delays import DELAYS
 from .family import FAMILIES
+from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
 from .parse import ModuleOps, read_modules
 from .timing import ModuleTiming, Timer
 
+LARGE_BITS = 64 * 1024
+"""Bits of a memory below which it is not worth a block of 288 kbit."""
+_SIZE = re.compile(r": <(\d+)xi(\d+)>")
 KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
 """The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""
 
@@ -68,6 +73,33 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
         timing = Timer(module, graph, cover, family, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
     return found
+
+
+def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
+    """The memories of a text in blocks of 288 kbit, by module: those that the estimate counts so."""
+    family = FAMILIES[device]
+    if not family.ultra[0] or not any(_is_large(line) for line in text.splitlines()):
+        return {}
+    large = {}
+    for module in read_modules(text):
+        if not any(_is_large(f"{op.name} {op.rest}") for op in module.ops):
+            continue
+        graph = Graph(module, {})
+        cover = Cover(graph, family)
+        cover.run()
+        found = {
+            name[1:]
+            for name, memory in graph.memories.items()
+            if "uram" in memory_cost(family, memory, cover.is_held)
+        }
+        if found:
+            large[module.name] = frozenset(found)
+    return large
+
+
+def _is_large(line: str) -> bool:
+    found = _SIZE.search(line) if "seq.hlmem " in line else None
+    return found is not None and int(found[1]) * int(found[2]) >= LARGE_BITS
 
 
 def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:

@@ -32,6 +32,8 @@ class Family:
         dsp_least: bits of a product below which it is made of lookup tables.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
         shift_registers: whether lookup tables can be shift registers.
+        ultra: words and bits of a block of 288 kbit; ``ultra_worth``: how many blocks of 18 kbit the largest
+            device has for each of them.
         block_registers: whether synthesis puts registers in front of and behind a product into its block.
             The estimate of time reckons with it; Yosys 0.70, which the counts follow, leaves those of
             DSP48E2 outside.
@@ -51,6 +53,8 @@ class Family:
     blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     block_registers: bool = False
+    ultra: Shape = (0, 0)
+    ultra_worth: float = 1.0
 
     # --- arithmetic ----------------------------------------------------------------------
 
@@ -147,11 +151,21 @@ class Family:
             for depth, bits in shapes
         )
 
+    def ultra_count(self, words: int, width: int, blocks: int) -> int:
+        """Blocks of 288 kbit for so many of 18, or 0.
+
+        They are taken where they are a smaller share of the device, and at least half full.
+        """
+        deep, wide = self.ultra
+        count = ceil(words / deep) * ceil(width / wide) if deep else 0
+        full = 2 * words * width >= count * deep * wide
+        return count if full and count * self.ultra_worth < blocks else 0
+
 
 XILINX = Family(
     "xcup", 6, (27, 18), True, 9, True, True, 0.68,
     ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
-    block_registers=True,
+    block_registers=True, ultra=(4096, 72), ultra_worth=4.2,
 )  # fmt: skip
 SERIES_7 = Family(
     "xc7", 6, (25, 18), True, 9, True, True, 0.68,

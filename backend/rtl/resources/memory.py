@@ -32,6 +32,10 @@ def memory_cost(family: Family, memory: Memory, held: Callable[[int], bool]) -> 
         and len(memory.writes) > 1
     ):
         found = {"bram": blocks, "ff": -width * len(memory.reads)}
+        simple = len(memory.reads) == 1 and len(memory.writes) == 1 and not both
+        ultra = family.ultra_count(words, width, blocks) if simple else 0
+        if ultra:
+            return {"uram": ultra, "ff": -width}
         return _old_words(family, memory, found)
     if not tables:
         choice = ceil(width * (words - 1) * (0.4 if family.inputs == 6 else 0.8))
@@ -46,7 +50,7 @@ def _old_words(family: Family, memory: Memory, cost: dict[str, int]) -> dict[str
     With one address of writes it then gives each read a copy of the memory.
     """
     written = {w[0] for w in memory.writes}
-    if family.inputs == 6 or {address for address, _ in memory.reads} <= written:
+    if family.inputs == 6 or memory.apart or {address for address, _ in memory.reads} <= written:
         return cost
     bits = max(1, ceil(log2(memory.words)))
     ports = len(memory.writes)

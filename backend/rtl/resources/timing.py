@@ -124,12 +124,15 @@ class Timer:
             cost = memory_cost(family, memory, cover.is_held)
             for _, number in memory.reads:
                 self._memory_of[number] = memory
-                held = cover.register_behind(number) if cost.get("bram") else None
+                block = (
+                    delays.ultra if cost.get("uram") else delays.memory if cost.get("bram") else 0.0
+                )
+                held = cover.register_behind(number) if block else None
                 if held is not None:
                     self._block_reads.add(number)
                     beside = cost.get("lut", 0) > 0 and not memory.table
                     more = delays.wire + delays.table if beside else 0.0
-                    self._blocks[id(held)] = delays.memory + delays.far + more
+                    self._blocks[id(held)] = block + delays.far + more
 
     def run(self) -> ModuleTiming:
         """The timing of the module."""
@@ -172,6 +175,8 @@ class Timer:
         for number, node in enumerate(self._nodes):
             if node.kind == "register" and node.made and node.operands:
                 if id(node) in self._blocks:
+                    for control in node.operands[1:]:
+                        yield control, d.wire + d.far + d.setup, "enable or reset", node.place
                     continue
                 data, *controls = node.operands
                 yield data, self._to_register(number, data), "register", node.place

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .comments import Comments, comment_of
+from .memories import mark_memories
 from .modules import split_modules
 from .names import name_values
 from .unread import mark_unread
@@ -49,6 +50,7 @@ def finish_verilog(
     title: Sequence[str] = (),
     directives: Sequence[str] = (),
     signals: Mapping[str, Mapping[str, str]] | None = None,
+    ultra: Mapping[str, Collection[str]] | None = None,
 ) -> str:
     """The Verilog of a design.
 
@@ -58,13 +60,15 @@ def finish_verilog(
         title: lines of the comment at the head.
         directives: comments that tools obey, which follow the title.
         signals: by module and name what signals are for; those of stages get a comment of their own.
+        ultra: by module the memories that are to be blocks of 288 kbit.
     """
     comments = Comments(text)
     modules = []
     for module in split_modules(text):
         made = mark_unread(comments.rewrite(name_values(module.text)))
         stages = _stages((signals or {}).get(module.name, {}), comments.names)
-        modules.append((module.name, name_stages(made, stages)))
+        made = mark_memories(name_stages(made, stages), (ultra or {}).get(module.name, ()))
+        modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
     files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
     first, *others = [text for _, text in modules]
