@@ -6,21 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from allo.dialects.memories import RESOURCES, STORAGE_TYPES, kinds_of, space_of
+
 if TYPE_CHECKING:
     from allo.dialects.diagnostics import OptionError
-
-RESOURCES = ("AUTO", "BRAM", "URAM", "LUTRAM", "SRL")
-STORAGE_TYPES = (
-    "RAM_1P",
-    "RAM_2P",
-    "RAM_T2P",
-    "RAM_1WNR",
-    "RAM_S2P",
-    "ROM_1P",
-    "ROM_2P",
-    "ROM_NP",
-)
-_STORAGE_CODES = 16
 
 
 def _refused(message: str) -> OptionError:
@@ -90,8 +79,7 @@ class Memory:
 
     def get_memory_space(self) -> int:
         """The memory space of the MLIR type: resource code × 16 + storage code."""
-        storage = 0 if self.storage_type is None else STORAGE_TYPES.index(self.storage_type) + 1
-        return RESOURCES.index(self.resource) * _STORAGE_CODES + storage
+        return space_of(self.resource, self.storage_type)
 
 
 def decode_memory_space(space: int) -> Memory:
@@ -100,10 +88,7 @@ def decode_memory_space(space: int) -> Memory:
     Raises:
         ValueError: when it stands for none.
     """
-    resource, storage = divmod(space, _STORAGE_CODES)
-    if not 0 <= resource < len(RESOURCES) or storage > len(STORAGE_TYPES):
-        raise ValueError(f"{space} is not a memory space of Allo.")
-    return Memory(RESOURCES[resource], STORAGE_TYPES[storage - 1] if storage else None)
+    return Memory(*kinds_of(space))
 
 
 # Plain classes: the module dataclasses takes a third of the time in which Allo is imported.

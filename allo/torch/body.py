@@ -97,14 +97,6 @@ class Call:
         with self.text.loops(target.shape, band) as at:
             self.text.line(f"{target.at(*at)} = {source.at(*at)}")
 
-    def materialised(self, source: Tensor, dtype: str | None = None) -> Tensor:
-        """An array that holds a view as it is; the view's own where that is the case already."""
-        if source.is_whole and dtype in (None, source.dtype):
-            return source
-        target = self.text.array("copy", source.shape, dtype or source.dtype)
-        self.copied(source, target)
-        return target
-
     def operand(self, name: str) -> Tensor:
         """A tensor, in the type that ``op_dtypes`` wants for this operator's input."""
         source = self.tensor(name)

@@ -7,6 +7,7 @@ from math import prod
 
 from allo.backend.hls.vendors.ports import Port
 from allo.backend.hls.vendors.tables import XLS
+from allo.dialects.memories import kinds_of
 
 from .check import XLSValidationError
 
@@ -18,8 +19,6 @@ template <int WIDTH, int WHOLE, bool SIGNED> struct Fixed {
   XlsInt<WIDTH, SIGNED> bits;
 };
 """
-_STORAGE = {1: "RAM_1P", 2: "RAM_2P", 3: "RAM_T2P", 4: "RAM_1WNR", 5: "RAM_S2P"}
-_STORAGE |= {6: "ROM_1P", 7: "ROM_2P", 8: "ROM_NP"}
 _RAM_KINDS = {"": "RAM_1R1W", "RAM_2P": "RAM_1R1W", "RAM_1P": "RAM_1RW", "ROM_1P": "RAM_1RW"}
 _PORTS = {
     "RAM_1RW": (("abstract_read_req", "_req"), ("abstract_read_resp", "_resp"))
@@ -73,8 +72,8 @@ def block_port(port: Port, name: str) -> BlockPort:
     out = port.is_output and (param.is_array or param.role == "result")
     reads = param.role == "in" and (port.access != "out" or not param.is_array)
     space = param.memref.memory_space if param.memref is not None else None
-    code = int(space.value) % 16 if space is not None else 0
-    return BlockPort(name, XLS.spell(param.ctype), param.shape, reads, out, _STORAGE.get(code, ""))
+    storage = kinds_of(int(space.value))[1] if space is not None else None
+    return BlockPort(name, XLS.spell(param.ctype), param.shape, reads, out, storage or "")
 
 
 def plain_top(top: str, body: str, ports: list[BlockPort]) -> str:

@@ -44,8 +44,10 @@ def array_name(array: ir.Value) -> str:
     if isinstance(array, ir.BlockArgument):
         return argument_name(array)
     attributes = array.owner.operation.attributes
-    key = "var" if "var" in attributes else "name"
-    return ir.StringAttr(attributes[key]).value if key in attributes else "array"
+    for key in ("var", "name"):
+        if key in attributes and isinstance(attributes[key], ir.StringAttr):
+            return str(attributes[key].value)
+    return "array"
 
 
 type Key = ir.Value | str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 from allo.dialects.affine.asserted import Asserted
 from allo.dialects.core.partition import Partition, layout_of
+from allo.dialects.memories import kinds_of
 
 from ..vendors.tables import Vendor
 from .emitter import has, integer
@@ -14,17 +15,6 @@ _UNROLL = {
     "catapult": "#pragma hls_unroll yes",
     "intel": "#pragma unroll",
     "xls": "#pragma hls_unroll yes",
-}
-_RESOURCES = {1: "bram", 2: "uram", 3: "lutram", 4: "srl"}
-_STORAGE = {
-    1: "ram_1p",
-    2: "ram_2p",
-    3: "ram_t2p",
-    4: "ram_1wnr",
-    5: "ram_s2p",
-    6: "rom_1p",
-    7: "rom_2p",
-    8: "rom_np",
 }
 
 
@@ -50,12 +40,13 @@ def _partition(name: str, memref: ir.MemRefType) -> list[str]:
 
 def _storage(name: str, memref: ir.MemRefType) -> list[str]:
     space = memref.memory_space
-    code = int(space.value) if isinstance(space, ir.IntegerAttr) else 0
-    resource, storage = _RESOURCES.get(code // 16), _STORAGE.get(code % 16)
-    if not resource and not storage:
+    if not isinstance(space, ir.IntegerAttr):
         return []
-    kind = f" type={storage}" if storage else ""
-    impl = f" impl={resource}" if resource else ""
+    resource, storage = kinds_of(int(space.value))
+    if resource == "AUTO" and storage is None:
+        return []
+    kind = f" type={storage.lower()}" if storage else ""
+    impl = f" impl={resource.lower()}" if resource != "AUTO" else ""
     return [f"#pragma HLS bind_storage variable={name}{kind}{impl}"]
 
 

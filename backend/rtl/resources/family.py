@@ -58,10 +58,6 @@ class Family:
 
     # --- arithmetic ----------------------------------------------------------------------
 
-    def extra_operand(self, width: int) -> int:
-        """Lookup tables that each operand of a sum beyond the second one takes."""
-        return width if self.carry_absorbs else 2 * width
-
     def chain(self, width: int) -> int:
         """Lookup tables of an adder whose operands are registers."""
         return 2 * ceil(width / 2)
