@@ -12,7 +12,7 @@ import numpy as np
 from allo.dialects.passes.math.polynomial import PolynomialTable
 from allo.dialects.passes.math.tables import constant, table
 
-__all__ = ["erf", "exp", "rsqrt", "tanh"]
+__all__ = ["erf", "exp", "log", "rsqrt", "tanh"]
 
 _FRACTION = 23
 _INFINITY, _NAN, _ONE = 0x7F800000, 0x7FC00000, 0x3F800000
@@ -77,6 +77,35 @@ def _power_of_two(power: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (np.maximum(field, 0) << _FRACTION) + rounded, field >= 254
 
 
+def log(x: np.ndarray) -> np.ndarray:
+    """The natural logarithm."""
+    segment = 19
+    bits = _bits(x)
+    significand, field = _normalised(bits)
+    upper = significand >> (_FRACTION - 1) & 1
+    doubled = np.where(upper, significand, significand << 1)
+    distance = doubled - (1 << (_FRACTION + 1))
+    position = (distance + (1 << (_FRACTION - 1))) & ((1 << (_FRACTION + 1)) - 1)
+    slopes = table("f32", "LN")
+    slope = _evaluate(slopes, position >> segment, position & ((1 << segment) - 1), segment)
+    total = (field + upper - 127) * constant("f32", "LN_OF_2") + distance * slope
+    result = _fixed_to_single(total, slopes.fraction + _FRACTION + 1)
+    limit = np.where(bits == _INFINITY, _INFINITY, _NAN)
+    limit = np.where(bits & 0x7FFFFFFF == 0, 1 << 31 | _INFINITY, limit)
+    special = (bits - 1) & 0xFFFFFFFF >= _INFINITY - 1
+    return _float(np.where(special, limit, result))
+
+
+def _normalised(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Significand with the hidden bit set and its exponent field, below 1 for subnormals."""
+    exponent = (bits >> _FRACTION) & 0xFF
+    hidden = (exponent != 0).astype(np.int64)
+    significand = hidden << _FRACTION | bits & ((1 << _FRACTION) - 1)
+    _, length = np.frexp(np.maximum(significand, 1).astype(np.float64))
+    shift = 24 - length.astype(np.int64)
+    return significand << shift, exponent + (1 - hidden) - shift
+
+
 def tanh(x: np.ndarray) -> np.ndarray:
     """Hyperbolic tangent."""
     return _odd_saturating(x, table("f32", "TANH"))
@@ -119,14 +148,8 @@ def rsqrt(x: np.ndarray) -> np.ndarray:
     """``1 / sqrt(x)``."""
     segment = 19
     bits = _bits(x)
-    exponent = (bits >> _FRACTION) & 0xFF
-    fraction = bits & ((1 << _FRACTION) - 1)
-    hidden = (exponent != 0).astype(np.int64)
-    significand = hidden << _FRACTION | fraction
-    _, length = np.frexp(np.maximum(significand, 1).astype(np.float64))
-    shift = 24 - length.astype(np.int64)
-    power = exponent + (1 - hidden) - shift - 127
-    significand = significand << shift
+    significand, field = _normalised(bits)
+    power = field - 127
     index = (power & 1) << 4 | (significand >> segment) & 15
     roots = table("f32", "RSQRT")
     mantissa = _evaluate(roots, index, significand & ((1 << segment) - 1), segment)

@@ -42,7 +42,7 @@ def compiled(op: str) -> LLVMModule:
     return LLVMModule(text, "f")
 
 
-@pytest.mark.parametrize("op", ["exp", "tanh", "erf", "rsqrt"])
+@pytest.mark.parametrize("op", ["exp", "log", "tanh", "erf", "rsqrt"])
 def test_bits_equal_the_cpu_build(op: str):
     x = samples()
     expected = np.zeros(COUNT, np.float32)

@@ -202,3 +202,114 @@ class LlamaBlock(nn.Module):
         x = x + self.o(y.transpose(1, 2).reshape(batch, length, width))
         y = self.norm2(x)
         return x + self.down(F.silu(self.gate(y)) * self.up(y))
+
+
+class Bert(nn.Module):
+    """Embeddings of words, places and parts, a norm, blocks, and the first word's features."""
+
+    def __init__(self, words: int = 11, width: int = 8, layers: int = 2, length: int = 5) -> None:
+        super().__init__()
+        self.words = nn.Embedding(words, width)
+        self.places = nn.Embedding(length, width)
+        self.parts = nn.Embedding(2, width)
+        self.norm = nn.LayerNorm(width)
+        self.layers = nn.ModuleList([BertBlock(width) for _ in range(layers)])
+        self.pooler = nn.Linear(width, width)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        places = torch.arange(tokens.size(1))
+        x = self.words(tokens) + self.places(places) + self.parts(torch.zeros_like(places))
+        x = self.norm(x)
+        for layer in self.layers:
+            x = layer(x)
+        return torch.tanh(self.pooler(x[:, 0]))
+
+
+class Transposed(nn.Module):
+    """A linear layer whose weights stand the other way round, as published GPT-2 has them."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(inputs, outputs))
+        self.bias = nn.Parameter(torch.zeros(outputs))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = torch.addmm(self.bias, x.view(-1, x.size(-1)), self.weight)
+        return y.view(*x.shape[:-1], -1)
+
+
+class SpelledGpt(nn.Module):
+    """Two blocks of GPT-2 as published checkpoints' code has them: GELU from powers and a tanh."""
+
+    def __init__(self, words: int = 11, width: int = 8, layers: int = 2, length: int = 5) -> None:
+        super().__init__()
+        self.wte, self.wpe = nn.Embedding(words, width), nn.Embedding(length, width)
+        self.h = nn.ModuleList([GptBlock(width, 2, length) for _ in range(layers)])
+        for block in self.h:
+            block.attn.qkv = Transposed(width, 3 * width)
+            block.mlp = nn.Sequential(
+                Transposed(width, 4 * width), NewGelu(), Transposed(4 * width, width)
+            )
+        self.ln_f = nn.LayerNorm(width)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.wte(tokens) + self.wpe(torch.arange(tokens.size(1)))
+        for block in self.h:
+            x = block(x)
+        return F.log_softmax(F.linear(self.ln_f(x), self.wte.weight), -1)
+
+
+class NewGelu(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        inner = 0.7978845608028654 * (x + 0.044715 * torch.pow(x, 3.0))
+        return 0.5 * x * (1.0 + torch.tanh(inner))
+
+
+class SpelledNorm(nn.Module):
+    """An RMS norm as published LLaMA code has it."""
+
+    def __init__(self, width: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.weight, self.eps = nn.Parameter(torch.ones(width)), eps
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = x.to(torch.float32)
+        variance = x.pow(2).mean(-1, keepdim=True)
+        return self.weight * (x * torch.rsqrt(variance + self.eps)).to(torch.float32)
+
+
+class Llama(nn.Module):
+    """Words, blocks with spelled-out norms, and a head."""
+
+    def __init__(self, words: int = 11, width: int = 8, layers: int = 2, length: int = 4) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(words, width)
+        self.layers = nn.ModuleList([LlamaBlock(width, length=length) for _ in range(layers)])
+        for layer in self.layers:
+            layer.norm1, layer.norm2 = SpelledNorm(width), SpelledNorm(width)
+        self.norm = SpelledNorm(width)
+        self.head = nn.Linear(width, words, bias=False)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+class Upscaling(nn.Module):
+    """Transposed convolutions with and without groups, norms of groups, and other ways to a larger image."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.up = nn.ConvTranspose2d(4, 6, 3, 2, 1, output_padding=1)
+        self.norm = nn.GroupNorm(2, 6)
+        self.down = nn.Conv2d(6, 8, 3, padding=1)
+        self.grouped = nn.ConvTranspose2d(2, 4, 2, 2, groups=2)
+        self.last = nn.Conv2d(4, 3, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = F.silu(self.norm(self.up(x)))
+        x = F.pixel_shuffle(F.relu(self.down(x)), 2)
+        x = self.last(F.interpolate(self.grouped(x[..., :4, :4]), scale_factor=2).roll(1, 2))
+        return F.log_softmax(x, 1)

@@ -16,6 +16,7 @@ from tests.torch.models import (
     Gpt,
     GptBlock,
     LeNet,
+    Llama,
     LlamaBlock,
     MobileBlock,
     ResNet18,
@@ -33,6 +34,7 @@ MODELS: dict[str, Made] = {
     "gpt_block": lambda: (GptBlock(), tensor(1, 5, 8)),
     "gpt": lambda: (Gpt(), torch.tensor([[3, 0, 10, 7, 7]])),
     "llama_block": lambda: (LlamaBlock(), tensor(1, 4, 8)),
+    "llama": lambda: (Llama(), torch.tensor([[3, 0, 10, 7]])),
 }
 
 

@@ -94,6 +94,15 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[int], torch.Tensor]]]
         lambda k: torch.from_numpy(np.random.default_rng(k).integers(0, 11, (1, 5))),
     ),
 }
+MODELS |= {
+    "Bert": (models.Bert, MODELS["Gpt"][1]),
+    "SpelledGpt": (models.SpelledGpt, MODELS["Gpt"][1]),
+    "Llama": (
+        models.Llama,
+        lambda k: torch.from_numpy(np.random.default_rng(k).integers(0, 11, (1, 4))),
+    ),
+    "Upscaling": (models.Upscaling, lambda k: tensor(1, 4, 3, 3, seed=k)),
+}
 LEAST_DB = {"w8a8": 30.0, "w4a8": 10.0}
 
 
@@ -116,7 +125,13 @@ def test_the_cpu_has_the_references_bits(name: str, scheme: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "scheme"),
-    [("grouped", "w4a8"), ("joined", "w8a8"), ("gpt", "w8a8"), ("llama", "w4a8")],
+    [
+        ("grouped", "w4a8"),
+        ("joined", "w8a8"),
+        ("gpt", "w8a8"),
+        ("llama", "w4a8"),
+        ("Upscaling", "w8a8"),
+    ],
 )
 def test_hardware_and_csim_have_the_references_bits(name: str, scheme: str, tmp_path) -> None:
     model, calibration = quantised(name, scheme)
@@ -158,6 +173,31 @@ def test_convolutional_networks_are_integers_but_for_their_ends() -> None:
     assert first == ["quantized.quantize", *["quantized.conv1d"] * 4]
     joined = {op.target.partition(".")[2] for op in quantised("joined")[0].graph.operators}
     assert {"linear", "lookup", "add", "mul", "mean", "rescale", "cat.default"} <= joined
+
+
+def test_what_models_spell_out_is_one_operator() -> None:
+    graph = quantised("Llama")[0].graph
+    targets = [op.target for op in graph.operators]
+    assert targets.count("aten.rms_norm.default") == 5 and "aten.mean.dim" not in targets
+    weight = next(op for op in graph.operators if op.target == "aten.rms_norm.default").args
+    assert weight["weight"] is not None and weight["eps"] == 1e-5
+    spelled = quantised("SpelledGpt")[0].graph.operators
+    assert [op.args["function"] for op in spelled if "function" in op.args] == ["tanh"] * 2
+    kinds = {op.target for op in spelled}
+    assert not kinds & {"aten.pow.Tensor_Scalar", "aten.addmm.default", "aten.tanh.default"}
+    assert "aten.log_softmax.int" in kinds
+
+
+def test_a_root_mean_square_that_is_read_twice_stays() -> None:
+    class Read(nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            root = torch.sqrt((x * x).mean(-1, keepdim=True) + 0.5)
+            return x / root, root
+
+    model = allo.quantize(Read(), [tensor(2, 6, seed=k) for k in range(3)])
+    assert "aten.rms_norm.default" not in [op.target for op in model.graph.operators]
+    x = tensor(2, 6, seed=8)
+    assert_equal_bits(arrays(model.customize().build()(x.numpy())), arrays(model.reference(x)))
 
 
 def test_the_residuals_of_a_network_are_added_in_integers() -> None:

@@ -44,17 +44,21 @@ def _total(x: Array) -> Array:
     return np.asarray(sums[..., -1:])
 
 
+def _normalised(rows: Array, eps: float | None, *, centred: bool) -> Array:
+    """Each row, less its mean where it is centred, over the root of its mean square."""
+    size = F32(rows.shape[-1])
+    if centred:
+        rows = rows - _total(rows) / size
+    least = F32(np.finfo(F32).eps if eps is None else eps)
+    variance = _total(rows * rows) / size + least
+    return np.asarray(rows * (F32(1.0) / np.sqrt(variance)))
+
+
 def _norm(args: Arguments, op: Operator, *, centred: bool) -> Array:
     x = args["input"].astype(F32)
     inner = args["normalized_shape"]
     rows = x.reshape(*x.shape[: x.ndim - len(inner)], -1)
-    size = F32(rows.shape[-1])
-    if centred:
-        rows = rows - _total(rows) / size
-    eps = args["eps"]
-    eps = F32(np.finfo(F32).eps if eps is None else eps)
-    variance = _total(rows * rows) / size + eps
-    result = (rows * (F32(1.0) / np.sqrt(variance))).reshape(x.shape)
+    result = _normalised(rows, args["eps"], centred=centred).reshape(x.shape)
     if args.get("weight") is not None:
         result = result * args["weight"].astype(F32)
     if args.get("bias") is not None:
@@ -62,11 +66,25 @@ def _norm(args: Arguments, op: Operator, *, centred: bool) -> Array:
     return np.asarray(result)
 
 
-def _softmax(args: Arguments, op: Operator) -> Array:
+def _group_norm(args: Arguments, op: Operator) -> Array:
+    x = args["input"].astype(F32)
+    rows = x.reshape(len(x), args["num_groups"], -1)
+    result = _normalised(rows, args["eps"], centred=True).reshape(x.shape)
+    each = (1, -1, *[1] * (x.ndim - 2))
+    if args.get("weight") is not None:
+        result = result * args["weight"].astype(F32).reshape(each)
+    if args.get("bias") is not None:
+        result = result + args["bias"].astype(F32).reshape(each)
+    return np.asarray(result)
+
+
+def _softmax(args: Arguments, op: Operator, *, log: bool = False) -> Array:
     x = np.moveaxis(args["self"].astype(F32), args["dim"], -1)
     with np.errstate(invalid="ignore"):
-        exponentials = bitexact.exp(x - x.max(-1, keepdims=True))
-        result = exponentials / _total(exponentials)
+        below = x - x.max(-1, keepdims=True)
+        exponentials = bitexact.exp(below)
+        total = _total(exponentials)
+        result = below - bitexact.log(total) if log else exponentials / total
     return np.moveaxis(result, -1, args["dim"])
 
 
@@ -88,6 +106,28 @@ def _parts(args: Arguments, op: Operator) -> list[Array]:
     source = args["self"]
     counts = [meta.shape[args["dim"]] for meta in op.metas if meta]
     return np.split(source, np.cumsum(counts)[:-1], args["dim"])
+
+
+def _repeat(args: Arguments, op: Operator) -> Array:
+    return np.tile(args["self"], args["repeats"])
+
+
+def _roll(args: Arguments, op: Operator) -> Array:
+    return np.roll(args["self"], args["shifts"], tuple(args["dims"]))
+
+
+def _pixel_shuffle(args: Arguments, op: Operator) -> Array:
+    x, factor = args["self"], args["upscale_factor"]
+    *batch, channels, height, width = x.shape
+    split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
+    return np.asarray(np.einsum("...crshw->...chrws", split)).reshape(_shape(op))
+
+
+def _nearest(args: Arguments, op: Operator) -> Array:
+    x = args["input"] if "input" in args else args["self"]
+    for dim in (2, 3):
+        x = np.repeat(x, _shape(op)[dim] // x.shape[dim], dim)
+    return np.asarray(x)
 
 
 def _pad(args: Arguments, op: Operator) -> Array:
@@ -143,6 +183,14 @@ FLOAT_OPERATORS: dict[str, Callable[[Arguments, Operator], Any]] = {
     "aten.layer_norm.default": lambda a, op: _norm(a, op, centred=True),
     "aten.rms_norm.default": lambda a, op: _norm(a, op, centred=False),
     "aten.softmax.int": _softmax,
+    "aten.log_softmax.int": lambda a, op: _softmax(a, op, log=True),
+    "aten.group_norm.default": _group_norm,
+    "aten.stack.default": lambda a, op: np.stack(a["tensors"], a["dim"]),
+    "aten.repeat.default": _repeat,
+    "aten.roll.default": _roll,
+    "aten.pixel_shuffle.default": _pixel_shuffle,
+    "aten.upsample_nearest2d.vec": _nearest,
+    "aten.index_select.default": lambda a, op: np.take(a["self"], a["index"], a["dim"]),
     "aten.embedding.default": lambda a, op: a["weight"][a["indices"]],
     "aten.logical_not.default": lambda a, op: a["self"] == 0,
     "aten.relu.default": _relu,

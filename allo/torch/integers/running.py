@@ -14,6 +14,10 @@ _RESHAPED = {f"aten.{name}.default": "aten.reshape.default" for name in ("view",
 """A view of an array that another order of operators has left in pieces is a copy."""
 
 
+CHAIN = "quantized.chain"
+"""Operators one behind the other, each a function of what the first one reads: the argument ``steps``."""
+
+
 class FloatModel:
     """Runs a graph with PyTorch's own operators."""
 
@@ -44,6 +48,11 @@ class FloatModel:
 
 def run_operator(torch: Any, op: Operator, values: Mapping[str, Any]) -> Any:
     """The result of an operator by PyTorch, from the tensors that it reads."""
+    if op.target == CHAIN:
+        known = dict(values)
+        for step in op.args["steps"]:
+            known[step.name] = run_operator(torch, step, known)
+        return known[op.args["steps"][-1].name]
     args = {name: _resolved(value, values) for name, value in op.args.items()}
     if op.target == "getitem":
         return args["0"][args["1"]]

@@ -15,13 +15,14 @@ import numpy as np
 
 from ..graph import Meta, Model, Operator, Ref
 from ..integers.editing import array_of, beside, readers_of, renamed
+from ..integers.pointwise import POINTWISE
 from ..integers.pools import windowed
 from ..operators import VIEWS
 from .chains import QUANTIZE, ending_of, grid_of
 from .pairs import PAIRS, pair_of
 from .pools import POOLS, pool_args
 from .products import PRODUCTS, product_of
-from .tables import POINTWISE, applied, as_levels, every_value, on_grid, whole
+from .tables import applied, as_levels, every_value, on_grid, whole
 from .values import Ending, Function, Grid, Levels
 
 DEQUANTIZE = frozenset(

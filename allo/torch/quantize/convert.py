@@ -13,7 +13,7 @@ from ..integers.editing import array_of, beside, renamed
 from ..integers.running import FloatModel
 from ..operators.convolutions import named_padding
 from .observe import Peaks
-from .plan import KEEPING, PRODUCTS, TABLES, Plan, unsupported
+from .plan import KEEPING, PRODUCTS, TABLES, TRANSPOSED, Plan, unsupported
 from .weights import Scheme, least_scale, quantize_rows
 
 HIGHEST, LOWEST = 127, -128
@@ -178,14 +178,16 @@ class _Converter:
             return
         source, scale = self._as_int8(op.args["input"].name)
         bias = array_of(self.model, op.args["bias"])
-        channels = len(weight)
-        bias = np.zeros(channels) if bias is None else bias.astype(np.float64)
-        rows = quantize_rows(weight.reshape(channels, -1), self.scheme, least_scale(bias, scale))
+        flat, scheme = by_channel(op, weight), self.scheme
+        if op.target in TRANSPOSED:
+            scheme = replace(scheme, group=None)
+        bias = np.zeros(len(flat)) if bias is None else bias.astype(np.float64)
+        rows = quantize_rows(flat, scheme, least_scale(bias, scale))
         units = rows.scale * scale
         whole = np.rint(bias / units).astype(np.int32)
         sums = np.abs(rows.effective()).sum(1) * -LOWEST + np.abs(whole.astype(np.int64))
         narrow = "int4" if self.scheme.bits == 4 else None
-        held = self._keep_weight(op, "weight", rows.rows.reshape(weight.shape), narrow)
+        held = self._keep_weight(op, "weight", from_channels(op, rows.rows, weight.shape), narrow)
         args: dict[str, Any] = {"input": Ref(source), "weight": held}
         args["bias"] = self._keep_weight(op, "bias", whole)
         if rows.factors is not None:
@@ -220,10 +222,14 @@ class _Converter:
         given = torch.from_numpy(levels.astype(np.float32))
         found = self.runner.applied(op, given).double().numpy()
         out = self._scale_of(op.name)
-        table = np.clip(np.rint(found / out), -HIGHEST, HIGHEST).astype(np.int8)
+        levels = np.nan_to_num(
+            np.rint(found / out)
+        )  # NaN where no input is, as a root of negatives
+        table = np.clip(levels, -HIGHEST, HIGHEST).astype(np.int8)
         name = f"{op.name}_table"
         self.made.constants[name] = table
-        args = {"input": Ref(source), "table": Ref(name), "function": op.kind}
+        kind = op.args.get("function", op.kind)
+        args = {"input": Ref(source), "table": Ref(name), "function": kind}
         self._emit(op, "quantized.lookup", args)
         self.ints[op.name] = (op.name, out)
 
@@ -302,6 +308,24 @@ class _Converter:
         op = self.plan.by_name.get(name)
         meta = op.metas[0] if op else self.model.inputs[name]
         return meta.shape if meta else ()
+
+
+def by_channel(op: Operator, weight: Array) -> Array:
+    """The weights of a product, one row for each channel of its result."""
+    if op.target not in TRANSPOSED:
+        return np.asarray(weight.reshape(len(weight), -1))
+    groups, outs = op.args["groups"], weight.shape[1]
+    split = weight.reshape(groups, len(weight) // groups, outs, -1)
+    return np.asarray(split.swapaxes(1, 2).reshape(groups * outs, -1))
+
+
+def from_channels(op: Operator, rows: Array, shape: tuple[int, ...]) -> Array:
+    """Rows of channels in the shape of the weights."""
+    if op.target not in TRANSPOSED:
+        return np.asarray(rows.reshape(shape))
+    groups, outs = op.args["groups"], shape[1]
+    split = rows.reshape(groups, outs, shape[0] // groups, -1)
+    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(shape)
 
 
 def _window(op: Operator, weight: Array) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import ModelError, UnsupportedOperatorError
 
 from ..graph import Model, Operator
 from ..integers.editing import readers_of
+from ..integers.running import CHAIN
 from ..operators import VIEWS
 
 _MATMULS = {"aten.matmul.default", "aten.mm.default", "aten.bmm.default"}
@@ -18,9 +19,18 @@ _CONVOLUTIONS = {
     *(f"aten.conv{n}d.default" for n in (1, 2, 3)),
     *(f"aten.conv{n}d.padding" for n in (1, 2)),
 }
-PRODUCTS = {"aten.linear.default", *_MATMULS, *_CONVOLUTIONS}
+TRANSPOSED = {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input"}
+PRODUCTS = {"aten.linear.default", *_MATMULS, *_CONVOLUTIONS, *TRANSPOSED}
 
-MOVES = {*VIEWS, "aten.constant_pad_nd.default", "aten.pad.default"}
+MOVES = {
+    *VIEWS,
+    "aten.constant_pad_nd.default",
+    "aten.pad.default",
+    "aten.repeat.default",
+    "aten.roll.default",
+    "aten.pixel_shuffle.default",
+    "aten.upsample_nearest2d.vec",
+}
 """Operators that give elements of their operand, or zeros."""
 
 _MAXIMA = {f"aten.max_pool{n}d.default" for n in (1, 2, 3)}
@@ -32,13 +42,14 @@ POOLS = {*(f"aten.avg_pool{n}d.default" for n in (1, 2, 3)), "aten.mean.dim", "a
 _JOINING = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.cat.default"}
 
 TABLES = {
+    CHAIN,
     *(
         f"aten.{name}.default"
         for name in (
             "gelu silu tanh sigmoid hardswish hardsigmoid mish selu elu leaky_relu softplus relu6"
             " hardtanh clamp clamp_min clamp_max log_sigmoid erf abs"
         ).split()
-    )
+    ),
 }
 """Activations: tables of 256 results."""
 
@@ -53,6 +64,10 @@ FLOATS = {
     "aten.layer_norm.default",
     "aten.rms_norm.default",
     "aten.softmax.int",
+    "aten.log_softmax.int",
+    "aten.group_norm.default",
+    "aten.stack.default",
+    "aten.index_select.default",
     "aten.embedding.default",
     "aten.logical_not.default",
     "aten.relu.default",

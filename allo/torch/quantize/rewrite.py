@@ -11,6 +11,8 @@ import numpy as np
 from ..graph import Meta, Model, Operator, Ref
 from ..integers.editing import array_of, beside, readers_of, rename_values
 from ..integers.pools import windowed
+from .chains import join_chains
+from .spelled import join_norms
 
 _BATCH_NORM = "aten._native_batch_norm_legit_no_training.default"
 _ATTENTION = "aten.scaled_dot_product_attention.default"
@@ -25,7 +27,10 @@ def rewrite(model: Model) -> None:
     """Rewrite a graph in place; its results stay what they are, up to rounding."""
     _each(model, _BATCH_NORM, _folded)
     _each(model, _ATTENTION, _spelled_out)
+    _each(model, "aten.addmm.default", _as_linear)
     windowed(model)
+    join_norms(model)
+    join_chains(model)
 
 
 def _each(model: Model, target: str, rewritten: Any) -> None:
@@ -72,6 +77,19 @@ def _folded(model: Model, op: Operator) -> list[Operator]:
     product = beside(same, scaled, "aten.mul.Tensor", args, meta)
     addend = {"self": Ref(scaled), "other": Ref(names["shift"]), "alpha": 1}
     return [product, beside(same, op.name, "aten.add.Tensor", addend, meta)]
+
+
+def _as_linear(model: Model, op: Operator) -> list[Operator]:
+    """A product with weights that stand the other way round, as some models have their layers."""
+    weight, bias = array_of(model, op.args["mat2"]), array_of(model, op.args["self"])
+    plain = op.args["beta"] == 1 and op.args["alpha"] == 1
+    if weight is None or bias is None or bias.ndim != 1 or not plain or op.metas[0] is None:
+        return [op]
+    name = f"{op.name}_weight_turned"
+    path = model.weights.get(op.args["mat2"].name, (name, None))[0]
+    model.weights[name] = (path, np.ascontiguousarray(weight.T))
+    args = {"input": op.args["mat1"], "weight": Ref(name), "bias": op.args["self"]}
+    return [beside(op, op.name, "aten.linear.default", args, op.metas[0])]
 
 
 def _each_channel(model: Model, op: Operator, scale: Any, shift: Any, meta: Meta) -> Operator:
