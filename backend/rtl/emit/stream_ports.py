@@ -149,7 +149,7 @@ class StreamPorts:
     def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
         text, run = self._text, self._c.valid(body, time)
         goes = text.moves.get(run, text.enable)
-        before = ""
+        before, passed_by = "", list[str]()
         for node in nodes:
             assert node.stream is not None
             channel = self._channels[node.stream.number]
@@ -176,8 +176,8 @@ class StreamPorts:
             else:
                 channel.offers.append((ask, self._c.value(node.operands[0], body, time)))
             # One conjunction, which synthesis balances: that the step runs is asked where it is used.
-            done = text.any_of(*passes)
-            before = text.all_of(before, done) if before else done
+            passed_by.append(text.any_of(*passes))
+            before = text.all_before(passed_by)
             following = text.all_of(run, before, text.invert(goes))
             text.register(flag, following, 1, reset=0, free=True, place=node.place)
         if run in text.moves:
@@ -226,6 +226,7 @@ class StreamPorts:
             more: whether another iteration follows.
         """
         text, body, before = self._text, leaf.body, ""
+        passed_by: list[str] = []
         loop = leaf.levels[-1].name
         issue, flags = text.fresh(), []
         chain, direct, operations = front_of(body), direct_of(body), operations_of(body)
@@ -245,9 +246,10 @@ class StreamPorts:
                     waits.append(predicate)
             else:
                 done, flag, waits = self._pass_in_front(body, node, channel, [want, before])
-                flags.append((flag, text.all_of(before, done) if before else done, node))
+                flags.append((flag, text.all_before([*passed_by, done]), node))
             self._probe(node, channel, want, *([before] if before else []), *waits, loop=loop)
-            before = text.all_of(before, done) if before else done
+            passed_by.append(done)
+            before = text.all_before(passed_by)
         places = []
         for number, nodes in operations.items():
             if nodes[0].kind == "put" and nodes[0].number not in direct:
@@ -273,10 +275,11 @@ class StreamPorts:
     def _pass_in_front(
         self, body: Body, node: Node, channel: Channel, when: list[str]
     ) -> tuple[str, str, list[str]]:
-        """An operation that passes before the issue: (passed, the register that says so, it waits)."""
+        """One before the issue: (passes once those before it have, the register that says so, it waits)."""
         text = self._text
         flag = text.named(f"{channel.prefix}_b{body.number}_passed")
-        asks, passed = [*(w for w in when if w), text.invert(flag)], [flag]
+        asks = [*(w for w in when if w), text.invert(flag)]
+        passed = [flag, self._ready(node, channel)]
         if node.predicate is not None:
             predicate = self._c.value(node.predicate, body, 0)
             asks.append(predicate)
@@ -287,7 +290,7 @@ class StreamPorts:
             self._take(node, channel, ask, fires, flag)
         else:
             channel.offers.append((ask, self._c.value(node.operands[0], body, 0)))
-        return text.any_of(*passed, fires), flag, [ask, text.invert(fires)]
+        return text.any_of(*passed), flag, [ask, text.invert(fires)]
 
     def _buffered_gate(self, channel: Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)

@@ -13,6 +13,8 @@ from ..operators.hw_text import constant_text
 from ..resources.parse import SECTION
 from ..waiting import PROBED, PROBING
 
+GROUP = 8
+"""Bits that the conjunctions of a row's prefixes have in common."""
 LONGEST = 80
 """Characters of an identifier. A port has a suffix, and Verilator gives names beyond 127 others."""
 _ENCODED = 5
@@ -206,6 +208,12 @@ class ModuleText:
         if not kept:
             return self.const(1, 1)
         return kept[0] if len(kept) == 1 else self._once(f"comb.and {', '.join(kept)} : i1")
+
+    def all_before(self, values: list[str]) -> str:
+        """Conjunction of bits of which each prefix is wanted, "" for none of them: groups are shared."""
+        whole = len(values) - len(values) % GROUP
+        groups = [self.all_of(*values[k : k + GROUP]) for k in range(0, whole, GROUP)]
+        return self.all_of(*groups, *values[whole:]) if values else ""
 
     def any_of(self, *values: str) -> str:
         """Disjunction of bits."""
