@@ -102,6 +102,10 @@ class _Converter:
 
     def _as_float(self, name: str) -> str:
         shape = self.shape(name)
+        op = self.by_name.get(name)
+        if op and op.target in DEQUANTIZE:
+            self._as_it_is(op)
+            return name
         if name in self.levels:
             levels, grid = self.levels[name], self.levels[name].grid
             args = {"input": Ref(levels.name), "scale": grid.scale, "zero_point": grid.zero}
@@ -201,16 +205,18 @@ class _Converter:
         elif op.target in DEQUANTIZE and self._dequantize(op):
             return
         elif not self._in_integers(op):
-            names = {name: self.given(name) for name in op.refs()}
-            self.slots[op.name].append(renamed(op, names))
-            self.names[op.name] = op.name
+            self._as_it_is(op)
+
+    def _as_it_is(self, op: Operator) -> None:
+        names = {name: self.given(name) for name in op.refs()}
+        self.slots[op.name].append(renamed(op, names))
+        self.names[op.name] = op.name
 
     def _quantize(self, op: Operator) -> None:
         source, grid = op.args["input"].name, grid_of(self.model, op)
         function = self.function(source) if grid else None
         if function is None or grid is None:
-            self.slots[op.name].append(renamed(op, {source: self.given(source)}))
-            self.names[op.name] = op.name
+            self._as_it_is(op)
             return
         table = on_grid(function, grid)
         kept = [int(level) for level in every_value(function.of.grid)]
