@@ -216,6 +216,10 @@ class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 
 
+class CapacityError(BuildError):
+    """The design takes more of a resource than the build allows."""
+
+
 class InterfaceError(BuildError, ValueError):
     """An interface of the hardware that an argument cannot have, or interfaces that do not go together."""
 

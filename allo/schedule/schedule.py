@@ -23,6 +23,7 @@ from .primitives.arrays.partition import partition
 from .primitives.arrays.reshape import reshape
 from .primitives.arrays.reuse_at import reuse_at
 from .primitives.arrays.to import to
+from .primitives.functions.bind import bind
 from .primitives.functions.compose import compose
 from .primitives.functions.dataflow import dataflow
 from .primitives.functions.equivalent import get_equivalent_variables
@@ -159,6 +160,7 @@ class Schedule(ScheduleState):
     rebalance = rebalance
     parallel = parallel
     inline = inline
+    bind = bind
     dataflow = dataflow
     partition = partition
     buffer_at = buffer_at

@@ -14,6 +14,7 @@ from allo.dialects.passes.run_time_checks import Checks
 from allo.target import BuildRequest
 
 from . import ports
+from .budget import Compiled, meet_limit
 from .circt import export_verilog, start_circt
 from .clock import check_clock, warn_of_slow_operators
 from .compiled import CompiledModule
@@ -24,10 +25,12 @@ from .emit.fifo import fifo_name
 from .emit.function import Emitter
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
+from .functions import callees as callees_of
+from .functions import count_cycles, estimate, partitioned, settle
+from .graph.mapping.units import Wanted, map_units
 from .graph.narrow import narrow
-from .graph.nodes import Node
 from .graph.prune import bodies_of, prune, regions_of
-from .graph.regions import Call, Function
+from .graph.regions import Call
 from .graph.share import share_adders
 from .graph.trees import plant_trees
 from .graph.words import join_words
@@ -37,11 +40,10 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
-from .plan.cycles import region_cycles
 from .plan.runs.overlap import overlap
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
-from .read.records import FunctionRecord, MemType, Op, Program, read_program
+from .read.records import FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .resources.capacity import LARGE_TEXT
@@ -62,8 +64,10 @@ class Compiler:
         device: str,
         clock_mhz: float,
         external: frozenset[str] = frozenset(),
+        wanted: Mapping[str, Wanted] | None = None,
     ) -> None:
         self.program = program
+        self.wanted = wanted or {}
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz)
         check_clock(self.library.device, clock_mhz)
@@ -94,7 +98,7 @@ class Compiler:
             lends: whether its arithmetic units are its caller's, which shares them.
         """
         record = self.program.functions[name]
-        known = dict(constants or {}) if _partitioned(record) else {}
+        known = dict(constants or {}) if partitioned(record) else {}
         key = (self.program.same[name], tuple(sorted(known.items())), frozen, lends)
         if key not in self._interfaces:
             if name in self._open:
@@ -120,7 +124,7 @@ class Compiler:
     ) -> Interface:
         callees = {
             callee: self.compile(callee, frozen=frozen, lends=True)
-            for callee in _callees(record.ops)
+            for callee in callees_of(record.ops)
         }
         module = self._module_name(record.name)
         elaborator = Elaborator(self.program, record, module, self.library, constants)
@@ -133,12 +137,13 @@ class Compiler:
         if narrow(function, static, self.library):
             prune(function, static)
         share_adders(function, self.library)
-        _settle(function, callees)
+        map_units(function, static, self.library, self.wanted.get(module))
+        settle(function, callees)
         plan(function, static, self.timing)
         warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
         binding = bind(function, callees)
-        overlap(function, lambda: _estimate(function, callees))
-        _count_cycles(function, callees, frozen=frozen)
+        overlap(function, lambda: estimate(function, callees))
+        count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
             function,
             static,
@@ -150,7 +155,7 @@ class Compiler:
             told=self.told,
         )
         interface = emitter.run()
-        interface.estimate = _estimate(function, callees)
+        interface.estimate = estimate(function, callees)
         interface.float_ops = float_operations(function, callees)
         for unit, (operator, _) in binding.units.items():
             self.units[unit] = operator
@@ -256,58 +261,31 @@ class Compiler:
         return found
 
 
-def _partitioned(record: FunctionRecord) -> bool:
-    """Whether knowing scalar arguments may decide the bank of an access."""
-    return any(isinstance(k, MemType) and k.layout.bank_count > 1 for k in record.arg_types)
+def compile_program(
+    program: Program,
+    top: str,
+    *,
+    clock_mhz: float,
+    device: str,
+    external: Sequence[str],
+    max_dsp: int | None,
+) -> tuple[Compiler, Interface]:
+    """Compile a function that is read and what it calls; see :func:`compile_design`."""
+    record = top_record(program, top)
+    waiting = frozenset(external if "region" in record.attrs else ())
 
+    def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
+        compiler = Compiler(program, device, clock_mhz, waiting, wanted)
+        return compiler, compiler.compile(top)
 
-def _settle(function: Function, callees: dict[str, Interface]) -> None:
-    """Set what is known only after elaboration: latencies of arrays, directions of streams."""
-    for array in function.arrays:
-        if array.storage == "ram":
-            array.read_latency = 1
-    for region in regions_of(function.root):
-        if not isinstance(region, Call):
-            continue
-        for stream, (_, port) in zip(region.streams, callees[region.callee].streams, strict=True):
-            if port.direction and stream.direction and port.direction != stream.direction:
-                raise BuildError(
-                    f"Function {function.name} both puts to and gets from stream {stream.name}.",
-                    region.place,
-                    help="give each direction a stream of its own.",
-                )
-            stream.direction = stream.direction or port.direction
-            stream.tried = stream.tried or port.tried
+    def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
+        compiler, made = compiled(wanted)
+        return Compiled(compiler.modules, made.module, compiler.text())
 
-
-def _estimate(function: Function, callees: dict[str, Interface]) -> int | None:
-    """Cycles of a run that never waits."""
-    cycles = region_cycles(function.root, lambda name: callees[name].estimate)
-    if cycles is None:
-        return None
-    return max(1, cycles + function.drain) + int(
-        any(isinstance(v, Node) for v in function.returned)
-    )
-
-
-def _count_cycles(function: Function, callees: dict[str, Interface], *, frozen: bool) -> None:
-    """Set the cycles of a run where no wait can change them."""
-    calls = [r for r in regions_of(function.root) if isinstance(r, Call)]
-    waits = frozen or bool(function.streams)
-    if waits or any(callees[call.callee].cycles is None for call in calls):
-        function.cycles = None
-        return
-    function.cycles = _estimate(function, callees)
-
-
-def _callees(ops: list[Op]) -> list[str]:
-    found: list[str] = []
-    for op in ops:
-        if op.name == "func.call":
-            found.append(op.attrs["callee"])
-        for region in op.regions:
-            found += _callees(region)
-    return list(dict.fromkeys(found))
+    if max_dsp is None:
+        return compiled({})
+    library = OperatorLibrary(device, clock_mhz)
+    return compiled(meet_limit(attempt, library, max_dsp, record.place))
 
 
 def compile_design(
@@ -321,6 +299,7 @@ def compile_design(
     check_bounds: bool = False,
     check_dependences: bool = False,
     interface: str | Mapping[str, Any] | None = None,
+    max_dsp: int | None = None,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -335,10 +314,12 @@ def compile_design(
         check_bounds: watch the subscripts that may be out of range; see :mod:`.emit.bounds`.
         check_dependences: watch the dependences that the schedule asserts, in the same way.
         interface: which interface of a board each argument gets; see :mod:`.interfaces`.
+        max_dsp: multiplier blocks that the design may take; see :mod:`.budget`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
         InterfaceError: an interface that an argument cannot have.
+        CapacityError: the design takes more than ``max_dsp`` blocks whatever it is made of.
         BuildError: when ``top`` names no function, or one without arguments and results; for a clock that
             no operator meets.
     """
@@ -348,8 +329,9 @@ def compile_design(
     record = top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
-    compiler = Compiler(program, device, clock_mhz, waiting)
-    made = compiler.compile(top)
+    compiler, made = compile_program(
+        program, top, clock_mhz=clock_mhz, device=device, external=external, max_dsp=max_dsp
+    )
     function = compiler.modules[made.module].function
     report = design_report(compiler.modules, made, top, target, clock_mhz, device)
     design = HardwareDesign(

@@ -7,7 +7,7 @@ from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
 
-from .compile import Compiler, top_record
+from .compile import compile_program
 from .read.records import read_program
 from .report import design_report
 from .resources.report import add_estimates
@@ -18,6 +18,7 @@ def estimate(request: BuildRequest) -> DesignReport:
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
+        CapacityError: the design takes more than ``max_dsp`` blocks whatever it is made of.
         BuildError: when the top is no function, or has neither arguments nor results.
     """
     settings = request.settings
@@ -25,10 +26,14 @@ def estimate(request: BuildRequest) -> DesignReport:
     device = settings["device"]
     checks = Checks(*(bool(settings.get(name)) for name in ("check_bounds", "check_dependences")))
     program = read_program(parse_module(request.module_text), checks=checks)
-    record = top_record(program, request.top)
-    waiting = frozenset(settings["external"] if "region" in record.attrs else ())
-    compiler = Compiler(program, device, clock_mhz, waiting)
-    interface = compiler.compile(request.top)
+    compiler, interface = compile_program(
+        program,
+        request.top,
+        clock_mhz=clock_mhz,
+        device=device,
+        external=settings["external"],
+        max_dsp=settings["max_dsp"],
+    )
     report = design_report(
         compiler.modules, interface, request.top, request.target, clock_mhz, device
     )

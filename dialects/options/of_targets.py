@@ -174,6 +174,13 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It gives arguments the interfaces of a board, by name: {'A': 'm_axi', 'n': 's_axilite'}.",
         none=True,
     ),
+    _rtl(
+        "max_dsp",
+        Integer(0, 1_000_000),
+        None,
+        "It may take so many multiplier blocks; units are packed or made of lookup tables for that.",
+        none=True,
+    ),
     _sim(
         "stalls",
         PROBABILITY,

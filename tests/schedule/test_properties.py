@@ -105,6 +105,7 @@ def applications(draw, s: Schedule):
                 "interleave",
                 "interleave",
                 "rebalance",
+                "bind",
                 "unroll",
                 "pipeline",
                 "parallel",
@@ -126,6 +127,8 @@ def applications(draw, s: Schedule):
         return kind, (axis, draw(st.integers(0, 4)))
     if kind == "interleave":
         return kind, (axis, draw(st.integers(2, 4)))
+    if kind == "bind":
+        return kind, ("mul", draw(st.sampled_from(["dsp", "fabric", "packed"])), axis)
     if kind == "partition":
         buffer = getattr(s, draw(st.sampled_from(["A", "B", "y", "C"])))
         return kind, (

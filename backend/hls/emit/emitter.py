@@ -21,6 +21,7 @@ from ..text.index import AffinePrinter
 from ..text.writer import Names, Writer
 from ..vendors.tables import Vendor
 from .helpers import Helpers
+from .pragmas import operation_pragmas
 from .signature import Signature
 from .values import Bound, Buffer, Scalar, StreamRef
 
@@ -208,6 +209,8 @@ class FunctionEmitter:
         expression, ctype = loaded(self, expression, ctype), ctype.raw
         name = self.names.fresh()
         self.out.line(f"{self.spell(ctype)} {name} = {expression};", place_of(op))
+        for pragma in operation_pragmas(self.vendor, name, op):
+            self.out.line(pragma)
         full = ctype.bits + (not ctype.signed)
         scalar = Scalar(name, ctype, None, min(need or full, full), *bounds)
         self.values[op.results[0]] = scalar
@@ -228,18 +231,3 @@ class FunctionEmitter:
 def source_of(op: ir.Operation) -> SourcePlace | None:
     """The operation's place in the user's Python."""
     return place_of(op)
-
-
-def has(op: ir.Operation, name: str) -> bool:
-    """Whether an operation has an attribute of this name."""
-    return name in op.attributes
-
-
-def string(op: ir.Operation, name: str) -> str | None:
-    """A string attribute's value, or None when it is absent."""
-    return op.attributes[name].value if name in op.attributes else None
-
-
-def integer(op: ir.Operation, name: str) -> int | None:
-    """An integer attribute's value, or None when it is absent."""
-    return int(op.attributes[name].value) if name in op.attributes else None

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.asserted import Asserted
+from allo.dialects.bindings import binding_of
 from allo.dialects.core.partition import Partition, layout_of
 from allo.dialects.memories import kinds_of
 
 from ..vendors.tables import Vendor
-from .emitter import has, integer
+from .attributes import has, integer
 
 _UNROLL = {
     "xilinx": "#pragma HLS unroll",
@@ -88,6 +89,29 @@ def dependence_pragmas(vendor: Vendor, name: str, asserted: Asserted) -> list[st
     if asserted.distance:
         return [f"{line} distance={asserted.distance} dependent=true"]
     return [f"{line} dependent=false"]
+
+
+_KINDS = {"arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul"}
+_LETTERS = {"f64": "d", "f32": "f", "f16": "h"}
+
+
+def operation_pragmas(vendor: Vendor, name: str, op: ir.Operation) -> list[str]:
+    """What an operation is made of, whose result has this C++ name.
+
+    Packed products are a matter of the vendor's tool; they are asked for as multiplier blocks. Its tool has
+    no unit for bfloat16.
+    """
+    impl = binding_of(op)
+    if not impl or vendor.pragmas != "xilinx":
+        return []
+    head = f"#pragma HLS bind_op variable={name}"
+    if op.name not in _KINDS:
+        return [f"{head} op=mul impl={'fabric' if impl == 'fabric' else 'dsp'}"]
+    letter = _LETTERS.get(str(op.results[0].type))
+    if letter is None:
+        return []
+    kind = letter + _KINDS[op.name]
+    return [f"{head} op={kind} impl={'fabric' if impl == 'fabric' else 'fulldsp'}"]
 
 
 def loop_heads(vendor: Vendor, op: ir.Operation) -> list[str]:

@@ -7,14 +7,19 @@ subnormal results), round. What overrides the result does so as resets and sets 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
 from .parts import round_pack, unpack
 
+Align = Callable[[Signal, Signal], tuple[Signal, Signal]]
+"""A value shifted right, as wide as it is, and a bit: see :func:`aligned`."""
 
-def add(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
-    """``a + b``."""
+
+def add(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> Signal:
+    """``a + b``; ``align`` shifts the smaller operand, :func:`aligned` as a rule."""
     net = a.net
     exponent, fraction = kind.exponent, kind.fraction
     left, right = unpack(a, kind), unpack(b, kind)
@@ -30,12 +35,12 @@ def add(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     under = (cat(right.exponent, one) + cat(~left.exponent, even)).bits(1, exponent)
     small = cat(left.normal & right.normal, mux(swap, left.fraction, right.fraction))
     two = net.const(0, 2)
-    aligned, sticky = _aligned(cat(small, two), mux(swap, under, over))
+    shifted, sticky = (align or aligned)(cat(small, two), mux(swap, under, over))
 
     # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
     width = kind.precision + 3
     first = cat(net.const(0, 1), large_normal, large_fraction, two)
-    second = aligned.zext(width) ^ subtract.repeat(width)
+    second = shifted.zext(width) ^ subtract.repeat(width)
     borrow = mux(sticky, net.const(0, 1), subtract)
     total = (cat(first, one) + cat(second, borrow)).bits(1, width)
 
@@ -61,12 +66,12 @@ def add(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     )
 
 
-def subtract(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
+def subtract(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> Signal:
     """``a - b``."""
-    return add(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind)
+    return add(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind, align)
 
 
-def _aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
+def aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
     """``value >> distance``, and whether any bit was shifted out.
 
     Where all of the value is far below the other operand, so that it cannot change the sum, the second

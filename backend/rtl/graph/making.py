@@ -72,6 +72,12 @@ class Maker:
         how = "slice" if width < node.width else "sext" if signed else "zext"
         return self._node(("wire", how, node.number, width), "wire", (node,), width, data=(how, 0))
 
+    def joined(self, nodes: Sequence[Node]) -> Node:
+        """Nodes side by side, the one in the lowest bits first."""
+        key = ("wire", "concat", *(node.number for node in nodes))
+        width = sum(node.width for node in nodes)
+        return self._node(key, "wire", tuple(nodes), width, data=("concat", 0))
+
     def operator(self, name: str, nodes: Sequence[Node], width: int) -> Operator:
         """The library's operator for an operation on nodes, to ``width`` bits."""
         types = tuple(f"i{node.width}" for node in nodes)
@@ -80,8 +86,9 @@ class Maker:
     def op(self, name: str, nodes: Sequence[Node], width: int) -> Node:
         """An operation of the core IR on nodes, to ``width`` bits."""
         operator = self.operator(name, nodes, width)
+        impl = self._at.impl if self._at.op == name else ""
         key = ("op", id(operator), *(node.number for node in nodes))
-        return self._node(key, "op", tuple(nodes), width, operator=operator, op=name)
+        return self._node(key, "op", tuple(nodes), width, operator=operator, op=name, impl=impl)
 
     def _node(
         self, key: tuple[object, ...], kind: str, nodes: tuple[Node, ...], width: int, **fields: Any

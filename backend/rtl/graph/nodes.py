@@ -85,6 +85,7 @@ class Node:
             wait its name, ``try_put``, ``full``, ``try_get`` (value: what was got, and above it a bit
             that says whether anything was) or ``empty``.
         op: the operation of the core IR that an operator computes, "" for what has none.
+        impl: what it is asked to be made of, see :mod:`allo.dialects.bindings`.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
         settle: nanoseconds into cycle ``avail`` until it is stable.
@@ -98,6 +99,7 @@ class Node:
     body: Body | None = None
     operator: Operator | None = None
     op: str = ""
+    impl: str = ""
     data: Any = None
     access: Access | None = None
     place: SourcePlace | None = None

@@ -8,6 +8,7 @@ from typing import Any
 from allo.dialects.affine.asserted import Asserted
 from allo.dialects.diagnostics import SourcePlace
 
+from ..operators.spec import Operator
 from .nodes import Array, Body, Node, Stream
 
 
@@ -181,6 +182,7 @@ class Function:
         argument_names: all arguments in the user's order.
         returned: what is returned, in order: an :class:`Array` or a node.
         drain: cycles at its end in which the last iterations drain.
+        packed: the operators of products that share multiplier blocks to meet a limit.
     """
 
     name: str
@@ -201,6 +203,7 @@ class Function:
     float_ops: int | None = 0
     cycles: int | None = None
     drain: int = 0
+    packed: list[Operator] = field(default_factory=list)
 
     def number(self) -> int:
         """The number of the next node; each is given once."""

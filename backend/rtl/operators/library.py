@@ -6,6 +6,7 @@ import functools
 import importlib
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
@@ -119,7 +120,8 @@ class OperatorLibrary:
                 ``{"constants": (None, 8)}``, the values of constant operands, which makes
                 shifts, products and quotients by constants cheap, and
                 ``{"extended": (("s", 8), None)}``, the operands of a product that are sign-
-                (``s``) or zero-extended (``u``) from fewer bits.
+                (``s``) or zero-extended (``u``) from fewer bits, and ``{"impl": "fabric"}`` or
+                ``"dsp"``: whether adders of floats and multipliers take multiplier blocks.
 
         Raises:
             UnsupportedOpError: when no hardware is known for it.
@@ -129,6 +131,11 @@ class OperatorLibrary:
         if key not in self._found:
             self._found[key] = self._build(op, tuple(operand_types), result_type, given)
         return self._found[key]
+
+    def variant(self, operator: Operator, impl: str) -> Operator:
+        """The operator for what another one was found for, made of ``"dsp"`` or ``"fabric"``."""
+        op, operand_types, result_type, given = operator.asked
+        return self.find(op, operand_types, result_type, {**dict(given), "impl": impl})
 
     def _build(
         self, op: str, operand_types: tuple[str, ...], result_type: str, attributes: dict[str, Any]
@@ -170,7 +177,7 @@ def _operator(
         raise _no_types(op, operand_types, result_type) from error
     if found is None:
         raise _no_types(op, operand_types, result_type)
-    return found
+    return replace(found, asked=(op, operand_types, result_type, attributes))
 
 
 def _no_types(op: str, operand_types: tuple[str, ...], result_type: str) -> UnsupportedOpError:

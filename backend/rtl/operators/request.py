@@ -31,7 +31,8 @@ class Request:
         operand_types, result_type: MLIR types as text.
         attributes: ``predicate`` of comparisons (name or number); ``constants``, a tuple with the
             integer of each constant operand and None for the others, lets shifts, products and
-            quotients by constants be cheap; ``extended`` does so for products of narrow numbers.
+            quotients by constants be cheap; ``extended`` does so for products of narrow numbers;
+            ``impl`` is what it is made of, ``"dsp"`` or ``"fabric"``.
         device, clock_mhz: what to build for.
     """
 
@@ -72,6 +73,11 @@ class Request:
             f"{self.op} has no predicate {given!r}.",
             help=f'attributes={{"predicate": …}} takes one of {", ".join(names)}, or its number.',
         )
+
+    @property
+    def impl(self) -> str:
+        """What it is asked to be made of: ``"dsp"``, ``"fabric"``, or ``""`` for the family to choose."""
+        return str(self.attributes.get("impl", ""))
 
     def constant(self, position: int) -> int | None:
         """The value of a constant operand, or None."""

@@ -62,6 +62,8 @@ class Operator:
     """Units: ``unit_text("rtl")`` or ``unit_text("native")`` is the text of ``hw.module private @<module>``
     (and of what it instantiates). ``native`` has one native operation (``arith.bitcast``, ``arith.addf`` …,
     NaN made canonical) and a shift register of the same latency, for CIRCT's arc simulator."""
+    asked: tuple[Any, ...] = field(default=(), repr=False, compare=False)
+    """What the library was asked for: operation, operand types, result type, attributes."""
     netlist: Any = field(default=None, repr=False, compare=False)
     """What it computes, as a :class:`~allo.backend.rtl.operators.netlist.Netlist` with inputs a, b, c …;
     ``evaluate`` of that module runs it in Python."""

@@ -56,12 +56,13 @@ def excess(
     return [
         f"The design takes about {total[kind]:,} {name} and a {part.name} has {there:,}: "
         f"{total[kind] - there:,} too many ({total[kind] / max(1, there):.1f} times as many). "
-        f"Its largest users are {_largest(kind, users)}."
+        f"Its largest users are {largest(kind, users)}."
         for kind, name in _NAMES.items()
         if total.get(kind, 0) > (there := part.resources[kind])
     ]
 
 
-def _largest(kind: str, users: Mapping[str, Mapping[str, int]]) -> str:
+def largest(kind: str, users: Mapping[str, Mapping[str, int]]) -> str:
+    """The users of a resource that take most of it, with how much."""
     ordered = sorted(users.items(), key=lambda user: -user[1].get(kind, 0))[:USERS]
     return ", ".join(f"{name} ({cost[kind]:,})" for name, cost in ordered if cost.get(kind))

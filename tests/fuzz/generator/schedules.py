@@ -234,6 +234,13 @@ def _rebalance(sites: _Sites, rng: random.Random) -> Step | None:
     return loop and Step("rebalance", (loop,))
 
 
+def _bind(sites: _Sites, rng: random.Random) -> Step | None:
+    op = rng.choice(("mul", "mul", "mul", "fadd", "fmul"))
+    impl = rng.choice(("packed", "packed", "fabric", "dsp") if op == "mul" else ("fabric", "dsp"))
+    loop = sites.loop(rng) if rng.random() < 0.3 else None
+    return Step("bind", (op, impl, loop) if loop else (op, impl))
+
+
 def _parallel(sites: _Sites, rng: random.Random) -> Step | None:
     loop = sites.loop(rng)
     return loop and Step("parallel", (loop,))
@@ -370,6 +377,7 @@ _PRIMITIVES: list[tuple[int, Callable[[_Sites, random.Random], Step | None]]] = 
     (8, _pipeline),
     (3, _interleave),
     (3, _rebalance),
+    (3, _bind),
     (2, _parallel),
     (6, _partition),
     (6, _buffer_at),

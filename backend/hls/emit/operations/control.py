@@ -13,7 +13,8 @@ from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from ...text import literals
 from ...text.ctype import Bounds, CType, ctype_of, index_ctype
 from ...text.index import IndexText, alike, index_of
-from ..emitter import FunctionEmitter, Handler, has, integer, string, value_of
+from ..attributes import has, integer, string
+from ..emitter import FunctionEmitter, Handler, value_of
 from ..fifo import declare_fifo, fifo_depth
 from ..pragmas import array_pragmas, dependence_pragmas, loop_heads, loop_pragmas
 from ..signature import Param, Signature

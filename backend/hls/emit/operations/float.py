@@ -7,7 +7,8 @@ from allo.dialects.core.locations import place_of
 
 from ...text import literals
 from ...text.ctype import BOOL, CType, Kind
-from ..emitter import FunctionEmitter, Handler, integer
+from ..attributes import integer
+from ..emitter import FunctionEmitter, Handler
 from ..values import Scalar
 
 

@@ -13,7 +13,8 @@ from allo.dialects._mlir import ir
 
 from ...text import literals
 from ...text.ctype import BOOL, CType, Kind, index_ctype
-from ..emitter import FunctionEmitter, Handler, integer
+from ..attributes import integer
+from ..emitter import FunctionEmitter, Handler
 from ..values import Scalar
 from . import index_ops as index
 

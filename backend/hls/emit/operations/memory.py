@@ -12,7 +12,8 @@ from allo.dialects.types import parse_type
 
 from ...text import literals
 from ...text.ctype import CType, ctype_of, ctype_of_declared
-from ..emitter import FunctionEmitter, Handler, has, loaded, stored, string
+from ..attributes import has, string
+from ..emitter import FunctionEmitter, Handler, loaded, stored
 from ..fifo import declare_fifo, fifo_depth, write
 from ..pragmas import array_pragmas
 from ..values import Buffer, Scalar, StreamRef

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from allo.backend.rtl.float.add import add, subtract
+from allo.backend.rtl.float.add import add, aligned, subtract
+from allo.backend.rtl.float.align import align_by_product
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
 from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
@@ -22,6 +23,7 @@ from ..request import Builder, Drawing, Request, combinational, fitted, is_integ
 from ..spec import Operator
 from .multiply import tiling_of
 from .products import Part, tiled_product
+from .rows import product_of_rows
 
 
 def _binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
@@ -37,14 +39,24 @@ def _arithmetic(request: Request) -> Operator | None:
     if kind is None:
         return None
     tiling = tiling_of(request)
+    fabric = request.impl == "fabric" and request.op == "arith.mulf"
+    blocks = request.impl == "dsp" and request.op != "arith.mulf"
 
     def product(a: Signal, b: Signal) -> Signal:
+        if fabric:
+            parts = Part(a, False), Part(b, False)
+            return product_of_rows(*parts, 2 * kind.precision, tiling.segment)
         return tiled_product(Part(a, False), Part(b, False), 2 * kind.precision, tiling)
 
     def draw(a: Signal, b: Signal) -> Signal:
         if request.op == "arith.mulf":
             return multiply(a, b, kind, product)
-        return add(a, b, kind) if request.op == "arith.addf" else subtract(a, b, kind)
+        align = partial(align_by_product, product=shift) if blocks else aligned
+        sum_ = add if request.op == "arith.addf" else subtract
+        return sum_(a, b, kind, align)
+
+    def shift(a: Signal, b: Signal) -> Signal:
+        return tiled_product(Part(a, False), Part(b, False), a.width + b.width - 1, tiling)
 
     def pace(a: Signal, b: Signal) -> Signal:
         return paced_multiply(a, b, kind, product)
@@ -52,7 +64,8 @@ def _arithmetic(request: Request) -> Operator | None:
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = _binary_native(request.op, kind)
     paced = pace if request.op == "arith.mulf" else None
-    return unit(request, Drawing(f"f{name}_{kind.name}", draw, native, pace=paced))
+    made = "_fabric" if fabric else "_dsp" if blocks else ""
+    return unit(request, Drawing(f"f{name}_{kind.name}{made}", draw, native, pace=paced))
 
 
 def _divide(request: Request) -> Operator | None:

@@ -17,6 +17,7 @@ from ..request import Builder, Drawing, Request, fitted
 from ..spec import Operator
 from .add_sub import segment_bits
 from .products import Part, Tiling, tiled_product
+from .rows import product_of_rows
 
 NATIVE_BITS = 64
 """Widest product that the in-process simulator takes in one operation."""
@@ -36,6 +37,8 @@ def _build(request: Request) -> Operator:
             return fitted(request, _by_power(width, 1 - position, constant))
     narrow = [_narrow(request, position) for position in (0, 1)]
     product = fitted(request, _product(request, narrow))
+    if request.impl == "dsp":
+        return product
     for position in (0, 1):
         constant = request.constant(position)
         if constant is not None:
@@ -56,12 +59,15 @@ def _product(request: Request, narrow: list[tuple[int, bool]]) -> Drawing:
     width = request.result_width
     tiling = tiling_of(request)
     block = tiling.small + 1
+    fabric = request.impl == "fabric"
 
     def draw(*operands: Signal) -> Signal:
         a, b = (
             Part(operand.bits(0, bits), signed)
             for operand, (bits, signed) in zip(operands, narrow, strict=True)
         )
+        if fabric:
+            return product_of_rows(a, b, width, tiling.segment)
         if width <= block:
             return operands[0] * operands[1]
         return tiled_product(a, b, width, tiling)
@@ -69,6 +75,8 @@ def _product(request: Request, narrow: list[tuple[int, bool]]) -> Drawing:
     name = f"mul_i{width}"
     if any(bits < width for bits, _ in narrow):
         name += "".join(f"_{'s' if signed else 'u'}{bits}" for bits, signed in narrow)
+    if fabric:
+        name += "_fabric"
 
     def native(module: str, latency: int) -> str:
         inputs = [(name, width) for name in "ab"]

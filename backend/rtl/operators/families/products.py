@@ -40,7 +40,7 @@ def tiled_product(a: Part, b: Part, width: int, tiling: Tiling) -> Signal:
         _row(a, piece, tiling.large, width - index * tiling.small, tiling.segment)
         for index, piece in enumerate(_pieces(b, tiling.small, width))
     ]
-    return _sum_shifted(rows, tiling.small, width, tiling.segment).resized(width)
+    return sum_shifted(rows, tiling.small, width, tiling.segment).resized(width)
 
 
 def _pieces(number: Part, step: int, width: int) -> list[Part]:
@@ -63,10 +63,10 @@ def _row(a: Part, b: Part, step: int, width: int, segment: int) -> Part:
         bits = min(piece.bits.width + b.bits.width, limit)
         signed = piece.signed or b.signed
         products.append(Part(piece.resized(bits) * b.resized(bits), signed))
-    return _sum_shifted(products, step, width, segment)
+    return sum_shifted(products, step, width, segment)
 
 
-def _sum_shifted(parts: list[Part], step: int, width: int, segment: int) -> Part:
+def sum_shifted(parts: list[Part], step: int, width: int, segment: int) -> Part:
     """Sum of ``parts[i] << (i * step)``, pairwise, modulo ``2**width``."""
     distance = step
     while len(parts) > 1:

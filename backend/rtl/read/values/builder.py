@@ -122,9 +122,13 @@ class Builder:
         *,
         float_op: bool = False,
         name: str = "",
+        impl: str = "",
     ) -> Node:
-        """A node computed by an operator of the library, for the operation ``name`` of the core IR."""
-        key = ("op", id(operator), *(o.number for o in operands))
+        """A node computed by an operator of the library, for the operation ``name`` of the core IR.
+
+        ``impl`` says what it is asked to be made of.
+        """
+        key = ("op", id(operator), impl, *(o.number for o in operands))
         return self._unique(
             key,
             "op",
@@ -132,6 +136,7 @@ class Builder:
             operands,
             operator=operator,
             op=name,
+            impl=impl,
             float_op=float_op,
         )
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
+from allo.dialects.bindings import BINDING
 from allo.dialects.diagnostics import UnsupportedOpError
 
 from ...graph.fold import fold
@@ -97,7 +98,13 @@ class Values(ABC):
                 # Sums and differences share units: a - b is a + -b.
                 operator, name = adder, "arith.addf"
                 nodes = [nodes[0], self._b.negative(nodes[1])]
-        return self._b.op(operator, nodes, float_op=name in FLOAT_ARITHMETIC, name=name)
+        return self._b.op(
+            operator,
+            nodes,
+            float_op=name in FLOAT_ARITHMETIC,
+            name=name,
+            impl=op.attrs.get(BINDING, ""),
+        )
 
     def find(
         self, op: Op, types: tuple[str, ...], result: str, nodes: list[Node] | None = None

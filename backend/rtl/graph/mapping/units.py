@@ -1,0 +1,96 @@
+"""Units of the kind that the schedule asks for, or a limit on multiplier blocks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...operators.library import OperatorLibrary
+from ..nodes import Body, Node
+from ..prune import bodies_of, prune
+from ..regions import Function
+from .packing import PRODUCT, pack_body
+
+MOVABLE = ("arith.addf", "arith.mulf", PRODUCT)
+"""Operations that can be made of multiplier blocks or of lookup tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a limit on multiplier blocks asks of one function.
+
+    Attributes:
+        saved: multiplier blocks that packing products should save.
+        least: bits of the products that take a block.
+        fabric: of the operations of each operator, by name, how many are to be made of lookup tables.
+    """
+
+    saved: int = 0
+    least: int = 1
+    fabric: Counter[str] = field(default_factory=Counter)
+
+
+def map_units(
+    function: Function, static: Body, library: OperatorLibrary, wanted: Wanted | None = None
+) -> None:
+    """Pack the products of a function and choose other operators, in place.
+
+    What the schedule binds stays so, whatever a limit asks.
+    """
+    wanted = wanted or Wanted()
+    left = Counter(wanted.fabric)
+    for node in movable_nodes(function, static):
+        assert node.operator is not None
+        if not node.impl and left[node.operator.name] > 0:
+            left[node.operator.name] -= 1
+            node.impl = "fabric"
+    changed = _pack(function, library, wanted)
+    for node in movable_nodes(function, static):
+        assert node.operator is not None
+        if node.impl in ("dsp", "fabric"):
+            node.operator = library.variant(node.operator, node.impl)
+    if changed:
+        prune(function, static)
+
+
+def movable_nodes(function: Function, static: Body | None = None) -> Iterator[Node]:
+    """The operations of a function that can be made of one thing or another."""
+    for body in (*bodies_of(function.root), *((static,) if static else ())):
+        for node in body.nodes:
+            if node.op in MOVABLE and node.operator is not None:
+                yield node
+
+
+def blocks_of(node: Node, least: int) -> int:
+    """Multiplier blocks of an operation; products of fewer than ``least`` bits take none."""
+    operator = node.operator
+    if operator is None or operator.netlist is None:
+        return 0
+    return sum(n.op == "mul" and n.width >= least for n in operator.netlist.nodes)
+
+
+def _pack(function: Function, library: OperatorLibrary, wanted: Wanted) -> bool:
+    """Pack the products that are to be, and others until so many blocks are saved; whether any was."""
+    asked = packed = blocks = 0
+    saved = wanted.saved
+    for body in bodies_of(function.root):
+        products = [n for n in body.nodes if n.op == PRODUCT and n.operator is not None]
+        bound = [n for n in products if n.impl == "packed"]
+        free = [n for n in products if not n.impl and blocks_of(n, wanted.least) == 1]
+        asked += len(bound)
+        for chosen, most in ((bound, None), (free, saved)):
+            if chosen and (most is None or most > 0):
+                found = pack_body(function, body, library, chosen, most)
+                packed, blocks = packed + found[0], blocks + found[1]
+                saved -= 0 if most is None else found[0] - found[1]
+    if packed:
+        function.notes.append(
+            f"{function.name}: {packed} products are computed in {blocks} multiplier blocks."
+        )
+    if asked and not packed:
+        function.notes.append(
+            f"{function.name}: none of {asked} products shares a factor with another one in its iteration, "
+            "so that none is packed."
+        )
+    return packed > 0
