@@ -1,0 +1,61 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""Bring the activations of a block together: pieces of V, in the order they come, to words of R tokens."""
+
+from allo.customize import Schedule
+from allo.ir.types import Stream, UInt, int32
+
+
+def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
+    come: "Stream[UInt(8 * V), 4]",
+    count: int32,
+    waves: int32,
+    leave: "Stream[UInt(8 * L * R), 4]",
+):
+    """Every block of ``JOBS`` jobs, as words of L elements of R tokens beside each other.
+
+    Pieces of V elements come in runs: ``RUN`` pieces of a token, then as many of each other token of the
+    block, then the next of the first token, until all have ``WIDTH`` elements. From job ``FULL`` on, a job
+    has one token. Rows without a token hold what was there before.
+    """
+    pieces: UInt(8 * V)[R * (L // V), B // R, WIDTH // L]
+    row_of: UInt(8)[B]
+    turn_of: UInt(8)[B]
+    for turn in range(B // R):
+        for row in range(R):
+            row_of[turn * R + row] = row
+            turn_of[turn * R + row] = turn
+    for job in range(JOBS):
+        passes: int32 = 1 if job >= FULL else waves
+        left: int32 = 1 if job >= FULL else count
+        for wave in range(passes):
+            n: int32 = min(left, B)
+            left = left - B
+            last: UInt(8) = n - 1
+            first: UInt(16) = 0
+            at: UInt(16) = 0
+            token: UInt(8) = 0
+            for take in range(n * (WIDTH // V)):
+                piece: UInt(16) = first + at
+                bank: UInt(16) = row_of[token] * (L // V) + piece % (L // V)
+                pieces[bank, turn_of[token], piece // (L // V)] = come.get()
+                if at == RUN - 1:
+                    first = first + RUN if token == last else first
+                    token = 0 if token == last else token + 1
+                at = 0 if at == RUN - 1 else at + 1
+            rounds: int32 = (n + (R - 1)) // R
+            for out in range(rounds):
+                for word in range(WIDTH // L):
+                    joined: UInt(8 * L * R) = 0
+                    for p in range(R * (L // V)):
+                        joined[8 * V * p : 8 * V * p + 8 * V] = pieces[p, out, word]
+                    leave.put(joined)
+
+
+def schedule_arrange(s: Schedule) -> Schedule:
+    """V elements a cycle in, words of R tokens out."""
+    s.partition(s.pieces, dim=1)
+    s.pipeline("take")
+    s.pipeline("word")
+    # Every piece of a block has a place of its own.
+    s.dependence("pieces", "take")
+    return s

@@ -1,0 +1,179 @@
+"""Cycles of a step of several tokens, predicted from the compiler's report and the memory.
+
+The elements do one job of one block after the other. A job begins when the elements are free and the
+block's activations are there; these come from norms, attention or GELU, each of which serves one block after
+the other as well. So the times of a step follow from a recurrence over jobs and blocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...config import GPTConfig
+from ...cycles import _Loops
+from ..cycles import CALL, IDEAL, Channel, StepPrediction, _Fifo
+from ..parameters import Wide, job_words
+from .parameters import Block
+
+TURN = 10
+"""Cycles between the last word of a block and the first of the next, when its activations are there."""
+START = 4
+"""Cycles between activations and the first word, when the elements wait for them."""
+
+
+@dataclass(slots=True)
+class _Server:
+    """What serves one block after the other: when it is free."""
+
+    free: float = 0.0
+
+    def serve(self, ready: float, cycles: float) -> float:
+        """When a block that is there at ``ready`` has been served."""
+        self.free = max(self.free, ready) + cycles
+        return self.free
+
+
+@dataclass(slots=True)
+class _Step:
+    """The recurrence: the elements, the units that serve them, and the depths of their pipelines."""
+
+    config: GPTConfig
+    wide: Wide
+    block: Block
+    loops: _Loops
+    start: int
+    sizes: list[int]
+    fifo: _Fifo
+    elements: _Server = field(default_factory=_Server)
+    summing: _Server = field(default_factory=_Server)
+    scoring: _Server = field(default_factory=_Server)
+    mixing: _Server = field(default_factory=_Server)
+    products: float = 0.0
+    starved: float = 0.0
+
+    def multiply(self, ready: float, words: int, tokens: int) -> float:
+        """When the sums of a job of one block are there: ``words`` a channel, each for all tokens."""
+        rounds = -(-tokens // self.block.rows)
+        cycles = words * rounds
+        begin = max(self.elements.free + TURN, ready + START)
+        if rounds == 1:
+            self.fifo.pause(begin - self.elements.free)
+            taken = self.fifo.take(words)
+        else:
+            taken = float(cycles)
+            self.fifo.pause(cycles - words / self.fifo.rate if self.fifo.rate < 1 else 0)
+        self.products += cycles
+        self.starved += taken - cycles
+        return self.elements.serve(begin, taken) + self.results(tokens)
+
+    def results(self, tokens: int) -> float:
+        """From the last product to the last rescaled result."""
+        loops, wide = self.loops, self.wide
+        last = (tokens - 1) % self.block.rows + 1
+        return (
+            loops.depth("multiply_block", "mac")
+            + last * wide.channels // wide.vector
+            + loops.depth("gather_0", "word")
+            + loops.depth("rescale_block", "out")
+            + CALL
+        )
+
+    def normalise(self, ready: float, tokens: int) -> float:
+        """When the norms of a block are arranged, whose last residual comes at ``ready``."""
+        loops = self.loops
+        rows = self.config.d // self.wide.vector
+        one = loops.depth("normalise_rows", "token")
+        units = self.block.norms
+        ready = max(ready + loops.depth("collect", "plus"), self.summing.free)
+        turns = -(-tokens // units)
+        # Either the rows come one after the other, or the units take one token after the other.
+        last = max((tokens - 1) * rows, (turns - 1) * one + (tokens - 1) % units * rows)
+        self.summing.free = ready + max(tokens * rows, last - 2 * rows)
+        return ready + last + one + self.arrange("normed")
+
+    def arrange(self, name: str) -> float:
+        """From a block's last piece to its first word at the elements."""
+        loops, kernel = self.loops, f"arrange_{name}"
+        depth = loops.depth(kernel, "take") + loops.depth(kernel, "word")
+        return depth + loops.depth("spreading_0", "word")
+
+    def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
+        """When attention of a block is arranged."""
+        loops, wide, config = self.loops, self.wide, self.config
+        heads = config.heads // wide.heads
+        steps = heads * sum(self.start + first + t + 1 for t in range(tokens))
+        scored = self.scoring.serve(keys_there, steps + 2 * CALL)
+        kept = max(values_there, self.mixing.free) + heads * CALL
+        alone = max(kept, scored - steps) + steps
+        self.mixing.free = max(alone, scored + self.start + first + tokens)
+        pieces = wide.heads * (config.head_dim // wide.vector)
+        score, mix = (self.unit(kernel) for kernel in ("score_block", "mix_block"))
+        depth = loops.depth(score, "key") + loops.depth(mix, "key")
+        depth += loops.depth("collecting_0", "turn") + loops.depth("divide_block", "out")
+        return self.mixing.free + depth + pieces + self.arrange("attended")
+
+    def unit(self, kernel: str) -> str:
+        """A kernel of the units; with several units, each has one of its own."""
+        return kernel if self.wide.heads == 1 else f"{kernel}_v0"
+
+
+def predict_block_step(
+    report: Any,
+    config: GPTConfig,
+    wide: Wide,
+    block: Block,
+    count: int,
+    start: int = 0,
+    channel: Channel = IDEAL,
+) -> StepPrediction:
+    """Predict the step of ``count`` tokens at position ``start``.
+
+    Args:
+        report: the ``DesignReport`` of the accelerator.
+        channel: what each channel of the weights gives.
+    """
+    loops = _Loops(report)
+    firsts = range(0, count, block.tokens)
+    sizes = [min(block.tokens, count - first) for first in firsts]
+    fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
+    fifo.pause(-channel.latency)
+    step = _Step(config, wide, block, loops, start, sizes, fifo)
+    (qkv, projected, up, down), logits = job_words(config, wide)
+    rows = config.d // wide.vector
+    embed = loops.depth("embedding_0", "row") + CALL
+    there = []
+    taken = 0.0
+    for size in sizes:
+        # Embedding goes row by row; a block is summed before its rows leave.
+        taken = max(taken, step.summing.free) + size * (rows + embed)
+        there.append(step.normalise(taken, size))
+    packed = loops.depth("pack_block", "out") + loops.depth("dealing_0", "head") + CALL
+    for layer in range(config.layers):
+        attended = []
+        for first, size, ready in zip(firsts, sizes, there, strict=True):
+            done = step.multiply(ready, qkv, size) + packed
+            keys_there = done - qkv * -(-size // block.rows) / 3
+            attended.append(step.attend(keys_there, done, first, size))
+        summed = [
+            step.multiply(ready, projected, size)
+            for size, ready in zip(sizes, attended, strict=True)
+        ]
+        there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
+        bent = [
+            step.multiply(ready, up, size) + loops.depth("bend_block", "out") + step.arrange("bent")
+            for size, ready in zip(sizes, there, strict=True)
+        ]
+        summed = [step.multiply(r, down, n) for n, r in zip(sizes, bent, strict=True)]
+        if layer < config.layers - 1:
+            there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
+    # The last norm and the logits are those of the last token.
+    there = [step.normalise(summed[-1], 1)]
+    end = step.multiply(there[0], logits, 1) + loops.depth("saying_0", "out")
+    memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
+    return StepPrediction(
+        round(end),
+        round(memory * max(1.0, wide.lanes / channel.bytes_per_cycle)),
+        round(end - step.products - step.starved),
+        round(step.starved),
+    )

@@ -1,0 +1,199 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""Attention of blocks: every head of a unit, every token of the block, all keys up to the token's own.
+
+``pack_block``  quantises q, k and v, and joins the output groups of a head, token by token.
+``score_block`` keeps the block's keys, then multiplies each query with the keys it may see.
+``mix_block``   keeps the block's values, and weights the values of the keys by softmax.
+"""
+
+import allo
+from allo.customize import Schedule
+from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
+
+from ...constants import ROUND
+
+
+def pack_block[D, HD, V, C, LAYERS, B](
+    results: "Stream[float32[V], 4]",
+    count: int32,
+    waves: int32,
+    words: "Stream[UInt(8 * HD), 4]",
+):
+    """Three widths a layer and block: of queries, keys and values, a word for each head and token."""
+    groups: UInt(8 * C)[HD // C, B]
+    for layer in range(LAYERS):
+        left: int32 = count
+        for wave in range(waves):
+            n: int32 = min(left, B)
+            left = left - B
+            total: int32 = 3 * D // V * n
+            last: UInt(8) = n - 1
+            word: UInt(8 * C) = 0
+            piece: UInt(8) = 0
+            token: UInt(8) = 0
+            group: UInt(8) = 0
+            for out in range(total):
+                block: float32[V] = results.get()
+                packed: UInt(8 * C) = 0
+                for v in range(V):
+                    clamped: float32 = min(max(block[v], -127.0), 127.0)
+                    level: int8 = (clamped + ROUND) - ROUND
+                    packed[8 * (C - V + v) : 8 * (C - V + v) + 8] = level
+                joined: UInt(8 * C) = (word >> (8 * V)) | packed
+                word = joined
+                if piece == C // V - 1:
+                    if group == HD // C - 1:
+                        whole: UInt(8 * HD) = 0
+                        with allo.meta_for(HD // C - 1) as e:
+                            whole[8 * C * e : 8 * C * e + 8 * C] = groups[e, token]
+                        whole[8 * (HD - C) : 8 * HD] = joined
+                        words.put(whole)
+                    else:
+                        groups[group, token] = joined
+                    if token == last:
+                        group = 0 if group == HD // C - 1 else group + 1
+                    token = 0 if token == last else token + 1
+                piece = 0 if piece == C // V - 1 else piece + 1
+
+
+def score_block[HD, H, CTX, LAYERS, B](
+    asked: "Stream[UInt(8 * HD), 4]",
+    start: int32,
+    count: int32,
+    waves: int32,
+    keys: "UInt(8 * HD)[LAYERS * H * CTX]",
+    scores: "Stream[int32, 4]",
+    peaks: "Stream[int32, 4]",
+):
+    """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
+    queries: UInt(8 * HD)[H * B]
+    for layer in range(LAYERS):
+        left: int32 = count
+        first: int32 = start
+        for wave in range(waves):
+            n: int32 = min(left, B)
+            for hq in range(H * n):
+                queries[hq] = asked.get()
+            for hk in range(H):
+                for tk in range(n):
+                    keys[(layer * H + hk) * CTX + first + tk] = asked.get()
+            row: int32 = layer * H * CTX
+            q: UInt(16) = 0
+            j: UInt(16) = 0
+            to_go: UInt(16) = first
+            end: UInt(16) = first + n - 1
+            again: UInt(16) = first
+            following: UInt(16) = first if n == 1 else first + 1
+            best: int32 = 0
+            total: int32 = H * (n * first + (n * (n + 1)) // 2)
+            for key in range(total):
+                upcoming: UInt(16) = following
+                query: UInt(8 * HD) = queries[q]
+                word: UInt(8 * HD) = keys[row + j]
+                dot: int32 = 0
+                for c in range(HD):
+                    left8: int8 = query[8 * c : 8 * c + 8]
+                    right8: int8 = word[8 * c : 8 * c + 8]
+                    dot += left8 * right8
+                scores.put(dot)
+                peak: int32 = dot if j == 0 else max(best, dot)
+                best = peak
+                if to_go == 0:
+                    peaks.put(peak)
+                    q = q + 1
+                    row = row + CTX if following == again else row
+                    following = again if following == end else following + 1
+                j = 0 if to_go == 0 else j + 1
+                to_go = upcoming if to_go == 0 else to_go - 1
+            left = left - B
+            first = first + B
+
+
+def mix_block[HD, H, CTX, LAYERS, B](
+    given: "Stream[UInt(8 * HD), 4]",
+    scores: "Stream[int32, 4]",
+    peaks: "Stream[int32, 4]",
+    start: int32,
+    count: int32,
+    waves: int32,
+    factors: "float32[LAYERS]",
+    values: "UInt(8 * HD)[LAYERS * H * CTX]",
+    sums: "Stream[int32[HD], 2]",
+    totals: "Stream[int32, 2]",
+):
+    """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each token."""
+    for layer in range(LAYERS):
+        factor: float32 = factors[layer]
+        left: int32 = count
+        first: int32 = start
+        for wave in range(waves):
+            n: int32 = min(left, B)
+            for hv in range(H):
+                for tv in range(n):
+                    values[(layer * H + hv) * CTX + first + tv] = given.get()
+            row: int32 = layer * H * CTX
+            j: UInt(16) = 0
+            to_go: UInt(16) = first
+            end: UInt(16) = first + n - 1
+            again: UInt(16) = first
+            following: UInt(16) = first if n == 1 else first + 1
+            best: int32 = 0
+            sum: int32 = 0
+            acc: int32[HD] = 0
+            total: int32 = H * (n * first + (n * (n + 1)) // 2)
+            for key in range(total):
+                upcoming: UInt(16) = following
+                if j == 0:
+                    best = peaks.get()
+                below: float32 = scores.get() - best
+                weight: float32 = allo.exp(below * factor)
+                level: int32 = (weight * 255.0 + ROUND) - ROUND
+                share: uint8 = level
+                word: UInt(8 * HD) = values[row + j]
+                after_sum: int32 = level + (0 if j == 0 else sum)
+                sum = after_sum
+                out: int32[HD]
+                for c in range(HD):
+                    value: int8 = word[8 * c : 8 * c + 8]
+                    after: int32 = share * value + (0 if j == 0 else acc[c])
+                    acc[c] = after
+                    out[c] = after
+                if to_go == 0:
+                    sums.put(out)
+                    totals.put(after_sum)
+                    row = row + CTX if following == again else row
+                    following = again if following == end else following + 1
+                j = 0 if to_go == 0 else j + 1
+                to_go = upcoming if to_go == 0 else to_go - 1
+            left = left - B
+            first = first + B
+
+
+def schedule_pack_block(s: Schedule, pieces: int) -> Schedule:
+    """V elements a cycle.
+
+    Args:
+        pieces: ``C // V``. A head's group is stored so many iterations before it is joined, or more.
+    """
+    s.partition("pack_block:block")
+    s.partition("pack_block:groups", dim=1)
+    s.pipeline("out")
+    if pieces > 1:
+        s.dependence("groups", "out", "all", pieces)
+    return s
+
+
+def schedule_score_block(s: Schedule) -> Schedule:
+    """One key a cycle."""
+    for loop in ("hq", "tk", "key"):
+        s.pipeline(loop)
+    return s
+
+
+def schedule_mix_block(s: Schedule) -> Schedule:
+    """One value of a head's width a cycle."""
+    s.partition("mix_block:acc")
+    s.partition("mix_block:out")
+    s.pipeline("tv")
+    s.pipeline("key")
+    return s

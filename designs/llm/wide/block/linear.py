@@ -1,0 +1,206 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""The linear engine for blocks of tokens: R tokens a cycle, and a weight read once for a block.
+
+A step has ``count`` tokens in ``waves`` blocks of B; the last block may be smaller. Every job is done for
+one block after the other, so the weights of a layer's job are read once a block. The last job, the
+logits, is done for the last token alone. Results come output group by output group, C neighbouring outputs at
+a time, and within a group token by token.
+"""
+
+from allo.customize import Schedule
+from allo.ir.types import Stream, UInt, float32, int8, int32
+
+
+def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
+    memory: "UInt(8 * L)[WORDS]",
+    waves: int32,
+    words: "Stream[UInt(8 * L), 2]",
+):
+    """Every word of a channel in order, and those of a layer's job again for every further block."""
+    if waves == 1:
+        for load in range(WORDS):
+            words.put(memory[load])
+    else:
+        base: int32 = 0
+        for job in range(4 * LAYERS):
+            kind: int32 = job & 3
+            size: int32 = FFN * D // (C * L)
+            if kind == 0:
+                size = 3 * D * D // (C * L)
+            elif kind == 1:
+                size = D * D // (C * L)
+            for wave in range(waves):
+                for again in range(size):
+                    words.put(memory[base + again])
+            base += size
+        for final in range(WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L)):
+            words.put(memory[base + final])
+
+
+def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
+    words: "Stream[UInt(8 * L), 2]",
+    inputs: "Stream[UInt(8 * L * R), 2]",
+    count: int32,
+    waves: int32,
+    sums: "Stream[int32[R], 2]",
+):
+    """One processing element: L weights of its channel with R tokens a cycle.
+
+    The first R tokens of a block take each word from the channel, and the others one that was kept.
+    ``OUTS`` is how many outputs of the last job lie on a channel.
+    """
+    kept: UInt(8 * L)[FFN // L]
+    for job in range(4 * LAYERS + 1):
+        kind: int32 = job & 3
+        groups: int32 = D // L
+        outs: int32 = D // C
+        passes: int32 = waves
+        if job == 4 * LAYERS:
+            outs = OUTS
+            passes = 1
+        elif kind == 0:
+            outs = 3 * D // C
+        elif kind == 2:
+            outs = FFN // C
+        elif kind == 3:
+            groups = FFN // L
+        left: int32 = count
+        for wave in range(passes):
+            n: int32 = 1 if job == 4 * LAYERS else min(left, B)
+            left = left - B
+            rounds: int32 = (n + (R - 1)) // R
+            total: int32 = outs * rounds * groups
+            last: UInt(16) = groups - 1
+            last_round: UInt(16) = rounds - 1
+            at: UInt(16) = 0
+            turn: UInt(16) = 0
+            fresh: UInt(1) = 1
+            acc: int32[R] = 0
+            for mac in range(total):
+                weights: UInt(8 * L) = 0
+                if fresh == 1:
+                    weights = words.get()
+                    kept[at] = weights
+                else:
+                    weights = kept[at]
+                tokens: UInt(8 * L * R) = inputs.get()
+                out: int32[R]
+                for r in range(R):
+                    dot: int32 = 0
+                    for p in range(L):
+                        weight: int8 = weights[8 * p : 8 * p + 8]
+                        value: int8 = tokens[8 * (L * r + p) : 8 * (L * r + p) + 8]
+                        dot += weight * value
+                    after: int32 = dot + (0 if at == 0 else acc[r])
+                    acc[r] = after
+                    out[r] = after
+                if at == last:
+                    sums.put(out)
+                    fresh = 1 if turn == last_round else 0
+                    turn = 0 if turn == last_round else turn + 1
+                at = 0 if at == last else at + 1
+
+
+def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
+    sums: "Stream[int32[V], 4]",
+    tables: "Stream[UInt(64 * V), 4]",
+    count: int32,
+    waves: int32,
+    mixed: "Stream[float32[V], 4]",
+    deltas: "Stream[float32[V], 4]",
+    hidden: "Stream[float32[V], 4]",
+    logits: "Stream[float32[V], 4]",
+):
+    """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
+
+    A word of ``tables`` holds V pairs of float32, the factor lower. The first token of a step takes it,
+    and it is kept for the others. ``MOST`` is the words of the largest job of a layer.
+    """
+    kept: UInt(64 * V)[MOST * V // C, C // V]
+    for job in range(4 * LAYERS + 1):
+        kind: int32 = job & 3
+        words: int32 = D // V
+        passes: int32 = waves
+        if job == 4 * LAYERS:
+            words = OUTPUTS // V
+            kind = 4
+            passes = 1
+        elif kind == 0:
+            words = 3 * D // V
+        elif kind == 2:
+            words = FFN // V
+        left: int32 = count
+        for wave in range(passes):
+            n: int32 = 1 if kind == 4 else min(left, B)
+            left = left - B
+            total: int32 = words * n
+            last: UInt(8) = n - 1
+            group: UInt(16) = 0
+            piece: UInt(8) = 0
+            token: UInt(8) = 0
+            fresh: UInt(1) = 1
+            for out in range(total):
+                acc: int32[V] = sums.get()
+                table: UInt(64 * V) = 0
+                if wave == 0 and fresh == 1:
+                    table = tables.get()
+                    if kind != 4:
+                        kept[group, piece] = table
+                else:
+                    table = kept[group, piece]
+                result: float32[V]
+                for v in range(V):
+                    factor_bits: UInt(32) = table[64 * v : 64 * v + 32]
+                    bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                    factor: float32 = factor_bits.bitcast()
+                    bias: float32 = bias_bits.bitcast()
+                    wide: float32 = acc[v]
+                    result[v] = wide * factor + bias
+                if kind == 0:
+                    mixed.put(result)
+                elif kind == 2:
+                    hidden.put(result)
+                elif kind == 4:
+                    logits.put(result)
+                else:
+                    deltas.put(result)
+                if piece == C // V - 1:
+                    group = group + 1 if token == last else group
+                    fresh = 1 if token == last else 0
+                    token = 0 if token == last else token + 1
+                piece = 0 if piece == C // V - 1 else piece + 1
+
+
+def schedule_fetch_blocks(s: Schedule) -> Schedule:
+    """A word a cycle."""
+    for loop in ("load", "again", "final"):
+        s.pipeline(loop)
+    return s
+
+
+def schedule_multiply_block(s: Schedule, groups: int) -> Schedule:
+    """L weights with R tokens a cycle.
+
+    Args:
+        groups: words of the shortest output, after which a kept word is asked for again.
+    """
+    s.partition("multiply_block:acc")
+    s.partition("multiply_block:out")
+    s.pipeline("mac")
+    if groups > 1:
+        s.dependence("kept", "mac", "all", groups)
+    return s
+
+
+def schedule_rescale_block(s: Schedule, interval: int, pieces: int) -> Schedule:
+    """V outputs every ``interval`` cycles.
+
+    Args:
+        pieces: ``C // V``, after which a kept word is asked for again.
+    """
+    s.partition("rescale_block:acc")
+    s.partition("rescale_block:result")
+    s.pipeline("out", initiation_interval=interval)
+    if pieces > 1:
+        s.dependence("kept", "out", "all", pieces)
+    return s

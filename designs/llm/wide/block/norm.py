@@ -1,0 +1,151 @@
+# ruff: noqa: B007  (loops have names for the schedule)
+"""Residuals of all tokens of a step, turned from outputs to tokens, and units of layer norm.
+
+``collect`` adds results as they come, output group by output group, and sends the rows of a block token
+by token when its last output is there. ``normalise_rows`` is one unit of norms, which takes whole tokens.
+"""
+
+import allo
+from allo.customize import Schedule
+from allo.ir.types import Stream, UInt, float32, int8, int32
+
+from ...constants import EPS, ROUND
+
+
+def collect[D, V, C, LAYERS, B, MOST](
+    embedded: "Stream[float32[V], 4]",
+    deltas: "Stream[float32[V], 4]",
+    count: int32,
+    waves: int32,
+    rows: "Stream[float32[V], 4]",
+):
+    """``x += delta`` for every job with a residual; then the rows of the block that it belongs to.
+
+    Before the last norm only the last token of the step is sent.
+    """
+    x: float32[MOST * D // V, V]
+    for norm in range(2 * LAYERS + 1):
+        base: int32 = 0
+        left: int32 = count
+        for wave in range(waves):
+            n: int32 = min(left, B)
+            left = left - B
+            total: int32 = n * (D // V)
+            if norm == 0:
+                for take in range(total):
+                    first: float32[V] = embedded.get()
+                    for e in range(V):
+                        x[base + take, e] = first[e]
+            else:
+                last: UInt(8) = n - 1
+                piece: UInt(8) = 0
+                token: UInt(8) = 0
+                group: UInt(16) = base
+                at: UInt(16) = base
+                for plus in range(total):
+                    delta: float32[V] = deltas.get()
+                    for v in range(V):
+                        x[at + piece, v] = x[at + piece, v] + delta[v]
+                    if piece == C // V - 1:
+                        at = group + C // V if token == last else at + D // V
+                        group = group + C // V if token == last else group
+                        token = 0 if token == last else token + 1
+                    piece = 0 if piece == C // V - 1 else piece + 1
+            sent: int32 = base
+            size: int32 = total
+            if norm == 2 * LAYERS:
+                sent = base + total - D // V
+                size = D // V if wave == waves - 1 else 0
+            for row in range(size):
+                out: float32[V]
+                for w in range(V):
+                    out[w] = x[sent + row, w]
+                rows.put(out)
+            base += total
+
+
+def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
+    rows: "Stream[float32[V], 4]",
+    tables: "Stream[UInt(64 * V), 4]",
+    unit: int32,
+    count: int32,
+    waves: int32,
+    small: "Stream[UInt(8 * V), 4]",
+):
+    """Tokens ``unit``, ``unit + UNITS`` … of every block, normed and quantised.
+
+    The sums are those of :func:`..norm.normalise`, in its order. The gains and shifts of a norm are taken
+    once for all tokens of a step.
+    """
+    x: float32[D // V, V]
+    gains: UInt(64 * V)[D // V]
+    for n in range(2 * LAYERS + 1):
+        for fill in range(D // V):
+            gains[fill] = tables.get()
+        passes: int32 = 1 if n == 2 * LAYERS else waves
+        left: int32 = 1 if n == 2 * LAYERS else count
+        for wave in range(passes):
+            mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
+            left = left - B
+            for token in range(mine):
+                part: float32[PARTS] = 0.0
+                square: float32[PARTS] = 0.0
+                for rt in range(D // V // PARTS):
+                    for lt in range(PARTS):
+                        node: float32[V]
+                        power: float32[V]
+                        got: float32[V] = rows.get()
+                        for u in range(V):
+                            x[rt * PARTS + lt, u] = got[u]
+                            node[u] = got[u]
+                            power[u] = got[u] * got[u]
+                        with allo.meta_for(LOG_V) as level:  # noqa: SIM117
+                            with allo.meta_for(V >> (level + 1)) as i:
+                                node[i] = node[2 * i] + node[2 * i + 1]
+                                power[i] = power[2 * i] + power[2 * i + 1]
+                        part[lt] = part[lt] + node[0]
+                        square[lt] = square[lt] + power[0]
+                with allo.meta_for(LOG_PARTS) as level:  # noqa: SIM117
+                    with allo.meta_for(PARTS >> (level + 1)) as i:
+                        part[i] = part[2 * i] + part[2 * i + 1]
+                        square[i] = square[2 * i] + square[2 * i + 1]
+                mean: float32 = part[0] * (1.0 / D)
+                variance: float32 = square[0] * (1.0 / D) - mean * mean
+                positive: float32 = max(variance, 0.0)
+                rstd: float32 = allo.rsqrt(positive + EPS)
+                for row in range(D // V):
+                    table: UInt(64 * V) = gains[row]
+                    packed: UInt(8 * V) = 0
+                    for e in range(V):
+                        gain_bits: UInt(32) = table[64 * e : 64 * e + 32]
+                        shift_bits: UInt(32) = table[64 * e + 32 : 64 * e + 64]
+                        gain: float32 = gain_bits.bitcast()
+                        shift: float32 = shift_bits.bitcast()
+                        one: float32 = (x[row, e] - mean) * rstd
+                        wide: float32 = one * gain + shift
+                        clamped: float32 = min(max(wide, -127.0), 127.0)
+                        level8: int8 = (clamped + ROUND) - ROUND
+                        packed[8 * e : 8 * e + 8] = level8
+                    small.put(packed)
+
+
+def schedule_collect(s: Schedule) -> Schedule:
+    """V elements a cycle."""
+    s.partition(s.x, dim=2)
+    for array in ("first", "delta", "out"):
+        s.partition(f"collect:{array}")
+    for loop in ("take", "plus", "row"):
+        s.pipeline(loop)
+    # An element comes again with the next residual, which is another run of the loop.
+    s.dependence("x", "plus")
+    return s
+
+
+def schedule_normalise_rows(s: Schedule) -> Schedule:
+    """V elements a cycle in both passes."""
+    s.partition(s.x, dim=2)
+    for array in ("node", "power", "got", "part", "square"):
+        s.partition(f"normalise_rows:{array}")
+    for loop in ("fill", "lt", "row"):
+        s.pipeline(loop)
+    return s

@@ -1,0 +1,383 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""The wide accelerator for blocks of tokens: as :mod:`..region`, with several tokens a step.
+
+``loader``, ``element``  one a channel: :func:`linear.fetch_blocks` and :func:`linear.multiply_block`.
+``gather``    joins the elements' sums to words of V, token by token within a group of C outputs.
+``rescaling`` :func:`linear.rescale_block`; ``gelu`` :func:`vectors.bend_block`.
+``summing``   :func:`norm.collect`; ``turning`` deals its rows to the units of norms, ``norms``.
+``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: attention.
+``arranging_…`` :func:`arrange.arrange` of what norms, attention and GELU give; each has room for all
+              tokens of a step, so that no job waits for the next.
+``spreading`` gives every element the words of R tokens, for each of its outputs again.
+``saying``    writes the logits of the last token.
+"""
+
+from typing import Any
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ...config import GPTConfig
+from ..linear import fetch
+from ..parameters import Wide, channel_size, padded_vocab
+from .arrange import arrange
+from .heads import mix_block, pack_block, score_block
+from .linear import fetch_blocks, multiply_block, rescale_block
+from .norm import collect, normalise_rows
+from .parameters import Block, check_block
+from .vectors import bend_block, divide_block
+
+
+def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
+    """The accelerator, ready to be scheduled.
+
+    Raises:
+        WidthError: the parameters do not fit the model or each other.
+    """
+    check_block(config, wide, block)
+    LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
+    FFN, CTX, VOCAB = config.ffn, config.context, config.vocab
+    C, L, V, U, PREFETCH = wide.channels, wide.lanes, wide.vector, wide.heads, wide.prefetch
+    PARTS = wide.parts
+    LOG_V, LOG_PARTS = V.bit_length() - 1, PARTS.bit_length() - 1
+    R, B, MOST, N = block.rows, block.tokens, block.most, block.norms
+    H = HEADS // U
+    OUTPUTS = padded_vocab(config, wide)
+    OUTS = OUTPUTS // C
+    ALL = LAYERS * (4 * D + FFN + D) + OUTPUTS
+    WORDS = channel_size(config, wide)
+    NORMS = 2 * LAYERS + 1
+    JOB = max(3 * D, FFN) // V
+    KEPT = B // R * (FFN // L)
+    ROUNDS = -(-MOST // B) * (B // R)
+
+    @df.region()
+    def block_step(
+        tokens: int32[MOST],
+        count: int32,
+        waves: int32,
+        start: int32,
+        weights: UInt(8 * L)[C, WORDS],
+        affine: UInt(64 * V)[ALL // V],
+        norm_table: UInt(64 * V)[N, NORMS * D // V],
+        token_table: UInt(32 * V)[VOCAB * D // V],
+        position_table: UInt(32 * V)[CTX * D // V],
+        exponents: float32[U, LAYERS],
+        attends: float32[LAYERS],
+        gelus: float32[LAYERS],
+        keys: UInt(8 * HD)[U, LAYERS * H * CTX],
+        values: UInt(8 * HD)[U, LAYERS * H * CTX],
+        logits: UInt(32 * V)[OUTPUTS // V],
+    ):
+        words: Stream[UInt(8 * L), PREFETCH][C]
+        inputs: Stream[UInt(8 * L * R), 4][C]
+        normed_words: Stream[UInt(8 * L * R), ROUNDS * D // L]
+        attended_words: Stream[UInt(8 * L * R), ROUNDS * D // L]
+        bent_words: Stream[UInt(8 * L * R), ROUNDS * FFN // L]
+        sums: Stream[int32[R], 4][C]
+        gathered: Stream[int32[V], 4]
+        affines: Stream[UInt(64 * V), 64]
+        gains: Stream[UInt(64 * V), 64][N]
+        embedded: Stream[float32[V], 4]
+        projected: Stream[float32[V], 4]
+        deltas: Stream[float32[V], B * D // V]
+        hidden: Stream[float32[V], 4]
+        said: Stream[float32[V], 4]
+        rows: Stream[float32[V], 4]
+        dealt: Stream[float32[V], 2 * D // V][N]
+        normed: Stream[UInt(8 * V), D // V][N]
+        merged: Stream[UInt(8 * V), 4]
+        bent: Stream[UInt(8 * V), B * D // V]
+        attended: Stream[UInt(8 * V), 4]
+        packed: Stream[UInt(8 * HD), 4]
+        asked: Stream[UInt(8 * HD), 2 * H * B][U]
+        given: Stream[UInt(8 * HD), 2 * H * B][U]
+        scores: Stream[int32, CTX][U]
+        peaks: Stream[int32, 4][U]
+        mixed: Stream[int32[HD], 2][U]
+        totals: Stream[int32, 2][U]
+        collected: Stream[int32[HD], 2]
+        counted: Stream[int32, 2]
+
+        @df.kernel(mapping=[C], args=[weights])
+        def loader(memory: UInt(8 * L)[C, WORDS]):
+            c = df.get_pid()
+            fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](memory[c], waves, words[c])
+
+        @df.kernel(mapping=[1], args=[affine])
+        def affine_loader(memory: UInt(64 * V)[ALL // V]):
+            fetch[64 * V, ALL // V, "affine"](memory, affines)
+
+        @df.kernel(mapping=[N], args=[norm_table])
+        def norm_loader(memory: UInt(64 * V)[N, NORMS * D // V]):
+            u = df.get_pid()
+            fetch[64 * V, NORMS * D // V, "gain"](memory[u], gains[u])
+
+        @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
+        def embedding(
+            given_tokens: int32[MOST],
+            token_rows: UInt(32 * V)[VOCAB * D // V],
+            position_rows: UInt(32 * V)[CTX * D // V],
+        ):
+            for one in range(count):
+                token: int32 = given_tokens[one]
+                for row in range(D // V):
+                    left: UInt(32 * V) = token_rows[token * (D // V) + row]
+                    right: UInt(32 * V) = position_rows[(start + one) * (D // V) + row]
+                    both: float32[V]
+                    for v in range(V):
+                        a_bits: UInt(32) = left[32 * v : 32 * v + 32]
+                        b_bits: UInt(32) = right[32 * v : 32 * v + 32]
+                        a: float32 = a_bits.bitcast()
+                        b: float32 = b_bits.bitcast()
+                        both[v] = a + b
+                    embedded.put(both)
+
+        @df.kernel(mapping=[1])
+        def summing():
+            collect[D, V, C, LAYERS, B, MOST](embedded, deltas, count, waves, rows)
+
+        @df.kernel(mapping=[1])
+        def turning():
+            for norm in range(NORMS):
+                passes: int32 = 1 if norm == NORMS - 1 else waves
+                left: int32 = 1 if norm == NORMS - 1 else count
+                for wave in range(passes):
+                    n: int32 = min(left, B)
+                    left = left - B
+                    unit: UInt(8) = 0
+                    at: UInt(16) = 0
+                    for row in range(n * (D // V)):
+                        one: float32[V] = rows.get()
+                        with allo.meta_for(N) as u:
+                            if unit == u:
+                                dealt[u].put(one)
+                        if at == D // V - 1:
+                            unit = 0 if unit == N - 1 else unit + 1
+                        at = 0 if at == D // V - 1 else at + 1
+
+        @df.kernel(mapping=[N])
+        def norms():
+            u = df.get_pid()
+            normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, N](
+                dealt[u], gains[u], u, count, waves, normed[u]
+            )
+
+        @df.kernel(mapping=[1])
+        def merging():
+            for norm in range(NORMS):
+                passes: int32 = 1 if norm == NORMS - 1 else waves
+                left: int32 = 1 if norm == NORMS - 1 else count
+                for wave in range(passes):
+                    n: int32 = min(left, B)
+                    left = left - B
+                    unit: UInt(8) = 0
+                    at: UInt(16) = 0
+                    for piece in range(n * (D // V)):
+                        part: UInt(8 * V) = 0
+                        with allo.meta_for(N) as u:
+                            if unit == u:
+                                part = normed[u].get()
+                        merged.put(part)
+                        if at == D // V - 1:
+                            unit = 0 if unit == N - 1 else unit + 1
+                        at = 0 if at == D // V - 1 else at + 1
+
+        @df.kernel(mapping=[1])
+        def arranging_normed():
+            arrange[L, V, R, B, D, D // V, NORMS, NORMS - 1, "normed"](
+                merged, count, waves, normed_words
+            )
+
+        @df.kernel(mapping=[1])
+        def arranging_attended():
+            arrange[L, V, R, B, D, U * HD // V, LAYERS, LAYERS, "attended"](
+                attended, count, waves, attended_words
+            )
+
+        @df.kernel(mapping=[1])
+        def arranging_bent():
+            arrange[L, V, R, B, FFN, C // V, LAYERS, LAYERS, "bent"](bent, count, waves, bent_words)
+
+        @df.kernel(mapping=[1])
+        def spreading():
+            kept: UInt(8 * L * R)[KEPT]
+            for job in range(4 * LAYERS + 1):
+                kind: int32 = job & 3
+                passes: int32 = waves
+                left: int32 = count
+                groups: int32 = D // L
+                outs: int32 = D // C
+                if job == 4 * LAYERS:
+                    passes = 1
+                    left = 1
+                    outs = OUTS
+                elif kind == 0:
+                    outs = 3 * D // C
+                elif kind == 2:
+                    outs = FFN // C
+                elif kind == 3:
+                    groups = FFN // L
+                for wave in range(passes):
+                    n: int32 = min(left, B)
+                    left = left - B
+                    span: int32 = (n + (R - 1)) // R * groups
+                    last: UInt(16) = span - 1
+                    at: UInt(16) = 0
+                    fresh: UInt(1) = 1
+                    for word in range(span * outs):
+                        joined: UInt(8 * L * R) = 0
+                        if fresh == 1:
+                            if kind == 1:
+                                joined = attended_words.get()
+                            elif kind == 3:
+                                joined = bent_words.get()
+                            else:
+                                joined = normed_words.get()
+                            kept[at] = joined
+                        else:
+                            joined = kept[at]
+                        with allo.meta_for(C) as c:
+                            inputs[c].put(joined)
+                        fresh = 0 if at == last else fresh
+                        at = 0 if at == last else at + 1
+
+        @df.kernel(mapping=[C])
+        def element():
+            c = df.get_pid()
+            multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
+                words[c], inputs[c], count, waves, sums[c]
+            )
+
+        @df.kernel(mapping=[1])
+        def gather():
+            held: int32[R * C] = 0
+            for job in range(4 * LAYERS + 1):
+                kind: int32 = job & 3
+                passes: int32 = waves
+                left: int32 = count
+                outs: int32 = D // C
+                if job == 4 * LAYERS:
+                    passes = 1
+                    left = 1
+                    outs = OUTS
+                elif kind == 0:
+                    outs = 3 * D // C
+                elif kind == 2:
+                    outs = FFN // C
+                for wave in range(passes):
+                    n: int32 = min(left, B)
+                    left = left - B
+                    # Words of R tokens but one, of the last tokens but one, and of the next but one.
+                    rounds: int32 = (n + (R - 1)) // R
+                    full: UInt(16) = R * (C // V) - 1
+                    rest: UInt(16) = (n - (rounds - 1) * R) * (C // V) - 1
+                    last: UInt(8) = rounds - 1
+                    second: UInt(8) = rounds - 2 if rounds > 1 else 0
+                    turn: UInt(8) = 1 if rounds > 1 else 0
+                    following: UInt(16) = rest if rounds <= 2 else full
+                    room: UInt(16) = rest if rounds == 1 else full
+                    fresh: UInt(1) = 1
+                    for word in range(outs * n * (C // V)):
+                        if fresh == 1:
+                            with allo.meta_for(C) as c:
+                                got: int32[R] = sums[c].get()
+                                with allo.meta_for(R) as r:
+                                    held[r * C + c] = got[r]
+                        else:
+                            for m in range(R * C - V):
+                                held[m] = held[m + V]
+                        block: int32[V]
+                        for v in range(V):
+                            block[v] = held[v]
+                        gathered.put(block)
+                        fresh = 1 if room == 0 else 0
+                        upcoming: UInt(16) = following
+                        if room == 0:
+                            following = rest if turn == second else full
+                            turn = 0 if turn == last else turn + 1
+                        room = upcoming if room == 0 else room - 1
+
+        @df.kernel(mapping=[1])
+        def rescaling():
+            rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, JOB](
+                gathered, affines, count, waves, projected, deltas, hidden, said
+            )
+
+        @df.kernel(mapping=[1], args=[gelus])
+        def gelu(factors: float32[LAYERS]):
+            bend_block[FFN, V, LAYERS](hidden, factors, count, bent)
+
+        @df.kernel(mapping=[1])
+        def packing():
+            pack_block[D, HD, V, C, LAYERS, B](projected, count, waves, packed)
+
+        @df.kernel(mapping=[1])
+        def dealing():
+            for layer in range(LAYERS):
+                left: int32 = count
+                for wave in range(waves):
+                    n: int32 = min(left, B)
+                    left = left - B
+                    last: UInt(8) = n - 1
+                    for which in range(3):
+                        unit: UInt(8) = 0
+                        token: UInt(8) = 0
+                        for head in range(HEADS * n):
+                            word: UInt(8 * HD) = packed.get()
+                            with allo.meta_for(U) as u:
+                                if unit == u:
+                                    if which == 2:
+                                        given[u].put(word)
+                                    else:
+                                        asked[u].put(word)
+                            if token == last:
+                                unit = 0 if unit == U - 1 else unit + 1
+                            token = 0 if token == last else token + 1
+
+        @df.kernel(mapping=[U], args=[keys])
+        def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+            u = df.get_pid()
+            score_block[HD, H, CTX, LAYERS, B](
+                asked[u], start, count, waves, cache[u], scores[u], peaks[u]
+            )
+
+        @df.kernel(mapping=[U], args=[exponents, values])
+        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+            u = df.get_pid()
+            mix_block[HD, H, CTX, LAYERS, B](
+                given[u],
+                scores[u],
+                peaks[u],
+                start,
+                count,
+                waves,
+                factors[u],
+                cache[u],
+                mixed[u],
+                totals[u],
+            )
+
+        @df.kernel(mapping=[1])
+        def collecting():
+            for turn in range(count * (LAYERS * H)):
+                with allo.meta_for(U) as u:
+                    collected.put(mixed[u].get())
+                    counted.put(totals[u].get())
+
+        @df.kernel(mapping=[1], args=[attends])
+        def dividing(factors: float32[LAYERS]):
+            divide_block[HD, V, HEADS, LAYERS](collected, counted, factors, count, attended)
+
+        @df.kernel(mapping=[1], args=[logits])
+        def saying(memory: UInt(32 * V)[OUTPUTS // V]):
+            for out in range(OUTPUTS // V):
+                block: float32[V] = said.get()
+                word: UInt(32 * V) = 0
+                for v in range(V):
+                    bits: UInt(32) = block[v].bitcast()
+                    word[32 * v : 32 * v + 32] = bits
+                memory[out] = word
+
+    return df.customize(block_step, share=False)

@@ -1,0 +1,261 @@
+"""The kernels of the accelerator for blocks, each alone, as hardware, bit for bit against NumPy.
+
+A step has seven tokens in blocks of four and three; R = 2, so that the last row of a block is half used.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo import bitexact
+from allo.customize import Schedule
+from allo.designs.llm.network.reference import gelu, round_clamp
+from allo.designs.llm.wide.block import arrange as arranging
+from allo.designs.llm.wide.block import heads, linear, norm, vectors
+from allo.designs.llm.wide.memories import words_of
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.reference import normalise
+
+D, FFN, HD, V, LANES, C = 32, 64, 16, 4, 8, 8
+LAYERS, CTX = 2, 12
+COUNT, B, R, WAVES = 7, 4, 2, 2
+BLOCKS = [(0, 4), (4, 7)]
+"""First token of each block, and the one behind its last."""
+SIZES = [(3 * D, D), (D, D), (FFN, D), (D, FFN)] * LAYERS
+OUTPUTS = 16
+F32 = np.float32
+
+
+def hardware(s: Schedule):
+    return s.build(target="verilog", simulator="jit", clock_mhz=300)
+
+
+def int8s(rng, *shape: int) -> np.ndarray:
+    return rng.integers(-127, 128, shape).astype(np.int8)
+
+
+def by_groups(results: np.ndarray) -> np.ndarray:
+    """(tokens, outputs) in the order of the elements: groups of C outputs, in each token by token."""
+    tokens, outputs = results.shape
+    return results.reshape(tokens, outputs // C, C).transpose(1, 0, 2).reshape(-1)
+
+
+def test_a_loader_reads_a_job_again_for_every_block():
+    words = LAYERS * (4 * D * D + 2 * FFN * D) // (C * LANES) + OUTPUTS * D // (C * LANES)
+    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, C, D, FFN, LAYERS, B, words])
+    build = hardware(linear.schedule_fetch_blocks(s))
+    memory = np.arange(words, dtype=np.uint64)
+    sizes = [a * b // (C * LANES) for a, b in SIZES]
+    jobs = np.split(memory, np.cumsum(sizes))
+    expected = np.concatenate([np.tile(job, WAVES) for job in jobs[:-1]] + [jobs[-1]])
+    got = np.zeros(len(expected), np.uint64)
+    build(memory, WAVES, got)
+    assert np.array_equal(got, expected)
+    once = np.zeros(words, np.uint64)
+    build(memory, 1, once)
+    assert np.array_equal(once, memory)
+
+
+def test_an_element_takes_a_word_once_for_a_block():
+    outs = OUTPUTS // C
+    s = allo.customize(linear.multiply_block, instantiate=[LANES, C, D, FFN, LAYERS, outs, R, B])
+    rng = np.random.default_rng(0)
+    words, tokens, sums = [], [], []
+    for rows, depth in [*SIZES, (OUTPUTS, D)]:
+        weights = int8s(rng, rows // C, depth)
+        x = int8s(rng, COUNT, depth)
+        last = (rows, depth) == (OUTPUTS, D)
+        for first, end in BLOCKS[:1] if last else BLOCKS:
+            part = x[first : first + 1] if last else x[first:end]
+            padded = np.zeros((-(-len(part) // R) * R, depth), np.int8)
+            padded[: len(part)] = part
+            # One round is R tokens beside each other, word by word.
+            lines = padded.reshape(-1, R, depth // LANES, LANES).transpose(0, 2, 1, 3)
+            words.append(weights)
+            tokens.append(np.tile(lines.reshape(-1), len(weights)))
+            dots = weights.astype(np.int32) @ padded.T.astype(np.int32)
+            sums.append(dots.reshape(-1))
+    expected = np.concatenate(sums).reshape(-1, R)
+    build = hardware(linear.schedule_multiply_block(s, D // LANES))
+    got = np.zeros(expected.shape, np.int32)
+    memory = words_of(np.concatenate([w.reshape(-1) for w in words]), 8 * LANES)
+    build(memory, words_of(np.concatenate(tokens), 8 * LANES * R), COUNT, WAVES, got)
+    assert np.array_equal(got, expected)
+    assert build.report.functions[-1].loops[0].children[0].children[0].ii == 1
+
+
+def test_a_table_is_taken_once_for_all_tokens():
+    rng = np.random.default_rng(1)
+    most = max(3 * D, FFN) // V
+    s = allo.customize(linear.rescale_block, instantiate=[V, C, D, FFN, LAYERS, OUTPUTS, B, most])
+    places: list[list[np.ndarray]] = [[], [], [], []]
+    sums, table = [], []
+    for job, outputs in enumerate([*(rows for rows, _ in SIZES), OUTPUTS]):
+        acc = rng.integers(-(2**24), 2**24, (COUNT, outputs)).astype(np.int32)
+        factor, bias = rng.normal(0, 1, (2, outputs)).astype(F32)
+        table.append(np.stack([factor, bias], -1).reshape(-1))
+        last = job == len(SIZES)
+        for first, end in [(0, 1)] if last else BLOCKS:
+            results = acc[first:end].astype(F32) * factor + bias
+            sums.append(by_groups(acc[first:end]))
+            places[3 if last else (0, 1, 2, 1)[job % 4]].append(by_groups(results))
+    expected = [np.concatenate(place) for place in places]
+    build = hardware(linear.schedule_rescale_block(s, 1, C // V))
+    got = [np.zeros((len(e) // V, V), F32) for e in expected]
+    memory = words_of(np.concatenate(table), 64 * V)
+    build(np.concatenate(sums).reshape(-1, V), memory, COUNT, WAVES, *got)
+    for one, wanted in zip(got, expected, strict=True):
+        assert np.array_equal(one.reshape(-1).view(np.uint32), wanted.view(np.uint32))
+
+
+def test_residuals_leave_token_by_token_and_at_the_end_the_last_alone():
+    s = allo.customize(norm.collect, instantiate=[D, V, C, LAYERS, B, CTX])
+    rng = np.random.default_rng(2)
+    x = rng.normal(0, 1, (COUNT, D)).astype(F32)
+    deltas = rng.normal(0, 1, (2 * LAYERS, COUNT, D)).astype(F32)
+    expected, current = [x], x
+    for delta in deltas:
+        current = current + delta
+        expected.append(current)
+    expected[-1] = current[-1:]
+    taken = np.concatenate([by_groups(d[a:b]) for d in deltas for a, b in BLOCKS])
+    rows = np.concatenate(expected)
+    build = hardware(norm.schedule_collect(s))
+    got = np.zeros((rows.size // V, V), F32)
+    build(x.reshape(-1, V), taken.reshape(-1, V), COUNT, WAVES, got)
+    assert np.array_equal(got.reshape(rows.shape).view(np.uint32), rows.view(np.uint32))
+
+
+@pytest.mark.parametrize("unit", [0, 1])
+def test_a_unit_of_norms_takes_every_other_token(unit: int):
+    wide, norms = Wide(vector=V), 2 * LAYERS + 1
+    s = allo.customize(norm.normalise_rows, instantiate=[D, V, 2, wide.parts, 3, LAYERS, B, 2])
+    rng = np.random.default_rng(3)
+    gain, shift = rng.normal(0, 30, (2, norms, D)).astype(F32)
+    rows, expected = [], []
+    for n in range(norms):
+        x = rng.normal(0.5, 2, (COUNT, D)).astype(F32)
+        for first, end in [(0, 1)] if n == norms - 1 else BLOCKS:
+            mine = x[first:end][unit::2]
+            rows.append(mine.reshape(-1))
+            expected.append(normalise(mine, gain[n], shift[n], wide).reshape(-1))
+    table = words_of(np.stack([gain.reshape(-1), shift.reshape(-1)], -1).reshape(-1), 64 * V)
+    build = hardware(norm.schedule_normalise_rows(s))
+    wanted = np.concatenate(expected)
+    small = np.zeros(len(wanted) // V, np.uint32)
+    build(np.concatenate(rows).reshape(-1, V), table, unit, COUNT, WAVES, small)
+    assert np.array_equal(small.view(np.int8), wanted)
+
+
+@pytest.mark.parametrize("run", [1, 2, FFN // V])
+def test_pieces_become_words_of_several_tokens(run: int):
+    jobs, full = 3, 2
+    s = allo.customize(arranging.arrange, instantiate=[LANES, V, R, B, FFN, run, jobs, full])
+    rng = np.random.default_rng(run)
+    come, leave = [], []
+    for job in range(jobs):
+        x = int8s(rng, COUNT, FFN)
+        for first, end in [(0, 1)] if job >= full else BLOCKS:
+            part = x[first:end]
+            pieces = part.reshape(len(part), -1, run * V).transpose(1, 0, 2)
+            come.append(pieces.reshape(-1))
+            leave.append(part)
+    build = hardware(arranging.schedule_arrange(s))
+    rounds = sum(-(-len(part) // R) for part in leave)
+    out = np.zeros((rounds * (FFN // LANES), 8 * LANES * R // 32), np.uint32)
+    words = words_of(out.reshape(-1), 8 * LANES * R)
+    build(words_of(np.concatenate(come), 8 * V), COUNT, WAVES, words)
+    got = words.view(np.int8).reshape(rounds, FFN // LANES, R, LANES).transpose(0, 2, 1, 3)
+    at = 0
+    for part in leave:
+        size = -(-len(part) // R)
+        rows = got[at : at + size].reshape(size * R, FFN)
+        assert np.array_equal(rows[: len(part)], part)
+        at += size
+
+
+def test_results_are_packed_to_words_of_a_head_for_each_token():
+    s = allo.customize(heads.pack_block, instantiate=[D, HD, V, C, LAYERS, B])
+    results = np.random.default_rng(4).normal(0, 90, (LAYERS, COUNT, 3 * D)).astype(F32)
+    build = hardware(heads.schedule_pack_block(s, C // V))
+    blocks = [layer[a:b] for layer in results for a, b in BLOCKS]
+    words = words_of(np.zeros(results.size, np.int8), 8 * HD)
+    taken = np.concatenate([by_groups(block) for block in blocks])
+    build(taken.reshape(-1, V), COUNT, WAVES, words)
+    small = [round_clamp(b).reshape(len(b), -1, HD).transpose(1, 0, 2).reshape(-1) for b in blocks]
+    assert np.array_equal(words.view(np.int8), np.concatenate(small))
+
+
+@pytest.mark.parametrize("start", [0, 5])
+def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int):
+    per_unit = 2
+    rng = np.random.default_rng(start)
+    shape = (LAYERS, per_unit, CTX, HD)
+    k, v = int8s(rng, *shape), int8s(rng, *shape)
+    q = int8s(rng, LAYERS, per_unit, COUNT, HD)
+    factors = np.array([2e-4, 4e-4], F32)
+    asked, given, scores, peaks, sums, totals = [], [], [], [], [], []
+    for layer in range(LAYERS):
+        for first, end in BLOCKS:
+            new = slice(start + first, start + end)
+            asked += [q[layer, :, first:end].reshape(-1), k[layer, :, new].reshape(-1)]
+            given.append(v[layer, :, new].reshape(-1))
+            for head in range(per_unit):
+                for token in range(first, end):
+                    seen = slice(0, start + token + 1)
+                    row = k[layer, head, seen].astype(int) @ q[layer, head, token].astype(int)
+                    below = (row - row.max()).astype(F32)
+                    levels = round_clamp(bitexact.exp(below * factors[layer]) * F32(255), 0, 255)
+                    scores.append(row)
+                    peaks.append(row.max())
+                    sums.append(levels @ v[layer, head, seen].astype(int))
+                    totals.append(levels.sum())
+
+    def cache(full: np.ndarray) -> np.ndarray:
+        """Without the rows of the step, which arrive on a stream."""
+        held = full.copy()
+        held[:, :, start : start + COUNT] = 0
+        return words_of(held.reshape(-1, HD), 8 * HD)[:, 0].copy()
+
+    sizes = [HD, per_unit, CTX, LAYERS, B]
+    score = allo.customize(heads.score_block, instantiate=sizes)
+    mix = allo.customize(heads.mix_block, instantiate=sizes)
+    keys, values = cache(k), cache(v)
+    flat, steps = np.concatenate(scores), (start, COUNT, WAVES)
+    got = np.zeros(len(flat), np.int32), np.zeros(len(peaks), np.int32)
+    words = words_of(np.concatenate(asked), 8 * HD)
+    hardware(heads.schedule_score_block(score))(words, *steps, keys, *got)
+    assert np.array_equal(got[0], flat)
+    assert np.array_equal(got[1], peaks)
+    held = np.zeros(shape, np.int8)
+    held[:, :, : start + COUNT] = k[:, :, : start + COUNT]
+    mixed = np.zeros((len(sums), HD), np.int32), np.zeros(len(sums), np.int32)
+    new_values = words_of(np.concatenate(given), 8 * HD)
+    hardware(heads.schedule_mix_block(mix))(new_values, *got, *steps, factors, values, *mixed)
+    assert np.array_equal(mixed[0], sums)
+    assert np.array_equal(mixed[1], totals)
+    for cached, full in ((keys, k), (values, v)):
+        now = cached.view(np.int8).reshape(shape)
+        assert np.array_equal(now[:, :, : start + COUNT], full[:, :, : start + COUNT])
+
+
+def test_gelu_and_quotients_of_every_token():
+    rng = np.random.default_rng(5)
+    hidden = rng.normal(0, 2, (LAYERS, COUNT, FFN)).astype(F32)
+    factors = np.array([30, 50], F32)
+    bend = allo.customize(vectors.bend_block, instantiate=[FFN, V, LAYERS])
+    small = np.zeros(hidden.size // V, np.uint32)
+    hardware(vectors.schedule_bend_block(bend, 2))(hidden.reshape(-1, V), factors, COUNT, small)
+    bent = round_clamp(gelu(hidden) * factors[:, None, None])
+    assert np.array_equal(small.view(np.int8), bent.reshape(-1))
+    sums = rng.integers(-(2**15), 2**15, (LAYERS, COUNT, 4, HD)).astype(np.int32)
+    totals = rng.integers(255, 2000, sums.shape[:-1]).astype(np.int32)
+    divide = allo.customize(vectors.divide_block, instantiate=[HD, V, 4, LAYERS])
+    inverse = factors[:, None, None] / totals.astype(F32)
+    quotients = round_clamp(sums.astype(F32) * inverse[..., None])
+    small = np.zeros(sums.size // V, np.uint32)
+    build = hardware(vectors.schedule_divide_block(divide))
+    build(sums.reshape(-1, HD), totals.reshape(-1), factors, COUNT, small)
+    assert np.array_equal(small.view(np.int8), quotients.reshape(-1))
