@@ -15,6 +15,7 @@ from allo.frontend.kernel_module import KernelModule
 from .exporting import KNOWN, export_model
 from .generated import compile_text
 from .lowering import TOP, Generated, lower_model
+from .modules.library import choose_kernels
 from .origin import Origin, Prepared
 from .pt2e.entry import integers_of, is_converted
 from .schedule import ModelSchedule
@@ -55,6 +56,7 @@ def from_pytorch(
     op_dtypes: Mapping[str, Any] | None = None,
     weights_as_args: bool = False,
     verify: bool | float = False,
+    library: bool | Mapping[str, bool] = True,
 ) -> Any:
     """Compile a PyTorch model.
 
@@ -79,12 +81,16 @@ def from_pytorch(
         verify: compare with PyTorch on the example inputs now, and after each step of the schedule; a
             number is the tolerance, relative or absolute (1e-4 by default).
 
+        library: whether modules that are known patterns become kernels of ``allo.library`` with their default
+            schedules; or for which, by their paths: ``{"blocks.*.fc": False}``.
+
     Raises:
         ToolMissingError: PyTorch is not installed; the extra ``torch`` brings it.
         ModelError: example inputs that do not fit, dynamic control or shapes, or mutation.
         UnsupportedOperatorError: an operator without a lowering; the module path and the line are given.
         StepError: raised by a step of a verified schedule that changes the result.
     """
+    floats = False
     if isinstance(model, Prepared):
         if op_dtypes:
             raise ModelError(
@@ -95,12 +101,15 @@ def from_pytorch(
     else:
         exported = export_model(model, example_inputs, KNOWN)
         origin = Origin(model, example_inputs)
-        if is_converted(exported):
+        floats = not is_converted(exported)
+        if not floats:
             exported, origin = integers_of(exported, model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
     generated = lower_model(exported, types, weights_as_args=weights_as_args)
     schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
+    if floats:  # the order of operations in a quantised model is that of its reference
+        choose_kernels(schedule, exported, library, weights_as_args)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:

@@ -37,10 +37,10 @@ class LeNet(nn.Module):
         return scores
 
 
-def compiled(model: LeNet, op_dtypes: dict[str, Any] | None = None) -> Any:
-    """The plain schedule of a model for one image."""
+def compiled(model: LeNet, op_dtypes: dict[str, Any] | None = None, *, library: bool = True) -> Any:
+    """A model for one image, without steps of a schedule; ``library=False`` for plain nests."""
     image = torch.zeros(1, 1, SIZE, SIZE)
-    return from_pytorch(model, [image], target="mlir", op_dtypes=op_dtypes)
+    return from_pytorch(model, [image], target="mlir", op_dtypes=op_dtypes, library=library)
 
 
 def schedule(s: Any) -> Any:

@@ -146,6 +146,7 @@ def floats(model: LeNet, data: Digits, count: int) -> list[Build]:
     """LeNet in float32 and in fixed point."""
     builds = []
     for name, s in {
+        "float32, plain nests": compiled(model, library=False),
         "float32": compiled(model),
         "float32, pipelined": schedule(compiled(model)),
         "Fixed(20, 10), pipelined": schedule(compiled(model, FIXED)),

@@ -83,6 +83,9 @@ def test_norms():
     check(nn.layer_norm, [f, 4, 16], [X, g, b], norm * g + b)
     rms = x / np.sqrt((x**2).mean(1, keepdims=True) + 1e-5)
     check(nn.rms_norm, [f, 4, 16], [X, g], rms * g)
+    two = np.stack([X, X[::-1]])
+    check(nn.layer_norm3d, [f, 2, 4, 16], [two, g, b], np.stack([norm, norm[::-1]]) * g + b)
+    check(nn.rms_norm3d, [f, 2, 4, 16], [two, g], np.stack([rms, rms[::-1]]) * g)
 
 
 def test_batchnorm():

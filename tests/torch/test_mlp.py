@@ -80,7 +80,7 @@ def test_operations_have_the_lines_of_the_model(schedule: Any) -> None:
 
 
 def test_it_is_an_ordinary_schedule() -> None:
-    s = check(MLP(), tensor(2, 6))
+    s = check(MLP(), tensor(2, 6), library=False)
     plain = check_hardware(s, tensor(2, 6)).cycles
     s.pipeline("fc1:k1")
     s.pipeline("fc2:k1")

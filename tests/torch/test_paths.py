@@ -20,7 +20,7 @@ TOKENS = torch.tensor([[3, 0, 10, 7, 7]])
 
 @pytest.fixture
 def s() -> ModelSchedule:
-    made: ModelSchedule = from_pytorch(initialised(Gpt()), [TOKENS], target="mlir")
+    made: ModelSchedule = from_pytorch(initialised(Gpt()), [TOKENS], target="mlir", library=False)
     return made
 
 
@@ -97,7 +97,7 @@ def test_primitives_return_handles_one_or_a_list(s: ModelSchedule) -> None:
 
 def test_the_schedule_of_a_part_is_composed_on_every_instance(s: ModelSchedule) -> None:
     hidden = tensor(1, 5, 8)
-    part = from_pytorch(s.origin.model.h[0].mlp, [hidden], target="mlir")
+    part = from_pytorch(s.origin.model.h[0].mlp, [hidden], target="mlir", library=False)
     part["0"].pipeline("k1")
     part["2"].split("k1", 4)
     s["h.*.mlp"].compose(part)
@@ -120,7 +120,7 @@ def test_a_schedule_of_other_shapes_is_not_composed(s: ModelSchedule) -> None:
 
 def test_pipelines_by_path_save_cycles() -> None:
     image = tensor(1, 1, 8, 8)
-    s = from_pytorch(initialised(LeNet()), [image], target="mlir", verify=True)
+    s = from_pytorch(initialised(LeNet()), [image], target="mlir", verify=True, library=False)
     plain = check_hardware(s, image).cycles
     s["**"].pipeline()
     assert check_hardware(s, image).cycles < 0.5 * plain
@@ -170,8 +170,12 @@ def test_a_container_has_no_loop_of_its_own(s: ModelSchedule) -> None:
 
 def test_explain_tells_what_each_operator_became(s: ModelSchedule) -> None:
     rows = {(row.path, row.operator): row for row in s.explain("h.0.attn").rows}
-    assert rows["h.0.attn.qkv", "aten.linear.default"].became == "plain nest linear of h_0_attn_qkv"
-    assert rows["h.0.attn", "aten.softmax.int"].became == "plain nest softmax of h_0_attn"
+    assert rows["h.0.attn.qkv", "aten.linear.default"].became == (
+        "plain nest linear of h_0_attn_qkv; no kernel of the library: library=False keeps it"
+    )
+    assert rows["h.0.attn", "aten.softmax.int"].became.startswith(
+        "plain nest softmax of h_0_attn; no kernel"
+    )
     assert rows["h.0.attn", "aten.transpose.int"].became.startswith(
         "no operation: another subscript"
     )

@@ -58,7 +58,7 @@ def helped(x: float32[2, 9]) -> float32[2, 9]:
 
 @pytest.fixture
 def s() -> Any:
-    return from_pytorch(initialised(MLP()), [X], target="mlir", verify=True)
+    return from_pytorch(initialised(MLP()), [X], target="mlir", verify=True, library=False)
 
 
 def test_a_library_kernel_brings_its_default_schedule(s: Any) -> None:

@@ -85,7 +85,8 @@ def test_modules_apart_in_the_model_share() -> None:
     assert s["**.up"].functions == ["layers_0_up"]
     s["**.up"].unroll("k1", 2)
     assert [row.became for row in s.explain("layers.2.up").rows] == [
-        "plain nest linear of layers_0_up",
+        "kernel linear2d in layers_0_up",
+        "a kernel of the library that fits, with its default schedule",
         "computed by function layers_0_up, which is that of layers.0.up too",
     ]
     check_hardware(s, X)

@@ -39,6 +39,32 @@ def layer_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D], beta: Ty[D]) -
     return Z
 
 
+def layer_norm3d[Ty, B: int32, L: int32, D: int32](
+    X: Ty[B, L, D], gamma: Ty[D], beta: Ty[D]
+) -> Ty[B, L, D]:
+    """:func:`layer_norm` of each of ``B`` arrays of rows."""
+    Z: Ty[B, L, D]
+    mean: Ty[L]
+    var: Ty[L]
+    for b in range(B, name="batch"):
+        for i0 in range(L, name="row_init"):
+            mean[i0] = 0
+            var[i0] = 0
+        for i1, j1 in allo.grid(L, D, name="mean_sum"):
+            mean[i1] += X[b, i1, j1]
+        for i2 in range(L, name="mean_scale"):
+            mean[i2] = mean[i2] / D
+        for i3, j3 in allo.grid(L, D, name="var_sum"):
+            d: Ty = X[b, i3, j3] - mean[i3]
+            var[i3] += d * d
+        for i4 in range(L, name="var_scale"):
+            v: Ty = var[i4] / D + EPSILON
+            var[i4] = 1.0 / allo.sqrt(v)
+        for i5, j5 in allo.grid(L, D, name="norm"):
+            Z[b, i5, j5] = gamma[j5] * (X[b, i5, j5] - mean[i5]) * var[i5] + beta[j5]
+    return Z
+
+
 def rms_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D]) -> Ty[L, D]:
     """Scale each row to root mean square 1 (eps 1e-5), then ``· gamma``."""
     Z: Ty[L, D]
@@ -52,6 +78,23 @@ def rms_norm[Ty, L: int32, D: int32](X: Ty[L, D], gamma: Ty[D]) -> Ty[L, D]:
         square[i2] = 1.0 / allo.sqrt(v)
     for i, j in allo.grid(L, D, name="norm"):
         Z[i, j] = gamma[j] * (X[i, j] * square[i])
+    return Z
+
+
+def rms_norm3d[Ty, B: int32, L: int32, D: int32](X: Ty[B, L, D], gamma: Ty[D]) -> Ty[B, L, D]:
+    """:func:`rms_norm` of each of ``B`` arrays of rows."""
+    Z: Ty[B, L, D]
+    square: Ty[L]
+    for b in range(B, name="batch"):
+        for i0 in range(L, name="row_init"):
+            square[i0] = 0
+        for i1, j1 in allo.grid(L, D, name="square_sum"):
+            square[i1] += X[b, i1, j1] * X[b, i1, j1]
+        for i2 in range(L, name="square_scale"):
+            v: Ty = square[i2] / D + 0.00001
+            square[i2] = 1.0 / allo.sqrt(v)
+        for i5, j5 in allo.grid(L, D, name="norm"):
+            Z[b, i5, j5] = gamma[j5] * (X[b, i5, j5] * square[i5])
     return Z
 
 
@@ -110,6 +153,18 @@ def schedule_layernorm(s: Schedule) -> Schedule:
     return s
 
 
+def schedule_layernorm3d(s: Schedule) -> Schedule:
+    """As :func:`schedule_layernorm`, in each array."""
+    names = [name for name, _ in s.get_loops(s.top_func_name)["batch"]]
+    for number in "0123456":
+        row, column = f"i{number}", f"j{number}"
+        if column in names and number != "5":  # a sum
+            s.reorder(f"{s.top_func_name}:{column}", f"{s.top_func_name}:{row}")
+        if row in names:
+            s.pipeline(f"{s.top_func_name}:{column if number == '5' else row}")
+    return s
+
+
 def schedule_batchnorm2d(s: Schedule) -> Schedule:
     """Pipeline the innermost loops."""
     return pipeline_innermost(s)
@@ -127,6 +182,8 @@ def schedule_batchnorm1d_3d(s: Schedule) -> Schedule:
 
 scheduled_by(layer_norm, schedule_layernorm)
 scheduled_by(rms_norm, schedule_layernorm)
+scheduled_by(layer_norm3d, schedule_layernorm3d)
+scheduled_by(rms_norm3d, schedule_layernorm3d)
 scheduled_by(batchnorm2d, schedule_batchnorm2d)
 scheduled_by(batchnorm1d_2d, schedule_batchnorm1d_2d)
 scheduled_by(batchnorm1d_3d, schedule_batchnorm1d_3d)

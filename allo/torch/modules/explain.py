@@ -73,7 +73,9 @@ def _became(s: ModelState, choice: Choice) -> str:
     if not choice.nests:
         return f"no operation: another subscript, or the value as it is, in {function}"
     nests = "nests" if len(choice.nests) > 1 else "nest"
-    return f"plain {nests} {', '.join(choice.nests)} of {function}"
+    reason = s.reasons.get(choice.operator)
+    why = f"; no kernel of the library: {reason}" if reason else ""
+    return f"plain {nests} {', '.join(choice.nests)} of {function}{why}"
 
 
 def _place(choice: Choice) -> str:

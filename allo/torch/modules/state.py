@@ -29,6 +29,7 @@ class ModelState(Schedule):
         choices: what each operator became when the model was lowered.
         changes: what steps made of modules, by path.
         replaced: the kernel that took the place of a module, by path.
+        reasons: why no kernel of the library computes an operator that looks like one, by its name.
         numbered: the functions that several modules share, and that take the number of the module.
         weights_of: the names of the weights that a function takes behind its inputs.
         weight_data: the arrays that a call takes behind the inputs, where weights are arguments.
@@ -41,6 +42,7 @@ class ModelState(Schedule):
     choices: list[Choice]
     changes: dict[str, list[str]]
     replaced: dict[str, str]
+    reasons: dict[str, str]
     numbered: set[str]
     weights_of: dict[str, list[str]]
     weight_data: list[Any]
@@ -56,6 +58,7 @@ class ModelState(Schedule):
         self.choices = generated.choices
         self.changes = {}
         self.replaced = {}
+        self.reasons = {}
         self.numbered = set()
         self.weights_of = generated.weights_of
         self.weight_data = generated.weights
