@@ -117,6 +117,18 @@ def words_of_logits(model: Transformer, engine: Engine) -> float:
     return padded * model.hidden / (engine.channels * engine.lanes)
 
 
+def time_of_words(words: float, ahead: float, rate: float, uses: int = 1) -> tuple[float, float]:
+    """Cycles of n words used b times each, of which A are there in advance, and what is left of A.
+
+    The engine takes 1 / b words a cycle. Where the memory gives rho < 1 / b: q = min(n, A / (1 - b rho))
+    words at b cycles, the others at 1 / rho.
+    """
+    if rate * uses >= 1.0:
+        return words * uses, ahead
+    quick = min(words, max(0.0, ahead) / (1.0 - rate * uses))
+    return quick * uses + (words - quick) / rate, ahead - quick * (1.0 - rate * uses)
+
+
 def word_rate(engine: Engine, bytes_per_cycle: float) -> float:
     """(14) rho = min(1, beta / L): words a cycle that a channel of beta bytes a cycle gives."""
     require_positive("The bandwidth of a channel", bytes_per_cycle)
@@ -234,9 +246,7 @@ def step_time(
         held = cached if number % 4 == 1 else 0.0
         pause = max(job.pause + late, held)
         ahead = min(float(engine.prefetch), ahead + rate * (pause - held))
-        quick = job.words if rate >= 1.0 else min(job.words, max(0.0, ahead) / (1.0 - rate))
-        ahead -= quick * (1.0 - rate)
-        cycles = quick + (job.words - quick) / rate
+        cycles, ahead = time_of_words(job.words, ahead, rate)
         late = max(0.0, job.behind - cycles)
         pauses += pause
         taken += cycles

@@ -19,6 +19,7 @@ import numpy as np
 
 from allo.errors import DTypeWarning
 
+from ..analysis.blocks import BlockDepths
 from ..analysis.data import DATA, Transformer
 from ..analysis.engine import Depths, Engine
 from .fifos import make_fifo
@@ -121,18 +122,10 @@ def depths_of(report: Any, rows: int) -> Depths:
     Raises:
         KeyError: when a loop is not in the report.
     """
-    found: dict[tuple[str, str], int] = {}
-
-    def note(process: str, loops: list[Any]) -> None:
-        for loop in loops:
-            name = loop.name.split(".")[-1].split("*")[-1]
-            found.setdefault((process, name), loop.depth)
-            note(process, loop.children)
-
-    for function in report.functions:
-        note(process_name(function.name), function.loops)
+    found = {place: loop.depth for place, loop in _loops(report).items()}
+    multiply = "multiply" if ("multiply", "mac") in found else "multiply_nibbles"
     return Depths(
-        multiply=found["multiply", "mac"],
+        multiply=found[multiply, "mac"],
         gather=found["gather", "word"],
         rescale=found["rescale", "out"],
         spread=found["spreading", "word"],
@@ -147,6 +140,42 @@ def depths_of(report: Any, rows: int) -> Depths:
         embed=found["embedding", "row"],
         say=found["saying", "out"],
     )
+
+
+def block_depths_of(report: Any) -> BlockDepths:
+    """The depths of the loops of the small accelerator, which takes blocks of tokens.
+
+    Raises:
+        KeyError: when a loop is not in the report.
+    """
+    found = _loops(report)
+    norm = next(function for function in report.functions if function.name == "norm")
+    fixed = [found["attend", name].depth for name in ("score", "mix")]
+    fixed += [found["attend", name].cycles for name in ("hi", "c")]
+    return BlockDepths(
+        multiply=found["linear", "mac"].depth,
+        rescale=found["rescale", "lane"].depth,
+        embed=found["vector", "embed"].cycles,
+        norm=norm.loops[0].depth,
+        attend=sum(fixed),
+        qkv=found["vector", "qkv"].depth,
+        gelu=found["vector", "gelu"].depth,
+        take=found["take", "lane"].depth,
+    )
+
+
+def _loops(report: Any) -> dict[tuple[str, str], Any]:
+    """The first loop of each name of each process, by both names."""
+    found: dict[tuple[str, str], Any] = {}
+
+    def note(process: str, loops: list[Any]) -> None:
+        for loop in loops:
+            found.setdefault((process, loop.name.split(".")[-1].split("*")[-1]), loop)
+            note(process, loop.children)
+
+    for function in report.functions:
+        note(process_name(function.name), function.loops)
+    return found
 
 
 @cache
