@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from allo.designs.llm.analysis.blocks import block_time
 from allo.designs.llm.analysis.data import ModelInputError, Transformer
 from allo.designs.llm.analysis.energy import TokenEnergy, token_energy
 from allo.designs.llm.analysis.engine import Engine, step_time, time_of_words, word_rate
+from allo.designs.llm.analysis.table import PAGE, load_systems, markdown, placed
 from allo.designs.llm.build import Design, memories_and_session
 from allo.designs.llm.build import schedule as schedule_blocks
 from allo.designs.llm.config import GPTConfig
@@ -98,3 +101,28 @@ def test_a_channel_without_bandwidth_is_refused() -> None:
         ModelInputError, match=r"^The bandwidth of a channel must be positive, but is 0\.$"
     ):
         word_rate(Engine(), 0)
+
+
+def test_the_table_of_the_page_is_made_from_the_data() -> None:
+    page = PAGE.read_text()
+    assert placed(page, markdown(load_systems())) == page
+
+
+def test_a_row_says_what_ours_is() -> None:
+    ours = [row for row in markdown(load_systems()).splitlines() if "ours" in row]
+    assert len(ours) == 2
+    assert all("simulated RTL, assumed clock, no board" in row for row in ours)
+    assert "| 1,304.6 | 99.97 % | 12 to 172 mJ |" in ours[0]
+
+
+def test_a_system_without_a_rate_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "systems.toml"
+    file.write_text(
+        '[x]\ntitle = "X"\nplatform = ""\nmodel = "m"\nformat = "W8A8"\nkind = "board"\n'
+    )
+    with pytest.raises(
+        ModelInputError, match=r"^The entry x in .* has no tokens a second\.\nhelp: "
+    ):
+        load_systems(file)
+    with pytest.raises(ModelInputError, match="^The page has no <!-- systems"):
+        placed("a page", "a table")

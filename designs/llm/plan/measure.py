@@ -41,6 +41,8 @@ SETTINGS: tuple[tuple[dict[str, int], dict[str, int]], ...] = (
     ({"heads": 2}, {}),
     ({"heads": 8}, {}),
     ({"context": 1024}, {}),
+    *(({}, {"bits": 4, "lanes": n}) for n in (16, 32, 64)),
+    (LARGE, {"bits": 4, "vector": 16, "heads": 4, "lanes": 64, "channels": 16}),
 )
 """What differs from SHAPE and WIDTHS in each design: one parameter at a time, and some together."""
 
@@ -51,7 +53,10 @@ def measure(shape: dict[str, int], widths: dict[str, int]) -> dict[str, Any]:
     report = schedule(config, wide).estimate(device="xcup", clock_mhz=CLOCK_MHZ)
     found: dict[str, list[dict[str, int]]] = {}
     for function in report.functions:
-        found.setdefault(process_name(function.name), []).append(function.resources)
+        name = process_name(function.name)
+        if name == "element" and wide.bits == 4:
+            name = "element_nibbles"
+        found.setdefault(name, []).append(function.resources)
     processes = {
         name: {"count": len(parts)}
         | {

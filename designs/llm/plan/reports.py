@@ -67,6 +67,8 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "spreading": (ONE, WEIGHTS, lambda s: s.c * s.weights, VECTOR),
     "multiply": (ONE, LANES, FFN),
     "element": (ONE, LANES),
+    "multiply_nibbles": (ONE, LANES, FFN),
+    "element_nibbles": (ONE, LANES),
     "gather": (ONE, VECTOR, lambda s: max(s.c, s.v)),
     "rescale": (ONE, VECTOR),
     "rescaling": (ONE, VECTOR),
@@ -86,7 +88,10 @@ TERMS: dict[str, tuple[Term, ...]] = {
     "wide_step": (ONE, CHANNELS, UNITS, VECTOR, ALL_HEADS),
 }
 """What each process depends on; one that is not here takes the mean of the estimates."""
-EACH_CHANNEL = ("fetch_weights", "loader", "multiply", "element")
+WHOLE = ("multiply", "element")
+NIBBLES = ("multiply_nibbles", "element_nibbles")
+"""Processes that only designs with weights of 8 bits, and of 4, have."""
+EACH_CHANNEL = ("fetch_weights", "loader", *WHOLE, *NIBBLES)
 EACH_UNIT = ("score", "scoring", "mix", "mixing")
 
 
@@ -233,7 +238,8 @@ class ProcessModels:
 
     def whole(self, sizes: Sizes) -> dict[str, float]:
         """What a whole design takes."""
-        parts = [self.of_process(name, sizes) for name in self.processes]
+        others = WHOLE if sizes.weights > sizes.lanes else NIBBLES
+        parts = [self.of_process(name, sizes) for name in self.processes if name not in others]
         return {kind: sum(part[kind] for part in parts) for kind in KINDS}
 
     def depths(self, sizes: Sizes) -> Depths:

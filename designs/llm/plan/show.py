@@ -55,8 +55,6 @@ def notes(plan: Plan) -> list[str]:
         told.append(
             "Simulated RTL is of the GPT-2 family: its norm and GELU stand for RMS norm and SwiGLU."
         )
-    if question.bits != 8:
-        told.append("The processing elements are those of 8-bit weights, two weights to a lane.")
     if not found.cache_on_chip:
         told.append("Keys and values lie in the memory beside the weights, by equation (19).")
     if question.device.name != "u280":

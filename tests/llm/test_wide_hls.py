@@ -1,0 +1,61 @@
+"""The wide accelerator as a Vitis project: csim has the reference's bits, 355M is written."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.plan.vitis import BANKS, vitis_project
+from allo.designs.llm.wide.memories import logits_of, make_memories
+from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.random_weights import random_weights
+from allo.designs.llm.wide.reference import WideGPT
+from allo.errors import DTypeWarning, UnsupportedOpError
+
+CONFIG = GPTConfig(layers=1, d=64, heads=4, ffn=128, context=8, vocab=30)
+TOKENS = np.array([3, 29, 17], np.int32)
+LARGE = GPTConfig(layers=24, d=1024, heads=16, ffn=4096, context=256, vocab=50_257)
+
+
+@pytest.mark.parametrize("bits", [8, 4])
+def test_csim_has_the_bits_of_the_reference(tmp_path: Path, bits: int) -> None:
+    wide = Wide(channels=2, lanes=16, vector=4, heads=2, prefetch=64, bits=bits)
+    weights = random_weights(CONFIG, seed=7, bits=bits)
+    module = vitis_project(CONFIG, wide, tmp_path / "wide", mode="csim")
+    memories = make_memories(weights, wide)
+    expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
+    for position, token in enumerate(TOKENS):
+        module(int(token), position, *memories.arguments())
+        got = logits_of(memories, CONFIG)
+        assert np.array_equal(got.view(np.uint32), expected[position].view(np.uint32)), position
+
+
+def test_a_project_of_gpt2_355m_leaves_its_arrays_outside(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DTypeWarning)
+        vitis_project(LARGE, Wide(), tmp_path / "wide")
+    kernel = (tmp_path / "wide" / "kernel.cpp").read_text()
+    assert "void wide_step(" in kernel
+    assert kernel.count("hls::stream< ap_uint<512> > words_") == 32
+    assert "for (int load = 0; load < 172592; load++)" in kernel
+    # The arrays stay outside: nothing of 353 MB is declared in the kernel.
+    assert "ap_uint<512> buf" not in kernel
+    assert f"arg_weights({32 * 172592 * 64})" in (tmp_path / "wide" / "host.cpp").read_text()
+    lines = (tmp_path / "wide" / "wide_step.cfg").read_text().splitlines()
+    assert set(lines[1:]) == {f"sp=wide_step_1.{name}:{bank}" for name, bank in BANKS.items()}
+
+
+def test_words_wider_than_vitis_has_are_refused(tmp_path: Path) -> None:
+    """Factors and biases of V = 128 are words of 8,192 bits."""
+    wide = Wide(channels=2, lanes=128, vector=128, heads=1, prefetch=64)
+    shape = GPTConfig(layers=1, d=1024, heads=8, ffn=1024, context=8, vocab=30)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with pytest.raises(
+            UnsupportedOpError, match="integers of up to 4,096 bits, and here is one of 8,192"
+        ):
+            vitis_project(shape, wide, tmp_path / "wide", mode="hw")
