@@ -149,7 +149,7 @@ def test_every_candidate_is_legal() -> None:
 
 
 def test_a_plan_fits_and_nothing_that_fits_is_faster(models, tiny) -> None:
-    question = Question(TINY, fpga("u280"), context=64, position=9, fill=0.3)
+    question = Question(TINY, fpga("u280"), context=64, position=9, fill=0.2)
     found = plan(question, models)
     limits = question.limits()
     assert all(found.found.taken[kind] <= limits[kind] for kind in limits)
@@ -162,6 +162,15 @@ def test_a_plan_fits_and_nothing_that_fits_is_faster(models, tiny) -> None:
     free = [c for c in tiny if all(c.taken[k] <= limit for k, limit in limits.items() if k != kind)]
     assert found.freed[kind] == min(c.time.cycles for c in free) < found.found.time.cycles
     assert re.match(r"[a-z() 0-9]+: with more of them a token would be 1\.\d+ times", found.limit)
+
+
+def test_resources_that_are_short_together_are_named(models) -> None:
+    found = plan(Question(TINY, fpga("u280"), context=64, position=9, fill=0.15), models)
+    alone = min(c.time.cycles for c in candidates(found.question, models))
+    if not found.freed and found.found.time.cycles > 1.01 * alone:
+        assert re.search(r" together: with more of all a token would be 1\.\d\d times", found.limit)
+    else:
+        assert "with more of them" in found.limit
 
 
 def test_the_bound_is_that_of_the_bandwidth() -> None:
@@ -197,7 +206,7 @@ def test_a_question_without_an_answer_is_refused(models, change, text: str) -> N
 @pytest.mark.parametrize(
     ("change", "text", "remedy"),
     [
-        ({"fill": 0.02}, r"takes [\d,]+ lookup tables of 26,074 that may be taken", "raise --fill"),
+        ({"fill": 0.01}, r"takes [\d,]+ [a-z ]+ of [\d,]+ that may be taken", "raise --fill"),
         (
             {"device": replace(fpga("u280"), dram_gb=0.0005)},
             r"takes 1,[\d,]+ bytes of memory beside the chip of 500,000 that may be taken",

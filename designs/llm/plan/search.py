@@ -154,7 +154,9 @@ def plan(question: Question, models: ProcessModels | None = None) -> Plan:
         cycles = min(one.time.cycles for one in tried if _fits(one, others))
         if cycles < best.time.cycles / 1.01:
             freed[kind] = cycles
-    return Plan(question, best, len(tried), _limit(question, best, freed), freed)
+    fastest = min(one.time.cycles for one in tried if one.taken["dram"] <= limits["dram"])
+    limit = _limit(question, best, freed, best.time.cycles / fastest)
+    return Plan(question, best, len(tried), limit, freed)
 
 
 def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]:
@@ -239,7 +241,13 @@ def _best(fitting: list[Candidate], limits: dict[str, float]) -> Candidate:
     return min(near, key=lambda one: (largest_share(one), one.time.cycles))
 
 
-def _limit(question: Question, best: Candidate, freed: dict[str, float]) -> str:
+def _limit(question: Question, best: Candidate, freed: dict[str, float], gain_of_all: float) -> str:
+    """What keeps a token from being faster.
+
+    Args:
+        freed: cycles without the limit of one resource, where that helps.
+        gain_of_all: how many times as fast a token would be without any limit of the chip.
+    """
     share = best.time.memory / best.time.cycles
     all_channels = best.engine.channels == question.device.channels
     if share >= 0.95 and all_channels:
@@ -248,6 +256,13 @@ def _limit(question: Question, best: Candidate, freed: dict[str, float]) -> str:
         kind = min(freed, key=lambda name: freed[name])
         gain = best.time.cycles / freed[kind]
         return f"{NAMES[kind]}: with more of them a token would be {gain:.2f} times as fast"
+    if gain_of_all > 1.01:
+        limits = question.limits()
+        short = [NAMES[kind] for kind in KINDS if best.taken[kind] > 0.8 * limits[kind]]
+        return (
+            f"{' and '.join(short) or 'several resources'} together: with more of all a token would "
+            f"be {gain_of_all:.2f} times as fast"
+        )
     if share >= 0.95:
         return (
             f"the bandwidth of the {best.engine.channels} channels that divide the model's widths"
