@@ -37,6 +37,8 @@ DEVICE = {"lut": 1_303_680, "ff": 2_607_360, "dsp": 9024, "bram": 4032}
 SIZE = "medium"
 TOLERANCE = 1e-4
 """Of the largest element, against NumPy, which adds in another order."""
+TRIES = 12
+"""Designs that are estimated for a row, at most."""
 WINS = 12
 """Kernels, of 13, on which a column shall take fewer cycles than its peer."""
 
@@ -103,15 +105,35 @@ def excess(report: DesignReport, budget: int) -> float:
 
 
 def fitting(name: str, budget: int, most: int, clock: float) -> tuple[int, DesignReport]:
-    """The pairs, at most so many, whose design the budget's DSPs and a U280 suffice for, and its report."""
-    kernel, pairs = load(name), most
-    while True:
+    """The pairs, at most so many, whose design the budget's DSPs and a U280 suffice for, and its report.
+
+    Fewer pairs are tried until they suffice, and then more again, as long as that is worth a try.
+    """
+    kernel = load(name)
+    fits: list[tuple[int, int, DesignReport]] = []
+
+    def share_of(pairs: int) -> tuple[float, DesignReport]:
         schedule = kernel.schedule(kernel.SIZES[SIZE], pairs)
         report = schedule.estimate(device="xcup", clock_mhz=clock)
         share = excess(report, budget)
         if share <= 1 or pairs == 1:
-            return pairs, report
-        pairs = max(1, min(pairs - 1, int(pairs / share)))
+            fits.append((report.cycles or 0, pairs, report))
+        return share, report
+
+    pairs, too_many = most, most + 1
+    for _ in range(TRIES):
+        share, report = share_of(pairs)
+        too_many = too_many if fits and fits[-1][1] == pairs else pairs
+        least = max((n for _, n, _ in fits), default=0)
+        if too_many - least <= max(1, least // 50):
+            break
+        used = min(pairs - 1, report.float_units // 2)
+        pairs = (least + too_many) // 2 if fits else max(1, int(used / max(share, 1.005)))
+    if fits[0][1] < most:  # tiles of fewer pairs may fit the extents better
+        for percent in (96, 90):
+            share_of(max(1, fits[0][1] * percent // 100))
+    _, pairs, report = min(fits, key=lambda fit: fit[:2])
+    return pairs, report
 
 
 def measure(name: str, budget: int, most: int, clock: float, run: bool | None) -> Measured:

@@ -1,4 +1,4 @@
-"""bicg: both products sweep A in tiles of its banks, one after the other on the same units."""
+"""bicg: both products sweep A in tiles of its banks, in turn on the same units or each on half of them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.bicg import SIZES, bicg, inputs, reference
-from .tiles import DISTANCE, bank, matrix_vector, spread, tile
+from .tiles import bank, matrix_vector, spread, two_products
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Sums along rows are trees; two additions to one element lie a column or a row of tiles apart."""
     M, N = size
-    rows, columns = tile(pairs, N, M, along=DISTANCE)
+    rows, columns, at_once = two_products(pairs, N, M)
     s = allo.customize(bicg, instantiate=[float32, *size])
     matrix_vector(s, "add_transposed_product", ("j", columns), ("i", rows))
     matrix_vector(s, "add_product", ("i", rows), ("j", columns))
@@ -27,6 +27,8 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     bank(s, s.A, rows, columns)
     bank(s, s.p, columns)
     bank(s, s.r, rows)
+    if at_once:
+        s.dataflow("bicg")
     return s
 
 

@@ -8,20 +8,19 @@ from allo.ir.types import float32
 
 from ..columns import column_mean, schedule_columns
 from ..datamining.correlation import SIZES, column_deviation, correlation, inputs, reference
-from .tiles import bank, outer_products, product_tiles
+from .tiles import bank, outer_products, sweeping_tiles
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """Dividers are dear: the sweeps take one in ten of the pairs."""
+    """Dividers are dear: the sweeps take at most one in ten of the pairs."""
     M, N = size
-    few = max(1, pairs // 10)
-    _, rows, columns = product_tiles(pairs - few, M, M, N, depths=(1,))
-    few = max(d for d in range(1, few + 1) if columns % d == 0)
+    rows, columns, few, at_once = sweeping_tiles(pairs, M, N)
     s = allo.customize(correlation, instantiate=[float32, *size])
     s.compose([schedule_columns(kernel, size) for kernel in (column_mean, column_deviation)])
     for function in ("column_mean", "column_deviation"):
-        s.unroll(s.get_loops(function)["sum"]["j"], factor=few)
-    sweeps = {"S_i_j_0": ("standardise", few), "transpose": ("correlation", few)}
+        for band in ("clear", "sum"):
+            s.unroll(s.get_loops(function)[band]["j"], factor=few)
+    sweeps = {"S_i_j_0": ("standardise", few), "transpose": ("correlation", at_once)}
     for band, (function, lanes) in (sweeps | {"result": ("correlation", columns)}).items():
         s.unroll(s.get_loops(function)[band]["j"], factor=lanes)
         s.pipeline(s.get_loops(function)[band]["j"])

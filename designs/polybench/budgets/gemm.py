@@ -12,10 +12,10 @@ from .tiles import bank, outer_products, product_tiles, sweep
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Two terms of an element at once, on two multipliers, which then weigh it and the old value."""
     P, Q, R = size
-    terms, rows, columns = product_tiles(pairs, P, R, Q)
+    terms, rows, columns = product_tiles(pairs, P, R, Q, around=1)
     s = allo.customize(gemm, instantiate=[*size])
     outer_products(s, "product", "product", rows, columns, terms)
-    sweep(s, "scale_sum", "scale", rows, columns, interval=2 // terms)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2 if terms == 1 else 1)
     bank(s, s.A, rows, terms)
     bank(s, s.B, terms, columns)
     for array in (s.C, s.AB, "scale_sum:out"):

@@ -13,7 +13,7 @@ from .tiles import bank, outer_products, product_tiles, sweep
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """The third product reads rows of the one and columns of the other that were computed at once."""
     P, R, Q, T, S = size
-    tiles = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S))
+    tiles = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S), around=0.5)
     terms, rows, columns, across, down = tiles
     s = allo.customize(three_mm, instantiate=[float32, *size])
     outer_products(s, "product_ab", "product", rows, across, terms)

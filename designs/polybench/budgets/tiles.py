@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import gcd
 
 from allo import Partition
 from allo.customize import Schedule
@@ -10,6 +11,18 @@ from allo.ir.utils import MockBuffer
 
 DISTANCE = 10
 """Cycles between two additions to one element: an adder at 300 MHz, its load and its store take 9."""
+
+DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)
+"""Terms of an element of a product that may be computed at once."""
+DRAIN = 50
+"""Cycles in which a pipeline of a product by a vector ends."""
+SLACK = 0.005
+"""The share of its cycles that a product may take more of for two terms of an element at once, not one."""
+TABLES = 1_303_680
+"""Lookup tables of a U280."""
+OF_PAIR, OF_ELEMENT, OF_TURNS = 718, 170, 80
+"""Those of a float32 multiplier and adder, of what each element that is computed at once has beside, and
+of what chooses between the elements of products that take turns."""
 
 
 def divisors(extent: int) -> list[int]:
@@ -39,30 +52,50 @@ def tile(
     return min(found)[3:]
 
 
+def two_products(
+    pairs: int, rows: int, columns: int, *, ragged: bool = False
+) -> tuple[int, int, bool]:
+    """Rows and columns of two matrices to multiply by vectors at once, and whether both products run at once.
+
+    Then each has half of the pairs, and the ends of the two pipelines are one.
+    """
+    found = []
+    for at_once in (1, 2):
+        t, u = tile(max(1, pairs // at_once), rows, columns, along=DISTANCE, ragged=ragged)
+        cycles = (-(-rows // t) * -(-columns // u) + DRAIN) * (2 // at_once)
+        found.append((cycles, at_once, t, u))
+    _, at_once, t, u = min(found)
+    return t, u, at_once == 2
+
+
 def product_tiles(
     pairs: int,
     rows: int,
     columns: int,
     terms: int,
     *before: tuple[int, int, int],
-    depths: tuple[int, ...] = (1, 2),
+    depths: tuple[int, ...] = DEPTHS,
+    around: float = 0.0,
 ) -> tuple[int, ...]:
     """What of a product to compute at once, on at most ``pairs`` pairs, and of those before it.
 
-    Takes the fewest cycles in all, then the most terms of an element at once: half as many elements have
-    half as many memories and multiplexers. Then the fewest pairs and ports. A factor of rows or columns need
-    not divide its extent.
+    Takes the fewest cycles in all; ``SLACK`` of them are given for half as many elements, which have half as
+    many memories and multiplexers. Then the fewest pairs and ports. A factor of rows or columns need
+    not divide its extent. Nothing is computed at once for which a U280 has no lookup tables.
 
     Args:
         before: products that compute as many rows (0) or columns (1) at once as this one reads of
             them: which of the two, the extent of their other side, and their number of terms.
         depths: how many terms of an element may be computed at once.
+        around: cycles that are added for each tile of this product, beside those that clear it.
 
     Returns:
         Terms of an element of each product, rows and columns of this one, then a factor for the other
         side of each one before it. This is a multiple of the terms, which are read at once.
     """
     found = []
+    pairs = min(pairs, TABLES // OF_PAIR)
+    beside = OF_ELEMENT + (OF_TURNS if before else 0)
     for depth in depths:
         if depth > pairs or any(length % depth for length in (terms, *(b[2] for b in before))):
             continue
@@ -74,13 +107,50 @@ def product_tiles(
                     whole, part = sides[which]
                     fitting = [f for f in _steps(extent, depth) if f * part * depth <= pairs]
                     most = max((f for f in fitting if _far(whole, part, extent, f)), default=0)
+                    if (
+                        not which
+                        and most < u < extent
+                        and u % depth == 0
+                        and t * u * depth <= pairs
+                    ):
+                        same = most and -(-extent // most) == -(-extent // u)
+                        most = u if same else most  # units then take turns of equal operands
                     factors.append(most)
                     parts.append((*sides[which], extent, most, length))
-                most = max(a * b * depth for _, a, _, b, _ in parts)
-                if most <= pairs and all(b and _far(m, a, n, b) for m, a, n, b, _ in parts):
-                    cycles = sum(-(-m // a) * -(-n // b) * k // depth for m, a, n, b, k in parts)
-                    found.append((cycles, -depth, most, t + u, factors))
+                most = max(a * b for _, a, _, b, _ in parts)
+                if most * depth > pairs or OF_PAIR * most * depth + beside * most > TABLES:
+                    continue
+                if all(b and _far(m, a, n, b) for m, a, n, b, _ in parts):
+                    tiles = [-(-m // a) * -(-n // b) for m, a, n, b, _ in parts]
+                    cycles = sum(
+                        n * (p[-1] / depth + 0.5) for n, p in zip(tiles, parts, strict=True)
+                    )
+                    cycles += tiles[0] * around * (2 if depth == 1 else 1)
+                    found.append((cycles * (1 + 2 * SLACK / depth), most * depth, t + u, factors))
     return tuple(min(found)[-1])
+
+
+def sweeping_tiles(pairs: int, extent: int, terms: int) -> tuple[int, int, int, int]:
+    """Rows and columns of the product of a table's columns to compute at once, on at most so many pairs.
+
+    Counts three sweeps over the table and the copy that turns it, in which words lie in one bank each where
+    their number divides rows and columns of a tile.
+
+    Returns:
+        Rows, columns, and how many columns to sweep and to copy at once.
+    """
+    found = []
+    for few in [d for d in divisors(extent) if d <= max(1, pairs // 10)]:
+        sums = few if extent // few >= DISTANCE else extent / DISTANCE
+        for t in _steps(extent):
+            for u in [u for u in _steps(extent) if t * u <= pairs - few and u % few == 0]:
+                if not _far(extent, t, extent, u):
+                    continue
+                tiles, turned = -(-extent // t) * -(-extent // u), gcd(t, u)
+                sweeps = 2 / sums + 1 / few + 1 / turned
+                cycles = terms * (tiles + extent * sweeps) + extent * -(-extent // u)
+                found.append((cycles, t * u + few, t + u, t, u, few, turned))
+    return min(found)[3:]
 
 
 def apart(most: int, extent: int) -> int:
@@ -103,13 +173,16 @@ def _far(rows: int, t: int, columns: int, u: int) -> bool:
 def triangle_tiles(
     pairs: int, rows: int, terms: int, multipliers: Callable[[int, int], int]
 ) -> tuple[int, int]:
-    """Elements of a row of a triangle, and terms of each, to compute at once: the fewest cycles."""
+    """Elements of a row of a triangle, and terms of each, to compute at once: the fewest cycles.
+
+    The triangle is scaled once before, as many elements at once.
+    """
     found = []
     for depth in [1, *(d for d in divisors(terms) if d > 1)]:
         for lanes in range(1, rows):
             if multipliers(lanes, depth) <= pairs:
                 pieces = sum(-(-(row + 1) // lanes) for row in range(rows))
-                found.append((pieces * (terms // depth), lanes * depth, lanes, depth))
+                found.append((pieces * (terms // depth + 1), lanes * depth, lanes, depth))
     return min(found)[2:]
 
 

@@ -12,11 +12,11 @@ from .tiles import bank, outer_products, product_tiles, sweep
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """The rows of the first product that are computed at once are those that the second one reads."""
     P, R, Q, S = size
-    terms, rows, columns, middle = product_tiles(pairs, P, S, R, (0, R, Q))
+    terms, rows, columns, middle = product_tiles(pairs, P, S, R, (0, R, Q), around=1)
     s = allo.customize(two_mm, instantiate=[*size])
     outer_products(s, "product_ab", "product", rows, middle, terms)
     outer_products(s, "product_abc", "product", rows, columns, terms)
-    sweep(s, "scale_sum", "scale", rows, columns, interval=2 // terms)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2 if terms == 1 else 1)
     bank(s, s.A, rows, terms)
     bank(s, s.B, terms, middle)
     bank(s, s.AB, rows, middle)
