@@ -118,6 +118,8 @@ def schedule(s: Any) -> Any:
     s["mlp.act"].pipeline("j")
     s["mlp.c_fc"].stream_to("act", depth=LANES)
 
-    # What is left: the residual sums.
-    s[""].pipeline()
+    # The residual sums are computed where the projections store their rows.
+    for path, total in (("attn", "add"), ("mlp", "add_1")):
+        s[path].fuse(total)
+        s[f"{path}.c_proj"].fuse(total)
     return s

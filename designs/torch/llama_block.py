@@ -87,7 +87,10 @@ def compiled(model: LlamaBlock, verify: bool = False) -> ModelSchedule:
 
 
 def schedule(s: Any) -> Any:
-    """Projections of one shape share a function; every innermost loop is a pipeline; SiLU beside its gate."""
+    """Residual sums fused; projections of one shape share a function; pipelines; SiLU beside its gate."""
+    s["self_attn"].fuse("add")
+    s["mlp"].fuse("add_1")
+    s["mlp.down_proj"].fuse("add_1")
     s["self_attn.[kv]_proj"].share()
     s["self_attn.[qo]_proj"].share()
     s["*_layernorm"].share()

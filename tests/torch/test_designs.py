@@ -17,11 +17,11 @@ from tests.torch.support import assert_close, check_csim, check_hardware, initia
 
 # A design, its model, its steps, and the cycles that it takes at most (plain ones take ten times as many).
 DESIGNS: dict[str, tuple[Any, Any, int, int]] = {
-    "mlp": (mlp, mlp.MLP, 6, 1_300),
+    "mlp": (mlp, mlp.MLP, 8, 1_200),
     "resnet_block": (resnet_block, resnet_block.ResNetBlock, 3, 30_000),
-    "bert_block": (bert_block, bert_block.BertBlock, 3, 28_000),
-    "llama_block": (llama_block, llama_block.LlamaBlock, 5, 19_000),
-    "gpt2_block": (gpt2_block, gpt2_block.GPT2Block, 19, 26_000),
+    "bert_block": (bert_block, bert_block.BertBlock, 3, 25_000),
+    "llama_block": (llama_block, llama_block.LlamaBlock, 8, 17_000),
+    "gpt2_block": (gpt2_block, gpt2_block.GPT2Block, 22, 23_000),
 }
 
 
