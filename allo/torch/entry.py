@@ -19,6 +19,7 @@ from .modules.library import choose_kernels
 from .origin import Origin, Prepared
 from .pt2e.entry import integers_of, is_converted
 from .schedule import ModelSchedule
+from .storage.choices import Storage
 from .types import Types
 
 
@@ -54,9 +55,10 @@ def from_pytorch(
     mode: str = "csim",
     project: str = "top.prj",
     op_dtypes: Mapping[str, Any] | None = None,
-    weights_as_args: bool = False,
+    weights_as_args: bool | Sequence[str] = False,
     verify: bool | float = False,
     library: bool | Mapping[str, bool] = True,
+    layouts: Mapping[str, Sequence[int]] | None = None,
 ) -> Any:
     """Compile a PyTorch model.
 
@@ -77,10 +79,12 @@ def from_pytorch(
             ``"linear_input"``, ``"linear_weight"``) or of a module by its path; a type, or
             ``[input, weight, output]``.
         weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
-            ``weight_data``, and a built one appends it when it is called.
+            ``weight_data``, and a built one appends it when it is called. A list of patterns of their
+            paths, such as ``["h.*.mlp.**"]``, makes those arguments.
         verify: compare with PyTorch on the example inputs now, and after each step of the schedule; a
             number is the tolerance, relative or absolute (1e-4 by default).
-
+        layouts: for patterns of paths of weights, the order in which their dimensions are stored,
+            such as ``{"conv*.weight": (0, 2, 3, 1)}``.
         library: whether modules that are known patterns become kernels of ``allo.library`` with their default
             schedules; or for which, by their paths: ``{"blocks.*.fc": False}``.
 
@@ -106,10 +110,10 @@ def from_pytorch(
             exported, origin = integers_of(exported, model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
-    generated = lower_model(exported, types, weights_as_args=weights_as_args)
+    generated = lower_model(exported, types, Storage(weights_as_args, layouts or {}))
     schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
     if floats:  # the order of operations in a quantised model is that of its reference
-        choose_kernels(schedule, exported, library, weights_as_args)
+        choose_kernels(schedule, exported, library, bool(weights_as_args or layouts))
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:

@@ -16,6 +16,7 @@ from .graph import Model, Operator, Ref
 from .operators import INTEGERS, OPERATORS, VIEWS
 from .operators.nearest import nearest_form
 from .regions import Region, region_tree
+from .storage.choices import Storage
 from .tensors import Tensor
 from .text import FunctionText, identifier, type_text
 from .types import TYPE_NAMES, Types
@@ -92,20 +93,22 @@ class _Scope:
     choices: list[tuple[Operator, tuple[str, ...]]] = field(default_factory=list)
 
 
-def lower_model(model: Model, types: Types, *, weights_as_args: bool = False) -> Generated:
+def lower_model(model: Model, types: Types, storage: Storage) -> Generated:
     """Write the kernels of a model.
 
     Raises:
         UnsupportedOperatorError: an operator, or a form of one, that is not supported.
+        ModelError: a weight that is not there, or a layout that does not fit one.
     """
-    return _Lowering(model, types, weights_as_args).run()
+    return _Lowering(model, types, storage).run()
 
 
 class _Lowering:
-    def __init__(self, model: Model, types: Types, weights_as_args: bool) -> None:
+    def __init__(self, model: Model, types: Types, storage: Storage) -> None:
         self.model = model
         self.types = types
-        self.weights_as_args = weights_as_args
+        self.storage = storage
+        self.paths: dict[str, str] = {}
         self.lines: Lines = []
         self.arrays: dict[str, Any] = {}
         self.constants: dict[str, Tensor] = {}
@@ -121,6 +124,7 @@ class _Lowering:
 
     def run(self) -> Generated:
         """All functions, then the arrays they read."""
+        self.storage.check({path for path, _ in self.model.weights.values()})
         parameters = {
             name: Tensor.whole(identifier(name), meta.shape, self.types.input(meta.dtype))
             for name, meta in self.model.inputs.items()
@@ -171,7 +175,7 @@ class _Lowering:
             results.append(self._result(scope, name, taken, is_top=region.call is None))
             taken.add(results[-1].array)
         _drop_unused(scope)
-        if self.weights_as_args:
+        if self.storage.any_arguments:
             arguments += [
                 f"{t.array}: {_declared(t)}" for t in map(scope.constants.get, scope.weights) if t
             ]
@@ -207,7 +211,7 @@ class _Lowering:
         place = next((place for _, place in text.body if place), None)
         self.lines += [(f"def {name}{head}", place), *body, ("", None)]
         self.functions[name] = region.call.path if region.call else ""
-        self.weights_of[name] = scope.weights if self.weights_as_args else []
+        self.weights_of[name] = scope.weights if self.storage.any_arguments else []
         self.choices += [
             Choice(op.path, op.name, op.target, name, nests, op.place)
             for op, nests in scope.choices
@@ -230,7 +234,7 @@ class _Lowering:
                 parameters[name] = whole
         callee = self._function(region, parameters, kept)
         arguments = [value.array for value in parameters.values()]
-        if self.weights_as_args:
+        if self.storage.any_arguments:
             arguments += [self._constant(scope, name, None).array for name in callee.weights]
         names = [text.fresh(f"{callee.name}_out") for _ in kept]
         call = f"{callee.name}({', '.join(arguments)})"
@@ -278,7 +282,7 @@ class _Lowering:
         tensor = self.constants[name]
         if name not in scope.constants:
             scope.constants[name] = tensor
-            if self.weights_as_args and name not in self.model.constants:
+            if name not in self.model.constants and self.storage.is_argument(self.paths[name]):
                 scope.weights.append(name)
             else:
                 line = f"{tensor.array}: {_declared(tensor)} = data_{name}"
@@ -301,10 +305,16 @@ class _Lowering:
     def _keep(self, name: str, path: str, array: Any, op: Operator | None) -> None:
         dtype = self.model.narrow.get(name, array.dtype.name)
         spelled = self.types.weight(op, dtype) if op else self.types.of_torch(dtype)
-        whole = Tensor.whole(f"g_{identifier(path)}", array.shape, spelled)
         values = array.astype("uint8") if dtype == "bool" else array
+        order = self.storage.order(path, array.shape)
+        if order:
+            values = values.transpose(order).copy()
+        whole = Tensor.whole(f"g_{identifier(path)}", values.shape, spelled)
         self.arrays[name] = values.reshape(whole.extents)
-        self.constants[name] = whole
+        self.paths[name] = path
+        self.constants[name] = (
+            whole.permuted([order.index(d) for d in range(len(order))]) if order else whole
+        )
 
 
 def _drop_unused(scope: _Scope) -> None:

@@ -1,0 +1,1 @@
+"""How the weights of a model are stored."""
