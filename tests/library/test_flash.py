@@ -32,11 +32,13 @@ MODIFICATIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def attention(Q, K, V, modify: Callable[..., Any], scale: float | None = None) -> np.ndarray:
+def attention(
+    Q, K, V, modify: Callable[..., Any], scale: float | None = None, heads: int = HEADS
+) -> np.ndarray:
     """Softmax of whole rows, in float64; a row without a key is zeros."""
-    width, first = D // HEADS, len(K) - len(Q)
+    width, first = Q.shape[-1] // heads, len(K) - len(Q)
     Z = np.zeros(Q.shape)
-    for h in range(HEADS):
+    for h in range(heads):
         q, k, v = (x[:, h * width : (h + 1) * width].astype(np.float64) for x in (Q, K, V))
         scores = q @ k.T * (width**-0.5 if scale is None else scale)
         for i, row in enumerate(scores):
@@ -123,6 +125,37 @@ def test_float32_has_the_same_bits_everywhere(tmp_path) -> None:
     np.testing.assert_array_equal(bits(plain.build()(*args)), bits(s.build()(*args)))
     assert plain.build(target="verilog").report.cycles == 20_106
     assert check_targets(s, args, tmp_path).cycles == 3_352
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+@pytest.mark.parametrize("name", ["window", "prefix"])
+def test_masks_and_odd_heads_in_hardware(name: str, heads: int, tmp_path) -> None:
+    """The window hides whole blocks of keys; the last blocks of queries and of keys are not full."""
+    modify, meaning = MODIFICATIONS[name]
+    args = [floats(5, 6), floats(7, 6, seed=1), floats(7, 6, seed=2)]
+    s = nn.flash_attention.default_schedule([float32, heads, 5, 7, 6, 2, 3, modify])
+    rtl = check_targets(s, args, tmp_path)
+    np.testing.assert_allclose(rtl(*args), attention(*args, meaning, heads=heads), atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "heads"), [("window", 3), ("prefix", 1)])
+def test_int8_masks_and_odd_heads_in_hardware(name: str, heads: int, tmp_path) -> None:
+    modify, meaning = MODIFICATIONS[name]
+    Q, K, V = int8s(5, 6), int8s(7, 6, seed=1), int8s(7, 6, seed=2)
+    s = nn.flash_attention_int8.default_schedule([heads, 5, 7, 6, 2, 3, modify])
+    rtl = check_targets(s, [Q, K, V, SCALE, GAIN], tmp_path)
+    expected = attention(Q, K, V, meaning, float(SCALE), heads) * GAIN
+    assert np.abs(rtl(Q, K, V, SCALE, GAIN) - expected).max() < 1.0
+
+
+@pytest.mark.parametrize(("name", "heads", "length"), [("window", 3, 7), ("prefix", 1, 5)])
+def test_one_query_behind_masks_in_hardware(name: str, heads: int, length: int, tmp_path) -> None:
+    modify, meaning = MODIFICATIONS[name]
+    q, K, V = floats(6), floats(7, 6, seed=1), floats(7, 6, seed=2)
+    s = nn.flash_decode.default_schedule([float32, heads, 7, 6, 3, modify])
+    rtl = check_targets(s, [q, K, V, length], tmp_path)
+    expected = attention(q[None], K[:length], V[:length], meaning, heads=heads)[0]
+    np.testing.assert_allclose(rtl(q, K, V, length), expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("length", [1, 3, 7])
