@@ -110,10 +110,11 @@ def from_pytorch(
             exported, origin = integers_of(exported, model, example_inputs)
     names = {op.name for op in exported.operators} | {op.kind for op in exported.operators}
     types = Types(op_dtypes, {*names, *(op.path for op in exported.operators if op.path)})
-    generated = lower_model(exported, types, Storage(weights_as_args, layouts or {}))
+    storage = Storage(weights_as_args, layouts or {})
+    generated = lower_model(exported, types, storage)
     schedule = ModelSchedule(_compiled(generated), generated, exported, origin)
     if floats:  # the order of operations in a quantised model is that of its reference
-        choose_kernels(schedule, exported, library, bool(weights_as_args or layouts))
+        choose_kernels(schedule, exported, library, storage)
     if verbose:
         sys.stdout.write(f"{schedule.source}\n{schedule.module}\n")
     if verify:

@@ -161,6 +161,42 @@ def test_other_types_and_weights_that_are_arguments_stay_plain() -> None:
     assert became(given)["0:linear"].endswith("its weights are arguments of the design")
 
 
+def test_each_module_asks_for_its_own_weights() -> None:
+    """Patterns of arguments and layouts of one module change nothing in the others."""
+    x = tensor(1, 2, 5, 5)
+    model = nn.Sequential(
+        nn.Conv2d(2, 3, 3), nn.ReLU(), nn.Flatten(), nn.Linear(27, 4), nn.Linear(4, 4)
+    )
+    kernels = {
+        "1:relu": "kernel relu4d in relu_1",
+        "2:view": "plain nest view of forward",
+        "4:linear": "kernel linear2d in linear_4",
+    }
+    plain = {"0:conv2d": "conv2d of conv2d_0", "3:linear": "linear of linear_3"}
+    cases: list[tuple[dict[str, Any], tuple[str, str]]] = [
+        (
+            {"layouts": {"0.weight": (0, 2, 3, 1), "3.weight": (1, 0), "4.weight": (0, 1)}},
+            (
+                "its weight is stored in the order (0, 2, 3, 1) of its dimensions",
+                "its weight is stored in the order (1, 0) of its dimensions",
+            ),
+        ),
+        (
+            {"weights_as_args": ["0.bias", "3.*"], "layouts": {"3.weight": (1, 0)}},
+            ("its bias is an argument of the design", "its weights are arguments of the design"),
+        ),
+    ]
+    for options, reasons in cases:
+        s = compiled(model, x, verify=True, **options)
+        assert became(s) == kernels | {
+            name: f"plain nest {plain[name]}; no kernel of the library: {reason}"
+            for name, reason in zip(plain, reasons, strict=True)
+        }
+        with torch.no_grad():
+            assert_close(s.build()(x.numpy(), *s.weight_data), model(x))
+        check_hardware(s, x)
+
+
 def test_a_quantised_model_keeps_the_order_of_its_reference() -> None:
     quantised = allo.quantize(initialised(Network()), [IMAGE])
     s = quantised.customize()

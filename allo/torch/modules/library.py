@@ -20,6 +20,7 @@ from allo.schedule.resolve import find_function
 from ..graph import Model, Operator, Ref
 from ..lowering import Choice
 from ..places import place_of_caller
+from ..storage.choices import Storage
 from .alike import global_of
 from .kernels import weight_types
 from .paths import matches, unmatched
@@ -60,7 +61,7 @@ class Fit:
 
 
 def choose_kernels(
-    s: ModelState, exported: Model, library: bool | Mapping[str, bool], weights: bool
+    s: ModelState, exported: Model, library: bool | Mapping[str, bool], storage: Storage
 ) -> None:
     """Let kernels of the library compute the modules that they fit.
 
@@ -68,7 +69,7 @@ def choose_kernels(
         s: the model's schedule, before any step.
         exported: the model's operators.
         library: whether to; or whether to for modules by pattern, and True for the others.
-        weights: whether weights are arguments.
+        storage: where the weights are, and in which order their elements.
 
     Raises:
         OptionError: ``library`` is something else.
@@ -89,7 +90,7 @@ def choose_kernels(
             if not answer:
                 reason = "library=False keeps it"
             elif not reason:
-                found = _fitting(s, exported, operators[choice.operator], choices, weights)
+                found = _fitting(s, exported, operators[choice.operator], choices, storage)
                 reason = found if isinstance(found, str) else _replace(s, choice, found)
             if reason:
                 s.reasons[choice.operator] = reason
@@ -142,7 +143,7 @@ def _replace(s: ModelState, choice: Choice, fit: Fit) -> str:
 
 
 def _fitting(
-    s: ModelState, exported: Model, op: Operator, choices: Sequence[Choice], weights: bool
+    s: ModelState, exported: Model, op: Operator, choices: Sequence[Choice], storage: Storage
 ) -> Fit | str:
     """The kernel of the library for an operator, or why it is none."""
     function = choices[0].function
@@ -158,12 +159,21 @@ def _fitting(
     fit = _PATTERNS[op.target](op, info, shapes)
     if isinstance(fit, str):
         return fit
-    if weights and fit.weights:
-        return "its weights are arguments of the design"
     named = [op.args[name] for name in fit.weights]
     paths = [exported.weights.get(ref.name, ("", None))[0] for ref in named if isinstance(ref, Ref)]
+    given = [
+        name for name, path in zip(fit.weights, paths, strict=False) if storage.is_argument(path)
+    ]
+    if given and len(given) == len(fit.weights):
+        return "its weights are arguments of the design"
+    if given:
+        return f"its {' and '.join(given)} is an argument of the design"
     if paths != [f"{op.path}.{name}" for name in types]:
         return "its weights are not those of the module alone, in their order"
+    for path, (name, shape) in zip(paths, shapes.items(), strict=True):
+        order = storage.order(path, shape)
+        if order not in (None, tuple(range(len(shape)))):
+            return f"its {name} is stored in the order {order} of its dimensions"
     return fit
 
 
