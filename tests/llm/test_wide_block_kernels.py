@@ -78,12 +78,25 @@ def test_an_element_takes_a_word_once_for_a_block():
             dots = weights.astype(np.int32) @ padded.T.astype(np.int32)
             sums.append(dots.reshape(-1))
     expected = np.concatenate(sums).reshape(-1, R)
-    build = hardware(linear.schedule_multiply_block(s, D // LANES))
+    build = hardware(linear.schedule_multiply_block(s, D // LANES, R))
     got = np.zeros(expected.shape, np.int32)
     memory = words_of(np.concatenate([w.reshape(-1) for w in words]), 8 * LANES)
     build(memory, words_of(np.concatenate(tokens), 8 * LANES * R), COUNT, WAVES, got)
     assert np.array_equal(got, expected)
     assert build.report.functions[-1].loops[0].children[0].children[0].ii == 1
+
+
+@pytest.mark.parametrize(("rows", "saved"), [(1, 0), (2, LANES), (3, LANES), (4, 2 * LANES)])
+def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: int, saved: int):
+    """Without a cycle more; an odd row has blocks of its own."""
+    sizes = [LANES, C, D, FFN, LAYERS, OUTPUTS // C, rows, rows]
+    s = allo.customize(linear.multiply_block, instantiate=sizes)
+    packed = linear.schedule_multiply_block(s, 1, rows).estimate(clock_mhz=300)
+    s.bind("mul", "dsp", axis="mac")
+    apart = s.estimate(clock_mhz=300)
+    assert apart.resources["dsp"] - packed.resources["dsp"] == saved
+    loops = [found.functions[-1].loops[0].children[0].children[0] for found in (packed, apart)]
+    assert [(loop.ii, loop.depth) for loop in loops] == [(1, loops[1].depth)] * 2
 
 
 def test_a_table_is_taken_once_for_all_tokens():

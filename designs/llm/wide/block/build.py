@@ -55,7 +55,9 @@ def schedule_block(config: GPTConfig, wide: Wide, block: Block) -> Any:
         s.compose(schedule_fetch(of(fetch, 64 * v, count)), id=name)
     s.compose(schedule_fetch_blocks(of(fetch_blocks, *model, tokens, channel_size(config, wide))))
     s.compose(
-        schedule_multiply_block(of(multiply_block, *model, outputs // c, rows, tokens), groups)
+        schedule_multiply_block(
+            of(multiply_block, *model, outputs // c, rows, tokens), groups, rows
+        )
     )
     s.compose(
         schedule_rescale_block(

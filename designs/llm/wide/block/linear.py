@@ -178,15 +178,18 @@ def schedule_fetch_blocks(s: Schedule) -> Schedule:
     return s
 
 
-def schedule_multiply_block(s: Schedule, groups: int) -> Schedule:
-    """L weights with R tokens a cycle.
+def schedule_multiply_block(s: Schedule, groups: int, rows: int) -> Schedule:
+    """L weights with R tokens a cycle; two products of a weight are in one multiplier block.
 
     Args:
         groups: words of the shortest output, after which a kept word is asked for again.
+        rows: R; the tokens of a single row share no weight.
     """
     s.partition("multiply_block:acc")
     s.partition("multiply_block:out")
     s.pipeline("mac")
+    if rows > 1:
+        s.bind("mul", "packed", axis="mac")
     if groups > 1:
         s.dependence("kept", "mac", "all", groups)
     return s
