@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ _FLOATS: dict[str, AlloType] = {
     "float64": float64,
     "bfloat16": bfloat16,
 }
+
+_LARGE = 256
+"""Arrays of so many elements are known by a digest: a tuple takes four times the memory of a weight."""
 
 
 def numpy_dtype(array: np.ndarray, place: SourcePlace) -> AlloType:
@@ -136,12 +140,19 @@ def _symbol(
     ctx: FunctionContext, values: np.ndarray, dtype: AlloType, name: str, memory: Any
 ) -> str:
     """The global that holds these values in this memory; equal ones share it."""
-    key = (dtype.name, values.shape, tuple(values.reshape(-1).tolist()), memory)
+    key = (dtype.name, values.shape, _contents(values), memory)
     symbol = ctx.module.constants.get(key)
     if symbol is None:
         symbol = ctx.module.unique_symbol(name)
         ctx.module.constants[key] = symbol
     return symbol
+
+
+def _contents(values: np.ndarray) -> Any:
+    """What equal arrays have in common: the elements, or a digest where a tuple would be large."""
+    if values.size < _LARGE or values.dtype != np.float64:
+        return tuple(values.reshape(-1).tolist())
+    return sha256(np.ascontiguousarray(values).data).digest()
 
 
 def check_shape(

@@ -10,7 +10,6 @@ from allo.dialects.core.locations import location_of
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import AlloType, Float, Index, Stream, UFixed, UInt
 
-from ..rules.integers import wrap
 from ..tree import Var
 
 
@@ -118,38 +117,3 @@ class TypeCache:
 def is_unsigned(dtype: AlloType) -> bool:
     """Whether a variable of this type carries the ``unsigned`` mark."""
     return isinstance(dtype, (UInt, UFixed))
-
-
-def dense_text(values: Any, dtype: AlloType) -> str:
-    """The text inside ``dense<...>`` for an array of values."""
-    if values.ndim == 0:
-        return _number_text(values.item(), dtype)
-    return "[" + ", ".join(dense_text(part, dtype) for part in _parts(values)) + "]"
-
-
-def _parts(values: Any) -> list[Any]:
-    import numpy as np
-
-    return [np.asarray(v, dtype=values.dtype) for v in values]
-
-
-def _number_text(value: Any, dtype: AlloType) -> str:
-    if not isinstance(dtype, Float):
-        if dtype.bits == 1:
-            return "true" if int(value) & 1 else "false"
-        return str(wrap(int(value), dtype) if not is_unsigned(dtype) else int(value))
-    return _float_text(float(value), dtype)
-
-
-def _float_text(value: float, dtype: AlloType) -> str:
-    import struct
-
-    if dtype.name == "f64":
-        return "0x" + struct.pack(">d", value).hex().upper()
-    if value == value and abs(value) != float("inf"):
-        text = repr(value)
-        return text if "." in text or "e" not in text else text.replace("e", ".0e")
-    bits = {"f16": ("7C00", "FC00", "7E00"), "bf16": ("7F80", "FF80", "7FC0")}.get(
-        dtype.name, ("7F800000", "FF800000", "7FC00000")
-    )
-    return "0x" + (bits[2] if value != value else bits[0] if value > 0 else bits[1])

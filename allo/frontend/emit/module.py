@@ -12,8 +12,9 @@ from ..checks.strides import propagate
 from ..kernel_module import FunctionInfo
 from ..rules.fixed import is_fixed
 from ..tree import Declare, For, Function, If, Stmt, Var, While
+from .dense import dense_elements
 from .functions import FunctionEmitter, signature
-from .mlir_types import TypeCache, dense_text, is_unsigned
+from .mlir_types import TypeCache, is_unsigned
 
 
 def emit_module(
@@ -74,13 +75,11 @@ def _declared(statements: Sequence[Stmt]) -> list[Var]:
 
 def _emit_global(types: TypeCache, var: Var, ip: ir.InsertionPoint) -> None:
     memref = types.memref(var)
-    shape = "x".join([*(str(d) for d in var.shape), str(types.scalar(var.dtype))])
-    text = f"dense<{dense_text(var.init, var.dtype)}> : tensor<{shape}>"
     attributes = {
         "sym_name": types.string(var.symbol),
         "sym_visibility": types.string("private"),
         "type": ir.TypeAttr.get(memref),
-        "initial_value": ir.Attribute.parse(text),
+        "initial_value": dense_elements(var.init, var.dtype, types.scalar(var.dtype), var.shape),
     }
     if var.kind != "stateful":
         attributes["constant"] = types.unit
