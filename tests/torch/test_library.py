@@ -46,7 +46,6 @@ class Misfits(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.bare = nn.Linear(8, 8, bias=False)
         self.norm = nn.LayerNorm(8, eps=1e-12)
         self.plain = nn.RMSNorm(8, eps=1e-5, elementwise_affine=False)
         self.act = nn.GELU(approximate="tanh")
@@ -56,7 +55,7 @@ class Misfits(nn.Module):
         self.soft = nn.Softmax(-1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        x = self.plain(self.norm(self.bare(x)))
+        x = self.plain(self.norm(x))
         x = self.groups(self.conv(self.act(x)).unsqueeze(0)).squeeze(0)
         x = F.linear(x, self.tied.weight, self.tied.bias)
         x = self.tied(x.unsqueeze(1)).squeeze(1)
@@ -114,6 +113,29 @@ def test_operations_have_the_lines_of_the_model() -> None:
     assert {place.file for place in places if place} == {__file__} and None not in places
 
 
+@pytest.mark.parametrize(
+    ("layer", "shape", "became_"),
+    [
+        (nn.Linear(6, 5, bias=False), (3, 6), "0:linear kernel linear2d in linear_0"),
+        (nn.Linear(6, 5, bias=False), (2, 3, 6), "0:linear kernel linear3d in linear_0"),
+        (nn.Conv2d(2, 3, 3, 2, 1, bias=False), (1, 2, 5, 5), "0:conv2d kernel conv2d in conv2d_0"),
+    ],
+    ids=["rows", "batch", "images"],
+)
+def test_a_layer_without_a_bias_adds_none(
+    layer: nn.Module, shape: tuple[int, ...], became_: str
+) -> None:
+    model, x = nn.Sequential(layer), tensor(*shape)
+    s, plain = (compiled(model, x, verify=True, library=on) for on in (True, False))
+    assert [" ".join(item) for item in became(s).items()] == [became_]
+    assert "_bias" not in str(s.module)
+    assert str(s.module).count("arith.addf") == str(plain.module).count("arith.addf") == 1
+    np.testing.assert_array_equal(
+        s.build()(x.numpy()).view(np.int32), plain.build()(x.numpy()).view(np.int32)
+    )
+    assert check_hardware(s, x).cycles < check_hardware(plain, x).cycles
+
+
 def test_it_can_be_turned_off() -> None:
     plain = compiled(Network(), IMAGE, library=False)
     assert became(plain)["fc:linear"] == (
@@ -142,7 +164,6 @@ def test_what_library_is_not(given: Any, kind: type[Exception], message: str) ->
 def test_what_does_not_fit_stays_plain_and_says_why() -> None:
     s = compiled(Misfits(), tensor(2, 3, 8), verify=True)
     reasons = {name: text.partition("library: ")[2] for name, text in became(s).items()}
-    assert reasons["bare:linear"] == "linear2d and linear3d add a bias"
     assert reasons["norm:layer_norm"] == "its eps is 1e-12, and that of the kernel 1e-05"
     assert reasons["plain:rms_norm"] == "the kernel takes weight"
     assert reasons["act:gelu"] == "the constants of GeLU are rounded"

@@ -1,4 +1,4 @@
-"""Constants of several modules as one, with a dimension for the module."""
+"""Constants: several as one with a dimension for the module, and those that nothing needs."""
 
 from __future__ import annotations
 
@@ -105,3 +105,40 @@ def _nested(flat: Sequence[str], shape: Sequence[int]) -> str:
     size = len(flat) // shape[0]
     parts = [_nested(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
     return f"[{', '.join(parts)}]"
+
+
+def forget_zeros(function: ir.Operation, name: str) -> None:
+    """Read no zeros, and add none.
+
+    A sum that begins at +0 is never -0 where halves are rounded to even, so it has the same bits without
+    a zero added.
+
+    Args:
+        function: of a kernel of the library that adds a bias to such sums, or begins them with it.
+        name: of the constant that is all zeros.
+    """
+    for read in [op for op in walk(function) if op.name == "memref.get_global"]:
+        if global_of(read) != name:
+            continue
+        for load in [use.owner.operation for use in read.results[0].uses]:
+            _forget(load)
+        read.erase()
+
+
+def _forget(load: ir.Operation) -> None:
+    value = load.results[0]
+    for add in [use.owner.operation for use in value.uses]:
+        if add.name == "arith.addf":
+            other = next(operand for operand in add.operands if operand != value)
+            add.results[0].replace_all_uses_with(other)
+            add.erase()
+    if any(True for _ in value.uses):
+        zero = ir.Operation.create(
+            "arith.constant",
+            results=[value.type],
+            attributes={"value": ir.FloatAttr.get(value.type, 0.0)},
+            loc=load.location,
+            ip=ir.InsertionPoint(load),
+        )
+        value.replace_all_uses_with(zero.results[0])
+    load.erase()

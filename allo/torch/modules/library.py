@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
 from allo.dialects.core.locations import location_of
@@ -21,7 +23,9 @@ from ..graph import Model, Operator, Ref
 from ..lowering import Choice
 from ..places import place_of_caller
 from ..storage.choices import Storage
+from ..text import identifier
 from .alike import global_of
+from .constants import drop_unused_constants, forget_zeros
 from .kernels import weight_types
 from .paths import matches, unmatched
 from .replace import replace_function
@@ -50,6 +54,7 @@ class Fit:
         template: its template arguments.
         loops: its loops to the names that the plain nest has for them.
         weights: the operator's arguments that the kernel takes behind the input.
+        bias: the length of a bias of zeros that the kernel takes last and the module has not, or 0.
         band: the name of the plain nest, where the kernel is one nest of the same loops.
     """
 
@@ -58,6 +63,7 @@ class Fit:
     loops: Mapping[str, str] = field(default_factory=dict)
     weights: tuple[str, ...] = ()
     band: str = ""
+    bias: int = 0
 
 
 def choose_kernels(
@@ -128,8 +134,12 @@ def _replace(s: ModelState, choice: Choice, fit: Fit) -> str:
     try:
         with s.step(f"library {choice.path}"):
             kernel = getattr(import_module(_LIBRARY), fit.kernel)
-            replace_function(s, choice.function, kernel, list(fit.template))
+            zeros = {"bias": np.zeros(fit.bias, np.float32)} if fit.bias else {}
+            replace_function(s, choice.function, kernel, list(fit.template), zeros)
             function = find_function(s.module, choice.function)
+            if fit.bias:
+                forget_zeros(function, f"g_{identifier(f'{choice.path}.bias')}")
+                drop_unused_constants(s.module)
             if choice.place is not None:
                 location = location_of(choice.place)
                 for op in (function, *walk(function)):
@@ -181,8 +191,6 @@ def _fitting(
 
 
 def _linear(op: Operator, info: FunctionInfo, _: Shapes) -> Fit | str:
-    if op.args.get("bias") is None:
-        return "linear2d and linear3d add a bias"
     *rows, depth = info.args[0].shape
     kernels = {1: "linear2d", 2: "linear3d"}
     if len(rows) not in kernels:
@@ -191,13 +199,14 @@ def _linear(op: Operator, info: FunctionInfo, _: Shapes) -> Fit | str:
     sizes = [rows[0], width, depth] if len(rows) == 1 else [*rows, depth, width]
     outer = {"i": "i0"} if len(rows) == 1 else {"i": "i0", "r": "i1"}
     template = [float32, float32, float32, *sizes]
-    return Fit(kernels[len(rows)], template, outer | _ROW, ("weight", "bias"), "linear")
+    weights, bias = _with_bias(op, width)
+    return Fit(kernels[len(rows)], template, outer | _ROW, weights, "linear", bias)
 
 
 def _convolution(op: Operator, info: FunctionInfo, weights: Shapes) -> Fit | str:
     shape, result = info.args[0].shape, info.results[0].shape
-    if len(shape) != 4 or op.args.get("bias") is None:
-        return "conv2d takes images of four dimensions, and a bias"
+    if len(shape) != 4:
+        return "conv2d takes images of four dimensions"
     if op.args["groups"] != 1 or set(_pair(op.args["dilation"])) != {1}:
         return "conv2d has neither groups nor dilation"
     if isinstance(op.args["padding"], str):
@@ -206,7 +215,15 @@ def _convolution(op: Operator, info: FunctionInfo, weights: Shapes) -> Fit | str
     strides, paddings = _pair(op.args["stride"]), _pair(op.args["padding"])
     sizes = [batch, ins, result[1], *image, *weights["weight"][2:], *result[2:]]
     template = [float32, *sizes, *strides, *paddings]
-    return Fit("conv2d", template, _CONVOLUTION, ("weight", "bias"), op.kind)
+    named, bias = _with_bias(op, result[1])
+    return Fit("conv2d", template, _CONVOLUTION, named, op.kind, bias)
+
+
+def _with_bias(op: Operator, length: int | None) -> tuple[tuple[str, ...], int]:
+    """The weights of a layer, and the length of the bias that it has not, or 0."""
+    if op.args.get("bias") is None:
+        return ("weight",), length or 0
+    return ("weight", "bias"), 0
 
 
 def _pair(value: Any) -> list[int]:

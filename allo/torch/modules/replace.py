@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
@@ -33,9 +33,20 @@ _WRAPPER = "model_wrapper"
 
 
 def replace_function(
-    s: ModelState, name: str, kernel: Any, instantiate: Sequence[Any] | None
+    s: ModelState,
+    name: str,
+    kernel: Any,
+    instantiate: Sequence[Any] | None,
+    missing: Mapping[str, Any] | None = None,
 ) -> None:
     """Let a kernel compute what a module's function does; see ``ModuleSchedule.replace``.
+
+    Args:
+        s: the model's schedule.
+        name: of the function.
+        kernel: the kernel, or its Schedule.
+        instantiate: its template arguments; None where they follow from the types.
+        missing: weights that the kernel takes last and the module has not, by name.
 
     Raises:
         HandleTypeError: ``kernel`` is neither a function nor a Schedule.
@@ -43,7 +54,7 @@ def replace_function(
     """
     given = given_kernel(kernel, instantiate)
     old = find_function(s.module, name)
-    module = _signature(s, old, s.module_paths[name])
+    module = _signature(s, old, s.module_paths[name], missing or {})
     if name in s.numbered:
         raise ScheduleError(
             f"Function {name} is shared by several modules, and a kernel cannot take its place.",
@@ -70,10 +81,12 @@ def replace_function(
     s.replaced[module.path] = given.name
 
 
-def _signature(s: ModelState, function: ir.Operation, path: str) -> ModuleSignature:
+def _signature(
+    s: ModelState, function: ir.Operation, path: str, missing: Mapping[str, Any]
+) -> ModuleSignature:
     name = symbol(function)
     inputs = len(function_type(function).inputs) - len(s.weights_of.get(name, []))
-    weights = s.origin.weights(path)
+    weights = {**s.origin.weights(path), **missing}
     types = weight_types(s.module, path, weights)
     return ModuleSignature(path, function, s.kernel.functions[name], inputs, weights, types)
 
