@@ -99,6 +99,16 @@ def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: in
     assert [(loop.ii, loop.depth) for loop in loops] == [(1, loops[1].depth)] * 2
 
 
+def test_the_values_of_a_key_have_two_products_in_a_multiplier_block():
+    s = heads.schedule_mix_block(
+        allo.customize(heads.mix_block, instantiate=[HD, 2, CTX, LAYERS, B])
+    )
+    packed = s.estimate(clock_mhz=300)
+    s.bind("mul", "dsp", axis="c")
+    apart = s.estimate(clock_mhz=300)
+    assert apart.resources["dsp"] - packed.resources["dsp"] == HD // 2
+
+
 def test_a_table_is_taken_once_for_all_tokens():
     rng = np.random.default_rng(1)
     most = max(3 * D, FFN) // V

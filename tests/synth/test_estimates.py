@@ -11,7 +11,7 @@ from allo.backend.rtl.resources.capacity import excess
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
-from allo.ir.types import int32
+from allo.ir.types import Int, UInt, int32
 from benchmarks.kernels import gemm, kept, largest
 
 
@@ -42,6 +42,30 @@ def test_estimates_are_near_what_yosys_counts(kernel, loops, device: str) -> Non
     assert estimate["ff"] == pytest.approx(found["ff"], rel=0.1)
     assert estimate["lut"] == pytest.approx(found["lut"], rel=0.25)
     assert found["lut"] > 40 and found["ff"] > 20
+
+
+def of_two_signs[A, B, C](a: UInt(A)[4], b: Int(B)[4], r: Int(C)[4]):
+    for i in range(4):
+        r[i] = a[i] * b[i]
+
+
+@pytest.mark.parametrize(
+    ("unsigned", "signed", "device", "blocks"),
+    [
+        (8, 25, "xcup", 1),
+        (17, 17, "xcup", 1),
+        (24, 24, "xcup", 2),
+        (17, 17, "ecp5", 1),
+        (16, 26, "ecp5", 2),
+    ],
+)
+def test_a_product_of_a_signed_and_an_unsigned_factor_is_one_of_two_signed(
+    unsigned: int, signed: int, device: str, blocks: int
+) -> None:
+    s = allo.customize(of_two_signs, instantiate=[unsigned, signed, unsigned + signed])
+    s.pipeline("i")
+    hardware = s.build(target="verilog", simulator="jit", device=device, clock_mhz=100)
+    assert hardware.report.resources["dsp"] == hardware.synthesize().resources["dsp"] == blocks
 
 
 def test_functions_and_loops_have_their_parts() -> None:

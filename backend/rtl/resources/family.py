@@ -91,12 +91,12 @@ class Family:
 
         Args:
             result: bits that are wanted of it.
-            written: bits that the text gives it. An operand that is extended by its sign is as wide as this
-                to Yosys, where the other operand is not.
+            written: bits that the text gives it. Where only one operand is extended by its sign, Yosys takes
+                both as signed, or that one with all of these bits as unsigned: what is the smaller product.
         """
         sizes = [significant(a), significant(b)]
         if sizes[0][1] != sizes[1][1]:
-            sizes = [(written if signed else size, signed) for size, signed in sizes]
+            sizes = _of_one_sign(sizes, min(result, written), written)
         (wide, wide_signed), (narrow, narrow_signed) = sorted(sizes, reverse=True)
         if narrow <= 1:
             return 0, result
@@ -156,6 +156,16 @@ class Family:
         count = ceil(words / deep) * ceil(width / wide) if deep else 0
         full = 2 * words * width >= count * deep * wide
         return count if full and count * self.ultra_worth < blocks else 0
+
+
+def _of_one_sign(
+    sizes: list[tuple[int, bool]], result: int, written: int
+) -> list[tuple[int, bool]]:
+    """Operands of which one is signed, as Yosys takes them: the product that has fewer partial ones."""
+    (signed, _), (unsigned, _) = sorted(sizes, key=lambda size: not size[1])
+    if signed * (unsigned + 1) < min(result, written) * unsigned:
+        return [(signed, True), (unsigned + 1, True)]
+    return [(written, True), (unsigned, False)]
 
 
 XILINX = Family(

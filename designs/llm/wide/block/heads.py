@@ -191,9 +191,10 @@ def schedule_score_block(s: Schedule) -> Schedule:
 
 
 def schedule_mix_block(s: Schedule) -> Schedule:
-    """One value of a head's width a cycle."""
+    """One value of a head's width a cycle; two products of a weight are in one multiplier block."""
     s.partition("mix_block:acc")
     s.partition("mix_block:out")
     s.pipeline("tv")
     s.pipeline("key")
+    s.bind("mul", "packed", axis="c")
     return s
