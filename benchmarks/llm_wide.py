@@ -1,9 +1,10 @@
 """The wide transformer accelerator: a token of GPT-2 355M at the speed of the memory, and how it scales.
 
-scripts/python benchmarks/llm_wide.py [--layers N] [--bits 4] [--scaling]
+scripts/python benchmarks/llm_wide.py [--layers N] [--bits 4] [--clock MHZ] [--scaling]
 
-Simulated RTL in the in-process engine, against a model of HBM2 with channels of 14.4 GB/s seen from
-300 MHz. The weights are random; every logit is compared with the NumPy reference.
+Simulated RTL in the in-process engine, built for 300 MHz. The design runs at that clock, or at
+what `--clock` says, against a model of HBM2 with channels of 14.4 GB/s. The weights are random;
+every logit is compared with the NumPy reference.
 """
 
 from __future__ import annotations
@@ -42,10 +43,16 @@ def cpu_seconds() -> float:
     return time.process_time() + used.ru_utime + used.ru_stime
 
 
-def measure(config: GPTConfig, wide: Wide, position: int, name: str) -> list[Row]:
-    """One decode step: its cycles beside those in which the channels could move the weights."""
+def measure(
+    config: GPTConfig, wide: Wide, position: int, name: str, clock_mhz: float = CLOCK_MHZ
+) -> list[Row]:
+    """One decode step: its cycles beside those in which the channels could move the weights.
+
+    Args:
+        clock_mhz: the clock that the design runs at, so how much a channel moves in a cycle.
+    """
     warnings.simplefilter("ignore", DTypeWarning)
-    channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
+    channels = external_memory("hbm2", clock_mhz=clock_mhz)[: wide.channels]
     began = cpu_seconds()
     module = schedule(config, wide).build(
         target="verilog",
@@ -74,7 +81,7 @@ def measure(config: GPTConfig, wide: Wide, position: int, name: str) -> list[Row
     foretold = predict_step(module.report, config, wide, position, channel).cycles
     share = bound / cycles
     note = (
-        f"{len(got):,} logits equal, {1e6 * CLOCK_MHZ / cycles:,.1f} tokens/s at {CLOCK_MHZ} MHz, "
+        f"{len(got):,} logits equal, {1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
         f"foretold {foretold:,} ({foretold / cycles - 1:+.2%}); estimates: {module.report.fmax_mhz:.0f} MHz, "
         + ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
     )
@@ -94,6 +101,9 @@ def main() -> int:
     parser.add_argument("--vocab", type=int, default=50_257, help="tokens of the 355M shape")
     parser.add_argument("--heads", type=int, default=4, help="heads at once")
     parser.add_argument("--vector", type=int, default=16, help="elements of a vector")
+    parser.add_argument(
+        "--clock", type=float, default=CLOCK_MHZ, help="MHz that the design runs at"
+    )
     parser.add_argument("--scaling", action="store_true", help="channels and lanes doubled")
     given, rest = parser.parse_known_args()
     rows: list[Row] = []
@@ -108,8 +118,10 @@ def main() -> int:
             layers=layers, d=1024, heads=16, ffn=4096, context=256, vocab=given.vocab
         )
         wide = Wide(bits=given.bits, heads=given.heads, vector=given.vector)
-        rows += measure(config, wide, POSITION, f"GPT-2 355M, W{wide.bits}A8, {layers} layers")
-    return finish("llm_wide", f"LLM: one token at position {POSITION}, {CLOCK_MHZ} MHz", rows, rest)
+        name = f"GPT-2 355M, W{wide.bits}A8, {layers} layers"
+        rows += measure(config, wide, POSITION, name, given.clock)
+    clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
+    return finish("llm_wide", f"LLM: one token at position {POSITION}, {clock}", rows, rest)
 
 
 if __name__ == "__main__":
