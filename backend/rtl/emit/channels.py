@@ -18,6 +18,7 @@ class Channel:
         offers: (condition, data) of puts.
         buffer: words of the elastic buffer between the operations and the port, 0 for none.
         reserved: name of the counter of places kept or words promised, if there is one.
+        short: registers that say, by a number of words, that fewer places are free.
         passing: conditions under which a word is taken past the buffer.
         claims: for each pipeline that takes words from the buffer: when an iteration of it waits,
             how many words each takes, and whether another follows.
@@ -34,6 +35,7 @@ class Channel:
     pushes: list[tuple[str, str]] = field(default_factory=list)
     buffer: int = 0
     reserved: str = ""
+    short: dict[int, str] = field(default_factory=dict)
     fill: str = ""
     taken: list[tuple[str, int]] = field(default_factory=list)
     returned: list[str] = field(default_factory=list)

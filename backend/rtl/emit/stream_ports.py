@@ -21,7 +21,7 @@ from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
 from .channels import Channel, attempt
 from .context import Context
-from .counts import changed_count
+from .counts import keep_count
 from .fifo import fifo_name
 from .text import identifier
 
@@ -295,8 +295,9 @@ class StreamPorts:
     def _buffered_gate(self, channel: Channel, count: int) -> str:
         text, bits = self._text, self._bits(channel)
         if channel.stream.direction == "put":
-            most = text.const(channel.buffer - count, bits)
-            return text.compare("ule", channel.reserved, most, bits)
+            if count not in channel.short:
+                channel.short[count] = text.named(f"{channel.prefix}_short_of_{count}")
+            return text.invert(channel.short[count])
         after = text.binary("add", channel.reserved, text.const(count, bits), bits)
         return text.compare("ule", after, self._filled(channel), bits)
 
@@ -372,7 +373,7 @@ class StreamPorts:
                 wanted = text.any_of(*channel.wants)
                 if channel.buffer:
                     self._text.alias(channel.ready, wanted, 1)
-                    self._counter(channel, channel.returned)
+                    keep_count(text, channel, channel.returned, self._bits(channel))
                     self._allow(channel)
                 else:
                     text.output(f"{channel.prefix}_ready", "i1", wanted)
@@ -393,15 +394,9 @@ class StreamPorts:
         room, out, out_valid = (text.fresh() for _ in range(3))
         ready = f"%{channel.prefix}_ready"
         self._buffer(channel, word, pushed, room, out, out_valid, ready)
-        self._counter(channel, [text.all_of(out_valid, ready), *channel.returned])
+        returned = [text.all_of(out_valid, ready), *channel.returned]
+        keep_count(text, channel, returned, self._bits(channel))
         return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
-
-    def _counter(self, channel: Channel, returned: list[str]) -> None:
-        """Places kept (puts) or words promised (gets) of issued iterations."""
-        bits = self._bits(channel)
-        changes = [*((condition, -1) for condition in returned), *channel.taken]
-        total = changed_count(self._text, channel.reserved, changes, bits)
-        self._text.register(channel.reserved, total, bits, reset=0, free=True)
 
     def _allow(self, channel: Channel) -> None:
         """A called function's buffer takes the words of iterations that wait or surely follow."""
