@@ -53,7 +53,7 @@ class System:
 
     @property
     def rate(self) -> float:
-        """Tokens a second, published, measured, or of the simulated cycles at the assumed clock."""
+        """Tokens a second, published, measured, or of the simulated cycles at the estimated clock."""
         return self.clock_mhz * 1e6 / self.cycles if self.cycles else self.tokens_s
 
     def used(self, model: Transformer | None) -> str:
