@@ -12,6 +12,7 @@ import allo
 from allo import bitexact
 from allo.customize import Schedule
 from allo.designs.llm.network.reference import gelu, round_clamp
+from allo.designs.llm.wide.activation import schedule_bend
 from allo.designs.llm.wide.block import arrange as arranging
 from allo.designs.llm.wide.block import heads, linear, norm, vectors
 from allo.designs.llm.wide.memories import words_of
@@ -270,7 +271,7 @@ def test_gelu_and_quotients_of_every_token():
     factors = np.array([30, 50], F32)
     bend = allo.customize(vectors.bend_block, instantiate=[FFN, V, LAYERS])
     small = np.zeros(hidden.size // V, np.uint32)
-    hardware(vectors.schedule_bend_block(bend, 2))(hidden.reshape(-1, V), factors, COUNT, small)
+    hardware(schedule_bend(bend, 2))(hidden.reshape(-1, V), factors, COUNT, small)
     bent = round_clamp(gelu(hidden) * factors[:, None, None])
     assert np.array_equal(small.view(np.int8), bent.reshape(-1))
     sums = rng.integers(-(2**15), 2**15, (LAYERS, COUNT, 4, HD)).astype(np.int32)

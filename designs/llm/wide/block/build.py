@@ -7,6 +7,7 @@ from typing import Any
 import allo
 
 from ...config import GPTConfig
+from ..activation import schedule_bend
 from ..linear import fetch, schedule_fetch
 from ..parameters import Wide, channel_size, padded_vocab
 from .arrange import arrange, schedule_arrange
@@ -29,7 +30,7 @@ from .linear import (
 from .norm import collect, normalise_rows, schedule_collect, schedule_normalise_rows
 from .parameters import Block
 from .region import make_block_region
-from .vectors import bend_block, divide_block, schedule_bend_block, schedule_divide_block
+from .vectors import bend_block, divide_block, schedule_divide_block
 
 
 def schedule_block(config: GPTConfig, wide: Wide, block: Block) -> Any:
@@ -72,7 +73,7 @@ def schedule_block(config: GPTConfig, wide: Wide, block: Block) -> Any:
             of(normalise_rows, d, v, logs[0], wide.parts, logs[1], layers, tokens, norms)
         )
     )
-    s.compose(schedule_bend_block(of(bend_block, ffn, v, layers), wide.gelu_interval))
+    s.compose(schedule_bend(of(bend_block, ffn, v, layers), wide.gelu_interval))
     s.compose(schedule_pack_block(of(pack_block, d, hd, v, c, layers, tokens), c // v))
     s.compose(schedule_score_block(of(score_block, hd, per_unit, config.context, layers, tokens)))
     s.compose(schedule_mix_block(of(mix_block, hd, per_unit, config.context, layers, tokens)))

@@ -64,13 +64,6 @@ def divide_block[HD, V, HEADS, LAYERS](
             piece = 0 if piece == HD // V - 1 else piece + 1
 
 
-def schedule_bend_block(s: Schedule, interval: int) -> Schedule:
-    """V elements every ``interval`` cycles."""
-    s.partition(s.block)
-    s.pipeline("out", initiation_interval=interval)
-    return s
-
-
 def schedule_divide_block(s: Schedule) -> Schedule:
     """V elements a cycle."""
     s.partition(s.held)
