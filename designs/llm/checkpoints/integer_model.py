@@ -6,7 +6,7 @@ of integers are exact, and every float32 operation is one of the hardware, in th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,6 +19,8 @@ from .float_model import rotate, rotation
 from .quantize import QuantizedModel
 
 Observer = Callable[[str, np.ndarray], None]
+LARGE = 1 << 21
+"""Weights of a layer up to which it is kept as float64; a larger one is converted when it is used."""
 
 
 class TokenRangeError(SequenceTooLongError, ValueError):
@@ -68,6 +70,10 @@ class IntegerModel:
             return x
         return self._linear("head", round_clamp(self.norm("norm", x)))
 
+    def kept(self, name: str) -> np.ndarray:
+        """The keys ("0.k") or values ("0.v") kept so far: whole numbers (batch, heads, length, width)."""
+        return self._cache[name]
+
     def _check(self, tokens: np.ndarray) -> None:
         m, end = self.weights.model, self.position + tokens.shape[1]
         if end > m.context:
@@ -113,13 +119,24 @@ class IntegerModel:
 
     def _linear(self, name: str, q: np.ndarray) -> np.ndarray:
         arrays = self.weights.arrays
-        if name not in self._wide:
-            self._wide[name] = arrays[name + ".w"].T.astype(np.float64)
         # Exact: |acc| <= 127 * 127 * inputs < 2**53, and far faster than integers.
-        acc = (q.astype(np.float64) @ self._wide[name]).astype(np.int32)
+        wide = q.astype(np.float64)
+        acc = np.concatenate([wide @ part for part in self._parts(name)], -1).astype(np.int32)
         self.observe(name, acc)
         y: np.ndarray = acc.astype(F32) * arrays[name + ".s"] + arrays[name + ".b"]
         return y
+
+    def _parts(self, name: str) -> Iterator[np.ndarray]:
+        """The weights of a layer as float64, (inputs, outputs), in parts that memory has room for."""
+        weight = self.weights.arrays[name + ".w"]
+        if weight.size > LARGE:
+            rows = max(1, LARGE // weight.shape[1])
+            for at in range(0, len(weight), rows):
+                yield weight[at : at + rows].T.astype(np.float64)
+            return
+        if name not in self._wide:
+            self._wide[name] = weight.T.astype(np.float64)
+        yield self._wide[name]
 
     def _heads(self, name: str, x: np.ndarray) -> np.ndarray:
         m = self.weights.model

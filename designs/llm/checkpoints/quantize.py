@@ -41,6 +41,11 @@ class QuantizedModel:
     arrays: dict[str, np.ndarray]
     packed: dict[str, FourBits] = field(default_factory=dict)
 
+    @property
+    def config(self) -> Architecture:
+        """The architecture, by the name that a GPT's weights have for their shape."""
+        return self.model
+
     def gpt_weights(self) -> QuantizedWeights:
         """The arrays as the GPT accelerators take them.
 

@@ -7,21 +7,20 @@ CPU build and simulated hardware speak by the same loop, and all their logits ca
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from allo.errors import AlloError
 
-from ..checkpoints.integer_model import IntegerModel
 from ..checkpoints.quantize import QuantizedModel
 from ..host import SequenceTooLongError
-from ..network.weights import QuantizedWeights
+from ..wide.families.model import Weights
 from ..wide.host import decode
 from ..wide.memories import make_memories
 from ..wide.parameters import Wide
-from ..wide.reference import normalise
+from ..wide.reference import wide_model
 from .sampling import Sampler
 
 Engine = Callable[[int, int], np.ndarray]
@@ -31,21 +30,9 @@ class PromptError(AlloError, ValueError):
     """A prompt without a token, or a number of tokens to say that is not positive."""
 
 
-@dataclass(slots=True)
-class WideModel(IntegerModel):
-    """The reference of the wide accelerator with a cache: a step costs one token."""
-
-    wide: Wide = field(default_factory=Wide)
-
-    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
-        """The norm in the order of the wide accelerator's sums, already quantised."""
-        arrays = self.weights.arrays
-        return normalise(x, arrays[name + ".g"], arrays[name + ".b"], self.wide)
-
-
 def reference_engine(model: QuantizedModel, wide: Wide) -> Engine:
     """The bit-exact reference of the wide accelerator, which steps through one sequence."""
-    session = WideModel(model, wide=wide)
+    session = wide_model(model, wide)
 
     def step(token: int, position: int) -> np.ndarray:
         logits: np.ndarray = session.feed(np.array([[token]]))[0, -1]
@@ -54,7 +41,7 @@ def reference_engine(model: QuantizedModel, wide: Wide) -> Engine:
     return step
 
 
-def accelerator_engine(run: Callable[..., Any], weights: QuantizedWeights, wide: Wide) -> Engine:
+def accelerator_engine(run: Callable[..., Any], weights: Weights, wide: Wide) -> Engine:
     """The wide accelerator with an empty cache.
 
     Args:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..config import GPTConfig
 from ..wide.build import schedule
+from ..wide.families.model import Model
 from ..wide.parameters import Wide
 
 BANKS: dict[str, str] = {
@@ -23,7 +23,7 @@ BANKS: dict[str, str] = {
 
 
 def vitis_project(
-    config: GPTConfig, wide: Wide, folder: Path, mode: str = "hw_emu", clock_mhz: float = 300
+    config: Model, wide: Wide, folder: Path, mode: str = "hw_emu", clock_mhz: float = 300
 ) -> Any:
     """Write the project, and return what runs it; ``mode="csim"`` runs it here, compiled by g++.
 

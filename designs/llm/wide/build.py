@@ -6,8 +6,10 @@ from typing import Any
 
 import allo
 
-from ..config import GPTConfig
 from .activation import bend, schedule_bend
+from .families.gated import gate, schedule_gate
+from .families.model import Model, all_sums, architecture_of, job_sizes, terms
+from .families.rotary import rotate, schedule_rotate
 from .heads import (
     divide,
     mix,
@@ -25,7 +27,7 @@ from .parameters import Wide, channel_size, padded_vocab
 from .region import make_region
 
 
-def schedule(config: GPTConfig, wide: Wide) -> Any:
+def schedule(config: Model, wide: Wide) -> Any:
     """The region with its schedule applied, kernels below it first.
 
     Raises:
@@ -34,30 +36,40 @@ def schedule(config: GPTConfig, wide: Wide) -> Any:
     s = make_region(config, wide)
     d, ffn, layers, hd = config.d, config.ffn, config.layers, config.head_dim
     c, lanes, v, units = wide.channels, wide.lanes, wide.vector, wide.heads
-    outputs, per_unit = padded_vocab(config, wide), config.heads // units
+    m, outputs = architecture_of(config), padded_vocab(config, wide)
+    (qkv, _), _, (up, _), _ = job_sizes(config)
+    per_sum, per_element = terms(config)
+    unit = hd, m.kv_heads // units, m.heads // m.kv_heads, config.context, layers
     logs = v.bit_length() - 1, wide.parts.bit_length() - 1
 
     def of(kernel: Any, *sizes: int) -> Any:
         return allo.customize(kernel, instantiate=list(sizes))
 
-    all_outputs = layers * (5 * d + ffn) + outputs
     for name, bits, count in (
         ("weights", 8 * lanes, channel_size(config, wide)),
-        ("affine", 64 * v, all_outputs // v),
-        ("gain", 64 * v, (2 * layers + 1) * d // v),
+        ("affine", 32 * per_sum * v, all_sums(config, outputs) // v),
+        ("gain", 32 * per_element * v, (2 * layers + 1) * d // v),
     ):
         s.compose(schedule_fetch(of(fetch, bits, count)), id=name)
-    element = lanes, c, d, ffn, layers, outputs // c
+    element = lanes, c, d, qkv, up, ffn, layers, outputs // c
     if wide.bits == 4:
         s.compose(schedule_multiply_nibbles(of(multiply_nibbles, *element)))
     else:
         s.compose(schedule_multiply(of(multiply, *element)))
-    s.compose(schedule_rescale(of(rescale, v, d, ffn, layers, outputs), wide.rescale_interval))
-    s.compose(schedule_normalise(of(normalise, d, v, logs[0], wide.parts, logs[1], layers)))
-    s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))
-    s.compose(schedule_pack(of(pack, d, hd, v, layers)))
-    s.compose(schedule_score(of(score, hd, per_unit, config.context, layers)))
-    s.compose(schedule_mix(of(mix, hd, per_unit, config.context, layers)))
+    sums = v, d, qkv, up, layers, outputs, per_sum
+    s.compose(schedule_rescale(of(rescale, *sums), wide.rescale_interval))
+    norm = d, v, logs[0], wide.parts, logs[1], layers, per_element
+    s.compose(schedule_normalise(of(normalise, *norm)))
+    if m.gated:
+        s.compose(schedule_gate(of(gate, ffn, v, layers), wide.gelu_interval))
+    else:
+        s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))
+    if m.rotary:
+        s.pipeline("embedding_0:part")
+        s.compose(schedule_rotate(of(rotate, (m.heads + m.kv_heads) * hd, qkv, hd, v, layers)))
+    s.compose(schedule_pack(of(pack, qkv, hd, v, layers)))
+    s.compose(schedule_score(of(score, *unit)))
+    s.compose(schedule_mix(of(mix, *unit)))
     s.compose(schedule_divide(of(divide, hd, v, config.heads, layers)))
     for array in ("weights", "exponents", "keys", "values"):
         s.partition(f"wide_step:{array}", dim=1)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..config import GPTConfig
 from ..cycles import _Loops
+from .families.model import Model, architecture_of
 from .parameters import Wide, job_words
 
 CALL = 3
@@ -69,7 +69,7 @@ class _Fifo:
 
 
 def predict_step(
-    report: Any, config: GPTConfig, wide: Wide, position: int, channel: Channel = IDEAL
+    report: Any, config: Model, wide: Wide, position: int, channel: Channel = IDEAL
 ) -> StepPrediction:
     """Predict the step of the token at a position.
 
@@ -94,13 +94,27 @@ def predict_step(
     results = sums + loops.depth("rescale", "out") + CALL
     spread = loops.depth("spreading_0", "word") + CALL
     norm = loops.row("normalise") - (d // v - 1)
-    per_unit, keys, width = config.heads // wide.heads, position + 1, config.head_dim
+    m = architecture_of(config)
+    group, new, keys, width = (
+        m.heads // m.kv_heads,
+        m.kv_heads // wide.heads,
+        position + 1,
+        m.head_dim,
+    )
+    per_unit = group * new
     dealt = results + loops.depth("pack", "out") + loops.depth("dealing_0", "head") + CALL
-    # Scores of all heads begin when the keys are there, which is when two thirds of the job are done.
-    scored = dealt - qkv / 3 + loops.depth(unit("score"), "key") + 2 * per_unit
-    mixing = max(dealt + per_unit, scored + keys)
+    first = loops.depth("embedding_0", "row") + d // v + norm + spread
+    if m.rotary:
+        dealt += loops.depth("rotate", "out") + CALL
+        first += loops.depth("embedding_0", "part") + width // v
+    # Scores of all heads begin when the keys are there, and the values are the last part of the job.
+    values = qkv * m.kv_heads / (m.heads + 2 * m.kv_heads)
+    scored = dealt - values + loops.depth(unit("score"), "key") + per_unit + new
+    mixing = max(dealt + new, scored + keys)
     mixed = max(mixing + per_unit * keys, scored + per_unit * keys + keys)
-    divided = loops.depth("collecting_0", "turn") + (wide.heads * width // v)
+    # Of the last heads of every unit, those of one unit are divided after those of another.
+    last_heads = 1 + (wide.heads - 1) * group
+    divided = loops.depth("collecting_0", "turn") + last_heads * width // v
     attention = (
         mixed
         + loops.depth(unit("mix"), "key")
@@ -109,8 +123,8 @@ def predict_step(
         + spread
         + CALL
     )
-    gelu = max(ffn // wide.activations, results + loops.depth("bend", "out") + spread)
-    first = loops.depth("embedding_0", "row") + d // v + norm + spread
+    activation = loops.depth("gate" if m.gated else "bend", "out")
+    gelu = max(ffn // wide.activations, results + activation + spread)
     layer = (
         (results + norm + spread, qkv),
         (attention, projected),

@@ -8,7 +8,8 @@
 ``divide`` divides by the sum of the weights, and quantises V elements at once.
 
 While a unit mixes one head it scores the next, and the scores of a layer are under way while the
-linear engine still works on the values. A unit has ``H`` heads of every layer.
+linear engine still works on the values. A unit has ``H`` heads of keys and values of every layer, and ``G``
+queries share each.
 """
 
 import allo
@@ -18,14 +19,14 @@ from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 from ..constants import ROUND
 
 
-def pack[D, HD, V, LAYERS](
+def pack[QKV, HD, V, LAYERS](
     results: "Stream[float32[V], 4]",
     words: "Stream[UInt(8 * HD), 4]",
 ):
-    """Three widths a layer, as words of a head: queries, then keys, then values."""
+    """``QKV`` elements a layer, as words of a head: queries, then keys, then values."""
     word: UInt(8 * HD) = 0
     piece: UInt(8) = 0
-    for out in range(LAYERS * (3 * D // V)):
+    for out in range(LAYERS * (QKV // V)):
         block: float32[V] = results.get()
         packed: UInt(8 * HD) = 0
         for v in range(V):
@@ -39,7 +40,7 @@ def pack[D, HD, V, LAYERS](
         piece = 0 if piece == HD // V - 1 else piece + 1
 
 
-def score[HD, H, CTX, LAYERS](
+def score[HD, H, G, CTX, LAYERS](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
     keys: "UInt(8 * HD)[LAYERS * H * CTX]",
@@ -47,18 +48,19 @@ def score[HD, H, CTX, LAYERS](
     peaks: "Stream[int32, 4]",
 ):
     """Scores of one token at position ``start``, head by head, each head's peak behind them."""
-    queries: UInt(8 * HD)[H]
+    queries: UInt(8 * HD)[H * G]
     for layer in range(LAYERS):
-        for hq in range(H):
+        for hq in range(H * G):
             queries[hq] = asked.get()
         for hk in range(H):
             keys[(layer * H + hk) * CTX + start] = asked.get()
         row: int32 = layer * H * CTX
         h: UInt(8) = 0
+        g: UInt(8) = 0
         j: UInt(16) = 0
         best: int32 = 0
         last: UInt(16) = start
-        total: int32 = (start + 1) * H
+        total: int32 = (start + 1) * (H * G)
         for key in range(total):
             query: UInt(8 * HD) = queries[h]
             word: UInt(8 * HD) = keys[row + j]
@@ -73,11 +75,12 @@ def score[HD, H, CTX, LAYERS](
             if j == last:
                 peaks.put(peak)
             h = h + 1 if j == last else h
-            row = row + CTX if j == last else row
+            row = row + CTX if j == last and g == G - 1 else row
+            g = (0 if g == G - 1 else g + 1) if j == last else g
             j = 0 if j == last else j + 1
 
 
-def mix[HD, H, CTX, LAYERS](
+def mix[HD, H, G, CTX, LAYERS](
     given: "Stream[UInt(8 * HD), 4]",
     scores: "Stream[int32, 4]",
     peaks: "Stream[int32, 4]",
@@ -93,12 +96,13 @@ def mix[HD, H, CTX, LAYERS](
             values[(layer * H + hv) * CTX + start] = given.get()
         factor: float32 = factors[layer]
         row: int32 = layer * H * CTX
+        g: UInt(8) = 0
         j: UInt(16) = 0
         best: int32 = 0
         sum: int32 = 0
         acc: int32[HD] = 0
         last: UInt(16) = start
-        total: int32 = (start + 1) * H
+        total: int32 = (start + 1) * (H * G)
         for key in range(total):
             if j == 0:
                 best = peaks.get()
@@ -118,7 +122,8 @@ def mix[HD, H, CTX, LAYERS](
             if j == last:
                 sums.put(out)
                 totals.put(after_sum)
-            row = row + CTX if j == last else row
+            row = row + CTX if j == last and g == G - 1 else row
+            g = (0 if g == G - 1 else g + 1) if j == last else g
             j = 0 if j == last else j + 1
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from allo.errors import AlloError
 
-from ..network.reference import round_clamp
-from ..network.weights import QuantizedWeights
-from .memories import Memories, logits_of
+from .families.model import Weights
+from .memories import Memories, logits_of, paired
 from .parameters import Wide
-from .reference import WideGPT
+from .reference import wide_model
 
 
 class PositionError(AlloError):
@@ -22,7 +21,7 @@ class PositionError(AlloError):
 
 def decode(
     run: Callable[..., Any],
-    weights: QuantizedWeights,
+    weights: Weights,
     memories: Memories,
     token: int,
     position: int,
@@ -49,31 +48,24 @@ def decode(
     return logits_of(memories, config)
 
 
-def fill_cache(
-    memories: Memories, weights: QuantizedWeights, wide: Wide, tokens: np.ndarray
-) -> np.ndarray:
+def fill_cache(memories: Memories, weights: Weights, wide: Wide, tokens: np.ndarray) -> np.ndarray:
     """Let the reference take all tokens, and put keys and values of all but the last in the cache.
 
     Returns:
         The logits after the last token, float32, which :func:`decode` of it has to give.
     """
-    config, arrays = weights.config, weights.arrays
-    layers, heads, context, width = config.layers, config.heads, config.context, config.head_dim
-    before = len(tokens) - 1
-    caches = {"k": memories.keys, "v": memories.values}
-    views = {
-        name: cache.view(np.int8).reshape(wide.heads, layers, heads // wide.heads, context, width)
-        for name, cache in caches.items()
-    }
-
-    def keep(name: str, acc: np.ndarray) -> None:
-        layer, _, linear = name.partition(".")
-        if linear not in views:
-            return
-        value = acc[0, :before].astype(np.float32) * arrays[name + ".s"] + arrays[name + ".b"]
-        split = round_clamp(value).reshape(before, heads // wide.heads, wide.heads, width)
-        views[linear][:, int(layer), :, :before] = split.transpose(2, 1, 0, 3)
-
-    model = WideGPT(weights, wide, keep)
-    logits: np.ndarray = model.forward(np.asarray(tokens)[None])[0, -1]
+    model = wide_model(weights, wide)
+    m, before = model.weights.model, len(tokens) - 1
+    shape = wide.heads, m.layers, m.kv_heads // wide.heads, m.context, m.head_dim
+    logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]
+    for name, memory in (("k", memories.keys), ("v", memories.values)):
+        view = memory.view(np.int8).reshape(shape)
+        for layer in range(m.layers):
+            # Heads of keys and values go to the units in turn.
+            kept = model.kept(f"{layer}.{name}")[0, :, :before]
+            if name == "k" and m.rotary:
+                kept = paired(kept.swapaxes(0, 2), m.head_dim).swapaxes(0, 2)
+            view[:, layer, :, :before] = kept.reshape(
+                m.kv_heads // wide.heads, wide.heads, before, m.head_dim
+            ).swapaxes(0, 1)
     return logits

@@ -7,6 +7,7 @@ a time: of every layer q, k and v together, the projection, both feed-forward la
 last layer the logits.
 """
 
+import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
@@ -17,14 +18,15 @@ def fetch[BITS, WORDS](memory: "UInt(BITS)[WORDS]", words: "Stream[UInt(BITS), 2
         words.put(memory[load])
 
 
-def multiply[L, C, D, FFN, LAYERS, OUTS](
+def multiply[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt(8 * L), 2]",
     sums: "Stream[int32, 2]",
 ):
     """One processing element: its channel's outputs of every job, L weights a cycle.
 
-    ``OUTS`` is how many outputs of the last job lie on a channel.
+    ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
+    that lie on a channel.
     """
     x: UInt(8 * L)[FFN // L]
     for job in range(4 * LAYERS + 1):
@@ -34,9 +36,9 @@ def multiply[L, C, D, FFN, LAYERS, OUTS](
         if job == 4 * LAYERS:
             outs = OUTS
         elif kind == 0:
-            outs = 3 * D // C
+            outs = QKV // C
         elif kind == 2:
-            outs = FFN // C
+            outs = UP // C
         elif kind == 3:
             groups = FFN // L
         for fill in range(groups):
@@ -60,9 +62,9 @@ def multiply[L, C, D, FFN, LAYERS, OUTS](
             at = 0 if at == last else at + 1
 
 
-def rescale[V, D, FFN, LAYERS, OUTPUTS](
+def rescale[V, D, QKV, UP, LAYERS, OUTPUTS, TERMS](
     sums: "Stream[int32[V], 4]",
-    tables: "Stream[UInt(64 * V), 4]",
+    tables: "Stream[UInt(32 * TERMS * V), 4]",
     mixed: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     hidden: "Stream[float32[V], 4]",
@@ -70,8 +72,8 @@ def rescale[V, D, FFN, LAYERS, OUTPUTS](
 ):
     """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
 
-    A word of ``tables`` holds V pairs of float32, the factor lower. ``OUTPUTS`` is the number of
-    outputs of the last job.
+    A word of ``tables`` holds V pairs of float32, the factor lower, or with ``TERMS`` of 1 the factors
+    alone. ``QKV``, ``UP`` and ``OUTPUTS`` are the outputs of a layer's first and third job, and of the last.
     """
     for job in range(4 * LAYERS + 1):
         kind: int32 = job & 3
@@ -80,20 +82,23 @@ def rescale[V, D, FFN, LAYERS, OUTPUTS](
             words = OUTPUTS // V
             kind = 4
         elif kind == 0:
-            words = 3 * D // V
+            words = QKV // V
         elif kind == 2:
-            words = FFN // V
+            words = UP // V
         for out in range(words):
             acc: int32[V] = sums.get()
-            table: UInt(64 * V) = tables.get()
+            table: UInt(32 * TERMS * V) = tables.get()
             result: float32[V]
             for v in range(V):
-                factor_bits: UInt(32) = table[64 * v : 64 * v + 32]
-                bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                factor_bits: UInt(32) = table[32 * TERMS * v : 32 * TERMS * v + 32]
                 factor: float32 = factor_bits.bitcast()
-                bias: float32 = bias_bits.bitcast()
                 wide: float32 = acc[v]
-                result[v] = wide * factor + bias
+                with allo.meta_if(TERMS == 2):
+                    bias_bits: UInt(32) = table[64 * v + 32 : 64 * v + 64]
+                    bias: float32 = bias_bits.bitcast()
+                    result[v] = wide * factor + bias
+                with allo.meta_else():
+                    result[v] = wide * factor
             if kind == 0:
                 mixed.put(result)
             elif kind == 2:

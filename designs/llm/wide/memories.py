@@ -8,8 +8,8 @@ import numpy as np
 
 from allo.utils import get_np_struct_type
 
-from ..config import GPTConfig
-from ..network.weights import QuantizedWeights
+from ..checkpoints.float_model import rotation
+from .families.model import Model, Weights, architecture_of, job_layers, terms
 from .nibble_words import pack_nibbles
 from .parameters import Wide, padded_vocab
 
@@ -22,28 +22,38 @@ def words_of(raw: np.ndarray, bits: int) -> np.ndarray:
     return words
 
 
-def job_names(config: GPTConfig) -> list[tuple[str, ...]]:
-    """The linear layers of every job of a step, in order."""
-    jobs: list[tuple[str, ...]] = []
-    for layer in range(config.layers):
-        p = f"{layer}."
-        jobs += [(p + "q", p + "k", p + "v"), (p + "p",), (p + "f1",), (p + "f2",)]
-    return [*jobs, ("head",)]
+def paired(rows: np.ndarray, width: int) -> np.ndarray:
+    """The rows of every head of ``width`` with its pairs (i, i + half) beside each other."""
+    halves = rows.reshape(-1, 2, width // 2, *rows.shape[1:])
+    return halves.swapaxes(1, 2).reshape(rows.shape)
+
+
+def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
+    """``count`` rows of one array and of the other, by turns."""
+    parts = [array.reshape(-1, count, *array.shape[1:]) for array in (first, second)]
+    return np.stack(parts, axis=1).reshape(-1, *first.shape[1:])
 
 
 def _padded(array: np.ndarray, rows: int) -> np.ndarray:
     return np.concatenate([array, np.zeros((rows - len(array), *array.shape[1:]), array.dtype)])
 
 
-def _jobs(weights: QuantizedWeights, wide: Wide, suffix: str) -> list[np.ndarray]:
+def _jobs(weights: Weights, wide: Wide, suffix: str) -> list[np.ndarray]:
     """One array a job: outputs of its linear layers, the last job's padded with zeros."""
-    arrays = weights.arrays
-    jobs = [np.concatenate([arrays[n + suffix] for n in job]) for job in job_names(weights.config)]
-    jobs[-1] = _padded(jobs[-1], padded_vocab(weights.config, wide))
-    return jobs
+    arrays, m = weights.arrays, architecture_of(weights.config)
+    jobs = []
+    for layer in range(m.layers):
+        for names in job_layers(m):
+            parts = [arrays[f"{layer}.{name}{suffix}"] for name in names]
+            if names[0] == "q" and m.rotary:
+                parts[:2] = [paired(part, m.head_dim) for part in parts[:2]]
+            if names[0] == "gate":
+                parts = [by_turns(parts[0], parts[1], wide.vector)]
+            jobs.append(np.concatenate(parts))
+    return [*jobs, _padded(arrays["head" + suffix], padded_vocab(m, wide))]
 
 
-def channel_words(weights: QuantizedWeights, wide: Wide) -> np.ndarray:
+def channel_words(weights: Weights, wide: Wide) -> np.ndarray:
     """Every channel's weights in the order of their use: output by output, input by input.
 
     Raises:
@@ -59,10 +69,18 @@ def channel_words(weights: QuantizedWeights, wide: Wide) -> np.ndarray:
     return words_of(np.concatenate(rows, axis=1), 8 * wide.lanes)
 
 
-def _pairs(first: np.ndarray, second: np.ndarray, wide: Wide) -> np.ndarray:
-    """Pairs of float32 as words of V of them."""
-    pairs = np.stack([first.reshape(-1), second.reshape(-1)], axis=-1).astype(np.float32)
-    return words_of(pairs.reshape(-1), 64 * wide.vector)
+def _tuples(arrays: list[np.ndarray], wide: Wide) -> np.ndarray:
+    """One number of each array together, float32, as words of V such tuples."""
+    together = np.stack([array.reshape(-1) for array in arrays], axis=-1).astype(np.float32)
+    return words_of(together.reshape(-1), 32 * len(arrays) * wide.vector)
+
+
+def _positions(weights: Weights) -> np.ndarray:
+    """What is added to a token at each position, or the cosines and sines of its pairs; float32."""
+    m = architecture_of(weights.config)
+    if not m.rotary:
+        return weights.arrays["position"]
+    return np.stack(rotation(m, 0, m.context), axis=-1)
 
 
 @dataclass(slots=True)
@@ -79,31 +97,28 @@ class Memories:
         return (*self.constant, self.keys, self.values, self.logits)
 
 
-def make_memories(weights: QuantizedWeights, wide: Wide) -> Memories:
+def make_memories(weights: Weights, wide: Wide) -> Memories:
     """Memories with the weights in place and an empty cache."""
     config, arrays, v = weights.config, weights.arrays, wide.vector
     norms = [f"{i}.{n}" for i in range(config.layers) for n in ("norm1", "norm2")] + ["norm"]
+    per_sum, per_element = terms(config)
     layers = range(config.layers)
 
     def factors(name: str) -> np.ndarray:
         return np.array([arrays[f"{i}.{name}"][0] for i in layers], np.float32)
 
-    per_unit = config.heads // wide.heads
+    per_unit = architecture_of(config).kv_heads // wide.heads
     cache = np.zeros((wide.heads, config.layers * per_unit * config.context, config.head_dim))
     constant = (
         channel_words(weights, wide),
-        _pairs(
-            np.concatenate(_jobs(weights, wide, ".s")),
-            np.concatenate(_jobs(weights, wide, ".b")),
-            wide,
+        _tuples(
+            [np.concatenate(_jobs(weights, wide, end)) for end in (".s", ".b")[:per_sum]], wide
         ),
-        _pairs(
-            np.stack([arrays[n + ".g"] for n in norms]),
-            np.stack([arrays[n + ".b"] for n in norms]),
-            wide,
+        _tuples(
+            [np.stack([arrays[n + end] for n in norms]) for end in (".g", ".b")[:per_element]], wide
         ),
         words_of(arrays["token"].reshape(-1), 32 * v),
-        words_of(arrays["position"].reshape(-1), 32 * v),
+        words_of(_positions(weights).reshape(-1), 32 * v),
         np.tile(factors("softmax"), (wide.heads, 1)),
         factors("attend"),
         factors("gelu"),
@@ -113,6 +128,6 @@ def make_memories(weights: QuantizedWeights, wide: Wide) -> Memories:
     return Memories(constant, keys, values, logits)
 
 
-def logits_of(memories: Memories, config: GPTConfig) -> np.ndarray:
+def logits_of(memories: Memories, config: Model) -> np.ndarray:
     """The logits a step has written, float32, without what pads them."""
     return memories.logits.view(np.uint8).reshape(-1).view(np.float32)[: config.vocab].copy()

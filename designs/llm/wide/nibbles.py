@@ -11,14 +11,15 @@ from allo.customize import Schedule
 from allo.ir.types import Int, Stream, UInt, int8, int32
 
 
-def multiply_nibbles[L, C, D, FFN, LAYERS, OUTS](
+def multiply_nibbles[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt(16 * L), 2]",
     sums: "Stream[int32, 2]",
 ):
     """One processing element: its channel's outputs of every job, 2L weights of four bits a cycle.
 
-    ``OUTS`` is how many outputs of the last job lie on a channel; they take L weights a cycle.
+    ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
+    that lie on a channel; they take L weights a cycle.
     """
     x: UInt(16 * L)[FFN // (2 * L)]
     for job in range(4 * LAYERS + 1):
@@ -30,9 +31,9 @@ def multiply_nibbles[L, C, D, FFN, LAYERS, OUTS](
             outs = OUTS
             whole = 1
         elif kind == 0:
-            outs = 3 * D // C
+            outs = QKV // C
         elif kind == 2:
-            outs = FFN // C
+            outs = UP // C
         elif kind == 3:
             groups = FFN // (2 * L)
         for fill in range(groups):

@@ -1,22 +1,25 @@
-"""The residual and the layer norms: x += delta, statistics in the same pass, then the result as int8."""
+"""The residual and the norms: x += delta, statistics in the same pass, then the result as int8."""
 
 import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8
 
-from ..constants import EPS, ROUND
+from ..constants import ROUND
 
 
-def normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS](
+def normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, TERMS](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
-    tables: "Stream[UInt(64 * V), 4]",
+    tables: "Stream[UInt(32 * TERMS * V), 4]",
+    eps: float32,
     small: "Stream[UInt(8 * V), 4]",
 ):
     """All norms of a step: the first of what is embedded, every other after adding a delta to it.
 
     Sum and sum of squares of a row of V elements are trees; rows add up in ``PARTS`` sums that take
-    turns, which a tree joins. A word of ``tables`` holds V pairs of float32, the gain lower.
+    turns, which a tree joins. With two ``TERMS`` these are layer norms, and a word of ``tables`` holds V
+    pairs of float32, the gain lower and the shift; with one they are root-mean-square norms, which
+    subtract nothing, and the word holds V gains. ``eps`` is added to the mean square.
     """
     x: float32[D // V, V]
     for n in range(2 * LAYERS + 1):
@@ -39,28 +42,35 @@ def normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS](
                     power[u] = node[u] * node[u]
                 with allo.meta_for(LOG_V) as level:  # noqa: SIM117
                     with allo.meta_for(V >> (level + 1)) as i:
-                        node[i] = node[2 * i] + node[2 * i + 1]
                         power[i] = power[2 * i] + power[2 * i + 1]
-                part[lt] = part[lt] + node[0]
+                        with allo.meta_if(TERMS == 2):
+                            node[i] = node[2 * i] + node[2 * i + 1]
+                with allo.meta_if(TERMS == 2):
+                    part[lt] = part[lt] + node[0]
                 square[lt] = square[lt] + power[0]
         with allo.meta_for(LOG_PARTS) as level:  # noqa: SIM117
             with allo.meta_for(PARTS >> (level + 1)) as i:
-                part[i] = part[2 * i] + part[2 * i + 1]
                 square[i] = square[2 * i] + square[2 * i + 1]
+                with allo.meta_if(TERMS == 2):
+                    part[i] = part[2 * i] + part[2 * i + 1]
         mean: float32 = part[0] * (1.0 / D)
-        variance: float32 = square[0] * (1.0 / D) - mean * mean
-        positive: float32 = max(variance, 0.0)
-        rstd: float32 = allo.rsqrt(positive + EPS)
+        variance: float32 = square[0] * (1.0 / D)
+        with allo.meta_if(TERMS == 2):
+            variance = max(variance - mean * mean, 0.0)
+        rstd: float32 = allo.rsqrt(variance + eps)
         for row in range(D // V):
-            table: UInt(64 * V) = tables.get()
+            table: UInt(32 * TERMS * V) = tables.get()
             packed: UInt(8 * V) = 0
             for e in range(V):
-                gain_bits: UInt(32) = table[64 * e : 64 * e + 32]
-                shift_bits: UInt(32) = table[64 * e + 32 : 64 * e + 64]
+                gain_bits: UInt(32) = table[32 * TERMS * e : 32 * TERMS * e + 32]
                 gain: float32 = gain_bits.bitcast()
-                shift: float32 = shift_bits.bitcast()
-                unit: float32 = (x[row, e] - mean) * rstd
-                wide: float32 = unit * gain + shift
+                wide: float32 = x[row, e]
+                with allo.meta_if(TERMS == 2):
+                    shift_bits: UInt(32) = table[64 * e + 32 : 64 * e + 64]
+                    shift: float32 = shift_bits.bitcast()
+                    wide = ((wide - mean) * rstd) * gain + shift
+                with allo.meta_else():
+                    wide = (wide * rstd) * gain
                 clamped: float32 = min(max(wide, -127.0), 127.0)
                 level8: int8 = (clamped + ROUND) - ROUND
                 packed[8 * e : 8 * e + 8] = level8

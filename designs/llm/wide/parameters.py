@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
-from ..config import GPTConfig
+from ..checkpoints.architecture import Architecture
+from .families.model import Model, architecture_of, job_sizes
 
 
 class WidthError(AlloError):
@@ -23,7 +24,7 @@ class Wide:
         vector: elements the vector units take at once, V.
         heads: heads at work at once, each on a head's width of multipliers twice.
         prefetch: words of weights a channel's loader may be ahead; it hides what the elements wait for.
-        gelu_interval: cycles between two words of V GELUs.
+        gelu_interval: cycles between two words of V GELUs, or of the family's other activation.
         rescale_interval: cycles between two words of V rescaled sums.
         parts: running sums of a norm that take turns; at least the stages of a float adder, or the
             norms wait for it.
@@ -46,37 +47,38 @@ class Wide:
         return self.lanes * 8 // self.bits
 
 
-def padded_vocab(config: GPTConfig, wide: Wide) -> int:
+def padded_vocab(config: Model, wide: Wide) -> int:
     """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words."""
     unit = max(wide.channels, wide.vector)
     return -(-config.vocab // unit) * unit
 
 
-def job_words(config: GPTConfig, wide: Wide) -> tuple[tuple[int, ...], int]:
+def job_words(config: Model, wide: Wide) -> tuple[tuple[int, ...], int]:
     """Words of a channel in the four jobs of a layer, and in the job of the logits.
 
     With weights of four bits, every ``lanes`` words of a layer's job follow one of their steps.
     """
-    d, ffn = config.d, config.ffn
     at_once = wide.channels * wide.activations
-    jobs = tuple(size // at_once for size in (3 * d * d, d * d, ffn * d, d * ffn))
+    jobs = tuple(outputs * inputs // at_once for outputs, inputs in job_sizes(config))
     if wide.bits == 4:
         jobs = tuple(words + -(-words // wide.lanes) for words in jobs)
-    return jobs, padded_vocab(config, wide) * d // (wide.channels * wide.lanes)
+    return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.lanes)
 
 
-def channel_size(config: GPTConfig, wide: Wide) -> int:
+def channel_size(config: Model, wide: Wide) -> int:
     """Words that a channel holds."""
     jobs, last = job_words(config, wide)
     return config.layers * sum(jobs) + last
 
 
-def check_wide(config: GPTConfig, wide: Wide) -> None:
+def check_wide(config: Model, wide: Wide) -> None:
     """Refuse parameters that do not fit each other or the model.
 
     Raises:
-        WidthError: naming both sizes, and the nearest legal one.
+        WidthError: naming both sizes, and the nearest legal one; or what of the model's arithmetic the
+            accelerator does not have.
     """
+    m = _check_arithmetic(config, wide)
     for name in ("channels", "lanes", "vector", "heads", "parts"):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
@@ -101,10 +103,43 @@ def check_wide(config: GPTConfig, wide: Wide) -> None:
     _divides(what, wide.activations, "feed-forward width", config.ffn)
     _divides("channels", wide.channels, "hidden width", config.d)
     _divides("channels", wide.channels, "feed-forward width", config.ffn)
-    _divides("heads at once", wide.heads, "number of heads", config.heads)
+    what = "heads" if m.heads == m.kv_heads else "heads of keys and values"
+    _divides("heads at once", wide.heads, f"number of {what}", m.kv_heads)
+    _divides("channels", wide.channels, "width of q, k and v together", job_sizes(config)[0][0])
     _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
+
+
+def _check_arithmetic(config: Model, wide: Wide) -> Architecture:
+    m = architecture_of(config)
+    known = m.activation in {"gelu_tanh", "relu"} and not m.gated
+    fits = {
+        "its norms stand in front of each block": not m.post_norm,
+        "it is a causal decoder with logits": m.causal and m.has_head,
+        "its heads fill the hidden width": m.heads * m.head_dim == m.d,
+        "its activation is GELU in the tanh form, ReLU, or SwiGLU": known
+        or (m.activation == "silu" and m.gated),
+    }
+    wrong = [condition for condition, met in fits.items() if not met]
+    if wrong:
+        raise WidthError(
+            f"The wide accelerator takes a model only if {wrong[0]}, unlike this one of the family "
+            f"{m.family!r}.",
+            help="compute it by its integer reference.",
+        )
+    if m.rotary and wide.vector < 2:
+        raise WidthError(
+            f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
+            help="take 2 elements a vector or more.",
+        )
+    if m.gated and wide.gelu_interval < 2:
+        raise WidthError(
+            f"Words of gates and of what they multiply come in turns, and the interval is "
+            f"{wide.gelu_interval}.",
+            help="gelu_interval is at least 2.",
+        )
+    return m
 
 
 def _divides(what: str, part: int, of: str, whole: int) -> None:

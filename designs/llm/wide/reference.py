@@ -1,18 +1,21 @@
-"""The W8A8 transformer in NumPy, bit for bit as the wide accelerator computes it.
+"""The quantised models in NumPy, bit for bit as the wide accelerator computes them.
 
-It differs from :mod:`..network.reference` in the norms: sum and sum of squares come in one pass,
+They differ from :mod:`..checkpoints.integer_model` in the norms: sum and sum of squares come in one pass,
 as trees over V elements, which add up in sums that take turns.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import numpy as np
 
 from allo import bitexact
 
-from ..constants import EPS
-from ..network.reference import F32, Observer, QuantizedGPT, gelu, round_clamp
-from ..network.weights import QuantizedWeights
+from ..checkpoints.integer_model import IntegerModel, Observer
+from ..checkpoints.quantize import QuantizedModel
+from ..network.reference import F32, round_clamp
+from .families.model import Weights, architecture_of
 from .parameters import Wide
 
 
@@ -32,50 +35,68 @@ def turn_sum(rows: np.ndarray, parts: int) -> np.ndarray:
     return tree_sum(part)
 
 
-def normalise(x: np.ndarray, gain: np.ndarray, shift: np.ndarray, wide: Wide) -> np.ndarray:
-    """Layer norm over the last axis, quantised, as :func:`norm.normalise` does it."""
+def normalise(
+    x: np.ndarray, gain: np.ndarray, shift: np.ndarray | None, wide: Wide, eps: float = 1e-5
+) -> np.ndarray:
+    """A norm over the last axis, quantised, as :func:`norm.normalise` does it.
+
+    Args:
+        shift: of a layer norm; without one it is a root-mean-square norm.
+        eps: what is added to the mean square.
+    """
     d, v = x.shape[-1], wide.vector
     rows = x.reshape(*x.shape[:-1], d // v, v)
     inverse = F32(1.0 / d)
-    mean = turn_sum(tree_sum(rows), wide.parts) * inverse
     square = turn_sum(tree_sum(rows * rows), wide.parts) * inverse
+    if shift is None:
+        return round_clamp((x * bitexact.rsqrt(square + F32(eps))[..., None]) * gain)
+    mean = turn_sum(tree_sum(rows), wide.parts) * inverse
     variance = np.maximum(square - mean * mean, F32(0))
-    rstd = bitexact.rsqrt(variance + F32(EPS))
+    rstd = bitexact.rsqrt(variance + F32(eps))
     return round_clamp(((x - mean[..., None]) * rstd[..., None]) * gain + shift)
 
 
-class WideGPT(QuantizedGPT):
-    """The reference of the wide accelerator.
+@dataclass(slots=True)
+class WideModel(IntegerModel):
+    """The reference of the wide accelerator with a cache: a step costs one token.
 
-    Args:
-        weights: a checked W8A8 model.
+    Attributes:
         wide: the accelerator, whose width decides the order of the sums.
-        observe: as :class:`QuantizedGPT` has it.
     """
 
-    def __init__(
-        self, weights: QuantizedWeights, wide: Wide, observe: Observer | None = None
-    ) -> None:
-        super().__init__(weights, observe)
-        self.wide = wide
+    wide: Wide = field(default_factory=Wide)
+
+    def norm(self, name: str, x: np.ndarray) -> np.ndarray:
+        """The norm in the order of the wide accelerator's sums, already quantised."""
+        m, arrays = self.weights.model, self.weights.arrays
+        shift = None if m.rms else arrays[name + ".b"]
+        return normalise(x, arrays[name + ".g"], shift, self.wide, m.eps)
+
+
+def wide_model(weights: Weights, wide: Wide, observe: Observer | None = None) -> WideModel:
+    """The reference of any quantised model, with an empty cache.
+
+    Args:
+        observe: as :class:`IntegerModel` has it.
+    """
+    model = QuantizedModel(architecture_of(weights.config), weights.arrays)
+    return WideModel(model, observe or (lambda name, value: None), wide=wide)
+
+
+@dataclass(frozen=True, slots=True)
+class WideGPT:
+    """The reference of the wide accelerator for whole sequences.
+
+    Attributes:
+        weights: a checked model.
+        wide: the accelerator, whose width decides the order of the sums.
+        observe: called with (name, array) for every int32 accumulator of a linear layer.
+    """
+
+    weights: Weights
+    wide: Wide
+    observe: Observer | None = None
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """Logits of whole sequences; tokens (batch, length) to float32 (batch, length, vocab)."""
-        x = self.arrays["token"][tokens] + self.arrays["position"][: tokens.shape[1]]
-        for layer in range(self.config.layers):
-            x = self._block(x, f"{layer}.")
-        return self._affine("head", self._accumulate("head", self._norm("norm", x)))
-
-    def _norm(self, name: str, x: np.ndarray) -> np.ndarray:
-        return normalise(x, self.arrays[name + ".g"], self.arrays[name + ".b"], self.wide)
-
-    def _block(self, x: np.ndarray, p: str) -> np.ndarray:
-        h = self._norm(p + "norm1", x)
-        q, k, v = (round_clamp(self._affine(p + n, self._accumulate(p + n, h))) for n in "qkv")
-        o = self._attention(q, k, v, p)
-        x = x + self._affine(p + "p", self._accumulate(p + "p", o))
-        h2 = self._norm(p + "norm2", x)
-        g = gelu(self._affine(p + "f1", self._accumulate(p + "f1", h2)))
-        gq = round_clamp(g * self.arrays[p + "gelu"])
-        y: np.ndarray = x + self._affine(p + "f2", self._accumulate(p + "f2", gq))
-        return y
+        return wide_model(self.weights, self.wide, self.observe).feed(tokens)

@@ -5,8 +5,10 @@
 ``element``   one a channel: :func:`linear.multiply`, or :func:`nibbles.multiply_nibbles`.
 ``gather``    joins the elements' sums to words of V; ``rescaling`` is :func:`linear.rescale`.
 ``tables``    two loaders: factors and biases of the sums, gains and shifts of the norms.
-``embedding`` the token's row and the position's row, added.
-``norms``     :func:`norm.normalise`; ``gelu`` is :func:`activation.bend`.
+``embedding`` the token's row and, of a family with learned positions, the position's row, added.
+``norms``     :func:`norm.normalise`.
+``gelu``      :func:`activation.bend`; of a family with gates ``swiglu``, :func:`families.gated.gate`.
+``turning``   :func:`families.rotary.rotate`, of a family with rotary positions.
 ``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: :mod:`heads`.
 ``spreading`` widens activations to words of the elements, and gives every element each word.
 ``saying``    writes the logits.
@@ -18,8 +20,10 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ..config import GPTConfig
 from .activation import bend
+from .families.gated import gate
+from .families.model import Model, all_sums, architecture_of, job_sizes, position_row, terms
+from .families.rotary import rotate
 from .heads import divide, mix, pack, score
 from .linear import fetch, multiply, rescale
 from .nibbles import multiply_nibbles
@@ -27,22 +31,27 @@ from .norm import normalise
 from .parameters import Wide, channel_size, check_wide, padded_vocab
 
 
-def make_region(config: GPTConfig, wide: Wide) -> Any:
+def make_region(config: Model, wide: Wide) -> Any:
     """The accelerator, ready to be scheduled.
 
     Raises:
         WidthError: the parameters do not fit the model.
     """
     check_wide(config, wide)
+    m = architecture_of(config)
     LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
     FFN, CTX, VOCAB = config.ffn, config.context, config.vocab
     C, L, V, U, PREFETCH = wide.channels, wide.lanes, wide.vector, wide.heads, wide.prefetch
     PARTS = wide.parts
     LOG_V, LOG_PARTS = V.bit_length() - 1, PARTS.bit_length() - 1
-    H = HEADS // U
+    H, G = m.kv_heads // U, HEADS // m.kv_heads
+    (QKV, _), _, (UP, _), _ = job_sizes(config)
+    PER_SUM, PER_ELEMENT = terms(config)
+    POSITION = position_row(config)
+    TURNED, ROTARY, GATED, EPS = (HEADS + m.kv_heads) * HD, bool(m.rotary), m.gated, m.eps
     OUTPUTS = padded_vocab(config, wide)
     OUTS = OUTPUTS // C
-    ALL = LAYERS * (4 * D + FFN + D) + OUTPUTS
+    ALL = all_sums(config, OUTPUTS)
     WORDS = channel_size(config, wide)
     BITS, K = wide.bits, wide.activations
     NORMS = 2 * LAYERS + 1
@@ -53,10 +62,10 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         token: int32,
         start: int32,
         weights: UInt(8 * L)[C, WORDS],
-        affine: UInt(64 * V)[ALL // V],
-        norm_table: UInt(64 * V)[NORMS * D // V],
+        affine: UInt(32 * PER_SUM * V)[ALL // V],
+        norm_table: UInt(32 * PER_ELEMENT * V)[NORMS * D // V],
         token_table: UInt(32 * V)[VOCAB * D // V],
-        position_table: UInt(32 * V)[CTX * D // V],
+        position_table: UInt(32 * V)[CTX * POSITION // V],
         exponents: float32[U, LAYERS],
         attends: float32[LAYERS],
         gelus: float32[LAYERS],
@@ -68,10 +77,12 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         inputs: Stream[UInt(8 * K), FFN // K][C]
         sums: Stream[int32, 4][C]
         gathered: Stream[int32[V], 4]
-        affines: Stream[UInt(64 * V), 64]
-        gains: Stream[UInt(64 * V), 64]
+        affines: Stream[UInt(32 * PER_SUM * V), 64]
+        gains: Stream[UInt(32 * PER_ELEMENT * V), 64]
         embedded: Stream[float32[V], 4]
+        angles: Stream[UInt(32 * V), 4]
         projected: Stream[float32[V], 4]
+        turned: Stream[float32[V], 4]
         deltas: Stream[float32[V], 4]
         hidden: Stream[float32[V], 4]
         said: Stream[float32[V], 4]
@@ -83,8 +94,8 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         given: Stream[UInt(8 * HD), 4][U]
         scores: Stream[int32, CTX][U]
         peaks: Stream[int32, 4][U]
-        mixed: Stream[int32[HD], 2][U]
-        totals: Stream[int32, 2][U]
+        mixed: Stream[int32[HD], max(2, G)][U]
+        totals: Stream[int32, max(2, G)][U]
         collected: Stream[int32[HD], 2]
         counted: Stream[int32, 2]
 
@@ -94,32 +105,43 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
             fetch[8 * L, WORDS, "weights"](memory[c], words[c])
 
         @df.kernel(mapping=[1], args=[affine])
-        def affine_loader(memory: UInt(64 * V)[ALL // V]):
-            fetch[64 * V, ALL // V, "affine"](memory, affines)
+        def affine_loader(memory: UInt(32 * PER_SUM * V)[ALL // V]):
+            fetch[32 * PER_SUM * V, ALL // V, "affine"](memory, affines)
 
         @df.kernel(mapping=[1], args=[norm_table])
-        def norm_loader(memory: UInt(64 * V)[NORMS * D // V]):
-            fetch[64 * V, NORMS * D // V, "gain"](memory, gains)
+        def norm_loader(memory: UInt(32 * PER_ELEMENT * V)[NORMS * D // V]):
+            fetch[32 * PER_ELEMENT * V, NORMS * D // V, "gain"](memory, gains)
 
         @df.kernel(mapping=[1], args=[token_table, position_table])
         def embedding(
-            token_rows: UInt(32 * V)[VOCAB * D // V], position_rows: UInt(32 * V)[CTX * D // V]
+            token_rows: UInt(32 * V)[VOCAB * D // V],
+            position_rows: UInt(32 * V)[CTX * POSITION // V],
         ):
+            with allo.meta_if(ROTARY):
+                for part in range(HD // V):
+                    angles.put(position_rows[start * (HD // V) + part])
             for row in range(D // V):
                 left: UInt(32 * V) = token_rows[token * (D // V) + row]
-                right: UInt(32 * V) = position_rows[start * (D // V) + row]
                 block: float32[V]
-                for v in range(V):
-                    a_bits: UInt(32) = left[32 * v : 32 * v + 32]
-                    b_bits: UInt(32) = right[32 * v : 32 * v + 32]
-                    a: float32 = a_bits.bitcast()
-                    b: float32 = b_bits.bitcast()
-                    block[v] = a + b
+                with allo.meta_if(ROTARY):
+                    for w in range(V):
+                        bits: UInt(32) = left[32 * w : 32 * w + 32]
+                        block[w] = bits.bitcast()
+                with allo.meta_else():
+                    right: UInt(32 * V) = position_rows[start * (D // V) + row]
+                    for v in range(V):
+                        a_bits: UInt(32) = left[32 * v : 32 * v + 32]
+                        b_bits: UInt(32) = right[32 * v : 32 * v + 32]
+                        a: float32 = a_bits.bitcast()
+                        b: float32 = b_bits.bitcast()
+                        block[v] = a + b
                 embedded.put(block)
 
         @df.kernel(mapping=[1])
         def norms():
-            normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS](embedded, deltas, gains, normed)
+            normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, PER_ELEMENT](
+                embedded, deltas, gains, EPS, normed
+            )
 
         @df.kernel(mapping=[1])
         def spreading():
@@ -151,9 +173,9 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
         def element():
             c = df.get_pid()
             with allo.meta_if(BITS == 4):
-                multiply_nibbles[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+                multiply_nibbles[L, C, D, QKV, UP, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
             with allo.meta_else():
-                multiply[L, C, D, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+                multiply[L, C, D, QKV, UP, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
 
         @df.kernel(mapping=[1])
         def gather():
@@ -187,22 +209,44 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
 
         @df.kernel(mapping=[1])
         def rescaling():
-            rescale[V, D, FFN, LAYERS, OUTPUTS](gathered, affines, projected, deltas, hidden, said)
+            rescale[V, D, QKV, UP, LAYERS, OUTPUTS, PER_SUM](
+                gathered, affines, projected, deltas, hidden, said
+            )
 
-        @df.kernel(mapping=[1], args=[gelus])
-        def gelu(factors: float32[LAYERS]):
-            bend[FFN, V, LAYERS](hidden, factors, bent)
+        with allo.meta_if(GATED):
+
+            @df.kernel(mapping=[1], args=[gelus])
+            def swiglu(factors: float32[LAYERS]):
+                gate[FFN, V, LAYERS](hidden, factors, bent)
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[1], args=[gelus])
+            def gelu(factors: float32[LAYERS]):
+                bend[FFN, V, LAYERS](hidden, factors, bent)
+
+        with allo.meta_if(ROTARY):
+
+            @df.kernel(mapping=[1])
+            def turning():
+                rotate[TURNED, QKV, HD, V, LAYERS](projected, angles, turned)
 
         @df.kernel(mapping=[1])
         def packing():
-            pack[D, HD, V, LAYERS](projected, packed)
+            with allo.meta_if(ROTARY):
+                pack[QKV, HD, V, LAYERS](turned, packed)
+            with allo.meta_else():
+                pack[QKV, HD, V, LAYERS](projected, packed)
 
         @df.kernel(mapping=[1])
         def dealing():
             for layer in range(LAYERS):
                 for which in range(3):
                     unit: UInt(8) = 0
-                    for head in range(HEADS):
+                    share: UInt(8) = 0
+                    count: int32 = HEADS if which == 0 else H * U
+                    last: UInt(8) = G - 1 if which == 0 else 0
+                    for head in range(count):
                         word: UInt(8 * HD) = packed.get()
                         with allo.meta_for(U) as u:
                             if unit == u:
@@ -210,26 +254,29 @@ def make_region(config: GPTConfig, wide: Wide) -> Any:
                                     given[u].put(word)
                                 else:
                                     asked[u].put(word)
-                        unit = 0 if unit == U - 1 else unit + 1
+                        following: UInt(8) = 0 if unit == U - 1 else unit + 1
+                        unit = following if share == last else unit
+                        share = 0 if share == last else share + 1
 
         @df.kernel(mapping=[U], args=[keys])
         def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
             u = df.get_pid()
-            score[HD, H, CTX, LAYERS](asked[u], start, cache[u], scores[u], peaks[u])
+            score[HD, H, G, CTX, LAYERS](asked[u], start, cache[u], scores[u], peaks[u])
 
         @df.kernel(mapping=[U], args=[exponents, values])
         def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
             u = df.get_pid()
-            mix[HD, H, CTX, LAYERS](
+            mix[HD, H, G, CTX, LAYERS](
                 given[u], scores[u], peaks[u], start, factors[u], cache[u], mixed[u], totals[u]
             )
 
         @df.kernel(mapping=[1])
         def collecting():
             for turn in range(LAYERS * H):
-                with allo.meta_for(U) as u:
-                    collected.put(mixed[u].get())
-                    counted.put(totals[u].get())
+                with allo.meta_for(U) as u:  # noqa: SIM117
+                    with allo.meta_for(G):
+                        collected.put(mixed[u].get())
+                        counted.put(totals[u].get())
 
         @df.kernel(mapping=[1], args=[attends])
         def dividing(factors: float32[LAYERS]):
