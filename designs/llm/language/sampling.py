@@ -8,6 +8,8 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from ..wide.candidates.largest import Candidates, largest
+
 
 class SamplingError(AlloError, ValueError):
     """A temperature or a number of candidates that choose nothing."""
@@ -39,10 +41,23 @@ class Sampler:
 
     def choose(self, logits: np.ndarray) -> int:
         """One token, from the logits of one position."""
-        likeliest = np.argsort(-logits, kind="stable")[: self.candidates]
+        return self.choose_among(largest(logits, self.candidates))
+
+    def choose_among(self, found: Candidates) -> int:
+        """One of the likeliest tokens of a position: that which all logits would give.
+
+        Raises:
+            SamplingError: there are fewer tokens than the sampler chooses among.
+        """
+        likeliest = found.tokens[: self.candidates]
+        if len(likeliest) < self.candidates and len(likeliest) < found.of:
+            raise SamplingError(
+                f"Chance is to decide among {self.candidates} tokens, and {len(likeliest)} are given.",
+                help="build the accelerator with a top as large, or ask for fewer candidates.",
+            )
         if len(likeliest) == 1:
             return int(likeliest[0])
-        scaled = logits[likeliest].astype(np.float64) / self.temperature
+        scaled = found.logits[: self.candidates].astype(np.float64) / self.temperature
         weights = np.exp(scaled - scaled[0])
         place = np.searchsorted(np.cumsum(weights), self._rng.random() * weights.sum(), "right")
         return int(likeliest[min(int(place), len(likeliest) - 1)])

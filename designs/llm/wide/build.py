@@ -7,6 +7,7 @@ from typing import Any
 import allo
 
 from .activation import bend, schedule_bend
+from .candidates.topk import keep_largest, schedule_keep_largest
 from .families.gated import gate, schedule_gate
 from .families.model import Model, all_sums, architecture_of, job_sizes, terms
 from .families.rotary import rotate, schedule_rotate
@@ -23,7 +24,7 @@ from .heads import (
 from .linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
 from .nibbles import multiply_nibbles, schedule_multiply_nibbles
 from .norm import normalise, schedule_normalise
-from .parameters import Wide, channel_size, padded_vocab
+from .parameters import Wide, channel_size, lists, padded_vocab
 from .region import make_region
 
 
@@ -71,13 +72,17 @@ def schedule(config: Model, wide: Wide) -> Any:
     s.compose(schedule_score(of(score, *unit)))
     s.compose(schedule_mix(of(mix, *unit)))
     s.compose(schedule_divide(of(divide, hd, v, config.heads, layers)))
+    if wide.top:
+        kept = v, lists(config, wide), wide.top, config.vocab, outputs // v
+        s.compose(schedule_keep_largest(of(keep_largest, *kept)))
+        s.pipeline("saying_0:place")
+    if wide.all_logits:
+        s.partition("saying_0:block")
+        s.pipeline("saying_0:out")
     for array in ("weights", "exponents", "keys", "values"):
         s.partition(f"wide_step:{array}", dim=1)
-    for array in ("gather_0:held", "gather_0:block", "embedding_0:block", "saying_0:block"):
+    for array in ("gather_0:held", "gather_0:block", "embedding_0:block"):
         s.partition(array)
-    for loop in (
-        "embedding_0:row", "spreading_0:word",
-        "gather_0:word", "dealing_0:head", "saying_0:out",
-    ):  # fmt: skip
+    for loop in ("embedding_0:row", "spreading_0:word", "gather_0:word", "dealing_0:head"):
         s.pipeline(loop)
     return s

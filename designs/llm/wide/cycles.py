@@ -13,7 +13,7 @@ from typing import Any
 
 from ..cycles import _Loops
 from .families.model import Model, architecture_of
-from .parameters import Wide, job_words
+from .parameters import Wide, job_words, lists
 
 CALL = 3
 """Cycles in which a loop that a job enters starts, and hands its first word on."""
@@ -142,7 +142,9 @@ def predict_step(
         pauses += pause
         taken += fifo.take(words)
     words = sum(words for _, words in jobs)
-    end = results + loops.depth("saying_0", "out")
+    end = results + (loops.depth("saying_0", "out") if wide.all_logits else 0)
+    if wide.top:
+        end += (lists(config, wide) + 1) * wide.top + loops.depth("keep_largest", "turn")
     return StepPrediction(
         round(pauses + taken + end),
         round(words * max(1.0, wide.lanes / channel.bytes_per_cycle)),

@@ -9,6 +9,7 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from .candidates.largest import Candidates, candidates_of
 from .families.model import Weights
 from .memories import Memories, logits_of, paired
 from .parameters import Wide
@@ -19,14 +20,14 @@ class PositionError(AlloError):
     """A token or a position that the accelerator has no place for."""
 
 
-def decode(
+def run_step(
     run: Callable[..., Any],
     weights: Weights,
     memories: Memories,
     token: int,
     position: int,
-) -> np.ndarray:
-    """One step: the logits after ``token``, whose key and value are kept at ``position``.
+) -> None:
+    """One step, whose results are in the memories: the token's key and value at ``position``, and the logits.
 
     Args:
         run: the built region.
@@ -45,7 +46,31 @@ def decode(
                 help=f"a {what} is from 0 to {end - 1}.",
             )
     run(int(token), int(position), *memories.arguments())
-    return logits_of(memories, config)
+
+
+def decode(
+    run: Callable[..., Any],
+    weights: Weights,
+    memories: Memories,
+    token: int,
+    position: int,
+) -> np.ndarray:
+    """All logits after ``token``, by :func:`run_step`, of an accelerator that writes them."""
+    run_step(run, weights, memories, token, position)
+    return logits_of(memories, weights.config)
+
+
+def decode_top(
+    run: Callable[..., Any],
+    weights: Weights,
+    memories: Memories,
+    wide: Wide,
+    token: int,
+    position: int,
+) -> Candidates:
+    """The likeliest tokens after ``token``, by :func:`run_step`, of an accelerator with ``top``."""
+    run_step(run, weights, memories, token, position)
+    return candidates_of(memories, weights.config, wide)
 
 
 def fill_cache(memories: Memories, weights: Weights, wide: Wide, tokens: np.ndarray) -> np.ndarray:

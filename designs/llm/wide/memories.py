@@ -11,7 +11,7 @@ from allo.utils import get_np_struct_type
 from ..checkpoints.float_model import rotation
 from .families.model import Model, Weights, architecture_of, job_layers, terms
 from .nibble_words import pack_nibbles
-from .parameters import Wide, padded_vocab
+from .parameters import Wide, padded_vocab, said_words
 
 
 def words_of(raw: np.ndarray, bits: int) -> np.ndarray:
@@ -124,7 +124,7 @@ def make_memories(weights: Weights, wide: Wide) -> Memories:
         factors("gelu"),
     )
     keys, values = (words_of(cache.astype(np.int8), 8 * config.head_dim)[..., 0] for _ in "kv")
-    logits = words_of(np.zeros(padded_vocab(config, wide), np.float32), 32 * v)
+    logits = words_of(np.zeros(said_words(config, wide) * v, np.float32), 32 * v)
     return Memories(constant, keys, values, logits)
 
 

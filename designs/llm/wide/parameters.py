@@ -29,6 +29,8 @@ class Wide:
         parts: running sums of a norm that take turns; at least the stages of a float adder, or the
             norms wait for it.
         bits: of a weight, 8 or 4; the logits' weights have 8. With 4, a word holds two weights a lane.
+        top: the largest logits that a step gives with their tokens; 0 for none.
+        all_logits: whether a step writes every logit; with ``top`` it need not.
     """
 
     channels: int = 32
@@ -40,6 +42,8 @@ class Wide:
     rescale_interval: int = 1
     parts: int = 8
     bits: int = 8
+    top: int = 0
+    all_logits: bool = True
 
     @property
     def activations(self) -> int:
@@ -51,6 +55,18 @@ def padded_vocab(config: Model, wide: Wide) -> int:
     """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words."""
     unit = max(wide.channels, wide.vector)
     return -(-config.vocab // unit) * unit
+
+
+def lists(config: Model, wide: Wide) -> int:
+    """Lists of the largest logits: as many as the elements end logits in a cycle, so none waits."""
+    ended = -(-wide.channels * wide.lanes // config.d)
+    return min(wide.vector, 1 << (ended - 1).bit_length())
+
+
+def said_words(config: Model, wide: Wide) -> int:
+    """Words of V float32 that a step writes: all logits, then a word for each of the largest."""
+    every = padded_vocab(config, wide) // wide.vector if wide.all_logits else 0
+    return every + wide.top
 
 
 def job_words(config: Model, wide: Wide) -> tuple[tuple[int, ...], int]:
@@ -96,6 +112,7 @@ def check_wide(config: Model, wide: Wide) -> None:
         raise WidthError(
             f"The wide accelerator has weights of {wide.bits} bits.", help="ask for 8 or 4."
         )
+    _check_top(config, wide)
     v, hd, what = wide.vector, config.head_dim, "lanes"
     if wide.bits == 4:
         what = f"weights of four bits that {wide.lanes} lanes take"
@@ -140,6 +157,23 @@ def _check_arithmetic(config: Model, wide: Wide) -> Architecture:
             help="gelu_interval is at least 2.",
         )
     return m
+
+
+def _check_top(config: Model, wide: Wide) -> None:
+    if not 0 <= wide.top <= config.vocab:
+        raise WidthError(
+            f"The wide accelerator keeps the {wide.top} largest of {config.vocab} logits.",
+            help=f"top is from 0 to {config.vocab}.",
+        )
+    if wide.top and wide.vector < 2:
+        raise WidthError(
+            "A logit and its token do not fit a word of one element.", help="vector is at least 2."
+        )
+    if not wide.top and not wide.all_logits:
+        raise WidthError(
+            "The wide accelerator would write no logits at all.",
+            help="give a top of at least 1, or leave all_logits.",
+        )
 
 
 def _divides(what: str, part: int, of: str, whole: int) -> None:

@@ -11,7 +11,7 @@
 ``turning``   :func:`families.rotary.rotate`, of a family with rotary positions.
 ``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: :mod:`heads`.
 ``spreading`` widens activations to words of the elements, and gives every element each word.
-``saying``    writes the logits.
+``saying``    writes the logits, and with ``top`` the largest of them, which :mod:`topk` keeps.
 """
 
 from typing import Any
@@ -21,6 +21,7 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
 from .activation import bend
+from .candidates.topk import keep_largest
 from .families.gated import gate
 from .families.model import Model, all_sums, architecture_of, job_sizes, position_row, terms
 from .families.rotary import rotate
@@ -28,7 +29,7 @@ from .heads import divide, mix, pack, score
 from .linear import fetch, multiply, rescale
 from .nibbles import multiply_nibbles
 from .norm import normalise
-from .parameters import Wide, channel_size, check_wide, padded_vocab
+from .parameters import Wide, channel_size, check_wide, lists, padded_vocab, said_words
 
 
 def make_region(config: Model, wide: Wide) -> Any:
@@ -56,6 +57,8 @@ def make_region(config: Model, wide: Wide) -> Any:
     BITS, K = wide.bits, wide.activations
     NORMS = 2 * LAYERS + 1
     HELD = max(C, V)
+    TOP, LISTS, SAID = wide.top, lists(config, wide), said_words(config, wide)
+    EVERY = 1 if wide.all_logits else 0
 
     @df.region()
     def wide_step(
@@ -71,7 +74,7 @@ def make_region(config: Model, wide: Wide) -> Any:
         gelus: float32[LAYERS],
         keys: UInt(8 * HD)[U, LAYERS * H * CTX],
         values: UInt(8 * HD)[U, LAYERS * H * CTX],
-        logits: UInt(32 * V)[OUTPUTS // V],
+        logits: UInt(32 * V)[SAID],
     ):
         words: Stream[UInt(8 * L), PREFETCH][C]
         inputs: Stream[UInt(8 * K), FFN // K][C]
@@ -282,14 +285,41 @@ def make_region(config: Model, wide: Wide) -> Any:
         def dividing(factors: float32[LAYERS]):
             divide[HD, V, HEADS, LAYERS](collected, counted, factors, attended)
 
-        @df.kernel(mapping=[1], args=[logits])
-        def saying(memory: UInt(32 * V)[OUTPUTS // V]):
-            for out in range(OUTPUTS // V):
-                block: float32[V] = said.get()
-                word: UInt(32 * V) = 0
-                for v in range(V):
-                    bits: UInt(32) = block[v].bitcast()
-                    word[32 * v : 32 * v + 32] = bits
-                memory[out] = word
+        with allo.meta_if(TOP > 0):
+            ranked: Stream[float32[V], 4]
+            found: Stream[UInt(64), 4]
+
+            @df.kernel(mapping=[1])
+            def ranking():
+                with allo.meta_if(EVERY == 1):
+                    keep_largest[V, LISTS, TOP, VOCAB, OUTPUTS // V](ranked, found)
+                with allo.meta_else():
+                    keep_largest[V, LISTS, TOP, VOCAB, OUTPUTS // V](said, found)
+
+            @df.kernel(mapping=[1], args=[logits])
+            def saying(memory: UInt(32 * V)[SAID]):
+                with allo.meta_if(EVERY == 1):
+                    for out in range(OUTPUTS // V):
+                        block: float32[V] = said.get()
+                        word: UInt(32 * V) = 0
+                        for v in range(V):
+                            bits: UInt(32) = block[v].bitcast()
+                            word[32 * v : 32 * v + 32] = bits
+                        memory[out] = word
+                        ranked.put(block)
+                for place in range(TOP):
+                    memory[SAID - TOP + place] = found.get()
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[1], args=[logits])
+            def saying(memory: UInt(32 * V)[SAID]):
+                for out in range(OUTPUTS // V):
+                    block: float32[V] = said.get()
+                    word: UInt(32 * V) = 0
+                    for v in range(V):
+                        bits: UInt(32) = block[v].bitcast()
+                        word[32 * v : 32 * v + 32] = bits
+                    memory[out] = word
 
     return df.customize(wide_step, share=False)

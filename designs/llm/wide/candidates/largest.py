@@ -1,0 +1,42 @@
+"""The largest logits of a step with their tokens: what :mod:`topk` keeps, in NumPy, and as it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..families.model import Model
+from ..memories import Memories
+from ..parameters import Wide
+from .topk import QUIET_NAN
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The likeliest tokens, int32, and their logits, float32; the likeliest first.
+
+    Attributes:
+        of: tokens of the vocabulary.
+    """
+
+    tokens: np.ndarray
+    logits: np.ndarray
+    of: int
+
+
+def largest(logits: np.ndarray, top: int) -> Candidates:
+    """The reference of :func:`topk.keep_largest`, bit for bit: ties to the smaller token, NaN last."""
+    tokens = np.argsort(-logits, kind="stable")[:top].astype(np.int32)
+    found = logits[tokens] + np.float32(0)
+    found[np.isnan(found)] = np.array(QUIET_NAN, np.uint32).view(np.float32)
+    return Candidates(tokens, found, len(logits))
+
+
+def candidates_of(memories: Memories, config: Model, wide: Wide) -> Candidates:
+    """The candidates that a step has written behind its logits."""
+    words = memories.logits[len(memories.logits) - wide.top :]
+    pairs = words.view(np.uint8).reshape(wide.top, -1)[:, :8]
+    tokens = np.ascontiguousarray(pairs[:, 4:]).view(np.int32)[:, 0]
+    logits = np.ascontiguousarray(pairs[:, :4]).view(np.float32)[:, 0]
+    return Candidates(tokens, logits, config.vocab)
