@@ -12,7 +12,6 @@ ARC_PASSES = (
     "arc-split-loops",
     "arc-lower-state",
     "arc-inline",
-    "cse",
     "arc-lower-arcs-to-funcs",
     "arc.model(arc-allocate-state)",
     "arc-lower-clocks-to-funcs",

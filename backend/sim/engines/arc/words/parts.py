@@ -60,7 +60,10 @@ class _Parting:
                 pure.append(op)
             elif name == "comb.extract" and bits_of(op.operands[0]) > WIDEST:
                 slices.append(op)
-        for op in (*reads, *pure):  # in order, so that parts are made from parts
+        first: dict[ir.Value, ir.Value] = {}
+        for op in reads:
+            self._read(op, block, first)
+        for op in pure:  # in order, so that parts are made from parts
             self._of(op.results[0])
         for op in writes:
             self._write(op)
@@ -79,6 +82,24 @@ class _Parting:
                 with op.location, ir.InsertionPoint(op):
                     op.results[0].replace_all_uses_with(_join(parts))
             op.erase()
+
+    def _read(self, op: ir.Operation, block: ir.Block, first: dict[ir.Value, ir.Value]) -> None:
+        """Give a read its parts: those of the first read of its register, which all others equal.
+
+        arc reads a register in each branch that takes some bits of it, so the first read is moved
+        in front of its branch.
+        """
+        state, value = op.operands[0], op.results[0]
+        if state in first:
+            self._parts[value] = self._parts[first[state]]
+            return
+        around = op
+        while around.block != block:
+            around = around.parent
+        if around is not op:
+            op.move_before(around)
+        self._of(value)
+        first[state] = value
 
     def _write(self, op: ir.Operation) -> None:
         state, value = op.operands
