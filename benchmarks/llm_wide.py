@@ -1,15 +1,18 @@
 """The wide transformer accelerator: a token of GPT-2 355M at the speed of the memory, and how it scales.
 
-scripts/python benchmarks/llm_wide.py [--layers N] [--bits 4] [--clock MHZ] [--scaling]
+scripts/python benchmarks/llm_wide.py [--layers N] [--bits 4] [--clock MHZ] [--cache external] [--scaling]
 
 Simulated RTL in the in-process engine, built for 300 MHz. The design runs at that clock, or at
 what `--clock` says, against a model of HBM2 with channels of 14.4 GB/s. The weights are random;
-every logit is compared with the NumPy reference.
+every logit is compared with the NumPy reference. The tables (factors, biases, gains, embeddings), the
+logits and, with `--cache external`, keys and values lie on the channels of the weights, line by line in
+turn, behind the same latency and bandwidth; `--tables ideal` gives tables and logits a memory without either.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import resource
 import sys
 import time
@@ -22,6 +25,7 @@ from allo.backend.sim.boundary.traffic import TICKS
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
+from allo.designs.llm.wide.external.traffic import CACHE, TABLES, step_bytes
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, job_words
@@ -44,21 +48,31 @@ def cpu_seconds() -> float:
 
 
 def measure(
-    config: GPTConfig, wide: Wide, position: int, name: str, clock_mhz: float = CLOCK_MHZ
+    config: GPTConfig,
+    wide: Wide,
+    position: int,
+    name: str,
+    clock_mhz: float = CLOCK_MHZ,
+    tables: bool = True,
 ) -> list[Row]:
     """One decode step: its cycles beside those in which the channels could move the weights.
 
     Args:
         clock_mhz: the clock that the design runs at, so how much a channel moves in a cycle.
+        tables: whether tables and logits lie on the channels of the weights, or in an ideal memory.
     """
     warnings.simplefilter("ignore", DTypeWarning)
     channels = external_memory("hbm2", clock_mhz=clock_mhz)[: wide.channels]
+    # A port whose lines lie on all channels has as many on their way as one of a single channel.
+    ahead = channels[0].lines_ahead
+    channels = tuple(dataclasses.replace(channel, prefetch=ahead) for channel in channels)
+    beside = (*(TABLES if tables else ()), *(CACHE if wide.cache == "external" else ()))
     began = cpu_seconds()
     module = schedule(config, wide).build(
         target="verilog",
         simulator="jit",
         clock_mhz=CLOCK_MHZ,
-        memory={"weights": PerBank(channels)},
+        memory=dict.fromkeys(beside, channels) | {"weights": PerBank(channels)},
     )
     module.build_model()
     built = cpu_seconds()
@@ -74,11 +88,13 @@ def measure(
     cycles = module.cycles or 0
     jobs, _ = job_words(config, wide)
     real = wide.channels * wide.lanes * config.layers * sum(jobs) + config.vocab * config.d
+    moved = step_bytes(config, wide, position)
+    real += sum(moved[array] for array in beside)
     # The model of a channel counts its lines in parts of a cycle.
     rate = channels[0].line_bytes * TICKS / channels[0].line_ticks
     bound = real / (wide.channels * rate)
     channel = Channel(rate, channels[0].latency)
-    foretold = predict_step(module.report, config, wide, position, channel).cycles
+    foretold = predict_step(module.report, config, wide, position, channel, beside).cycles
     share = bound / cycles
     note = (
         f"{len(got):,} logits equal, {1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
@@ -104,24 +120,37 @@ def main() -> int:
     parser.add_argument(
         "--clock", type=float, default=CLOCK_MHZ, help="MHz that the design runs at"
     )
+    parser.add_argument("--cache", default="chip", choices=("chip", "external"))
+    parser.add_argument("--tables", default="external", choices=("external", "ideal"))
+    parser.add_argument("--position", type=int, default=POSITION, help="of the token")
+    parser.add_argument("--context", type=int, default=256, help="tokens that the cache holds")
+    parser.add_argument("--top", type=int, default=0, help="largest logits to give beside all")
     parser.add_argument("--scaling", action="store_true", help="channels and lanes doubled")
     given, rest = parser.parse_known_args()
     rows: list[Row] = []
+    tables = given.tables == "external"
     if given.scaling:
         config = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=32, vocab=500)
         for channels, lanes in SCALING:
             wide = Wide(channels=channels, lanes=lanes, vector=8, heads=2)
-            rows += measure(config, wide, 24, f"{channels} channels, {lanes} lanes")[:2]
+            name = f"{channels} channels, {lanes} lanes"
+            rows += measure(config, wide, 24, name, tables=tables)[:2]
     else:
         layers = given.layers
         config = GPTConfig(
-            layers=layers, d=1024, heads=16, ffn=4096, context=256, vocab=given.vocab
+            layers=layers, d=1024, heads=16, ffn=4096, context=given.context, vocab=given.vocab
         )
-        wide = Wide(bits=given.bits, heads=given.heads, vector=given.vector)
+        wide = Wide(
+            bits=given.bits,
+            heads=given.heads,
+            vector=given.vector,
+            top=given.top,
+            cache=given.cache,
+        )
         name = f"GPT-2 355M, W{wide.bits}A8, {layers} layers"
-        rows += measure(config, wide, POSITION, name, given.clock)
+        rows += measure(config, wide, given.position, name, given.clock, tables)
     clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
-    return finish("llm_wide", f"LLM: one token at position {POSITION}, {clock}", rows, rest)
+    return finish("llm_wide", f"LLM: one token, {clock}", rows, rest)
 
 
 if __name__ == "__main__":

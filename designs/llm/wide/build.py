@@ -8,6 +8,14 @@ import allo
 
 from .activation import bend, schedule_bend
 from .candidates.topk import keep_largest, schedule_keep_largest
+from .external.attend import (
+    keep,
+    mix_ahead,
+    schedule_keep,
+    schedule_mix_ahead,
+    schedule_score_ahead,
+    score_ahead,
+)
 from .families.gated import gate, schedule_gate
 from .families.model import Model, all_sums, architecture_of, job_sizes, terms
 from .families.rotary import rotate, schedule_rotate
@@ -69,8 +77,14 @@ def schedule(config: Model, wide: Wide) -> Any:
         s.pipeline("embedding_0:part")
         s.compose(schedule_rotate(of(rotate, (m.heads + m.kv_heads) * hd, qkv, hd, v, layers)))
     s.compose(schedule_pack(of(pack, qkv, hd, v, layers)))
-    s.compose(schedule_score(of(score, *unit)))
-    s.compose(schedule_mix(of(mix, *unit)))
+    if wide.cache == "external":
+        for name in ("keys", "values"):
+            s.compose(schedule_keep(of(keep, *unit)), id=name)
+        s.compose(schedule_score_ahead(of(score_ahead, *unit[:3], layers)))
+        s.compose(schedule_mix_ahead(of(mix_ahead, *unit[:3], layers)))
+    else:
+        s.compose(schedule_score(of(score, *unit)))
+        s.compose(schedule_mix(of(mix, *unit)))
     s.compose(schedule_divide(of(divide, hd, v, config.heads, layers)))
     if wide.top:
         kept = v, lists(config, wide), wide.top, config.vocab, outputs // v

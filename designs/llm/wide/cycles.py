@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..cycles import _Loops
+from .external.traffic import step_bytes
 from .families.model import Model, architecture_of
 from .parameters import Wide, job_words, lists
 
@@ -69,13 +70,20 @@ class _Fifo:
 
 
 def predict_step(
-    report: Any, config: Model, wide: Wide, position: int, channel: Channel = IDEAL
+    report: Any,
+    config: Model,
+    wide: Wide,
+    position: int,
+    channel: Channel = IDEAL,
+    beside: tuple[str, ...] = (),
 ) -> StepPrediction:
     """Predict the step of the token at a position.
 
     Args:
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives.
+        beside: arrays whose lines lie on the channels of the weights, too. Their bytes are taken to
+            come all the time, so that the weights have the rest of the bandwidth.
     """
     loops = _Loops(report)
     known = {function.name for function in report.functions}
@@ -102,6 +110,7 @@ def predict_step(
         m.head_dim,
     )
     per_unit = group * new
+    ahead = "_ahead" if wide.cache == "external" else ""
     dealt = results + loops.depth("pack", "out") + loops.depth("dealing_0", "head") + CALL
     first = loops.depth("embedding_0", "row") + d // v + norm + spread
     if m.rotary:
@@ -109,7 +118,7 @@ def predict_step(
         first += loops.depth("embedding_0", "part") + width // v
     # Scores of all heads begin when the keys are there, and the values are the last part of the job.
     values = qkv * m.kv_heads / (m.heads + 2 * m.kv_heads)
-    scored = dealt - values + loops.depth(unit("score"), "key") + per_unit + new
+    scored = dealt - values + loops.depth(unit("score" + ahead), "key") + per_unit + new
     mixing = max(dealt + new, scored + keys)
     mixed = max(mixing + per_unit * keys, scored + per_unit * keys + keys)
     # Of the last heads of every unit, those of one unit are divided after those of another.
@@ -117,7 +126,7 @@ def predict_step(
     divided = loops.depth("collecting_0", "turn") + last_heads * width // v
     attention = (
         mixed
-        + loops.depth(unit("mix"), "key")
+        + loops.depth(unit("mix" + ahead), "key")
         + divided
         + loops.depth("divide", "out")
         + spread
@@ -134,7 +143,10 @@ def predict_step(
     last = (results + norm + spread, logits)
     jobs = [*(config.layers * layer), last]
     jobs[0] = (first, jobs[0][1])
-    fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
+    moved = step_bytes(config, wide, position)
+    share = moved["weights"] / (moved["weights"] + sum(moved[name] for name in beside))
+    rate = share * channel.bytes_per_cycle
+    fifo = _Fifo(rate / wide.lanes, wide.prefetch)
     fifo.pause(-channel.latency)
     pauses = taken = 0.0
     for pause, words in jobs:
@@ -147,7 +159,7 @@ def predict_step(
         end += (lists(config, wide) + 1) * wide.top + loops.depth("keep_largest", "turn")
     return StepPrediction(
         round(pauses + taken + end),
-        round(words * max(1.0, wide.lanes / channel.bytes_per_cycle)),
+        round(words * max(1.0, wide.lanes / rate)),
         round(pauses),
         round(taken - words),
     )

@@ -31,6 +31,10 @@ class Wide:
         bits: of a weight, 8 or 4; the logits' weights have 8. With 4, a word holds two weights a lane.
         top: the largest logits that a step gives with their tokens; 0 for none.
         all_logits: whether a step writes every logit; with ``top`` it need not.
+        cache: where keys and values are, ``"chip"`` or ``"external"``: behind memory ports that may
+            wait, from which they are streamed ahead of their use.
+        cache_prefetch: words of a head's width that may be ahead, of the keys of a unit and of its
+            values, from external memory.
     """
 
     channels: int = 32
@@ -44,6 +48,8 @@ class Wide:
     bits: int = 8
     top: int = 0
     all_logits: bool = True
+    cache: str = "chip"
+    cache_prefetch: int = 512
 
     @property
     def activations(self) -> int:
@@ -102,7 +108,7 @@ def check_wide(config: Model, wide: Wide) -> None:
                 f"The wide accelerator has {value} {name}, which is no power of two.",
                 help=f"{name} is 1, 2, 4, 8 and so on.",
             )
-    for name in ("prefetch", "gelu_interval", "rescale_interval"):
+    for name in ("prefetch", "gelu_interval", "rescale_interval", "cache_prefetch"):
         if getattr(wide, name) < 1:
             raise WidthError(
                 f"The {name} of the wide accelerator is {getattr(wide, name)}.",
@@ -111,6 +117,11 @@ def check_wide(config: Model, wide: Wide) -> None:
     if wide.bits not in (4, 8):
         raise WidthError(
             f"The wide accelerator has weights of {wide.bits} bits.", help="ask for 8 or 4."
+        )
+    if wide.cache not in ("chip", "external"):
+        raise WidthError(
+            f"The wide accelerator has no place called {wide.cache!r} for keys and values.",
+            help='cache is "chip" or "external".',
         )
     _check_top(config, wide)
     v, hd, what = wide.vector, config.head_dim, "lanes"

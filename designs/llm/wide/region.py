@@ -11,6 +11,7 @@
 ``turning``   :func:`families.rotary.rotate`, of a family with rotary positions.
 ``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: :mod:`heads`.
 ``spreading`` widens activations to words of the elements, and gives every element each word.
+``keeping``   with keys and values in external memory: one of each a unit, :mod:`external.attend`.
 ``saying``    writes the logits, and with ``top`` the largest of them, which :mod:`topk` keeps.
 """
 
@@ -22,6 +23,7 @@ from allo.ir.types import Stream, UInt, float32, int32
 
 from .activation import bend
 from .candidates.topk import keep_largest
+from .external.attend import keep, mix_ahead, score_ahead
 from .families.gated import gate
 from .families.model import Model, all_sums, architecture_of, job_sizes, position_row, terms
 from .families.rotary import rotate
@@ -59,6 +61,11 @@ def make_region(config: Model, wide: Wide) -> Any:
     HELD = max(C, V)
     TOP, LISTS, SAID = wide.top, lists(config, wide), said_words(config, wide)
     EVERY = 1 if wide.all_logits else 0
+    EXTERNAL, AHEAD, NEW = (
+        wide.cache == "external",
+        wide.cache_prefetch,
+        max(2, m.kv_heads // wide.heads),
+    )
 
     @df.region()
     def wide_step(
@@ -261,17 +268,50 @@ def make_region(config: Model, wide: Wide) -> Any:
                         unit = following if share == last else unit
                         share = 0 if share == last else share + 1
 
-        @df.kernel(mapping=[U], args=[keys])
-        def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
-            u = df.get_pid()
-            score[HD, H, G, CTX, LAYERS](asked[u], start, cache[u], scores[u], peaks[u])
+        with allo.meta_if(EXTERNAL):
+            old_keys: Stream[UInt(8 * HD), AHEAD][U]
+            new_keys: Stream[UInt(8 * HD), NEW][U]
+            old_values: Stream[UInt(8 * HD), AHEAD][U]
+            new_values: Stream[UInt(8 * HD), NEW][U]
 
-        @df.kernel(mapping=[U], args=[exponents, values])
-        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
-            u = df.get_pid()
-            mix[HD, H, G, CTX, LAYERS](
-                given[u], scores[u], peaks[u], start, factors[u], cache[u], mixed[u], totals[u]
-            )
+            @df.kernel(mapping=[U], args=[keys])
+            def keeping_keys(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+                u = df.get_pid()
+                keep[HD, H, G, CTX, LAYERS, "keys"](cache[u], start, new_keys[u], old_keys[u])
+
+            @df.kernel(mapping=[U], args=[values])
+            def keeping_values(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+                u = df.get_pid()
+                keep[HD, H, G, CTX, LAYERS, "values"](cache[u], start, new_values[u], old_values[u])
+
+            @df.kernel(mapping=[U])
+            def scoring():
+                u = df.get_pid()
+                score_ahead[HD, H, G, LAYERS](
+                    asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u]
+                )
+
+            @df.kernel(mapping=[U], args=[exponents])
+            def mixing(factors: float32[U, LAYERS]):
+                u = df.get_pid()
+                mix_ahead[HD, H, G, LAYERS](
+                    given[u], scores[u], peaks[u], start, factors[u],
+                    old_values[u], new_values[u], mixed[u], totals[u],
+                )  # fmt: skip
+
+        with allo.meta_else():
+
+            @df.kernel(mapping=[U], args=[keys])
+            def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+                u = df.get_pid()
+                score[HD, H, G, CTX, LAYERS](asked[u], start, cache[u], scores[u], peaks[u])
+
+            @df.kernel(mapping=[U], args=[exponents, values])
+            def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+                u = df.get_pid()
+                mix[HD, H, G, CTX, LAYERS](
+                    given[u], scores[u], peaks[u], start, factors[u], cache[u], mixed[u], totals[u]
+                )
 
         @df.kernel(mapping=[1])
         def collecting():

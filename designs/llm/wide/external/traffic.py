@@ -1,0 +1,38 @@
+"""The bytes that a step moves to and from external memory, array by array."""
+
+from __future__ import annotations
+
+from ..families.model import Model, all_sums, architecture_of, position_row, terms
+from ..parameters import Wide, channel_size, padded_vocab, said_words
+
+TABLES = ("affine", "norm_table", "token_table", "position_table", "logits")
+"""Arrays that a step reads or writes once, in part or whole."""
+CACHE = ("keys", "values")
+
+
+def step_bytes(config: Model, wide: Wide, position: int) -> dict[str, int]:
+    """Bytes of each large array that the token at ``position`` reads or writes.
+
+    Keys and values are those of a cache in external memory, read for every query that shares them.
+    """
+    m, v = architecture_of(config), wide.vector
+    per_sum, per_element = terms(config)
+    row = config.layers * m.head_dim
+    kept = position * row * m.heads + row * m.kv_heads
+    sums = all_sums(config, padded_vocab(config, wide))
+    return {
+        "weights": wide.channels * wide.lanes * channel_size(config, wide),
+        "affine": 4 * per_sum * sums,
+        "norm_table": 4 * per_element * (2 * config.layers + 1) * config.d,
+        "token_table": 4 * config.d,
+        "position_table": 4 * position_row(config),
+        "keys": kept,
+        "values": kept,
+        "logits": 4 * v * said_words(config, wide),
+    }
+
+
+def beside_weights(config: Model, wide: Wide, position: int, arrays: tuple[str, ...]) -> int:
+    """Bytes of a step that some arrays take from the channels of the weights."""
+    moved = step_bytes(config, wide, position)
+    return sum(moved[name] for name in arrays)
