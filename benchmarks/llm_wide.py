@@ -1,12 +1,15 @@
-"""The wide transformer accelerator: a token of GPT-2 355M at the speed of the memory, and how it scales.
+"""The wide transformer accelerator: a token at the speed of the memory, and how it scales.
 
-scripts/python benchmarks/llm_wide.py [--layers N] [--bits 4] [--clock MHZ] [--cache external] [--scaling]
+scripts/python benchmarks/llm_wide.py [--model llama-3.2-1b] [--layers N] [--bits 4] [--clock MHZ]
+    [--cache external] [--scaling]
 
 Simulated RTL in the in-process engine, built for 300 MHz. The design runs at that clock, or at
 what `--clock` says, against a model of HBM2 with channels of 14.4 GB/s. The weights are random;
 every logit is compared with the NumPy reference. The tables (factors, biases, gains, embeddings), the
 logits and, with `--cache external`, keys and values lie on the channels of the weights, line by line in
 turn, behind the same latency and bandwidth; `--tables ideal` gives tables and logits a memory without either.
+With fewer layers or tokens than the model has, the cycles of the whole model are foretold from the report,
+by what foretells those simulated.
 """
 
 from __future__ import annotations
@@ -22,10 +25,12 @@ import numpy as np
 
 from allo.backend.sim import PerBank, external_memory
 from allo.backend.sim.boundary.traffic import TICKS
+from allo.designs.llm.checkpoints.architecture import Architecture, rotary_angles
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
 from allo.designs.llm.wide.external.traffic import CACHE, TABLES, step_bytes
+from allo.designs.llm.wide.families.model import Model
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, job_words
@@ -37,6 +42,27 @@ CLOCK_MHZ = 300
 POSITION = 127
 GOALS = {8: 0.93, 4: 0.85}
 """The share of the bandwidth that a token has to reach, by the bits of a weight."""
+LLAMA_3 = {
+    "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 32.0, "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
+}  # fmt: skip
+MODELS: dict[str, tuple[str, Model, int]] = {
+    "gpt2-355m": (
+        "GPT-2 355M",
+        GPTConfig(layers=24, d=1024, heads=16, ffn=4096, context=256, vocab=50_257),
+        4,
+    ),
+    "llama-3.2-1b": (
+        "LLaMA-3.2-1B",
+        Architecture(
+            family="llama", layers=16, d=2048, heads=32, kv_heads=8, head_dim=64, ffn=8192, context=256,
+            vocab=128_256, activation="silu", eps=1e-5, rms=True, gated=True,
+            rotary=rotary_angles({"rope_parameters": LLAMA_3}, 64),
+        ),
+        8,
+    ),
+}  # fmt: skip
+"""Title and shape of a model, and the heads at once, of keys and values."""
 SCALING = ((2, 16), (2, 32), (4, 32), (8, 32), (8, 64))
 """Channels and lanes of the scaling rows."""
 
@@ -48,18 +74,20 @@ def cpu_seconds() -> float:
 
 
 def measure(
-    config: GPTConfig,
+    config: Model,
     wide: Wide,
     position: int,
     name: str,
     clock_mhz: float = CLOCK_MHZ,
     tables: bool = True,
+    whole: Model | None = None,
 ) -> list[Row]:
     """One decode step: its cycles beside those in which the channels could move the weights.
 
     Args:
         clock_mhz: the clock that the design runs at, so how much a channel moves in a cycle.
         tables: whether tables and logits lie on the channels of the weights, or in an ideal memory.
+        whole: the model that ``config`` has some layers or tokens of, whose cycles are foretold.
     """
     warnings.simplefilter("ignore", DTypeWarning)
     channels = external_memory("hbm2", clock_mhz=clock_mhz)[: wide.channels]
@@ -86,10 +114,8 @@ def measure(
     if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
         raise RuntimeError(f"{name}: the logits are not those of the reference")
     cycles = module.cycles or 0
-    jobs, _ = job_words(config, wide)
-    real = wide.channels * wide.lanes * config.layers * sum(jobs) + config.vocab * config.d
     moved = step_bytes(config, wide, position)
-    real += sum(moved[array] for array in beside)
+    real = weight_bytes(config, wide) + sum(moved[array] for array in beside)
     # The model of a channel counts its lines in parts of a cycle.
     rate = channels[0].line_bytes * TICKS / channels[0].line_ticks
     bound = real / (wide.channels * rate)
@@ -101,21 +127,44 @@ def measure(
         f"foretold {foretold:,} ({foretold / cycles - 1:+.2%}); estimates: {module.report.fmax_mhz:.0f} MHz, "
         + ", ".join(f"{count:,} {kind}" for kind, count in module.report.resources.items())
     )
-    return [
+    rows = [
         Row(f"{name}: cycles", cycles, "cycles", "memory bound", round(bound), None, note),
         Row(f"{name}: share of the bandwidth", share, "", "goal", GOALS[wide.bits], None),
         Row(f"{name}: build", built - began, "s of CPU", "limit", 180, None),
         Row(f"{name}: run", ran - ready, "s of CPU", "limit", 600, None),
     ]
+    if whole is None or whole == config:
+        return rows
+    cycles = predict_step(module.report, whole, wide, position, channel, beside).cycles
+    moved = step_bytes(whole, wide, position)
+    real = weight_bytes(whole, wide) + sum(moved[array] for array in beside)
+    bound = real / (wide.channels * rate)
+    note = (
+        f"not simulated: {whole.layers} layers and {whole.vocab:,} logits, "
+        f"{1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "
+        f"{bound / cycles:.1%} of the bandwidth"
+    )
+    row = Row(
+        f"{name}: whole, foretold", cycles, "cycles", "memory bound", round(bound), None, note
+    )
+    return [*rows, row]
+
+
+def weight_bytes(config: Model, wide: Wide) -> int:
+    """Bytes of weights and steps that a token moves, without what pads them."""
+    jobs, _ = job_words(config, wide)
+    layers: int = config.layers * sum(jobs)
+    return wide.channels * wide.lanes * layers + config.vocab * config.d
 
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
     parser = argparse.ArgumentParser(description="Wide", add_help=False)
-    parser.add_argument("--layers", type=int, default=24, help="layers of the 355M shape")
+    parser.add_argument("--model", choices=MODELS, default="gpt2-355m", help="the shape")
+    parser.add_argument("--layers", type=int, help="layers, of those that the model has")
     parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of the weights")
-    parser.add_argument("--vocab", type=int, default=50_257, help="tokens of the 355M shape")
-    parser.add_argument("--heads", type=int, default=4, help="heads at once")
+    parser.add_argument("--vocab", type=int, help="tokens, of those that the model has")
+    parser.add_argument("--heads", type=int, help="heads at once")
     parser.add_argument("--vector", type=int, default=16, help="elements of a vector")
     parser.add_argument(
         "--clock", type=float, default=CLOCK_MHZ, help="MHz that the design runs at"
@@ -136,19 +185,19 @@ def main() -> int:
             name = f"{channels} channels, {lanes} lanes"
             rows += measure(config, wide, 24, name, tables=tables)[:2]
     else:
-        layers = given.layers
-        config = GPTConfig(
-            layers=layers, d=1024, heads=16, ffn=4096, context=given.context, vocab=given.vocab
-        )
+        title, whole, heads = MODELS[given.model]
+        whole = dataclasses.replace(whole, context=given.context)
+        layers, vocab = given.layers or whole.layers, given.vocab or whole.vocab
+        config = dataclasses.replace(whole, layers=layers, vocab=vocab)
         wide = Wide(
             bits=given.bits,
-            heads=given.heads,
+            heads=given.heads or heads,
             vector=given.vector,
             top=given.top,
             cache=given.cache,
         )
-        name = f"GPT-2 355M, W{wide.bits}A8, {layers} layers"
-        rows += measure(config, wide, given.position, name, given.clock, tables)
+        name = f"{title}, W{wide.bits}A8, {layers} layers"
+        rows += measure(config, wide, given.position, name, given.clock, tables, whole)
     clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
     return finish("llm_wide", f"LLM: one token, {clock}", rows, rest)
 

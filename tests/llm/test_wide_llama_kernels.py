@@ -1,4 +1,4 @@
-"""The kernels that the LLaMA family has of its own, each alone, as hardware, bit for bit against NumPy."""
+"""The kernels that LLaMA and OPT have of their own, each alone, as hardware, bit for bit against NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from allo.customize import Schedule
 from allo.designs.llm.checkpoints.float_model import rotate as expected_rotation
 from allo.designs.llm.checkpoints.integer_model import activate
 from allo.designs.llm.network.reference import round_clamp
-from allo.designs.llm.wide.families.gated import gate, schedule_gate
+from allo.designs.llm.wide.families.gated import gate, part, schedule_gate, schedule_part
+from allo.designs.llm.wide.families.relu import cut, schedule_cut
 from allo.designs.llm.wide.families.rotary import rotate, schedule_rotate
 from allo.designs.llm.wide.linear import rescale, schedule_rescale
 from allo.designs.llm.wide.memories import by_turns, paired, words_of
@@ -64,13 +65,34 @@ def test_gates_multiply_and_the_products_are_quantised():
     gates, others = rng.normal(0, 3, (2, LAYERS, FFN)).astype(F32)
     factors = np.array([30, 50], F32)
     expected = round_clamp(activate("silu", gates) * others * factors[:, None])
-    hidden = by_turns(gates.reshape(-1), others.reshape(-1), V)
     build = hardware(schedule_gate(s, 4))
     small = np.zeros(LAYERS * FFN // V, np.uint32)
-    build(hidden.reshape(-1, V), factors, small)
+    build(gates.reshape(-1, V), others.reshape(-1, V), factors, small)
     assert np.array_equal(small.view(np.int8).reshape(expected.shape), expected)
     assert np.abs(expected).max() == 127
     assert intervals(build) == {4}
+
+
+def test_what_is_below_zero_is_cut():
+    s = allo.customize(cut, instantiate=[FFN, V, LAYERS])
+    hidden = np.random.default_rng(1).normal(0, 3, (LAYERS, FFN)).astype(F32)
+    factors = np.array([10, 50], F32)
+    expected = round_clamp(activate("relu", hidden) * factors[:, None])
+    build = hardware(schedule_cut(s))
+    small = np.zeros(LAYERS * FFN // V, np.uint32)
+    build(hidden.reshape(-1, V), factors, small)
+    assert np.array_equal(small.view(np.int8).reshape(expected.shape), expected)
+    assert intervals(build) == {1}
+
+
+def test_words_of_gates_and_of_others_are_parted():
+    s = allo.customize(part, instantiate=[2 * FFN // V, V])
+    gates, others = np.random.default_rng(1).normal(0, 3, (2, FFN)).astype(F32)
+    build = hardware(schedule_part(s))
+    got = np.zeros((2, FFN // V, V), F32)
+    build(by_turns(gates, others, V).reshape(-1, V), *got)
+    assert np.array_equal(got.reshape(2, FFN), [gates, others])
+    assert intervals(build) == {1}
 
 
 def test_norms_of_one_term_divide_by_the_root_of_the_mean_square():

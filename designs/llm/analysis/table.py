@@ -73,7 +73,8 @@ class System:
         if not self.cycles or model is None:
             return "–"
         bits = parse_format(self.format).weight_bits
-        layers = model.layers * (4 * model.hidden**2 + 2 * model.hidden * model.ffn)
+        attention = 2 * model.hidden * (model.hidden + model.kv_width)
+        layers = model.layers * (attention + (2 + model.gated) * model.hidden * model.ffn)
         logits = model.vocab * model.hidden
         moved = layers * bits / 8 * (1 + 1 / 64 if bits == 4 else 1) + logits
         found = token_energy(moved, layers + logits, 1 / self.rate, U280_W)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -202,7 +202,7 @@ def _llama(c: dict[str, Any]) -> Architecture:
         eps=float(c["rms_norm_eps"]),
         rms=True,
         gated=True,
-        rotary=_angles(c, width),
+        rotary=rotary_angles(c, width),
     )
 
 
@@ -265,8 +265,16 @@ def _require(config: dict[str, Any], name: str, value: object) -> None:
         )
 
 
-def _angles(c: dict[str, Any], width: int) -> tuple[float, ...]:
-    """Radians a position for each pair of a head (Su et al., 2021), stretched as LLaMA 3 does."""
+def rotary_angles(c: Mapping[str, Any], width: int) -> tuple[float, ...]:
+    """Radians a position for each pair of a head (Su et al., 2021), stretched as LLaMA 3 does.
+
+    Args:
+        c: the entries of a ``config.json``.
+        width: of a head.
+
+    Raises:
+        ConfigurationError: another kind of rotary positions.
+    """
     rope = {**(c.get("rope_scaling") or {}), **(c.get("rope_parameters") or {})}
     theta = float(rope.get("rope_theta") or c.get("rope_theta") or 10_000.0)
     angles = theta ** (-np.arange(0, width, 2, dtype=np.float64) / width)

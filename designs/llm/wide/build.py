@@ -16,8 +16,9 @@ from .external.attend import (
     schedule_score_ahead,
     score_ahead,
 )
-from .families.gated import gate, schedule_gate
+from .families.gated import gate, part, schedule_gate, schedule_part
 from .families.model import Model, all_sums, architecture_of, job_sizes, terms
+from .families.relu import cut, schedule_cut
 from .families.rotary import rotate, schedule_rotate
 from .heads import (
     divide,
@@ -70,7 +71,10 @@ def schedule(config: Model, wide: Wide) -> Any:
     norm = d, v, logs[0], wide.parts, logs[1], layers, per_element
     s.compose(schedule_normalise(of(normalise, *norm)))
     if m.gated:
+        s.compose(schedule_part(of(part, layers * up // v, v)))
         s.compose(schedule_gate(of(gate, ffn, v, layers), wide.gelu_interval))
+    elif m.activation == "relu":
+        s.compose(schedule_cut(of(cut, ffn, v, layers)))
     else:
         s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))
     if m.rotary:
@@ -95,8 +99,11 @@ def schedule(config: Model, wide: Wide) -> Any:
         s.pipeline("saying_0:out")
     for array in ("weights", "exponents", "keys", "values"):
         s.partition(f"wide_step:{array}", dim=1)
-    for array in ("gather_0:held", "gather_0:block", "embedding_0:block"):
+    for array in ("gather_0:held", "gather_0:block", "embedding_0:block", "collecting_0:block"):
         s.partition(array)
-    for loop in ("embedding_0:row", "spreading_0:word", "gather_0:word", "dealing_0:head"):
+    for loop in (
+        "embedding_0:row", "spreading_0:word",
+        "gather_0:word", "dealing_0:head", "collecting_0:turn",
+    ):  # fmt: skip
         s.pipeline(loop)
     return s

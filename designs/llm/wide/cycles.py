@@ -132,7 +132,9 @@ def predict_step(
         + spread
         + CALL
     )
-    activation = loops.depth("gate" if m.gated else "bend", "out")
+    activation = loops.depth({"silu": "gate", "relu": "cut"}.get(m.activation, "bend"), "out")
+    if m.gated:
+        activation += loops.depth("part", "word") + CALL
     gelu = max(ffn // wide.activations, results + activation + spread)
     layer = (
         (results + norm + spread, qkv),

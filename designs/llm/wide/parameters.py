@@ -161,12 +161,6 @@ def _check_arithmetic(config: Model, wide: Wide) -> Architecture:
             f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
             help="take 2 elements a vector or more.",
         )
-    if m.gated and wide.gelu_interval < 2:
-        raise WidthError(
-            f"Words of gates and of what they multiply come in turns, and the interval is "
-            f"{wide.gelu_interval}.",
-            help="gelu_interval is at least 2.",
-        )
     return m
 
 

@@ -7,7 +7,7 @@
 ``tables``    two loaders: factors and biases of the sums, gains and shifts of the norms.
 ``embedding`` the token's row and, of a family with learned positions, the position's row, added.
 ``norms``     :func:`norm.normalise`.
-``gelu``      :func:`activation.bend`; of a family with gates ``swiglu``, :func:`families.gated.gate`.
+``gelu``      :func:`activation.bend`; others are ``relu``, and ``parting`` with ``swiglu``: :mod:`families`.
 ``turning``   :func:`families.rotary.rotate`, of a family with rotary positions.
 ``packing``, ``dealing``, ``scoring``, ``mixing``, ``collecting``, ``dividing``: :mod:`heads`.
 ``spreading`` widens activations to words of the elements, and gives every element each word.
@@ -24,8 +24,9 @@ from allo.ir.types import Stream, UInt, float32, int32
 from .activation import bend
 from .candidates.topk import keep_largest
 from .external.attend import keep, mix_ahead, score_ahead
-from .families.gated import gate
+from .families.gated import gate, part
 from .families.model import Model, all_sums, architecture_of, job_sizes, position_row, terms
+from .families.relu import cut
 from .families.rotary import rotate
 from .heads import divide, mix, pack, score
 from .linear import fetch, multiply, rescale
@@ -52,6 +53,7 @@ def make_region(config: Model, wide: Wide) -> Any:
     PER_SUM, PER_ELEMENT = terms(config)
     POSITION = position_row(config)
     TURNED, ROTARY, GATED, EPS = (HEADS + m.kv_heads) * HD, bool(m.rotary), m.gated, m.eps
+    RELU = m.activation == "relu"
     OUTPUTS = padded_vocab(config, wide)
     OUTS = OUTPUTS // C
     ALL = all_sums(config, OUTPUTS)
@@ -224,10 +226,22 @@ def make_region(config: Model, wide: Wide) -> Any:
             )
 
         with allo.meta_if(GATED):
+            gates: Stream[float32[V], 4]
+            others: Stream[float32[V], 4]
+
+            @df.kernel(mapping=[1])
+            def parting():
+                part[LAYERS * (UP // V), V](hidden, gates, others)
 
             @df.kernel(mapping=[1], args=[gelus])
             def swiglu(factors: float32[LAYERS]):
-                gate[FFN, V, LAYERS](hidden, factors, bent)
+                gate[FFN, V, LAYERS](gates, others, factors, bent)
+
+        with allo.meta_elif(RELU):
+
+            @df.kernel(mapping=[1], args=[gelus])
+            def relu(factors: float32[LAYERS]):
+                cut[FFN, V, LAYERS](hidden, factors, bent)
 
         with allo.meta_else():
 
@@ -315,11 +329,20 @@ def make_region(config: Model, wide: Wide) -> Any:
 
         @df.kernel(mapping=[1])
         def collecting():
-            for turn in range(LAYERS * H):
-                with allo.meta_for(U) as u:  # noqa: SIM117
-                    with allo.meta_for(G):
-                        collected.put(mixed[u].get())
-                        counted.put(totals[u].get())
+            unit: UInt(8) = 0
+            share: UInt(8) = 0
+            for turn in range(LAYERS * HEADS):
+                block: int32[HD]
+                count: int32 = 0
+                with allo.meta_for(U) as u:
+                    if unit == u:
+                        block = mixed[u].get()
+                        count = totals[u].get()
+                collected.put(block)
+                counted.put(count)
+                following: UInt(8) = 0 if unit == U - 1 else unit + 1
+                unit = following if share == G - 1 else unit
+                share = 0 if share == G - 1 else share + 1
 
         @df.kernel(mapping=[1], args=[attends])
         def dividing(factors: float32[LAYERS]):

@@ -8,33 +8,52 @@ from allo.ir.types import Stream, UInt, float32, int8
 from ...constants import ROUND
 
 
-def gate[FFN, V, LAYERS](
+def part[WORDS, V](
     hidden: "Stream[float32[V], 4]",
+    gates: "Stream[float32[V], 4]",
+    others: "Stream[float32[V], 4]",
+):
+    """Give words of V elements to one stream and the other by turns."""
+    for word in range(WORDS):
+        block: float32[V] = hidden.get()
+        if word & 1 == 0:
+            gates.put(block)
+        else:
+            others.put(block)
+
+
+def gate[FFN, V, LAYERS](
+    gates: "Stream[float32[V], 4]",
+    others: "Stream[float32[V], 4]",
     factors: "float32[LAYERS]",
     small: "Stream[UInt(8 * V), 4]",
 ):
-    """``small = round(silu(gate) * up * factor)``, within -127 … 127, of every layer.
-
-    V gates and the V elements that they multiply come by turns.
-    """
+    """``small = round(silu(gates) * others * factor)``, within -127 … 127, of every layer."""
     for layer in range(LAYERS):
         for out in range(FFN // V):
-            gates: float32[V] = hidden.get()
-            others: float32[V] = hidden.get()
+            block: float32[V] = gates.get()
+            other: float32[V] = others.get()
             packed: UInt(8 * V) = 0
             for v in range(V):
-                a: float32 = gates[v]
+                a: float32 = block[v]
                 silu: float32 = a / (1.0 + allo.exp(-a))
-                wide: float32 = (silu * others[v]) * factors[layer]
+                wide: float32 = (silu * other[v]) * factors[layer]
                 clamped: float32 = min(max(wide, -127.0), 127.0)
                 level: int8 = (clamped + ROUND) - ROUND
                 packed[8 * v : 8 * v + 8] = level
             small.put(packed)
 
 
+def schedule_part(s: Schedule) -> Schedule:
+    """A word a cycle."""
+    s.partition(s.block)
+    s.pipeline("word")
+    return s
+
+
 def schedule_gate(s: Schedule, interval: int) -> Schedule:
-    """V elements every ``interval`` cycles, at least 2: units are shared within the interval."""
-    s.partition(s.gates)
-    s.partition(s.others)
+    """V elements every ``interval`` cycles: units are shared within the interval."""
+    s.partition(s.block)
+    s.partition(s.other)
     s.pipeline("out", initiation_interval=interval)
     return s
