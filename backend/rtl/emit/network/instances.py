@@ -14,6 +14,9 @@ from ..bounds import BoundsWatch
 from ..memory.ram import port_prefix
 from ..text import ModuleText, Wiring
 
+MANY = 16
+"""Processes of a region whose ends are more than one cycle's signals bring together."""
+
 
 @dataclass(slots=True, eq=False)
 class Instance:
@@ -43,6 +46,12 @@ class Instance:
     parity: str = ""
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def gives_words(self) -> bool:
+        """Whether others of the region take words that it puts."""
+        ports = zip(self.interface.streams, self.streams, strict=True)
+        return any(port.direction == "put" and s.parameter < 0 for (_, port), s in ports)
 
     def output(self, text: ModuleText, port: str) -> str:
         """The value that an output of the instance defines."""
@@ -134,12 +143,17 @@ def _never_beside(instances: list[Instance], number: int) -> Iterator[int]:
 class Progress:
     """Which instances of a region have been done since its start, and what starts each of them.
 
+    In a region of many processes, those whose words others take end before these do, so that registers
+    say of them that they are done: no signal crosses the whole region in the cycle in which it ends. One
+    that ends last all the same ends the region two cycles later.
+
     Attributes:
         flags: for each instance the bit that says that it has been done in an earlier cycle.
     """
 
     def __init__(self, text: ModuleText, instances: list[Instance]) -> None:
         self._text = text
+        self._instances = instances
         self._over: list[tuple[str, str]] = []
         self.flags = [text.named(f"{i.label}_over") for i in instances]
         for instance, flag in zip(instances, self.flags, strict=True):
@@ -157,13 +171,36 @@ class Progress:
         text.register(started, following, 1, reset=0, place=instance.place)
         return pulse
 
+    def _early(self) -> set[int]:
+        """Instances that give words to others and do no more, in a region of many."""
+        if len(self._instances) <= MANY:
+            return set()
+        before = {number for instance in self._instances for number in instance.after}
+        return {
+            id(instance)
+            for number, instance in enumerate(self._instances)
+            if number not in before and not instance.arrays and instance.gives_words
+        }
+
     def finish(self) -> str:
         """High when every instance has been done."""
         text = self._text
         if not self._over:
             return text.register(text.named("done_q"), "%start", 1, reset=0)
-        everyone = text.all_of(*(text.any_of(flag, now) for flag, now in self._over))
+        early = self._early()
+        settled: list[tuple[str, str]] = []
+        last: list[tuple[str, str]] = []
+        for instance, (flag, now) in zip(self._instances, self._over, strict=True):
+            (settled if id(instance) in early else last).append((flag, now))
+        ends = [text.any_of(flag, now) for flag, now in last]
+        if settled:
+            register = text.named("producers_over")
+            ends.append(register)
+        everyone = text.all_of(*ends)
         more = text.invert(everyone)
+        if settled:
+            following = text.all_of(*(flag for flag, _ in settled), more)
+            text.register(register, following, 1, reset=0)
         for flag, now in self._over:
             text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
         return everyone
