@@ -65,6 +65,9 @@ class Context:
         self.waits_inside = bool(waiting)
         alone = len(waiting) == 1 and not waiting[0].runs_on and not frozen
         self.alone = waiting[0] if alone else None
+        self._waiting_steps = (
+            {n.time for n in waiting[0].nodes if n.stream is not None} if alone else set[int]()
+        )
         self.local = ""
         self.called = lends
         if frozen or self.waits_inside:
@@ -81,17 +84,30 @@ class Context:
 
     def valid(self, body: Body, time: int) -> str:
         """High when the step ``time`` of an iteration runs."""
-        tokens = self.tokens[body.number]
+        tokens, text = self.tokens[body.number], self.text
         while len(tokens.valid) <= time:
             step = len(tokens.valid)
-            name = self.text.named(f"b{body.number}_run{step}")
-            before = tokens.valid[-1]
+            name = text.named(f"b{body.number}_run{step}")
+            self.announce(body, step, name)
+            before = text.moves.get(tokens.valid[-1], tokens.valid[-1])
             if tokens.stop and step <= tokens.decided:
-                before = self.text.all_of(before, self.text.invert(tokens.stop))
-            self.text.register(name, before, 1, reset=0, busy=tokens.scope, place=tokens.place)
+                before = text.all_of(before, text.invert(tokens.stop))
+            if step in self._waiting_steps and body is self.alone:
+                before = text.any_of(before, text.all_of(name, text.invert(text.moves[name])))
+            free, busy, place = body is self.alone, tokens.scope, tokens.place
+            text.register(name, before, 1, reset=0, free=free, busy=busy, place=place)
             tokens.valid.append(name)
             self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]
+
+    def announce(self, body: Body, step: int, run: str) -> None:
+        """Name what says that a step of the only body that waits goes on: its registers need no more.
+
+        Args:
+            run: high while the step runs.
+        """
+        if body is self.alone:
+            self.text.moves[run] = self.text.fresh() if step in self._waiting_steps else run
 
     def scope(self, body: Body, step: int) -> tuple[str, ...]:
         """Bits of the simulator's text that are high when ``step`` of an iteration runs."""

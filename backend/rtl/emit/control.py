@@ -120,6 +120,7 @@ class Control:
         # What runs on while other regions run is in the scope of none.
         scope = () if body.runs_on else self._scope
         tokens = self._c.tokens[body.number] = Tokens(body, issue, [issue], what, scope)
+        self._c.announce(body, 0, issue)
         if leaf is not None and leaf.exit is not None:
             tokens.stop, tokens.decided = stop, leaf.exit.step
         tokens.place = leaf.place if leaf is not None else first

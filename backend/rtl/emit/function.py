@@ -69,7 +69,6 @@ class Emitter:
         last = self.control.emit()
         for body in bodies_of(self.function.root):
             self.text.section(section_of(body.number))
-            self.streams.announce(body)
             self._emit_body(body)
         self.text.section()
         self._finals()
@@ -118,7 +117,7 @@ class Emitter:
             text.register(ending, text.all_of(over, text.invert(drained)), 1, reset=0)
             self.streams.probe_ending(ending)
             last = text.all_of(over, drained)
-        return text.all_of(last, text.enable) if text.enable else last
+        return text.moving(last)
 
     def _scalar_outputs(self, interface: Interface) -> None:
         results = [v for v in self.function.returned if isinstance(v, Node)]

@@ -139,13 +139,6 @@ class StreamPorts:
         for time, nodes in _steps(body).items():
             self._step(body, time, nodes)
 
-    def announce(self, body: Body) -> None:
-        """Name what says that a step of the only body that waits goes on: its registers need no more."""
-        if self._c.alone is not body:
-            return
-        for time in sorted(_steps(body)):
-            self._text.moves[self._c.valid(body, time)] = self._text.fresh()
-
     def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
         text, run = self._text, self._c.valid(body, time)
         goes = text.moves.get(run, text.enable)
@@ -180,7 +173,7 @@ class StreamPorts:
             before = text.all_before(passed_by)
             following = text.all_of(run, before, text.invert(goes))
             text.register(flag, following, 1, reset=0, free=True, place=node.place)
-        if run in text.moves:
+        if text.moves.get(run, run) != run:
             text.alias(goes, text.all_of(run, before) if before else run, 1)
         if before:
             self._stalls.append(text.all_of(run, text.invert(before)))

@@ -270,6 +270,14 @@ class ModuleText:
         condition = self.any_of(*(c for c, _ in left))
         return self.mux(condition, self.choose(left, width), self.choose(right, width), width)
 
+    def moving(self, *conditions: str) -> str:
+        """High when one of the conditions holds in a cycle in which the module is not frozen."""
+        known = [self.moves[c] for c in conditions if c in self.moves]
+        others = [c for c in conditions if c not in self.moves]
+        if others:
+            known.append(self.all_of(self.any_of(*others), *([self.enable] if self.enable else [])))
+        return self.any_of(*known)
+
     # --- state ---------------------------------------------------------------------
 
     def register(

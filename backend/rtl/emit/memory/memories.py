@@ -378,9 +378,12 @@ class Memories:
             everyone = [*users.reads, *users.writes]
             address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
-            enabled = text.any_of(*(u.condition for u in everyone))
-            if self._c.local:
-                enabled = text.all_of(enabled, self._c.local)
+            conditions = [u.condition for u in everyone]
+            if self._c.alone:
+                enabled = text.moving(*conditions)
+            else:
+                local = [self._c.local] if self._c.local else []
+                enabled = text.all_of(text.any_of(*conditions), *local)
             text.output(f"{stem}_en", "i1", enabled)
             if use.writes:
                 text.output(f"{stem}_we", "i1", text.any_of(*(w.condition for w in users.writes)))
