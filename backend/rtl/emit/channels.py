@@ -1,11 +1,18 @@
-"""One stream parameter of a function, and what asks it without waiting."""
+"""One stream parameter of a function, what asks it without waiting, and the steps that wait for it."""
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..graph.nodes import Node, Stream
+from ..graph.nodes import Body, Node, Stream
+from ..graph.prune import bodies_of
+from .context import Context
 from .text import ModuleText
+
+MANY_WORDS = 4
+"""Words that a step waits for in the cycle in which it goes on; more are told by a register."""
 
 
 @dataclass(slots=True)
@@ -63,3 +70,40 @@ def attempt(text: ModuleText, channel: Channel, node: Node, when: str, value: st
     answer = text.fresh()
     text.line(f"{answer} = comb.concat {channel.valid}, {word} : i1, i{width}", node.place)
     return answer
+
+
+def steps_of(body: Body) -> dict[int, list[Node]]:
+    """The stream operations of a body by step."""
+    steps: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        if node.stream is not None:
+            steps[node.time].append(node)
+    return steps
+
+
+def passes_by_register(
+    context: Context, channels: Mapping[int, Channel], body: Body, nodes: list[Node]
+) -> bool:
+    """Whether a register says that a step that takes many words goes on, a cycle after the last has come.
+
+    A word that is there stays until it is taken. So the register also tells of words that came before
+    the step runs, and the step takes no longer then. This asks that nothing else takes from these
+    streams, and that the step does not run in each cycle.
+    """
+    if context.alone is not body or body.depth < 2 or len(nodes) <= MANY_WORDS:
+        return False
+    users = Counter(
+        node.stream.number
+        for other in bodies_of(context.function.root)
+        for node in other.nodes
+        if node.stream is not None
+    )
+    return all(_takes_alone(node, channels, users) for node in nodes)
+
+
+def _takes_alone(node: Node, channels: Mapping[int, Channel], users: Mapping[int, int]) -> bool:
+    """Whether a node takes a word in every run of its step, and nothing else takes from its stream."""
+    if node.kind != "get" or node.tries or node.predicate is not None or node.stream is None:
+        return False
+    channel = channels[node.stream.number]
+    return users[node.stream.number] == 1 and not channel.buffer and len(channel.wants) == 1

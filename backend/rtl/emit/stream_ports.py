@@ -19,7 +19,7 @@ from ..graph.regions import Leaf
 from ..plan.bind import Interface
 from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
-from .channels import Channel, attempt
+from .channels import Channel, attempt, passes_by_register, steps_of
 from .context import Context
 from .counts import keep_count
 from .fifo import fifo_name
@@ -136,7 +136,7 @@ class StreamPorts:
 
     def sequential(self, body: Body) -> None:
         """The stream operations of a body whose iterations do not overlap, step by step."""
-        for time, nodes in _steps(body).items():
+        for time, nodes in steps_of(body).items():
             self._step(body, time, nodes)
 
     def _step(self, body: Body, time: int, nodes: list[Node]) -> None:
@@ -173,6 +173,10 @@ class StreamPorts:
             before = text.all_before(passed_by)
             following = text.all_of(run, before, text.invert(goes))
             text.register(flag, following, 1, reset=0, free=True, place=node.place)
+        if before and passes_by_register(self._c, self._channels, body, nodes):
+            ready = text.named(f"b{body.number}_{time}_ready")
+            text.register(ready, text.all_of(before, text.invert(goes)), 1, reset=0, free=True)
+            before = ready
         if text.moves.get(run, run) != run:
             text.alias(goes, text.all_of(run, before) if before else run, 1)
         if before:
@@ -424,12 +428,3 @@ class StreamPorts:
                 bits = self._bits(channel)
                 conditions.append(text.compare("eq", channel.reserved, text.const(0, bits), bits))
         return text.all_of(*conditions) if conditions else ""
-
-
-def _steps(body: Body) -> dict[int, list[Node]]:
-    """The stream operations of a body by step."""
-    steps: dict[int, list[Node]] = defaultdict(list)
-    for node in body.nodes:
-        if node.stream is not None:
-            steps[node.time].append(node)
-    return steps
