@@ -3,6 +3,12 @@
 One path: order the operands by magnitude, align the smaller with a sticky bit, add or subtract,
 normalise by the leading zeros (never below the smallest exponent, which is what makes
 subnormal results), round. What overrides the result does so as resets and sets of its register.
+
+There are two drawings. The small one finds the distance of the exponents behind the multiplexers that
+order them: a bit of the difference of two values that have changed places is the same gate either way, so
+that only its carries need the order. It decides the last two steps of the normalisation from the same bits,
+so that both are one table with six inputs, and clears the exponent of a sum of zero in front of a register.
+The quick one does these three things earlier, for more tables.
 """
 
 from __future__ import annotations
@@ -12,14 +18,19 @@ from collections.abc import Callable
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import round_pack, unpack
+from .parts import Unpacked, round_pack, unpack
 
 Align = Callable[[Signal, Signal], tuple[Signal, Signal]]
 """A value shifted right, as wide as it is, and a bit: see :func:`aligned`."""
 
 
-def add(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> Signal:
-    """``a + b``; ``align`` shifts the smaller operand, :func:`aligned` as a rule."""
+def add(
+    a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None, *, quick: bool = False
+) -> Signal:
+    """``a + b``; ``align`` shifts the smaller operand, :func:`aligned` as a rule.
+
+    ``quick`` draws it with fewer levels of logic and more lookup tables.
+    """
     net = a.net
     exponent, fraction = kind.exponent, kind.fraction
     left, right = unpack(a, kind), unpack(b, kind)
@@ -29,16 +40,20 @@ def add(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> 
     large_fraction = mux(swap, right.fraction, left.fraction)
     large_normal = left.normal | right.normal
 
-    # The exponent of subnormals counts as 1: where one operand is one, the distance is one less.
-    one, even = net.const(1, 1), ~(left.normal ^ right.normal)
-    over = (cat(left.exponent, one) + cat(~right.exponent, even)).bits(1, exponent)
-    under = (cat(right.exponent, one) + cat(~left.exponent, even)).bits(1, exponent)
     small = cat(left.normal & right.normal, mux(swap, left.fraction, right.fraction))
     two = net.const(0, 2)
-    shifted, sticky = (align or aligned)(cat(small, two), mux(swap, under, over))
+    if quick:
+        above, below = _distance(left, right), _distance(right, left)
+        distance = mux(swap, below, above)
+    else:
+        even = ~(left.normal ^ right.normal)
+        small_exponent = mux(swap, left.exponent, right.exponent)
+        distance = _difference(large_exponent, small_exponent, even)
+    shifted, sticky = (align or aligned)(cat(small, two), distance)
 
     # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
     width = kind.precision + 3
+    one = net.const(1, 1)
     first = cat(net.const(0, 1), large_normal, large_fraction, two)
     second = shifted.zext(width) ^ subtract.repeat(width)
     borrow = mux(sticky, net.const(0, 1), subtract)
@@ -46,10 +61,13 @@ def add(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> 
 
     bits = max(exponent, width.bit_length())
     room = cat(large_exponent.bits(1, exponent - 1), large_exponent.bit(0) | ~large_normal)
-    normal, shift, zero = _normalised(cat(total, sticky), room.zext(bits))
-    rest = (room.zext(bits) - shift).bits(0, exponent)
+    normal, rest, zero = _normalised(cat(total, sticky), room.zext(bits), quick=quick)
     magnitude = round_pack(
-        rest, normal.bits(4, kind.precision), normal.bit(3), normal.bits(0, 3).any(), kind
+        rest.bits(0, exponent),
+        normal.bits(4, kind.precision),
+        normal.bit(3),
+        normal.bits(0, 3).any(),
+        kind,
     )
 
     high = large_exponent.bits(1, exponent - 1).all()
@@ -66,9 +84,25 @@ def add(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> 
     )
 
 
-def subtract(a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None) -> Signal:
-    """``a - b``."""
-    return add(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind, align)
+def subtract(
+    a: Signal, b: Signal, kind: FloatFormat, align: Align | None = None, *, quick: bool = False
+) -> Signal:
+    """``a - b``, as :func:`add` draws it."""
+    return add(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind, align, quick=quick)
+
+
+def _distance(left: Unpacked, right: Unpacked) -> Signal:
+    """How much larger the exponent on the left is."""
+    return _difference(left.exponent, right.exponent, ~(left.normal ^ right.normal))
+
+
+def _difference(large: Signal, small: Signal, even: Signal) -> Signal:
+    """``large - small``, and one less where ``even`` is clear.
+
+    The exponent of subnormals counts as 1: where one operand alone is subnormal, the distance is one less.
+    """
+    one = large.net.const(1, 1)
+    return (cat(large, one) + cat(~small, even)).bits(1, large.width)
 
 
 def aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
@@ -106,7 +140,7 @@ def _any(terms: list[Signal]) -> Signal:
     return others | found
 
 
-def _normalised(total: Signal, room: Signal) -> tuple[Signal, Signal, Signal]:
+def _normalised(total: Signal, room: Signal, *, quick: bool) -> tuple[Signal, Signal, Signal]:
     """``total`` shifted left by its leading zeros, but by ``room`` at most.
 
     Each step of the shift is decided by the zeros that it would remove; two steps are decided at once,
@@ -114,28 +148,31 @@ def _normalised(total: Signal, room: Signal) -> tuple[Signal, Signal, Signal]:
     room for it, the zeros left are fewer than the room left.
 
     Returns:
-        The shifted value; by how much, as wide as ``room``, or all of ``room`` where the total is zero;
-        whether it is zero. The lowest two bits of the total must be zero where its upper three are, as
-        they are behind a subtraction: then the operands were aligned by one bit at most.
+        The shifted value; ``room`` less the distance, 0 where the total is zero; whether it is zero. The
+        lowest two bits of the total must be zero where its upper three are, as they are behind a
+        subtraction: then the operands were aligned by one bit at most.
     """
     levels = (total.width - 1).bit_length()
     value, tail = total.bits(2, total.width - 2), total.bits(0, 2)
     half = 1 << (levels - 1)
     zero = _clear(value, 0, half) & value.bits(0, value.width - half).none()
-    steps = _Steps(room, levels, zero)
-    for level in range(levels - 1, 0, -2):
+    steps = _Steps(room, levels, zero, quick=quick)
+    together = 0 if quick else 2
+    for level in range(levels - 1, max(together, 1) - 1, -2):
         wide, narrow = 1 << level, 1 << (level - 1)
-        if value.width < total.width and narrow <= 2:
+        if quick and value.width < total.width and narrow <= 2:
             value = cat(value, tail)
         first = steps.take(level, _clear(value, 0, wide))
         behind = mux(first, _clear(value, wide, narrow), _clear(value, 0, narrow))
-        second = steps.take(level - 1, behind)
         value = mux(first, value.shl(wide), value)
-        value = mux(second, value.shl(narrow), value)
-    if levels % 2:
+        if level > together:
+            second = steps.take(level - 1, behind)
+            value = mux(second, value.shl(narrow), value)
+    if not quick:
+        value = steps.last_two(cat(value, tail))
+    elif levels % 2:
         value = mux(steps.stay(value.bit(-1)), value, value.shl(1))
-    high = room.bits(levels, room.width - levels)
-    return value, cat(high & zero.repeat(high.width), *steps.taken), zero
+    return value, steps.rest(), zero
 
 
 def _clear(value: Signal, start: int, count: int) -> Signal:
@@ -145,30 +182,58 @@ def _clear(value: Signal, start: int, count: int) -> Signal:
 
 
 class _Steps:
-    """The steps of a shift by leading zeros that stops at ``room``, largest first.
+    """The steps of a shift by leading zeros that stops at ``room``, largest first."""
 
-    Attributes:
-        taken: a bit for each step, that of ``room`` where the whole value is zero.
-    """
-
-    def __init__(self, room: Signal, levels: int, zero: Signal) -> None:
+    def __init__(self, room: Signal, levels: int, zero: Signal, *, quick: bool) -> None:
         self._room = room
         self._zero = zero
+        self._quick = quick
         self._free = room.bits(levels, room.width - levels).any()
-        self.taken: list[Signal] = []
+        self._taken: list[Signal] = []
 
     def take(self, level: int, clear: Signal) -> Signal:
         """Whether to shift by ``2**level``, where these bits at the top are ``clear``."""
-        room = self._room.bit(level)
-        allowed = self._free | room
+        allowed = self._free | self._room.bit(level)
         step = clear & allowed
         self._free = mux(clear, self._free, allowed)
-        self.taken.append(mux(self._zero, room, step))
+        if self._quick:
+            self._taken.append(mux(self._zero, self._room.bit(level), step))
+            return step
+        self._taken.append(step)
+        if len(self._taken) == 1:
+            self._stop_at_zero()
         return step
+
+    def _stop_at_zero(self) -> None:
+        """Leave no room, and take back the first step, where the whole value is zero."""
+        state = cat(self._taken[0], self._free, self._room)
+        state = mux(self._zero, state.net.const(0, state.width), state)
+        self._room = state.bits(0, self._room.width)
+        self._free, self._taken = state.bit(-2), [state.bit(-1)]
+
+    def last_two(self, value: Signal) -> Signal:
+        """``value`` after the steps of two and of one, both decided by its upper three bits."""
+        second, first = self._room.bit(1), self._room.bit(0)
+        top, next_, third = value.bit(-1), value.bit(-2), value.bit(-3)
+        clear = ~(top | next_)
+        allowed = self._free | second
+        step = clear & allowed
+        stay = mux(clear, (allowed & third) | ~(self._free | first), top | ~(allowed | first))
+        self._taken += [step, ~stay]
+        value = mux(step, value.shl(2), value)
+        return mux(stay, value, value.shl(1))
 
     def stay(self, top: Signal) -> Signal:
         """Whether not to shift by the last step, where the top bit is set or no room is left."""
         room = self._room.bit(0)
         found = top | ~(self._free | room)
-        self.taken.append(mux(found, self._room.net.const(0, 1), ~self._zero | room))
+        self._taken.append(mux(found, room.net.const(0, 1), ~self._zero | room))
         return found
+
+    def rest(self) -> Signal:
+        """The room that the steps left, 0 where the whole value is zero."""
+        room, levels = self._room, len(self._taken)
+        if not self._quick:
+            return room - cat(*self._taken).zext(room.width)
+        high = room.bits(levels, room.width - levels)
+        return room - cat(high & self._zero.repeat(high.width), *self._taken)

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from .devices import Device
 from .hw_text import inline_text, module_text
 from .netlist import Netlist, Signal
-from .pipeline import pipeline, stages
+from .pipeline import Pipeline, pipeline, stages
 from .spec import Operator, Resources
 from .timing import critical_path, live_nodes, total_resources
 
@@ -101,6 +101,8 @@ class Drawing:
         native: replaces the netlist in the simulator's text: ``native(module, latency)``.
         shareable: None shares what has a latency.
         pace: a drawing of as many inputs; the unit has at least as many stages as this one would.
+        quick: the same function with fewer levels of logic. It takes the place of ``draw`` where that
+            has more stages or needs its operands earlier, and is its pace elsewhere.
     """
 
     name: str
@@ -108,6 +110,7 @@ class Drawing:
     native: Callable[[str, int], str] | None = None
     shareable: bool | None = None
     pace: Callable[..., Signal] | None = None
+    quick: Callable[..., Signal] | None = None
 
 
 def bit_width(kind: str) -> int:
@@ -172,11 +175,25 @@ def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator
     )
 
 
+def _staged(
+    request: Request, drawing: Drawing, net: Netlist, least: int
+) -> tuple[Netlist, Pipeline]:
+    """``net`` or the quick drawing, and its stages."""
+    if drawing.quick is None:
+        return net, pipeline(net, request.device, request.clock_mhz, least)
+    quick = _netlist(drawing.quick, request.widths)
+    limit = pipeline(quick, request.device, request.clock_mhz, least)
+    plan = pipeline(net, request.device, request.clock_mhz, limit.latency)
+    if plan.latency > limit.latency or plan.first_ns > limit.first_ns:
+        return quick, limit
+    return net, plan
+
+
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     least = 1
     if drawing.pace is not None:
         least = stages(_netlist(drawing.pace, request.widths), request.device, request.clock_mhz)
-    plan = pipeline(net, request.device, request.clock_mhz, least)
+    net, plan = _staged(request, drawing, net, least)
     name = f"{drawing.name}_l{plan.latency}"
     cost = total_resources(net, live_nodes(net))
     native = drawing.native

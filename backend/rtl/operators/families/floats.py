@@ -41,6 +41,8 @@ def _arithmetic(request: Request) -> Operator | None:
     tiling = tiling_of(request)
     fabric = request.impl == "fabric" and request.op == "arith.mulf"
     blocks = request.impl == "dsp" and request.op != "arith.mulf"
+    # The small drawing of a sum is smaller only where tables have six inputs and do all of it.
+    narrow = request.device.fanin < 6 or blocks
 
     def product(a: Signal, b: Signal) -> Signal:
         if fabric:
@@ -51,9 +53,12 @@ def _arithmetic(request: Request) -> Operator | None:
     def draw(a: Signal, b: Signal) -> Signal:
         if request.op == "arith.mulf":
             return multiply(a, b, kind, product)
+        return draw_sum(a, b, quick=narrow)
+
+    def draw_sum(a: Signal, b: Signal, *, quick: bool = False) -> Signal:
         align = partial(align_by_product, product=shift) if blocks else aligned
         sum_ = add if request.op == "arith.addf" else subtract
-        return sum_(a, b, kind, align)
+        return sum_(a, b, kind, align, quick=quick)
 
     def shift(a: Signal, b: Signal) -> Signal:
         return tiled_product(Part(a, False), Part(b, False), a.width + b.width - 1, tiling)
@@ -63,9 +68,13 @@ def _arithmetic(request: Request) -> Operator | None:
 
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = _binary_native(request.op, kind)
-    paced = pace if request.op == "arith.mulf" else None
+    multiplies = request.op == "arith.mulf"
+    paced = pace if multiplies else None
+    quick = None if multiplies or narrow else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
-    return unit(request, Drawing(f"f{name}_{kind.name}{made}", draw, native, pace=paced))
+    return unit(
+        request, Drawing(f"f{name}_{kind.name}{made}", draw, native, pace=paced, quick=quick)
+    )
 
 
 def _divide(request: Request) -> Operator | None:
