@@ -50,6 +50,7 @@ from .resources.capacity import LARGE_TEXT
 from .resources.design import ultra_memories
 from .verilog.comparisons import offset_comparisons
 from .verilog.finish import finish_verilog
+from .verilog.products import shifted_products
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -359,7 +360,7 @@ def compile_design(
     design.hw_text = compiler.text(wrapper=wrapper)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
-    exported = export_verilog(offset_comparisons(design.hw_text, device))
+    exported = export_verilog(shifted_products(offset_comparisons(design.hw_text, device)))
     ultra = ultra_memories(design.hw_text, device)
     design.verilog = finish_verilog(exported, design.top, title, directives, design.debug, ultra)
     design.native_hw_text = compiler.text("native", wrapper)

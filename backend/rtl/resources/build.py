@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..verilog.memories import APART
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits
+from .merging.narrow import Operands
 from .nodes import (
     ONE,
     ZERO,
@@ -128,9 +129,12 @@ class Graph:
                 memory, where, word, enable = op.operands
                 written = (self.value(where), self.value(word), self.value(enable))
                 self.memories[memory].writes.append(written)
+        operands = Operands()
         for instance in module.instances:
-            joined = [self.value(v) for v in instance.inputs.values() if v != "%clk"]
-            self.calls.append((instance, joined))
+            joined = {p: self.value(v) for p, v in instance.inputs.items() if v != "%clk"}
+            self.calls.append((instance, list(joined.values())))
+            driven = inside.get(instance.module, Driven())
+            self.merged += operands.merged_of(driven.held, joined)
         self.outputs = [self.value(name) for name in module.output_values]
 
     def _inputs(self, op: Op) -> tuple[Value, list[Value], str]:
@@ -286,6 +290,8 @@ class Graph:
         return join(parts)
 
     def _bits(self, kind: str, count: int, runs: list[Run]) -> Value:
+        if count > 1 and _repeat_one(runs):
+            return repeat(self._bits(kind, 1, [_one(run) for run in runs]), count)
         kept: list[Run] = []
         flips = 0
         for run in dict.fromkeys(runs) if kind != "xor" else runs:
@@ -318,6 +324,8 @@ class Graph:
         return join(parts)
 
     def _choice(self, count: int, control: Run, a: Run, b: Run) -> Value:
+        if count > 1 and _repeat_one([control, a, b]):
+            return repeat(self._choice(1, _one(control), _one(a), _one(b)), count)
         if a[0] < 0 and b[0] < 0:
             inverted = self._logic("xor1", count, [control], associative=True)
             return (control,) if a[0] == ONE else inverted
@@ -341,12 +349,15 @@ class Graph:
                 return self._bitwise("xor", operands)  # nothing is borrowed
         low = _trailing_zeros(operands[1])
         needed, signed = _needed([significant(value) for value in operands], name == "comb.sub")
+        wraps = needed >= width
         needed = min(width, needed + 1)
         cuts = tuple(cut(value, low, needed - low) for value in operands)
         if needed - low <= 2 and not all(is_constant(value) for value in cuts):
             total = self._small_sum(name, needed - low, cuts)
         else:
             total = self._once("add", needed - low, cuts, name[5:])
+            node = self.nodes[total[0][0]]
+            node.written, node.wraps = width, wraps
         joined = join([cut(operands[0], 0, low), total]) if low else total
         return extended(joined, width, signed=signed)
 
@@ -367,9 +378,22 @@ class Graph:
             low, high = (a, b) if kind.endswith("lt") else (b, a)
             if all(node == ZERO for node, _, _ in low) and high[-1][0] == ZERO:
                 return self._compare("ne", high, low)
+        tested = b if kind in ("slt", "sge") else a
+        if kind[0] == "s" and all(node == ZERO for node, _, _ in tested):
+            sign = cut(a if tested is b else b, width_of(a) - 1, 1)
+            return sign if kind.endswith("t") else self._bitwise("xor", [sign, constant(1, 1)])
         return self._once("less", 1, (a, b), kind)
 
     def _product(self, width: int, a: Value, b: Value) -> Value:
+        for factor, other in ((a, b), (b, a)):
+            zeros = _trailing_zeros(factor) if is_constant(factor) else 0
+            if 0 < zeros < width:
+                # the Verilog has zeros at the end of a constant below the product
+                rest = width - zeros
+                above = self._product(rest, cut(other, 0, rest), cut(factor, zeros, rest))
+                return join([constant(0, zeros), above])
+            if is_constant(factor) and bits_known(factor) == 1:
+                return other
         (wide, first), (narrow, second) = significant(a), significant(b)
         needed = min(width, wide + narrow)
         found = self._once("multiply", needed, (a, b), str(width))
@@ -388,6 +412,17 @@ class Graph:
         high = cut(words, half, width_of(words) - half)
         above = self._chosen(high, cut(index, 0, size - 1), width) if size > 1 else high
         return self._mux(cut(index, size - 1, 1), above, below)
+
+
+def _repeat_one(runs: list[Run]) -> bool:
+    """Whether every run is one bit, several times."""
+    return all(node < 0 or low < 0 for node, low, _ in runs) and any(run[0] >= 0 for run in runs)
+
+
+def _one(run: Run) -> Run:
+    """The bit that a run repeats."""
+    node, low, _ = run
+    return (node, 0, 1) if node < 0 else (node, ~low, 1)
 
 
 def _trailing_zeros(value: Value) -> int:

@@ -11,18 +11,30 @@ def absorb_controls(nodes: list[Node]) -> None:
         if node.kind != "register" or not node.operands:
             continue
         if "r" not in node.detail:
-            _absorb_reset(nodes, node)
+            kind = _absorb_reset(nodes, node, "gate")
+            while kind:
+                kind = _absorb_reset(nodes, node, kind)
         _absorb_enable(nodes, node, number)
 
 
-def _absorb_reset(nodes: list[Node], node: Node) -> None:
+def _absorb_reset(nodes: list[Node], node: Node, kind: str) -> str:
+    """Take a gate in front of a register into its reset, and one behind it of the same kind.
+
+    Args:
+        kind: how the detail of the gates begins.
+
+    Returns:
+        the detail of the gates, which have one constant; "" where there are none that the reset can do.
+    """
     data, *controls = node.operands
-    found = _sides(nodes, data, "gate")
+    found = _sides(nodes, data, kind)
     if found is None:
-        return
+        return ""
     control, sides = found
+    details = {nodes[run[0]].detail for run in data if run[0] >= 0}
     node.operands = (tuple(_part(run, side[1]) for run, side in sides), *controls, (control,))
-    node.detail += "r"
+    node.detail += "" if "r" in node.detail else "r"
+    return details.pop() if len(details) == 1 else ""
 
 
 def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
@@ -52,12 +64,12 @@ def _sides(
     found = []
     for run in data:
         if run[0] < 0:
-            if kind == "gate" and len(data) > 1:
+            if kind.startswith("gate") and len(data) > 1:
                 found.append((run, [run, run]))
                 continue
             return None
         node = nodes[run[0]]
-        if node.kind != "logic" or not node.detail.startswith(kind) or run[1] < 0:
+        if node.kind != "logic" or not node.detail.startswith(kind):
             return None
         operands = [value[0] for value in node.operands]
         choice = (operands[0][0], operands[0][1] if operands[0][1] >= 0 else ~operands[0][1], 1)
@@ -73,4 +85,6 @@ def _part(run: Run, operand: Run) -> Run:
     node, low, count = operand
     if node < 0 or low < 0:
         return (node, low, run[2])
+    if run[1] < 0:
+        return (node, ~(low + ~run[1]), run[2])
     return (node, low + run[1], min(count, run[2]))

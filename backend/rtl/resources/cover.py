@@ -11,7 +11,21 @@ from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
 from .family import Family
 from .memory import memory_cost
-from .nodes import ONE, ZERO, Node, Run, Value, aligned, bits_of, cut, is_constant, mask, width_of
+from .merging.sums import Sums
+from .nodes import (
+    ONE,
+    ZERO,
+    Node,
+    Run,
+    Value,
+    aligned,
+    bits_of,
+    cut,
+    is_constant,
+    mask,
+    significant,
+    width_of,
+)
 
 Costs = dict[str, Counter[str]]
 """By section of the module, how much of each resource."""
@@ -239,8 +253,11 @@ class Cover:
             "shift": self._shift,
         }
         self._chains()
-        for node in self._nodes:
-            if node.made and node.kind in counters:
+        sums = Sums(self._nodes, self._roots())
+        for number, node in enumerate(self._nodes):
+            if number in sums.terms:
+                self._add(node.section, self._many(sums, number))
+            elif node.made and node.kind in counters and number not in sums.inner:
                 self._add(node.section, counters[node.kind](node))
 
     def _logic(self, node: Node) -> dict[str, int]:
@@ -277,6 +294,11 @@ class Cover:
                 total += count
         return {"lut": total}
 
+    def _many(self, sums: Sums, number: int) -> dict[str, int]:
+        width = self._nodes[number].made.bit_length()
+        count = len(sums.terms[number])
+        return {"lut": self._family.many(count, sums.adders(number, width), width)}
+
     def _multiply(self, node: Node) -> dict[str, int]:
         blocks, tables = self._family.product(
             node.made.bit_length(), int(node.detail), *node.operands
@@ -292,7 +314,10 @@ class Cover:
     def _less(self, node: Node) -> dict[str, int]:
         a, b = node.operands
         known = is_constant(a) or is_constant(b)
-        return {"lut": self._family.less(width_of(a), known)}
+        sizes = [significant(value) for value in node.operands]
+        signed = any(kind for _, kind in sizes)
+        width = max(size + (signed and not kind) for size, kind in sizes)
+        return {"lut": self._family.less(min(width, width_of(a)), known)}
 
     def _shift(self, node: Node) -> dict[str, int]:
         width = width_of(node.operands[0])

@@ -62,6 +62,17 @@ class Family:
         """Lookup tables of an adder whose operands are registers."""
         return 2 * ceil(width / 2)
 
+    def many(self, terms: int, adders: int, width: int) -> int:
+        """Lookup tables of a sum of three terms or more, with so many full adders.
+
+        Of more than three terms, Yosys makes the lowest bits of tables of more inputs on ECP5. Tables of six
+        inputs take part of what is behind them, less of many terms.
+        """
+        if self.inputs == 6:
+            each = min(1.5, 1 + 0.1 * max(0, terms - 4))
+            return width + ceil(each * adders)
+        return self.chain(width) + 2 * adders + (8 * (terms - 2) if terms > 3 else 0)
+
     def equal(self, inputs: int) -> int:
         """Lookup tables that tell whether so many bits are all as wanted."""
         if inputs <= self.inputs:

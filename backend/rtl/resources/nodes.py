@@ -31,6 +31,7 @@ class Node:
         uses: bits that are read, counted for each reader.
         leaves: of logic, what its lookup table reads: (node, bit) as runs name them.
         extra: of logic, lookup tables beside the last one, for each bit.
+        written: of a sum, the bits that the text gives it; ``wraps``: whether it may need more.
     """
 
     kind: str
@@ -45,6 +46,8 @@ class Node:
     leaves: dict[tuple[int, int], None] = field(default_factory=dict)
     extra: int = 0
     place: str = ""
+    written: int = 0
+    wraps: bool = False
 
 
 def mask(low: int, count: int) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from ..nodes import Node, Value, width_of
 from ..parse import Instance
+from .narrow import Held, held_inputs
 
 Echo = tuple[str, int]
 """An input port, and the registers behind it."""
@@ -23,17 +24,20 @@ class Driven:
     Attributes:
         values: the value of each port, in the module.
         echoes: those that are an input behind registers without enable and reset.
+        held: the bits of input ports that registers hold as they come.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     echoes: Mapping[str, Echo] = field(default_factory=dict)
+    held: Held = field(default_factory=dict)
 
     @staticmethod
     def of(values: Mapping[str, Value], nodes: list[Node], inputs: Mapping[str, int]) -> Driven:
         """What the graph of a module says of its outputs."""
         ports = {number: port for port, number in inputs.items()}
         found = {port: _echo(value, nodes, ports) for port, value in values.items()}
-        return Driven(values, {port: echo for port, echo in found.items() if echo is not None})
+        echoes = {port: echo for port, echo in found.items() if echo is not None}
+        return Driven(values, echoes, held_inputs(nodes, ports))
 
 
 def _echo(value: Value, nodes: list[Node], ports: Mapping[int, str]) -> Echo | None:

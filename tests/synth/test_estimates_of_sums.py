@@ -1,0 +1,78 @@
+"""Estimates of sums of sums, comparisons with zero and operands of units, as Yosys counted them."""
+
+from __future__ import annotations
+
+import pytest
+
+from allo.backend.rtl.resources.design import module_resources, whole
+
+
+def counted(text: str, device: str) -> dict[str, int]:
+    modules = module_resources(text, device)
+    return whole(modules, list(modules)[-1])
+
+
+def sum_of(terms: int, bits: int = 16) -> str:
+    """A chain of sums, each read by the next one alone."""
+    ports = ", ".join(f"in %x{i}: i{bits}" for i in range(terms))
+    lines = ["  %s1 = comb.add %x0, %x1 : i16"]
+    lines += [f"  %s{i} = comb.add %s{i - 1}, %x{i} : i16" for i in range(2, terms)]
+    last = f"  hw.output %s{terms - 1} : i16"
+    return "\n".join([f"hw.module @m({ports}, out r: i16) {{", *lines, last, "}"])
+
+
+@pytest.mark.parametrize(
+    ("terms", "device", "yosys"),
+    [(3, "ecp5", 47), (4, "ecp5", 101), (8, "ecp5", 278), (3, "xcup", 31), (4, "xcup", 49), (8, "xcup", 150)],
+)  # fmt: skip
+def test_sums_of_many_terms_are_rows_of_full_adders(terms: int, device: str, yosys: int) -> None:
+    assert counted(sum_of(terms), device)["lut"] == pytest.approx(yosys, rel=0.12)
+
+
+def test_a_sum_that_something_else_reads_stays() -> None:
+    text = sum_of(3).replace("out r: i16", "out r: i16, out q: i16")
+    text = text.replace("hw.output %s2 : i16", "hw.output %s2, %s1 : i16, i16")
+    assert counted(text, "ecp5")["lut"] == 32
+
+
+@pytest.mark.parametrize("device", ["ecp5", "xcup"])
+def test_a_comparison_with_zero_is_the_sign(device: str) -> None:
+    text = "\n".join(
+        [
+            "hw.module @m(in %a: i40, in %b: i40, out r: i1) {",
+            "  %0 = hw.constant 0 : i40",
+            "  %1 = comb.icmp slt %a, %0 : i40",
+            "  %2 = comb.icmp sle %0, %b : i40",
+            "  %3 = comb.and %1, %2 : i1",
+            "  hw.output %3 : i1",
+            "}",
+        ]
+    )
+    assert counted(text, device) == {"lut": 1}
+
+
+def test_operands_that_are_extended_or_shared_have_one_register_a_bit() -> None:
+    unit = """hw.module private @unit(in %clk: !seq.clock, in %ce: i1, in %a: i16, in %b: i16, out r: i16) {
+  %0 = seq.compreg.ce %a, %clk, %ce : i16
+  %1 = seq.compreg.ce %b, %clk, %ce : i16
+  %2 = comb.mul %0, %1 : i16
+  %3 = seq.compreg.ce %2, %clk, %ce : i16
+  hw.output %3 : i16
+}
+"""
+    ports = "clk: %clk: !seq.clock, ce: %on: i1, a: %wide: i16, b: {}: i16"
+    top = "\n".join(
+        [
+            "hw.module @m(in %clk: !seq.clock, in %on: i1, in %x: i8, in %y: i16, in %z: i16, "
+            "out r: i16, out s: i16) {",
+            "  %0 = comb.extract %x from 7 : (i8) -> i1",
+            "  %1 = comb.replicate %0 : (i1) -> i8",
+            "  %wide = comb.concat %1, %x : i8, i8",
+            f'  %2 = hw.instance "one" @unit({ports.format("%y")}) -> (r: i16)',
+            f'  %3 = hw.instance "two" @unit({ports.format("%z")}) -> (r: i16)',
+            "  hw.output %2, %3 : i16, i16",
+            "}",
+        ]
+    )
+    # 8 of the operand that both have, 16 of each other one, 16 of each result
+    assert counted(unit + top, "ecp5")["ff"] == 8 + 2 * 16 + 2 * 16

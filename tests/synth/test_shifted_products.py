@@ -1,0 +1,75 @@
+"""Products by constants that end in zeros: one multiplier block where the digits fit it, and exact."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import allo
+from allo.backend.rtl.verilog.products import shifted_products
+from allo.ir.types import int16, int32
+
+FACTORS = (0x5AA, 0xCD4, -0x2D50, 0x65F0)
+
+
+def scaled(x: int16[64], out: int32[64, 4]):
+    for i in range(64):
+        out[i, 0] = x[i] * 0x5AA
+        out[i, 1] = x[i] * 0xCD4
+        out[i, 2] = x[i] * -0x2D50
+        out[i, 3] = x[i] * 0x65F0
+
+
+def filtered(x: int16[64], out: int32[64, 2]):
+    for i in range(64):
+        out[i, 0] = x[i] * 0x5AA
+        out[i, 1] = x[i] * 0xCD4
+
+
+def built(device: str):
+    s = allo.customize(scaled)
+    s.pipeline("i")
+    s.partition(s.out, dim=2)
+    s.bind("mul", "dsp")
+    return s.build(target="verilog", simulator="verilator", device=device, clock_mhz=100)
+
+
+def test_products_are_exact() -> None:
+    x = np.random.default_rng(0).integers(-(2**15), 2**15, 64).astype(np.int16)
+    x[:4] = [-(2**15), 2**15 - 1, -1, 0]
+    out = np.zeros((64, 4), np.int32)
+    built("ecp5")(x, out)
+    assert np.array_equal(out, x.astype(np.int32)[:, None] * np.array(FACTORS, np.int32))
+
+
+@pytest.mark.parametrize("device", ["ecp5", "xcup"])
+def test_yosys_takes_as_many_blocks_as_we_say(device: str) -> None:
+    s = allo.customize(filtered)
+    s.pipeline("i")
+    s.partition(s.out, dim=2)
+    s.bind("mul", "dsp")
+    hardware = s.build(target="verilog", simulator="jit", device=device, clock_mhz=100)
+    assert hardware.report.resources["dsp"] == 2
+    assert hardware.synthesize().dsp == hardware.report.resources["dsp"]
+
+
+def test_zeros_of_a_constant_stand_below_the_product() -> None:
+    lines = [
+        "hw.module @m(in %a: i16, out r: i16) {",
+        "  %0 = hw.constant 10 : i8",
+        "  %1 = hw.constant 0 : i8",
+        "  %2 = comb.concat %1, %0 : i8, i8",
+        "  %3 = comb.mul %a, %2 : i16 loc(#p1)",
+        "  %4 = hw.constant 8 : i16",
+        "  %5 = comb.mul %4, %a : i16",
+        "}",
+    ]
+    found = shifted_products("\n".join(lines)).split("\n")
+    assert found[:4] + found[-3:] == lines[:4] + lines[-3:]
+    assert found[4:-3] == [
+        "  %$l.3 = comb.extract %a from 0 : (i16) -> i15 loc(#p1)",
+        "  %$k.3 = hw.constant 5 : i15 loc(#p1)",
+        "  %$p.3 = comb.mul %$l.3, %$k.3 : i15 loc(#p1)",
+        "  %$z.3 = hw.constant 0 : i1 loc(#p1)",
+        "  %3 = comb.concat %$p.3, %$z.3 : i15, i1 loc(#p1)",
+    ]
