@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+import allo
 from allo.cli import main
 from allo.designs.llm.analysis.data import ModelInputError, Transformer, fpga, transformer
 from allo.designs.llm.analysis.engine import (
@@ -27,6 +28,7 @@ from allo.designs.llm.plan.search import (
     PlanError,
     Question,
     bound_cycles,
+    cache_blocks,
     candidates,
     engines,
     plan,
@@ -34,6 +36,7 @@ from allo.designs.llm.plan.search import (
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.parameters import Wide, check_wide
 from allo.errors import DTypeWarning
+from allo.ir.types import UInt
 
 HBM = 64 * 256 / 341
 """Bytes a cycle of a channel of the simulator's HBM2, at 300 MHz."""
@@ -258,3 +261,23 @@ def test_a_wrong_name_is_answered_with_the_nearest(
 ) -> None:
     assert main(["llm", "plan", "--model", given[0], "--device", given[1]]) == 1
     assert text in capsys.readouterr().err
+
+
+def test_a_cache_on_the_chip_takes_the_blocks_that_its_memory_is_estimated_at() -> None:
+    """A unit's keys of GPT-2 355M, 24,576 words of 512 bits: emitted as UltraRAM, and counted so."""
+    words, context = 24 * 4 * 256, 256
+
+    def kept(new: UInt(512)[context], words_out: UInt(512)[context]):
+        cache: UInt(512)[words]
+        for row in range(words):
+            cache[row] = new[row & (context - 1)]
+        for key in range(context):
+            words_out[key] = cache[key * (words // context)]
+
+    s = allo.customize(kept)
+    s.pipeline("row")
+    s.pipeline("key")
+    taken = s.estimate(device="xcup", clock_mhz=300).resources
+    question = Question(GPT2, fpga("u280"), context=context)
+    assert taken["uram"] * 2 * 4 == cache_blocks(question, Engine(heads=4)) == 384
+    assert 'ram_style = "ultra"' in str(s.build(target="verilog"))

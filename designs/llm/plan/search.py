@@ -182,7 +182,7 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
             )
             all_taken = dict(taken)
             if on_chip:
-                all_taken["uram"] += _cache_blocks(question, engine)
+                all_taken["uram"] += cache_blocks(question, engine)
             beside = 0.0 if on_chip else model.layers * _cache_bytes(model, question.context)
             all_taken["dram"] = weights * engine.lanes * engine.channels + beside
             yield Candidate(engine, on_chip, all_taken, time)
@@ -207,6 +207,15 @@ def engines(question: Question) -> Iterator[Engine]:
                             )
 
 
+def cache_blocks(question: Question, engine: Engine) -> float:
+    """(3) for the caches in URAM: two for each unit, a word of a head's width for each key."""
+    model = question.model
+    kept = max(1, (model.kv_heads or model.heads) // engine.heads)
+    wide = math.ceil(8 * model.head_width / URAM_WIDTH)
+    deep = math.ceil(model.layers * kept * question.context / URAM_WORDS)
+    return 2.0 * engine.heads * wide * deep
+
+
 def _powers(low: int, high: int, *wholes: int) -> list[int]:
     """Powers of two within bounds that divide all of ``wholes``."""
     found = [1 << n for n in range(high.bit_length()) if low <= 1 << n <= high]
@@ -216,15 +225,6 @@ def _powers(low: int, high: int, *wholes: int) -> list[int]:
 def _cache_bytes(model: Transformer, tokens: int) -> float:
     """Keys and values of a layer, one byte each."""
     return 2.0 * model.kv_width * tokens
-
-
-def _cache_blocks(question: Question, engine: Engine) -> float:
-    """(3) for the caches in URAM: two for each unit, a word of a head's width for each key."""
-    model = question.model
-    kept = max(1, (model.kv_heads or model.heads) // engine.heads)
-    wide = math.ceil(8 * model.head_width / URAM_WIDTH)
-    deep = math.ceil(model.layers * kept * question.context / URAM_WORDS)
-    return 2.0 * engine.heads * wide * deep
 
 
 def _fits(one: Candidate, limits: dict[str, float]) -> bool:

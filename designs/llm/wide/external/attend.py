@@ -30,7 +30,7 @@ def keep[HD, H, G, CTX, LAYERS](
         g: UInt(8) = 0
         j: UInt(16) = 0
         last: UInt(16) = start - 1
-        total: int32 = start * (H * G)
+        total: UInt(20) = start * (H * G)
         for old in range(total):
             words.put(memory[row + j])
             row = row + CTX if j == last and g == G - 1 else row
