@@ -7,21 +7,27 @@ from collections.abc import Sequence
 from allo.dialects._mlir import ir
 from allo.dialects.affine.associative import FLOATS
 from allo.dialects.affine.loops import (
+    LoopSpec,
     body_of,
+    build_loop,
     enclosing_loops,
     induction_variable,
     is_affine_loop,
+    join_bounds,
+    move_body,
     spec_of,
     walk,
 )
-from allo.dialects.affine.maps import BoundMap
+from allo.dialects.affine.maps import BoundMap, constant_map, identity_map
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.parse import parse_module
 from allo.dialects.core.signature import functions_of
 from allo.dialects.sums.chains import balance_chains
 from allo.dialects.sums.reductions import Reduction, find_reductions
 
+from .analysis.buffers import guard_body
 from .analysis.partial import Partials
+from .analysis.rebound import range_of
 
 MOST_TERMS = 4096
 """No reduction of more iterations becomes a tree."""
@@ -58,28 +64,64 @@ def is_unrolled(loop: ir.Operation) -> bool:
 
 
 def extent_of(loop: ir.Operation) -> int | None:
-    """The iterations of a loop with constant bounds, else None."""
-    spec = spec_of(loop) if is_affine_loop(loop) else None
-    return None if spec is None or spec.constant_bounds() is None else spec.trip_count()
+    """The values that a loop's index takes; None where they are not known, or it may run no iteration."""
+    bounds, step = _values(loop) or (None, 1)
+    return None if bounds is None else -(-(bounds[1] - bounds[0]) // step)
+
+
+def _values(loop: ir.Operation) -> tuple[tuple[int, int], int] | None:
+    """What constants a loop's index lies between in all iterations of the loops around it, and its step."""
+    if not is_affine_loop(loop):
+        return None
+    spec = spec_of(loop)
+    bounds = spec.constant_bounds() or range_of(loop)
+    return None if bounds is None else (bounds, spec.step)
 
 
 def add_up_iterations(
     function: ir.Operation, loop: ir.Operation, reductions: Sequence[Reduction]
 ) -> None:
-    """Let a loop of constant bounds fill an array of terms for each reduction, and a tree add them up."""
-    spec = spec_of(loop)
-    bounds, extent = spec.constant_bounds(), spec.trip_count()
-    if bounds is None or extent is None or extent < 2:
+    """Let a loop fill an array of terms for each reduction, and a tree add them up.
+
+    Terms of iterations that a loop of variable bounds leaves out change nothing.
+    """
+    values, extent = _values(loop), extent_of(loop)
+    if values is None or extent is None or extent < 2:
         return
-    element = _number(loop, bounds[0], spec.step)
+    bounds, step = values
+    always = spec_of(loop).constant_bounds() is not None
+    element = _number(loop, bounds[0], step)
     operations = [o.operation for o in loop.block.operations]
     after = ir.InsertionPoint(operations[operations.index(loop) + 1])
     for reduction in reductions:
         terms = Partials(function, loop, reduction, extent, "terms")
+        if not always:
+            terms.fill_all(ir.InsertionPoint(loop))
         if not terms.set_directly(loop, element):
             terms.fill([element], ir.InsertionPoint.at_block_begin(body_of(loop)))
             terms.take_updates(element)
         terms.add_up(after)
+    if not always:
+        _fix_bounds(loop, bounds)
+
+
+def _fix_bounds(loop: ir.Operation, bounds: tuple[int, int]) -> None:
+    """Let a loop run between constants, and its body where its own bounds hold."""
+    spec, (low, high) = spec_of(loop), bounds
+    fixed = LoopSpec(
+        constant_map(low), constant_map(high), spec.step, spec.attributes, spec.location
+    )
+    made = build_loop(fixed, ir.InsertionPoint(loop))
+    index = induction_variable(made)
+    move_body(loop, made)
+    induction_variable(loop).replace_all_uses_with(index)
+    rows = []
+    for bound, sign, less in ((spec.lower, -1, 0), (spec.upper, 1, 1)):
+        joined = join_bounds(bound, identity_map([index]))
+        *limits, at = joined.results
+        rows += [joined.alone((limit + at * -1) * sign + -less) for limit in limits]
+    guard_body(made, [simplify(row) for row in rows])
+    loop.erase()
 
 
 def _number(loop: ir.Operation, lower: int, step: int) -> BoundMap:

@@ -152,9 +152,9 @@ def replace_index(old: ir.Value, new: BoundMap) -> None:
     """Replace every use of the index value ``old`` by the affine expression ``new``.
 
     Affine operations take the expression into their maps; for the others one ``affine.apply`` is
-    made at the head of the innermost block where all operands of ``new`` are visible.
+    made at the head of each block that uses it, so that a perfect nest stays one.
     """
-    applied: ir.Value | None = None
+    applied: dict[ir.Block, ir.Value] = {}
     for user in _users(old):
         groups = groups_of(user)
         inside = _group_positions(groups)
@@ -164,8 +164,9 @@ def replace_index(old: ir.Value, new: BoundMap) -> None:
             if use.owner.operation == user and use.operand_number not in inside
         ]
         for position in direct:
-            applied = applied or _apply_at_head(old, new, user)
-            user.operands[position] = applied
+            if user.block not in applied:
+                applied[user.block] = _apply_at_head(new, user.block)
+            user.operands[position] = applied[user.block]
         if groups:
             _replace_in_groups(user, groups, old, new)
 
@@ -202,11 +203,10 @@ def _replace_in_groups(
         with_maps(user, changed)
 
 
-def _apply_at_head(old: ir.Value, new: BoundMap, user: ir.Operation) -> ir.Value:
+def _apply_at_head(new: BoundMap, block: ir.Block) -> ir.Value:
     results = new.map.results
     if len(new.operands) == 1 and isinstance(results[0], (ir.AffineDimExpr, ir.AffineSymbolExpr)):
         return new.operands[0]
-    block = _innermost_block([*new.operands, old], user)
     owner = block.owner
     index = ir.IndexType.get()
     if not new.operands and isinstance(results[0], ir.AffineConstantExpr):
@@ -227,26 +227,3 @@ def _apply_at_head(old: ir.Value, new: BoundMap, user: ir.Operation) -> ir.Value
         ip=ir.InsertionPoint.at_block_begin(block),
     )
     return made.result
-
-
-def _innermost_block(values: Sequence[ir.Value], user: ir.Operation) -> ir.Block:
-    """Of the blocks around ``user``, the innermost that defines one of the values.
-
-    A loop that is about to go defines one too, and no longer holds the user.
-    """
-    blocks = [v.owner if isinstance(v, ir.BlockArgument) else v.owner.block for v in values]
-    return max((block for block in blocks if _holds(block, user)), key=_depth)
-
-
-def _holds(block: ir.Block, op: ir.Operation) -> bool:
-    parent = op.parent
-    return parent is not None and (op.block == block or _holds(block, parent.operation))
-
-
-def _depth(block: ir.Block) -> int:
-    depth = 0
-    owner = block.owner
-    while owner is not None and owner.operation.parent is not None:
-        depth += 1
-        owner = owner.operation.parent
-    return depth

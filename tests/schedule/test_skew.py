@@ -129,7 +129,8 @@ def test_steps_and_bounds_that_depend_on_the_outer_loop():
     refused(
         s,
         ScheduleError,
-        r"Cannot reorder j, i: the bounds of loop j depend on loop i, which would move inside it\.",
+        r"Cannot reorder j, i: the bounds of loop j depend on loop i, which would move inside it, "
+        r"and are not linear with steps of 1\.",
         lambda: s.reorder("j", "i"),
     )
 

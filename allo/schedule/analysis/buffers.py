@@ -6,7 +6,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import join_bounds, parent_of
+from allo.dialects.affine.loops import (
+    body_operations,
+    inner_point,
+    join_bounds,
+    parent_of,
+    terminator,
+)
 from allo.dialects.affine.maps import BoundMap, Condition, constant_map
 from allo.dialects.affine.ranges import value_range, value_range_at
 from allo.dialects.affine.substitute import simplify
@@ -234,6 +240,15 @@ def make_guard(
     block = guard.regions[0].blocks.append()
     ir.Operation.create("affine.yield", loc=location, ip=ir.InsertionPoint(block))
     return guard
+
+
+def guard_body(loop: ir.Operation, rows: Sequence[BoundMap]) -> None:
+    """Put the body of a loop under the condition that no row is negative."""
+    operations = body_operations(loop)
+    guard = make_guard(rows, loop.location, inner_point(loop))
+    end = terminator(guard.regions[0].blocks[0])
+    for op in operations:
+        op.move_before(end)
 
 
 def load(

@@ -1,7 +1,8 @@
-"""Bounds of the loops of a nest in another order, where an inner loop was shifted by an outer one.
+"""Bounds of the loops of a nest in another order, where those of an inner loop depend on an outer one.
 
 A loop from ``t + 1`` to ``t + 9`` inside a loop over ``t`` cannot simply move outside: it then runs
-over all values it takes for any ``t``, and ``t`` over those that meet its value.
+over all values it takes for any ``t``, and ``t`` over those that meet its value. So do the two loops of a
+triangle, from 0 to ``t``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,13 @@ from math import gcd
 import islpy as isl
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import induction_variable, join_bounds, spec_of
+from allo.dialects.affine.loops import (
+    enclosing_loops,
+    induction_variable,
+    is_affine_loop,
+    join_bounds,
+    spec_of,
+)
 from allo.dialects.affine.maps import BoundMap
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.expressions import linear_form
@@ -21,31 +28,15 @@ Row = dict[ir.Value | None, int]
 """What is zero or more inside the nest: a coefficient for each value, and at None the constant."""
 
 
-def is_shifted(op: ir.Operation, by: ir.Operation) -> bool:
-    """Whether a loop's bounds move along with another's index, so that it runs equally often for each."""
-    spec, variable = spec_of(op), induction_variable(by)
-    rows = [_row(bound, k) for bound in (spec.lower, spec.upper) for k in range(len(bound.results))]
-    shifts = {None if row is None else row.get(variable, 0) for row in rows}
-    return len(shifts) == 1 and None not in shifts and spec.step == spec_of(by).step == 1
-
-
 def rebound(wanted: Sequence[ir.Operation]) -> list[tuple[BoundMap, BoundMap]] | None:
     """(lower, upper) bound of each loop of a perfect nest that shall stand in the order ``wanted``.
 
     The bounds are written in the present indices of the loops. None where a bound is not linear, a
     step is not 1, or the nest never runs.
     """
-    rows: list[Row] = []
-    for op in wanted:
-        spec, variable = spec_of(op), induction_variable(op)
-        if spec.step != 1:
-            return None
-        for bound, sign, constant in ((spec.lower, -1, 0), (spec.upper, 1, -1)):
-            for k in range(len(bound.results)):
-                row = _row(bound, k)
-                if row is None:
-                    return None
-                rows.append(_sum((sign, row), (-sign, {variable: 1}), (1, {None: constant})))
+    rows = _rows_of(wanted)
+    if rows is None:
+        return None
     variables = [induction_variable(op) for op in wanted]
     bounds: list[tuple[BoundMap, BoundMap]] = []
     while variables:
@@ -55,6 +46,22 @@ def rebound(wanted: Sequence[ir.Operation]) -> list[tuple[BoundMap, BoundMap]] |
         bounds.append(_bounds(needed, variables[-1]))
         rows = _eliminated(needed, variables.pop())
     return bounds[::-1]
+
+
+def _rows_of(loops: Sequence[ir.Operation]) -> list[Row] | None:
+    """The bounds of loops; None where one is not linear, or a step is not 1."""
+    rows: list[Row] = []
+    for op in loops:
+        spec, variable = spec_of(op), induction_variable(op)
+        if spec.step != 1:
+            return None
+        for bound, sign, constant in ((spec.lower, -1, 0), (spec.upper, 1, -1)):
+            for k in range(len(bound.results)):
+                row = _row(bound, k)
+                if row is None:
+                    return None
+                rows.append(_sum((sign, row), (-sign, {variable: 1}), (1, {None: constant})))
+    return rows
 
 
 def _row(bound: BoundMap, k: int) -> Row | None:
@@ -90,12 +97,8 @@ def _eliminated(rows: Sequence[Row], variable: ir.Value) -> list[Row]:
 def _without_redundant(rows: Sequence[Row], variables: Sequence[ir.Value]) -> list[Row] | None:
     """The rows that the others do not imply; None where no value meets them all."""
     others = [v for v in dict.fromkeys(v for row in rows for v in row) if v is not None]
-    names = {v: f"v{k}" for k, v in enumerate(dict.fromkeys([*variables, *others]))}
-    texts = [
-        " + ".join(f"{c}*{names[v]}" if v else str(c) for v, c in r.items()) for r in rows if r
-    ]
-    conditions = " and ".join(f"{text} >= 0" for text in texts)
-    shape = isl.BasicSet(f"{{ [{', '.join(names.values())}] : {conditions} }}")
+    names = dict.fromkeys([*variables, *others])
+    shape = _shape(rows, list(names))
     if shape.is_empty():
         return None
     shape = shape.remove_redundancies()
@@ -107,6 +110,16 @@ def _without_redundant(rows: Sequence[Row], variables: Sequence[ir.Value]) -> li
         row = _sum((1, row))
         found += [row, _sum((-1, row))] if constraint.is_equality() else [row]
     return found
+
+
+def _shape(rows: Sequence[Row], values: Sequence[ir.Value]) -> isl.BasicSet:
+    """The points that meet all rows, a dimension for each value."""
+    names = {value: f"v{k}" for k, value in enumerate(values)}
+    texts = [
+        " + ".join(f"{c}*{names[v]}" if v else str(c) for v, c in r.items()) for r in rows if r
+    ]
+    conditions = " and ".join(f"{text} >= 0" for text in texts) or "1 = 1"
+    return isl.BasicSet(f"{{ [{', '.join(names.values())}] : {conditions} }}")
 
 
 def _bounds(rows: Sequence[Row], variable: ir.Value) -> tuple[BoundMap, BoundMap]:
@@ -137,3 +150,28 @@ def _bound(row: Row, variable: ir.Value) -> BoundMap:
 
 def _joined(bounds: Sequence[BoundMap]) -> BoundMap:
     return bounds[0] if len(bounds) == 1 else join_bounds(*bounds)
+
+
+def range_of(loop: ir.Operation) -> tuple[int, int] | None:
+    """The first value that a loop's index takes in all runs of the loops around it, and one past the last.
+
+    None where a bound is not linear, a step is not 1, the range depends on what is no index of these loops,
+    or the loop runs no iteration in some iteration of theirs.
+    """
+    around = enclosing_loops(loop)
+    if not all(is_affine_loop(op) for op in around):
+        return None
+    found = rebound([loop, *around])
+    bounds = None if found is None else [bound.map.results for bound in found[0]]
+    if bounds is None or not all(
+        len(b) == 1 and isinstance(b[0], ir.AffineConstantExpr) for b in bounds
+    ):
+        return None
+    variables = [induction_variable(op) for op in [*around, loop]]
+    outer, whole = _rows_of(around), _rows_of([*around, loop])
+    if outer is None or whole is None or any({*row} - {None, *variables} for row in whole):
+        return None
+    met = _shape(whole, variables).project_out(isl.dim_type.set, len(around), 1)
+    if not _shape(outer, variables[:-1]).is_subset(met):
+        return None
+    return bounds[0][0].value, bounds[1][0].value

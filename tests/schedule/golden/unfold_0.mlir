@@ -12,12 +12,12 @@ module {
     return
   }
   func.func @top(%arg0: memref<2x2xi32>) attributes {arg_names = ["A"], arg_types = ["i32"], itypes = "s", otypes = "", res_types = []} {
-    %c0 = arith.constant 0 : index
     affine.for %arg1 = 0 to 2 {
+      %c0 = arith.constant 0 : index
       func.call @kernel_0(%arg0, %c0, %arg1) : (memref<2x2xi32>, index, index) -> ()
     } {loop_name = "j", op_name = "PE_0", unfolded = "PE:0"}
-    %c1 = arith.constant 1 : index
     affine.for %arg1 = 0 to 2 {
+      %c1 = arith.constant 1 : index
       func.call @kernel_1(%arg0, %c1, %arg1) : (memref<2x2xi32>, index, index) -> ()
     } {loop_name = "j", op_name = "PE_1", unfolded = "PE:1"}
     return

@@ -26,14 +26,16 @@ module {
   func.func @top(%arg0: memref<2x2xi32>) attributes {arg_names = ["A"], arg_types = ["i32"], itypes = "s", otypes = "", res_types = []} {
     %c0 = arith.constant 0 : index
     %c0_0 = arith.constant 0 : index
-    call @kernel_0_0(%arg0, %c0, %c0_0) {unfolded = "PE:0,0"} : (memref<2x2xi32>, index, index) -> ()
+    call @kernel_0_0(%arg0, %c0_0, %c0) {unfolded = "PE:0,0"} : (memref<2x2xi32>, index, index) -> ()
     %c1 = arith.constant 1 : index
-    call @kernel_0_1(%arg0, %c0, %c1) {unfolded = "PE:0,1"} : (memref<2x2xi32>, index, index) -> ()
-    %c1_1 = arith.constant 1 : index
+    %c0_1 = arith.constant 0 : index
+    call @kernel_0_1(%arg0, %c0_1, %c1) {unfolded = "PE:0,1"} : (memref<2x2xi32>, index, index) -> ()
     %c0_2 = arith.constant 0 : index
-    call @kernel_1_0(%arg0, %c1_1, %c0_2) {unfolded = "PE:1,0"} : (memref<2x2xi32>, index, index) -> ()
     %c1_3 = arith.constant 1 : index
-    call @kernel_1_1(%arg0, %c1_1, %c1_3) {unfolded = "PE:1,1"} : (memref<2x2xi32>, index, index) -> ()
+    call @kernel_1_0(%arg0, %c1_3, %c0_2) {unfolded = "PE:1,0"} : (memref<2x2xi32>, index, index) -> ()
+    %c1_4 = arith.constant 1 : index
+    %c1_5 = arith.constant 1 : index
+    call @kernel_1_1(%arg0, %c1_5, %c1_4) {unfolded = "PE:1,1"} : (memref<2x2xi32>, index, index) -> ()
     return
   }
 }

@@ -5,7 +5,6 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import (
     LoopSpec,
-    body_operations,
     build_loop,
     induction_variable,
     inner_point,
@@ -13,13 +12,12 @@ from allo.dialects.affine.loops import (
     join_bounds,
     move_body,
     spec_of,
-    terminator,
 )
 from allo.dialects.affine.maps import BoundMap, constant_map, identity_map
 from allo.dialects.affine.substitute import replace_index, simplify
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
-from allo.schedule.analysis.buffers import make_guard
+from allo.schedule.analysis.buffers import guard_body
 from allo.schedule.analysis.partial import Partials, reductions_of
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
@@ -108,7 +106,7 @@ def _tiles(op: ir.Operation, name: str, factor: int) -> tuple[ir.Operation, ir.O
     index = _index(spec, factor, outer, inner)
     extent = spec.trip_count()
     if extent is None or extent % factor:
-        _guard(inner, _rest(spec, index))
+        guard_body(inner, _rest(spec, index))
     replace_index(induction_variable(op), index)
     op.erase()
     return outer, inner
@@ -142,12 +140,3 @@ def _rest(spec: LoopSpec, index: BoundMap) -> list[BoundMap]:
     *uppers, at = joined.results
     rows = [ir.AffineExpr.get_add(upper, at * -1) + -1 for upper in uppers]
     return [simplify(joined.alone(row)) for row in rows]
-
-
-def _guard(loop: ir.Operation, rows: list[BoundMap]) -> None:
-    """Put the body of a loop under a condition."""
-    operations = body_operations(loop)
-    guard = make_guard(rows, loop.location, inner_point(loop))
-    end = terminator(guard.regions[0].blocks[0])
-    for op in operations:
-        op.move_before(end)

@@ -23,7 +23,7 @@ from allo.dialects.affine.model import Statement
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
 from allo.schedule.analysis.legality import check_order, model_of
-from allo.schedule.analysis.rebound import is_shifted, rebound
+from allo.schedule.analysis.rebound import rebound
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import FoundLoop, find_loop
@@ -43,14 +43,15 @@ def reorder(s: ScheduleState, *axes: Axis) -> None:
                 for k:          ──▶             for j:
                     C[i, j] += …                    C[i, j] += …
 
-    A loop whose bounds ``skew`` shifted may move outside the other: its bounds then cover all values it
-    takes, and the other loop runs over those that meet its value. Legal when every dependence keeps its
-    direction. An integer accumulation may run in any order;
+    A loop whose bounds depend on another, as in a triangle or after ``skew``, may move outside it: its bounds
+    then cover all values it takes, and the other loop runs over those that meet its value.
+
+    Legal when every dependence keeps its direction. An integer accumulation may run in any order;
     a floating-point one onto the same element only over loops declared with ``allo.reduction``.
 
     Raises:
         ScheduleError: fewer than two loops, a loop named twice, loops of different bands, a nest
-            that is not perfect, or bounds that depend on a loop moved inside.
+            that is not perfect, or bounds that depend on a loop moved inside and are not linear.
         IllegalTransformError: a dependence would break.
     """
     if len(axes) < 2:
@@ -109,19 +110,19 @@ def _chain(by_depth: Sequence[ir.Operation], what: str) -> list[ir.Operation]:
 
 
 def _new_bounds(wanted: Sequence[ir.Operation], what: str) -> list[tuple[BoundMap, BoundMap]]:
-    """The bounds of the loops in their new order: those they have, but where one is shifted by another."""
+    """The bounds of the loops in their new order: those they have where none depends on a loop inside."""
     kept = [(spec_of(op).lower, spec_of(op).upper) for op in wanted]
     moved = _dependent(wanted)
     if not moved:
         return kept
-    found = rebound(wanted) if all(is_shifted(op, by) for op, by in moved) else None
+    found = rebound(wanted)
     if found is not None:
         return found
     op, by = moved[0]
     fixed, outside = (string_attribute(x, "loop_name") for x in (op, by))
     raise ScheduleError(
         f"Cannot {what}: the bounds of loop {fixed} depend on loop {outside}, which "
-        "would move inside it.",
+        "would move inside it, and are not linear with steps of 1.",
         place_of(op),
         help=f"keep {outside} outside {fixed}.",
     )
