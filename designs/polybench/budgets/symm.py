@@ -1,4 +1,4 @@
-"""symm: elements of a row side by side; each row k below i serves both sums."""
+"""symm: a tile of the product a cycle, k outermost; then the weighted sum in the same tiles."""
 
 from __future__ import annotations
 
@@ -6,29 +6,28 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..blas.symm import SIZES, inputs, reference, symm
-from .tiles import apart, bank
+from ..blas.symm_product import SIZES, inputs, reference, symm_product
+from .tiles import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """Three multiplications an element; no more at once than lets an addition to ``total`` end."""
+    """A tile of A is read along its rows below the diagonal, and along its columns above: banks in both."""
     M, N = size
-    lanes = apart(pairs // 3, N)
-    s = allo.customize(symm, instantiate=[float32, M, N])
-    s.reorder("k", "j")
-    for loop in ("j", "j1"):
-        s.unroll(loop, factor=lanes)
-        s.pipeline(loop)
-    bank(s, s.total, lanes)
-    bank(s, s.B, 1, lanes)
-    bank(s, s.C, 1, lanes)
+    terms, rows, columns = product_tiles(pairs, M, N, M, around=1, turned=True)
+    s = allo.customize(symm_product, instantiate=[float32, M, N])
+    outer_products(s, "symmetric_product", "product", rows, columns, terms)
+    sweep(s, "scale_sum", "scale", rows, columns, interval=2 if terms == 1 else 1)
+    bank(s, s.A, rows, rows)
+    bank(s, s.B, terms, columns)
+    for array in (s.C, s.AB, "scale_sum:out"):
+        bank(s, array, rows, columns)
     return s
 
 
 def operations(size: tuple[int, ...]) -> int:
     """Float multiplications and additions of one run."""
     M, N = size
-    return 5 * N * M * (M - 1) // 2 + 6 * M * N
+    return 2 * M * M * N + 3 * M * N
 
 
 __all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]

@@ -76,6 +76,7 @@ def product_tiles(
     *before: tuple[int, int, int],
     depths: tuple[int, ...] = DEPTHS,
     around: float = 0.0,
+    turned: bool = False,
 ) -> tuple[int, ...]:
     """What of a product to compute at once, on at most ``pairs`` pairs, and of those before it.
 
@@ -88,6 +89,8 @@ def product_tiles(
             them: which of the two, the extent of their other side, and their number of terms.
         depths: how many terms of an element may be computed at once.
         around: cycles that are added for each tile of this product, beside those that clear it.
+        turned: tiles of the left factor are also read with rows and columns changed, so that the rows
+            at once divide those of the matrix, and are a multiple of the terms.
 
     Returns:
         Terms of an element of each product, rows and columns of this one, then a factor for the other
@@ -100,6 +103,8 @@ def product_tiles(
         if depth > pairs or any(length % depth for length in (terms, *(b[2] for b in before))):
             continue
         for t in _steps(rows):
+            if turned and (rows % t or t % depth):
+                continue
             for u in _steps(columns):
                 sides = ((rows, t), (columns, u))
                 parts, factors = [(rows, t, columns, u, terms)], [depth, t, u]
@@ -153,10 +158,23 @@ def sweeping_tiles(pairs: int, extent: int, terms: int) -> tuple[int, int, int, 
     return min(found)[3:]
 
 
-def apart(most: int, extent: int) -> int:
-    """Elements of a row to compute at once, at most so many, and ``DISTANCE`` steps a row where it can be."""
-    steps = max(-(-extent // max(1, most)), min(DISTANCE, extent))
-    return -(-extent // steps)
+def rows_above(pairs: int, rows: int, columns: int) -> tuple[int, int]:
+    """Elements of a row, and rows below it, that are multiplied and added at once: the fewest cycles.
+
+    Each group of rows meets all rows above its last. The sums are cleared and scaled as many at once. Two
+    additions to an element lie at least ``DISTANCE`` cycles apart, where there are as many.
+    """
+    found = []
+    for terms in range(2, rows - 1):
+        for lanes in divisors(columns):
+            if lanes * terms > max(2, pairs):
+                continue
+            pieces = columns // lanes
+            reach = sum(min(last, rows - 1) for last in range(terms, rows - 1 + terms, terms))
+            cycles = pieces * (reach + 2 * -(-rows // terms))
+            near = terms * pieces < min(DISTANCE, columns)
+            found.append((near, cycles, lanes * terms, lanes, terms))
+    return min(found)[3:]
 
 
 def _steps(extent: int, multiple: int = 1) -> list[int]:

@@ -1,4 +1,4 @@
-"""trmm: elements of a row of B side by side, to which the rows below are added in turn."""
+"""trmm: rows of B in groups, outermost; each group is added to every row above its last, a piece a cycle."""
 
 from __future__ import annotations
 
@@ -6,29 +6,32 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..blas.trmm import SIZES, inputs, reference, trmm
-from .tiles import apart, bank
+from ..blas.trmm_product import SIZES, inputs, reference, trmm_product
+from .tiles import bank, rows_above, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """No more elements at once than lets an addition end before the next row is added."""
+    """An element takes the products of a group of k at once, as a tree; below the diagonal they are zero."""
     M, N = size
-    lanes = apart(pairs, N)
-    s = allo.customize(trmm, instantiate=[float32, M, N])
-    s.reorder("add_rows_below:k", "add_rows_below:j")
-    row = s.buffer_at("add_rows_below:B", axis="add_rows_below:i")
-    for loop in ("add_rows_below:j_init", "add_rows_below:j", "add_rows_below:j_back", "scale:j"):
-        s.unroll(loop, factor=lanes)
-        s.pipeline(loop)
-    bank(s, row, lanes)
-    bank(s, s.B, 1, lanes)
+    lanes, terms = rows_above(pairs, M, N)
+    s = allo.customize(trmm_product, instantiate=[float32, M, N])
+    s.reorder("rows_below:k", "rows_below:i", "rows_below:j")
+    s.split("rows_below:k", terms)
+    s.reorder("rows_below:k.outer", "rows_below:i", "rows_below:j", "rows_below:k.inner")
+    s.unroll("rows_below:j", factor=lanes)
+    s.pipeline("rows_below:j", rewind=True)
+    s.rebalance("rows_below:k.inner")
+    sweep(s, "trmm_product", "scale", terms, lanes)
+    bank(s, s.A, terms)
+    bank(s, s.B, terms, lanes)
+    bank(s, s.below, terms, lanes)
     return s
 
 
 def operations(size: tuple[int, ...]) -> int:
     """Float multiplications and additions of one run."""
     M, N = size
-    return M * (M - 1) * N + M * N
+    return M * (M - 1) * N + 2 * M * N
 
 
 __all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]
