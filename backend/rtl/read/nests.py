@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from allo.dialects.affine.asserted import LOOP_MARK, assertions_of
@@ -188,10 +188,17 @@ class Nests(StraightLine):
                 continue
             self._guarded(value, shape.uppers, loop.regions[0])
 
-    def _guarded(self, value: Lin, uppers: list[Lin], ops: list[Op]) -> None:
-        """Elaborate a copy of a loop body that counts only where ``value`` is below the bounds."""
+    def _guarded(
+        self, value: Lin, uppers: list[Lin], ops: list[Op], lowers: Sequence[Lin] = ()
+    ) -> None:
+        """Elaborate a copy of a loop body that counts only where ``value`` lies between the bounds."""
         condition: Node | None = None
         tests = []
+        for lower in lowers:
+            condition = self.builder.both(
+                condition, self.builder.compare(2, lower, add(value, constant(1)))
+            )
+            tests.append(("ge", subtract(value, lower)))
         for upper in uppers:
             condition = self.builder.both(condition, self.builder.compare(2, value, upper))
             tests.append(("ge", subtract(add(upper, constant(-1)), value)))
@@ -204,9 +211,11 @@ class Nests(StraightLine):
     def _unrolled(self, op: Op) -> None:
         """Every iteration of a loop as straight-line code."""
         shape = self._shape(op)
-        low = shape.lower
+        low, below = shape.lower, []
         if not low.is_const and len(shape.lowers) > 1:
-            raise self._not_unrollable(op)
+            if shape.step != 1:
+                raise self._not_unrollable(op)
+            low, below = constant(max(each.bounds()[0] for each in shape.lowers)), shape.lowers
         span = min(subtract(u, low).bounds()[1] for u in shape.uppers)
         trips = max(0, -(-span // shape.step))
         if trips > MAX_UNROLLED:
@@ -215,17 +224,23 @@ class Nests(StraightLine):
             value = add(low, constant(number * shape.step))
             self.env[op.args[0][0]] = value
             if self._leaf:
-                self._guarded(value, shape.uppers, op.regions[0])
+                self._guarded(value, shape.uppers, op.regions[0], below)
             elif shape.trips is not None:
                 self.ops(op.regions[0])
             else:
-                self._conditional(value, shape.uppers, op.regions[0])
+                self._conditional(value, shape.uppers, op.regions[0], below)
 
-    def _conditional(self, value: Lin, uppers: list[Lin], ops: list[Op]) -> None:
+    def _conditional(
+        self, value: Lin, uppers: list[Lin], ops: list[Op], lowers: Sequence[Lin] = ()
+    ) -> None:
         """:meth:`_guarded` for a copy that holds regions of its own, as in the last tile of a split."""
         self._close()
         condition: Node | None = None
         with self._static():
+            for lower in lowers:
+                condition = self.builder.both(
+                    condition, self.builder.compare(2, lower, add(value, constant(1)))
+                )
             for upper in uppers:
                 condition = self.builder.both(condition, self.builder.compare(2, value, upper))
         if condition is None or condition.kind == "const":

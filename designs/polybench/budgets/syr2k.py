@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.syr2k import SIZES, inputs, reference, syr2k
-from .tiles import bank, row_updates, triangle_tiles
+from .tiles import bank, row_updates, scaled_rows, triangle_tiles
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -15,7 +15,7 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     M, N = size
     lanes, terms = triangle_tiles(pairs, N, M, lambda lanes, terms: 4 * lanes * terms)
     s = allo.customize(syr2k, instantiate=[float32, M, N])
-    row_updates(s, "add_rank_2_update", lanes, terms)
+    row_updates(s, "add_rank_2_update", lanes, terms, scaled_rows(N, terms))
     bank(s, s.A, lanes, terms)
     bank(s, s.B, lanes, terms)
     return s

@@ -193,28 +193,38 @@ def triangle_tiles(
 ) -> tuple[int, int]:
     """Elements of a row of a triangle, and terms of each, to compute at once: the fewest cycles.
 
-    The triangle is scaled once before, as many elements at once.
+    The triangle is scaled once before, in :func:`scaled_rows` rows as many elements at once.
     """
     found = []
     for depth in [1, *(d for d in divisors(terms) if d > 1)]:
         for lanes in range(1, rows):
             if multipliers(lanes, depth) <= pairs:
                 pieces = sum(-(-(row + 1) // lanes) for row in range(rows))
-                found.append((pieces * (terms // depth + 1), lanes * depth, lanes, depth))
-    return min(found)[2:]
+                scaled = pieces / scaled_rows(rows, depth)
+                found.append((pieces * (terms // depth) + scaled, lanes * depth, lanes, depth))
+    lanes, depth = min(found)[2:]
+    return lanes, depth
 
 
-def row_updates(s: Schedule, function: str, lanes: int, terms: int) -> None:
-    """``C[i, j] += …[k]`` for j up to i, after ``C`` was scaled: see :func:`triangle_tiles`."""
+def scaled_rows(rows: int, terms: int) -> int:
+    """Rows of a triangle to scale at once: at most 8, and no more than the terms whose multipliers do it."""
+    return max(d for d in [1, *divisors(rows)] if d <= min(8, terms))
+
+
+def row_updates(s: Schedule, function: str, lanes: int, terms: int, scaled: int) -> None:
+    """``C[i, j] += …[k]`` for j up to i, after ``C`` was scaled, ``scaled`` rows at once."""
     i, j, k = (f"{function}:{name}" for name in "ijk")
     s.split(k, terms)
     s.reorder(f"{k}.outer", i, j, f"{k}.inner")
+    if scaled > 1:
+        s.split("scale_lower:i", scaled)
+        s.reorder("scale_lower:i.outer", "scale_lower:j", "scale_lower:i.inner")
     for loop in (j, "scale_lower:j"):
         s.unroll(loop, factor=lanes)
         s.pipeline(loop, rewind=True)
     if terms > 1:
         s.rebalance(f"{k}.inner")
-    bank(s, s.C, 1, lanes)
+    bank(s, s.C, scaled, lanes)
 
 
 def bank(s: Schedule, array: MockBuffer | str, *factors: int) -> None:
