@@ -12,7 +12,8 @@ Cycles are those of the report, which counts static designs exactly. The rows of
 build of the same schedule (same bits) and with NumPy; with ``--report`` nothing is emitted and none is run.
 Lookup tables, flip-flops, DSPs and block RAMs are estimates of the whole design. Peers are the best published
 designs of at most as many DSPs, in cycles of RTL simulation; where there are none, the cycles that the
-vendor's tool estimated for Allo, of any number of DSPs.
+vendor's tool estimated for Allo, of any number of DSPs. Beside the utilisation of the units stands what the
+size allows (``polybench_bounds.py``), with the key of a reason where that is less than 0.95.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from allo.designs.polybench.budgets import NAMES, Budgeted, load, most_pairs
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
 from benchmarks.harness import Row, finish
+from benchmarks.polybench_bounds import FED, REASONS, Bound, bound
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 """DSPs of the published designs of a column, and the pairs that these make at 5 DSPs each."""
@@ -74,6 +76,7 @@ class Measured:
     budget: int
     pairs: int
     operations: int
+    bound: Bound
     simulated: bool
     emitted: str = ""
 
@@ -92,7 +95,8 @@ class Measured:
         found = self.report.resources
         used = ", ".join(f"{found.get(name, 0):,} {name.upper()}" for name in DEVICE)
         return (
-            f"{self.report.float_units:,} float units at {self.utilisation:.3f}; {used}"
+            f"{self.report.float_units:,} float units at {self.utilisation:.3f}, where the size allows "
+            f"{self.bound.utilisation:.3f}{self.bound.reason and f' ({self.bound.reason})'}; {used}"
             f"{'' if excess(self.report, self.budget) <= 1 else ', MORE THAN THERE ARE'}"
             f"{self.emitted}{'; simulated' if self.simulated else ''}"
         )
@@ -145,7 +149,9 @@ def measure(name: str, budget: int, most: int, clock: float, run: bool | None) -
     kernel = load(name)
     size = kernel.SIZES[SIZE]
     pairs, report = fitting(name, budget, most, clock)
-    found = Measured(report, budget, pairs, kernel.operations(size), bool(run))
+    operations = kernel.operations(size)
+    limit = bound(name, size, report.float_units, operations)
+    found = Measured(report, budget, pairs, operations, limit, bool(run))
     if run is None:
         return found
     began = time.process_time()
@@ -185,9 +191,18 @@ def verdicts(column: str, rows: list[Row], measured: list[Measured], *, judged: 
     fewer = sum(row.value < row.reference for row in rows)
     least, shall = WINS - 13 + len(rows), False if judged else None
     shares = [excess(m.report, m.budget) for m in measured]
+    fed = [m for m in measured if m.bound.utilisation >= FED]
+    busy = sum(m.utilisation >= FED for m in fed)
     return [
         Row(f"{column}: kernels with fewer cycles", fewer, "", "limit", least, shall),
         Row(f"{column}: the largest share of a resource", max(shares), "", "there", 1, True),
+        Row(
+            f"{column}: rows that the size can feed, at 0.95 or more",
+            busy,
+            "",
+            "such rows",
+            len(fed),
+        ),
     ]
 
 
@@ -215,7 +230,11 @@ def main() -> int:
         columns += verdicts(title, column, measured, judged=not given.equal_pairs)
     title = f"PolyBench MEDIUM, fp32, on budgets of DSPs, {given.clock:.0f} MHz"
     name = "rtl_polybench_pairs" if given.equal_pairs else "rtl_polybench"
-    return finish(name, title, [*rows, *columns], rest)
+    status = finish(name, title, [*rows, *columns], rest)
+    for key, reason in REASONS.items():
+        if key:
+            print(f"({key}) {reason}")
+    return status
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from allo.designs.polybench.budgets.tiles import (
     product_tiles,
     sweeping_tiles,
 )
+from benchmarks.polybench_bounds import bound
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
 
 TOLERANCE = 1e-5
@@ -58,7 +59,8 @@ def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, un
     schedule = kernel.schedule(size, pairs)
     report = schedule.build(target="verilog", clock_mhz=300, device="xcup").report
     assert (report.cycles, report.float_units) == (cycles, units)
-    assert kernel.operations(size) / (units * cycles) > 0.95
+    utilisation = kernel.operations(size) / (units * cycles)
+    assert 0.95 < utilisation <= bound(name, size, units, kernel.operations(size)).utilisation
 
 
 @pytest.mark.parametrize(
@@ -92,6 +94,20 @@ def test_a_full_device_takes_fewer_cycles_than_published(
     report = kernel.schedule(kernel.SIZES["medium"], pairs).estimate(clock_mhz=300, device="xcup")
     assert report.cycles == cycles
     assert report.resources["lut"] <= 1_303_680 and report.resources["bram"] <= 4_032
+
+
+@pytest.mark.parametrize(
+    ("name", "units", "operations", "allowed", "reason"),
+    [
+        ("mvt", 2560, 640_000, 640_000 / (2560 * (250 + 2 + 7 + 6 * 5)), "f"),
+        ("symm", 2560, 19_344_000, 19_344_000 / (2560 * (7500 + 15 + 75 + 9)), ""),
+    ],
+)
+def test_a_size_allows_what_phases_and_latencies_leave(
+    name: str, units: int, operations: int, allowed: float, reason: str
+) -> None:
+    found = bound(name, load(name).SIZES["medium"], units, operations)
+    assert (found.utilisation, found.reason) == (pytest.approx(allowed), reason)
 
 
 def test_two_terms_at_once_take_half_as_many_elements() -> None:

@@ -1,0 +1,134 @@
+"""The utilisation that the size of a PolyBench kernel allows so many float units, by arithmetic.
+
+A kernel is a row of phases that depend on one another. A phase takes at least the cycles in which its
+multipliers and its adders do their work, and then those in which its last result passes through the pipeline:
+
+    cycles = max(multiplications / multipliers, additions / adders) + 2 + 7 + 6 * levels
+
+(a load and a store, a multiplier, adders one after the other). An element takes its next addition 9
+cycles later, so at most ``elements / 9`` are added to at once, and each takes the sum of a tree of
+``9 * multipliers / elements`` products: ``levels`` is 1 and the logarithm of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, inf, log2
+
+LOAD_AND_STORE, MULTIPLIER, ADDER = 2, 7, 6
+"""Latencies in cycles at 300 MHz on ``xcup``."""
+APART = 9
+"""Cycles between two additions to one element."""
+MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5, "syr2k": 2 / 3}
+"""The share of multipliers among the units, where it is not a half: that of the operations."""
+DIVIDERS = 1 / 20
+"""Dividers for each float unit in correlation's schedule: one takes the lookup tables of two pairs."""
+
+REASONS = {
+    "f": "phases fill and drain: their latencies are a large share of so few cycles",
+    "b": "a phase has more multiplications than additions, or the other way round",
+    "o": "other units than multipliers and adders work meanwhile: division and square root",
+    "": "the size can feed the units",
+}
+"""What a bound below ``FED`` comes from."""
+FED = 0.95
+"""A bound from which on the size can feed the units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What one phase does.
+
+    Attributes:
+        elements: which sums are added up in turn; infinite where none is.
+        levels: additions one after the other, beside those of a sum.
+    """
+
+    multiplications: int
+    additions: int
+    elements: float = inf
+    levels: int = 0
+    divisions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The utilisation that a size allows, and the key of ``REASONS`` why it is below ``FED``."""
+
+    utilisation: float
+    reason: str
+
+
+def _matrix_products(*products: tuple[int, int]) -> Phase:
+    """Products at once, each of so many elements and terms of each."""
+    work = sum(elements * terms for elements, terms in products)
+    return Phase(work, work, sum(elements for elements, _ in products))
+
+
+def _correlation(m: int, n: int) -> list[Phase]:
+    table = m * n
+    return [
+        Phase(0, table, m),
+        Phase(table, 3 * table, m),
+        Phase(table, table, divisions=table),
+        _matrix_products((m * m, n)),
+    ]
+
+
+PHASES: dict[str, Callable[..., list[Phase]]] = {
+    "gemm": lambda p, q, r: [_matrix_products((p * r, q)), Phase(2 * p * r, p * r)],
+    "two_mm": lambda p, r, q, s: [
+        _matrix_products((p * r, q)),
+        _matrix_products((p * s, r)),
+        Phase(2 * p * s, p * s),
+    ],
+    "three_mm": lambda p, r, q, t, s: [
+        _matrix_products((p * r, q), (r * t, s)),
+        _matrix_products((p * t, r)),
+    ],
+    "atax": lambda m, n: [_matrix_products((m, n)), _matrix_products((n, m))],
+    "bicg": lambda m, n: [_matrix_products((m, n), (n, m))],
+    "mvt": lambda n: [_matrix_products((n, n), (n, n))],
+    "gesummv": lambda n: [_matrix_products((n, n), (n, n)), Phase(2 * n, n, levels=1)],
+    "jacobi_2d": lambda steps, n: [Phase((n - 2) ** 2, 4 * (n - 2) ** 2, levels=4)] * 2 * steps,
+    "correlation": _correlation,
+    "symm": lambda m, n: [_matrix_products((m * n, m)), Phase(2 * m * n, m * n)],
+    "syrk": lambda m, n: [
+        Phase(n * (n + 1) // 2, 0),
+        Phase(m * n + m * n * (n + 1) // 2, m * n * (n + 1) // 2, n * (n + 1) / 2),
+    ],
+    "syr2k": lambda m, n: [
+        Phase(n * (n + 1) // 2, 0),
+        Phase(2 * m * n * (n + 1), m * n * (n + 1), n * (n + 1) / 2),
+    ],
+    "trmm": lambda m, n: [
+        Phase(m * (m - 1) * n // 2, m * (m - 1) * n // 2, m * n),
+        Phase(m * n, m * n),
+    ],
+}
+
+
+def bound(name: str, size: tuple[int, ...], units: int, operations: int) -> Bound:
+    """The largest utilisation of so many multipliers and adders.
+
+    Args:
+        operations: float operations of one run.
+    """
+    multipliers = max(1.0, units * MULTIPLIERS_AMONG.get(name, 1 / 2))
+    adders = units - multipliers
+    lost = {"f": 0.0, "b": 0.0, "o": 0.0}
+    cycles = 0
+    for phase in PHASES[name](*size):
+        work = max(phase.multiplications / multipliers, phase.additions / adders)
+        divided = phase.divisions / (units * DIVIDERS)
+        tree = ceil(log2(max(1.0, APART * multipliers / phase.elements)))
+        levels = phase.levels + (1 + tree if phase.elements < inf else 0)
+        fill = LOAD_AND_STORE + MULTIPLIER + ADDER * levels
+        useful = (phase.multiplications + phase.additions) / units
+        lost["f"] += fill
+        lost["b"] += work - useful
+        lost["o"] += max(0.0, divided - work)
+        cycles += ceil(max(work, divided)) + fill
+    utilisation = min(1.0, operations / (units * cycles))
+    return Bound(utilisation, "" if utilisation >= FED else max(lost, key=lambda key: lost[key]))
