@@ -25,7 +25,7 @@ from ..graph.linear import (
 from ..graph.nodes import Access, Array, Body, Lin, Node
 from .storage import constant_word
 from .values import glue
-from .values.assume import implies
+from .values.assume import chosen_under, implies
 from .values.builder import Builder
 
 Signature = tuple[tuple[tuple[int, int], ...], ...]
@@ -83,7 +83,7 @@ class Memory:
             for predicate, value in reversed(entry.under):
                 if implies(self._b.predicate, predicate):
                     return value
-            return entry.node
+            return chosen_under(self._b.predicate, entry.node)
         if self._never_written(known):
             return self._b.const(0, array.width)
         self._flush(known, keep=signature)

@@ -15,6 +15,9 @@ from .builder import Builder
 Facts = dict[int, int]
 """Known values, by node number."""
 
+UPDATE_NODES = 16
+"""Nodes looked at to tell whether a value is an update of another."""
+
 _GATES = ("and", "or", "xor")
 
 
@@ -38,6 +41,56 @@ def implies(a: Node | None, b: Node) -> bool:
             return True
         a = first
     return a is b
+
+
+def opposite(a: Node, b: Node) -> bool:
+    """Whether one of two predicates is the negation of the other."""
+    return any(
+        gate_of(x) == "xor"
+        and x.operands[0] is y
+        and x.operands[1].kind == "const"
+        and x.operands[1].data == 1
+        for x, y in ((a, b), (b, a))
+    )
+
+
+def excludes(a: Node | None, b: Node) -> bool:
+    """Whether a predicate holds only where another one does not, as far as conjunctions tell."""
+    if a is None:
+        return False
+    if gate_of(a) == "and":
+        return any(excludes(operand, b) for operand in (*a.operands, None))
+    return opposite(a, b)
+
+
+def chosen_under(predicate: Node | None, value: Node) -> Node:
+    """A value, or what its selections choose where the predicate holds.
+
+    A choice between a sum and what was added to stays: such chains become trees later.
+    """
+    while predicate is not None and value.op == "arith.select":
+        condition, then, other = value.operands
+        if _updates(then, other):
+            break
+        if implies(predicate, condition):
+            value = then
+        elif excludes(predicate, condition):
+            value = other
+        else:
+            break
+    return value
+
+
+def _updates(value: Node, old: Node) -> bool:
+    """Whether a value is computed from an old one by operations with few others between."""
+    stack, left = [value], UPDATE_NODES
+    while stack and left:
+        node = stack.pop()
+        if node is old:
+            return True
+        left -= 1
+        stack += node.operands
+    return False
 
 
 def assume(given: Iterable[tuple[Node, int]]) -> Facts:
