@@ -8,7 +8,7 @@ import pytest
 import allo
 import allo.dataflow as df
 from allo import Partition
-from allo.ir.types import Stream, int32
+from allo.ir.types import Stream, UInt, int32
 
 SIDE = 5
 
@@ -161,3 +161,48 @@ def test_a_bound_may_divide_one_iterator_by_another(pipelined: bool):
     quotients(expected)
     s.build(target="verilog", simulator="jit")(found)
     np.testing.assert_array_equal(found, expected)
+
+
+def by_threes(low: int32, high: int32, A: int32[16], S: int32[4]):
+    for turn in range(2):
+        for i in range(low, high, 3):
+            S[turn] = S[turn] + A[i]
+        for j in range(low, high):
+            S[2] = S[2] * 3 + A[j] + turn
+            for k in range(2):
+                S[3] = S[3] * 5 + A[j] - k
+
+
+@pytest.mark.parametrize("low,high", [(0, 16), (2, 3), (2, 5), (2, 6), (3, 10), (7, 7), (9, 4)])
+def test_a_range_ends_where_its_bounds_say(low: int, high: int):
+    """One that begins anywhere, has steps of several, or holds another loop behind a first part."""
+    s = allo.customize(by_threes)
+    s.pipeline("i")
+    A = np.random.default_rng(low).integers(-100, 100, 16).astype(np.int32)
+    expected, got = np.zeros((2, 4), np.int32)
+    s.build()(low, high, A, expected)
+    s.build(target="verilog", simulator="jit")(low, high, A, got)
+    assert np.array_equal(got, expected)
+
+
+def test_a_range_that_surely_runs_is_not_asked_whether_it_does():
+    def unknown(n: int32, B: int32[300]):
+        for i in range(n):
+            B[i] = i
+
+    def at_least_once(n: int32, B: int32[300]):
+        last: UInt(8) = n - 1
+        for i in range(last + 1):
+            B[i] = i
+
+    comparisons = []
+    for kernel in (unknown, at_least_once):
+        s = allo.customize(kernel)
+        s.pipeline("i")
+        module = s.build(target="verilog", simulator="jit")
+        comparisons.append(module.verilog.count("$signed"))
+        for n in (1, 2, 256):
+            B = np.full(300, -1, np.int32)
+            module(n, B)
+            assert np.array_equal(B, np.where(np.arange(300) < n, np.arange(300), -1))
+    assert comparisons == [1, 0]

@@ -163,7 +163,9 @@ class Control:
             final = self._counters.nest([region.level], end, stop)
             skipped = ""
         else:
-            enter, skipped, final = self._counters.range_nest([region.level], go, end)
+            # what has a second part ends after the cycle in which the first one starts
+            later = len(region.child.children) > 1
+            enter, skipped, final = self._counters.range_nest([region.level], go, end, later=later)
             start = text.any_of(enter, again)
         last_of_child = self._sequence(region.child, start)
         self._text.alias(end, last_of_child, 1)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from allo.dialects.core.integers import as_signed
+
 from ..graph.regions import Level
+from ..graph.spans import value_range
 from .context import Context
 
 
@@ -65,9 +68,12 @@ class Counters:
         return context.stable[level.iv.number]
 
     def range_nest(
-        self, levels: list[Level], go: str, advance: str, stop: str = ""
+        self, levels: list[Level], go: str, advance: str, stop: str = "", *, later: bool = False
     ) -> tuple[str, str, str]:
-        """A nest with a bound known at run time: (enter, skipped, "last iteration")."""
+        """A nest with a bound known at run time: (enter, skipped, "last iteration").
+
+        ``later`` says that no iteration ends in the cycle of ``go``.
+        """
         text = self._text
         carry, finals, some = advance, [], []
         for level in levels:
@@ -79,7 +85,7 @@ class Counters:
             if level.trips is not None:
                 end = self._counter(level, carry, stop)
             else:
-                end, runs = self._range_counter(level, go, carry)
+                end, runs = self._range_counter(level, go, carry, later)
                 some.append(runs)
             if end:
                 carry = text.all_of(carry, end)
@@ -87,7 +93,7 @@ class Counters:
         runs = text.all_of(*some)
         return text.all_of(go, runs), text.all_of(go, text.invert(runs)), text.all_of(*finals)
 
-    def _range_counter(self, level: Level, go: str, carry: str) -> tuple[str, str]:
+    def _range_counter(self, level: Level, go: str, carry: str, later: bool) -> tuple[str, str]:
         """A loop of bounds known at run time: ("at its last value", "runs at all")."""
         text, context = self._text, self._c
         assert level.lower is not None and level.upper is not None
@@ -97,21 +103,46 @@ class Counters:
         current = text.named(level.name)
         text.alias(current, text.mux(go, lower, held, width), width)
         context.debug[held[1:]] = f"loop {level.name} ({level.place})"
-        wide = text.binary(
-            "add",
-            text.extend(current, width, width + 1, signed=True),
-            text.const(level.step, width + 1),
-            width + 1,
-            level.place,
-        )
-        limit = text.extend(upper, width, width + 1, signed=True)
-        end = text.compare("sge", wide, limit, width + 1)
-        following = text.mux(end, lower, text.slice(wide, 0, width, width + 1), width)
+        end = self._last_of_range(level, go, carry, (lower, upper), later)
+        further = text.binary("add", current, text.const(level.step, width), width, level.place)
+        following = text.mux(end, lower, further, width)
         self._step(level, go, carry, (held, current, following), width)
         context.stable[level.iv.number] = current
         if level.counts:
             context.stable[level.iv.number] = self._iteration(level, go, carry, end)
-        return end, text.compare("slt", lower, upper, width)
+        surely = _least(level) > 0
+        return end, text.const(1, 1) if surely else text.compare("slt", lower, upper, width)
+
+    def _last_of_range(
+        self, level: Level, go: str, carry: str, bounds: tuple[str, str], later: bool
+    ) -> str:
+        """Whether a range is at its last value: a register, set an iteration ahead.
+
+        What is left of the range is counted down beside the iterator, so that no sum is compared with a
+        bound in the cycle in which the iteration starts.
+        """
+        text, step = self._text, level.step
+        assert level.lower is not None
+        width = level.lower.width + 1
+        lower, upper = (text.extend(x, width - 1, width, signed=True) for x in bounds)
+        all_of_it = text.binary("sub", upper, lower, width, level.place)
+
+        def within(value: str, steps: int) -> str:
+            # a value that is compared is at least so many steps, so with steps of one it is equal
+            how = "eq" if step == 1 else "sle"
+            return text.compare(how, value, text.const(steps * step, width), width)
+
+        left_held, last_held = text.named(f"{level.name}_left"), text.named(f"{level.name}_last")
+        left = text.mux(go, all_of_it, left_held, width)
+        at_once = text.const(0, 1) if _least(level) > step else within(all_of_it, 1)
+        current = text.mux(go, at_once, last_held, 1)
+        end = last_held if later else current
+        less = text.binary("sub", left, text.const(step, width), width)
+        following = text.mux(end, all_of_it, less, width)
+        last = text.mux(end, at_once, within(left, 2), 1)
+        self._step(level, go, carry, (left_held, left, following), width)
+        self._step(level, go, carry, (last_held, current, last), 1)
+        return end
 
     def _iteration(self, level: Level, go: str, carry: str, end: str) -> str:
         """The number of the iteration, beside the iterator."""
@@ -133,3 +164,11 @@ class Counters:
         value = text.mux(carry, following, current, width)
         enable = text.any_of(carry, go)
         self._register(held, value, width, enable=enable, place=level.place)
+
+
+def _least(level: Level) -> int:
+    """The least that a range known at run time may span; 0 where nothing is known."""
+    lower, upper = level.lower, level.upper
+    if lower is None or upper is None or lower.kind != "const":
+        return 0
+    return value_range(upper)[0] - as_signed(lower.data, lower.width)

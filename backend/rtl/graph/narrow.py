@@ -45,7 +45,7 @@ def _used_outside(function: Function, static: Body) -> set[int]:
 
 
 def _narrow_body(function: Function, body: Body, library: OperatorLibrary, whole: set[int]) -> bool:
-    spans = Spans(body)
+    spans = Spans(body.nodes)
     wanted = _wanted_bits(body, whole)
     nodes: list[Node] = []
     for node in body.nodes:

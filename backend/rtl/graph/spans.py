@@ -6,12 +6,12 @@ whatever the inputs are. Read with a sign or without, it is cut to what the ``n`
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from allo.dialects.core.integers import as_signed
 
 from .linear import Range, bits_signed, bits_unsigned, within
-from .nodes import Body, Node
+from .nodes import Node
 
 
 def signed_range(width: int) -> Range:
@@ -29,12 +29,26 @@ def bits_of(span: Range) -> int:
     return bits_signed(*span) if span[0] < 0 else bits_unsigned(span[1])
 
 
-class Spans:
-    """The spans of the nodes of one body, found in program order."""
+def value_range(node: Node) -> Range:
+    """The value of a node of any body, read in two's complement."""
+    order: dict[int, Node] = {}
+    stack = [(node, False)]
+    while stack:
+        top, seen = stack.pop()
+        if seen:
+            order.setdefault(top.number, top)
+        elif top.number not in order:
+            stack.append((top, True))
+            stack += [(operand, False) for operand in top.operands]
+    return Spans(order.values()).signed(node)
 
-    def __init__(self, body: Body) -> None:
+
+class Spans:
+    """The spans of nodes, found in the order given, in which operands come first."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
         self._found: dict[int, Range] = {}
-        for node in body.nodes:
+        for node in nodes:
             self.note(node)
 
     def of(self, node: Node) -> Range:

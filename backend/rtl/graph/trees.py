@@ -72,7 +72,7 @@ class _Planter:
     ) -> None:
         self._function, self._body, self._uses = function, body, uses
         self._library, self._timing = library, timing
-        self._spans = Spans(body)
+        self._spans = Spans(body.nodes)
         self._arrival: dict[int, Moment] = {}
         self._taken: Counter[tuple[object, ...]] = Counter()
         self._reads: dict[int, int] = {}
