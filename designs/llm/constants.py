@@ -5,4 +5,6 @@ EPS = 1e-5
 GELU_C, GELU_A = 0.7978845608, 0.044715
 """GELU in its tanh form: 0.5 x (1 + tanh(C (x + A x**3)))."""
 ROUND = 12582912.0
-"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer."""
+"""Adding and subtracting 1.5 * 2**23 rounds a small float32 to the nearest even integer.
+
+The lowest bits of the first sum are that integer in two's complement."""

@@ -25,16 +25,17 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
             row_of[turn * R + row] = row
             turn_of[turn * R + row] = turn
     for job in range(JOBS):
-        passes: int32 = 1 if job >= FULL else waves
+        last_pass: UInt(8) = 0 if job >= FULL else waves - 1
         left: int32 = 1 if job >= FULL else count
-        for wave in range(passes):
-            n: int32 = min(left, B)
+        for wave in range(last_pass + 1):
+            last: UInt(8) = min(left, B) - 1
             left = left - B
-            last: UInt(8) = n - 1
+            taken: UInt(16) = (last + 1) * (WIDTH // V)
+            rounds: UInt(8) = ((last * (65536 // R + 1)) >> 16) + 1
             first: UInt(16) = 0
             at: UInt(16) = 0
             token: UInt(8) = 0
-            for take in range(n * (WIDTH // V)):
+            for take in range(taken):
                 piece: UInt(16) = first + at
                 bank: UInt(16) = row_of[token] * (L // V) + piece % (L // V)
                 pieces[bank, turn_of[token], piece // (L // V)] = come.get()
@@ -42,7 +43,6 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
                     first = first + RUN if token == last else first
                     token = 0 if token == last else token + 1
                 at = 0 if at == RUN - 1 else at + 1
-            rounds: int32 = (n + (R - 1)) // R
             for out in range(rounds):
                 for word in range(WIDTH // L):
                     joined: UInt(8 * L * R) = 0

@@ -88,13 +88,16 @@ def schedule_block(config: GPTConfig, wide: Wide, block: Block) -> Any:
     for array in ("weights", "exponents", "keys", "values", "norm_table"):
         s.partition(f"block_step:{array}", dim=1)
     for array in (
-        "gather_0:held", "gather_0:block", "gather_0:got", "embedding_0:both", "turning_0:one",
+        "gather_0:held", "gather_0:block", "embedding_0:both", "turning_0:one",
         "saying_0:block",
     ):  # fmt: skip
         s.partition(array)
     for loop in (
         "embedding_0:row", "turning_0:row", "merging_0:piece",
         "spreading_0:word", "gather_0:word", "dealing_0:head", "saying_0:out",
+        "collecting_0:head", "casting_0:word",
+        *(f"{name}_{g}:{loop}" for g in range(-(-c // 8))
+          for name, loop in (("recasting", "word"), ("pregather", "one"))),
     ):  # fmt: skip
         s.pipeline(loop)
     # What a pass over the outputs keeps, the next takes; a pass is the whole of a block's words.

@@ -74,6 +74,7 @@ class _Step:
         return (
             loops.depth("multiply_block", "mac")
             + last * wide.channels // wide.vector
+            + loops.depth("pregather_0", "one")
             + loops.depth("gather_0", "word")
             + loops.depth("rescale_block", "out")
             + CALL
@@ -96,7 +97,8 @@ class _Step:
         """From a block's last piece to its first word at the elements."""
         loops, kernel = self.loops, f"arrange_{name}"
         depth = loops.depth(kernel, "take") + loops.depth(kernel, "word")
-        return depth + loops.depth("spreading_0", "word")
+        spread = ("spreading_0", "casting_0", "recasting_0")
+        return depth + sum(loops.depth(kernel, "word") for kernel in spread)
 
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
         """When attention of a block is arranged."""
@@ -110,7 +112,7 @@ class _Step:
         pieces = wide.heads * (config.head_dim // wide.vector)
         score, mix = (self.unit(kernel) for kernel in ("score_block", "mix_block"))
         depth = loops.depth(score, "key") + loops.depth(mix, "key")
-        depth += loops.depth("collecting_0", "turn") + loops.depth("divide_block", "out")
+        depth += loops.depth("collecting_0", "head") + loops.depth("divide_block", "out")
         return self.mixing.free + depth + pieces + self.arrange("attended")
 
     def unit(self, kernel: str) -> str:

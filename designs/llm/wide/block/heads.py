@@ -21,13 +21,13 @@ def pack_block[D, HD, V, C, LAYERS, B](
 ):
     """Three widths a layer and block: of queries, keys and values, a word for each head and token."""
     groups: UInt(8 * C)[HD // C, B]
+    last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
-        for wave in range(waves):
-            n: int32 = min(left, B)
+        for wave in range(last_wave + 1):
+            last: UInt(8) = min(left, B) - 1
             left = left - B
-            total: int32 = 3 * D // V * n
-            last: UInt(8) = n - 1
+            total: UInt(24) = 3 * D // V * (last + 1)
             word: UInt(8 * C) = 0
             piece: UInt(8) = 0
             token: UInt(8) = 0
@@ -37,8 +37,9 @@ def pack_block[D, HD, V, C, LAYERS, B](
                 packed: UInt(8 * C) = 0
                 for v in range(V):
                     clamped: float32 = min(max(block[v], -127.0), 127.0)
-                    level: int8 = (clamped + ROUND) - ROUND
-                    packed[8 * (C - V + v) : 8 * (C - V + v) + 8] = level
+                    shifted: float32 = clamped + ROUND
+                    bits: UInt(32) = shifted.bitcast()
+                    packed[8 * (C - V + v) : 8 * (C - V + v) + 8] = bits[0:8]
                 joined: UInt(8 * C) = (word >> (8 * V)) | packed
                 word = joined
                 if piece == C // V - 1:
@@ -67,12 +68,15 @@ def score_block[HD, H, CTX, LAYERS, B](
 ):
     """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
     queries: UInt(8 * HD)[H * B]
+    last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
         first: int32 = start
-        for wave in range(waves):
-            n: int32 = min(left, B)
-            for hq in range(H * n):
+        for wave in range(last_wave + 1):
+            last: UInt(8) = min(left, B) - 1
+            n: UInt(16) = last + 1
+            come: UInt(16) = H * (last + 1)
+            for hq in range(come):
                 queries[hq] = asked.get()
             for hk in range(H):
                 for tk in range(n):
@@ -85,8 +89,8 @@ def score_block[HD, H, CTX, LAYERS, B](
             again: UInt(16) = first
             following: UInt(16) = first if n == 1 else first + 1
             best: int32 = 0
-            total: int32 = H * (n * first + (n * (n + 1)) // 2)
-            for key in range(total):
+            last_key: UInt(31) = H * (n * first + (n * (n + 1)) // 2) - 1
+            for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 query: UInt(8 * HD) = queries[q]
                 word: UInt(8 * HD) = keys[row + j]
@@ -118,16 +122,18 @@ def mix_block[HD, H, CTX, LAYERS, B](
     waves: int32,
     factors: "float32[LAYERS]",
     values: "UInt(8 * HD)[LAYERS * H * CTX]",
-    sums: "Stream[int32[HD], 2]",
+    sums: "Stream[UInt(32 * HD), 2]",
     totals: "Stream[int32, 2]",
 ):
     """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each token."""
+    last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         factor: float32 = factors[layer]
         left: int32 = count
         first: int32 = start
-        for wave in range(waves):
-            n: int32 = min(left, B)
+        for wave in range(last_wave + 1):
+            last: UInt(8) = min(left, B) - 1
+            n: UInt(16) = last + 1
             for hv in range(H):
                 for tv in range(n):
                     values[(layer * H + hv) * CTX + first + tv] = given.get()
@@ -140,24 +146,25 @@ def mix_block[HD, H, CTX, LAYERS, B](
             best: int32 = 0
             sum: int32 = 0
             acc: int32[HD] = 0
-            total: int32 = H * (n * first + (n * (n + 1)) // 2)
-            for key in range(total):
+            last_key: UInt(31) = H * (n * first + (n * (n + 1)) // 2) - 1
+            for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 if j == 0:
                     best = peaks.get()
                 below: float32 = scores.get() - best
                 weight: float32 = allo.exp(below * factor)
-                level: int32 = (weight * 255.0 + ROUND) - ROUND
-                share: uint8 = level
+                shifted: float32 = weight * 255.0 + ROUND
+                bits: UInt(32) = shifted.bitcast()
+                share: uint8 = bits[0:8]
                 word: UInt(8 * HD) = values[row + j]
-                after_sum: int32 = level + (0 if j == 0 else sum)
+                after_sum: int32 = share + (0 if j == 0 else sum)
                 sum = after_sum
-                out: int32[HD]
+                out: UInt(32 * HD) = 0
                 for c in range(HD):
                     value: int8 = word[8 * c : 8 * c + 8]
                     after: int32 = share * value + (0 if j == 0 else acc[c])
                     acc[c] = after
-                    out[c] = after
+                    out[32 * c : 32 * c + 32] = after
                 if to_go == 0:
                     sums.put(out)
                     totals.put(after_sum)
@@ -193,7 +200,6 @@ def schedule_score_block(s: Schedule) -> Schedule:
 def schedule_mix_block(s: Schedule) -> Schedule:
     """One value of a head's width a cycle; two products of a weight are in one multiplier block."""
     s.partition("mix_block:acc")
-    s.partition("mix_block:out")
     s.pipeline("tv")
     s.pipeline("key")
     s.bind("mul", "packed", axis="c")

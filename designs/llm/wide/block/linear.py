@@ -17,11 +17,13 @@ def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
     words: "Stream[UInt(8 * L), 2]",
 ):
     """Every word of a channel in order, and those of a layer's job again for every further block."""
-    if waves == 1:
+    once: UInt(1) = 1 if waves == 1 else 0
+    if once == 1:
         for load in range(WORDS):
             words.put(memory[load])
     else:
         base: int32 = 0
+        last_wave: UInt(8) = waves - 1
         for job in range(4 * LAYERS):
             kind: int32 = job & 3
             size: int32 = FFN * D // (C * L)
@@ -29,7 +31,7 @@ def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
                 size = 3 * D * D // (C * L)
             elif kind == 1:
                 size = D * D // (C * L)
-            for wave in range(waves):
+            for wave in range(last_wave + 1):
                 for again in range(size):
                     words.put(memory[base + again])
             base += size
@@ -42,7 +44,7 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
     inputs: "Stream[UInt(8 * L * R), 2]",
     count: int32,
     waves: int32,
-    sums: "Stream[int32[R], 2]",
+    sums: "Stream[UInt(32 * R), 2]",
 ):
     """One processing element: L weights of its channel with R tokens a cycle.
 
@@ -52,12 +54,12 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
     kept: UInt(8 * L)[FFN // L]
     for job in range(4 * LAYERS + 1):
         kind: int32 = job & 3
-        groups: int32 = D // L
-        outs: int32 = D // C
-        passes: int32 = waves
+        groups: UInt(16) = D // L
+        outs: UInt(24) = D // C
+        last_pass: UInt(8) = waves - 1
         if job == 4 * LAYERS:
             outs = OUTS
-            passes = 1
+            last_pass = 0
         elif kind == 0:
             outs = 3 * D // C
         elif kind == 2:
@@ -65,18 +67,17 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
         elif kind == 3:
             groups = FFN // L
         left: int32 = count
-        for wave in range(passes):
-            n: int32 = 1 if job == 4 * LAYERS else min(left, B)
+        for wave in range(last_pass + 1):
+            last_token: UInt(8) = 0 if job == 4 * LAYERS else min(left, B) - 1
             left = left - B
-            rounds: int32 = (n + (R - 1)) // R
-            total: int32 = outs * rounds * groups
+            last_round: UInt(8) = (last_token * (65536 // R + 1)) >> 16
+            last_mac: UInt(31) = outs * (last_round + 1) * groups - 1
             last: UInt(16) = groups - 1
-            last_round: UInt(16) = rounds - 1
             at: UInt(16) = 0
-            turn: UInt(16) = 0
+            turn: UInt(8) = 0
             fresh: UInt(1) = 1
             acc: int32[R] = 0
-            for mac in range(total):
+            for mac in range(last_mac + 1):
                 weights: UInt(8 * L) = 0
                 if fresh == 1:
                     weights = words.get()
@@ -84,7 +85,7 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
                 else:
                     weights = kept[at]
                 tokens: UInt(8 * L * R) = inputs.get()
-                out: int32[R]
+                out: UInt(32 * R) = 0
                 for r in range(R):
                     dot: int32 = 0
                     for p in range(L):
@@ -93,7 +94,7 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
                         dot += weight * value
                     after: int32 = dot + (0 if at == 0 else acc[r])
                     acc[r] = after
-                    out[r] = after
+                    out[32 * r : 32 * r + 32] = after
                 if at == last:
                     sums.put(out)
                     fresh = 1 if turn == last_round else 0
@@ -119,30 +120,30 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
     kept: UInt(64 * V)[MOST * V // C, C // V]
     for job in range(4 * LAYERS + 1):
         kind: int32 = job & 3
-        words: int32 = D // V
-        passes: int32 = waves
+        words: UInt(24) = D // V
+        last_pass: UInt(8) = waves - 1
         if job == 4 * LAYERS:
             words = OUTPUTS // V
             kind = 4
-            passes = 1
+            last_pass = 0
         elif kind == 0:
             words = 3 * D // V
         elif kind == 2:
             words = FFN // V
         left: int32 = count
-        for wave in range(passes):
-            n: int32 = 1 if kind == 4 else min(left, B)
+        for wave in range(last_pass + 1):
+            last: UInt(8) = 0 if kind == 4 else min(left, B) - 1
             left = left - B
-            total: int32 = words * n
-            last: UInt(8) = n - 1
+            last_out: UInt(31) = words * (last + 1) - 1
             group: UInt(16) = 0
             piece: UInt(8) = 0
             token: UInt(8) = 0
-            fresh: UInt(1) = 1
-            for out in range(total):
+            first: UInt(1) = 1 if wave == 0 else 0
+            fresh: UInt(1) = first
+            for out in range(last_out + 1):
                 acc: int32[V] = sums.get()
                 table: UInt(64 * V) = 0
-                if wave == 0 and fresh == 1:
+                if fresh == 1:
                     table = tables.get()
                     if kind != 4:
                         kept[group, piece] = table
@@ -166,7 +167,7 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
                     deltas.put(result)
                 if piece == C // V - 1:
                     group = group + 1 if token == last else group
-                    fresh = 1 if token == last else 0
+                    fresh = first if token == last else 0
                     token = 0 if token == last else token + 1
                 piece = 0 if piece == C // V - 1 else piece + 1
 
@@ -186,7 +187,6 @@ def schedule_multiply_block(s: Schedule, groups: int, rows: int) -> Schedule:
         rows: R; the tokens of a single row share no weight.
     """
     s.partition("multiply_block:acc")
-    s.partition("multiply_block:out")
     s.pipeline("mac")
     if rows > 1:
         s.bind("mul", "packed", axis="mac")

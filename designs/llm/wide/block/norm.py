@@ -7,7 +7,7 @@ by token when its last output is there. ``normalise_rows`` is one unit of norms,
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Stream, UInt, float32, int8, int32
+from allo.ir.types import Stream, UInt, float32, int32
 
 from ...constants import EPS, ROUND
 
@@ -24,20 +24,20 @@ def collect[D, V, C, LAYERS, B, MOST](
     Before the last norm only the last token of the step is sent.
     """
     x: float32[MOST * D // V, V]
+    last_wave: UInt(8) = waves - 1
     for norm in range(2 * LAYERS + 1):
         base: int32 = 0
         left: int32 = count
-        for wave in range(waves):
-            n: int32 = min(left, B)
+        for wave in range(last_wave + 1):
+            last: UInt(8) = min(left, B) - 1
             left = left - B
-            total: int32 = n * (D // V)
+            total: UInt(24) = (last + 1) * (D // V)
             if norm == 0:
                 for take in range(total):
                     first: float32[V] = embedded.get()
                     for e in range(V):
                         x[base + take, e] = first[e]
             else:
-                last: UInt(8) = n - 1
                 piece: UInt(8) = 0
                 token: UInt(8) = 0
                 group: UInt(16) = base
@@ -55,7 +55,7 @@ def collect[D, V, C, LAYERS, B, MOST](
             size: int32 = total
             if norm == 2 * LAYERS:
                 sent = base + total - D // V
-                size = D // V if wave == waves - 1 else 0
+                size = D // V if wave == last_wave else 0
             for row in range(size):
                 out: float32[V]
                 for w in range(V):
@@ -82,9 +82,9 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
     for n in range(2 * LAYERS + 1):
         for fill in range(D // V):
             gains[fill] = tables.get()
-        passes: int32 = 1 if n == 2 * LAYERS else waves
+        last_pass: UInt(8) = 0 if n == 2 * LAYERS else waves - 1
         left: int32 = 1 if n == 2 * LAYERS else count
-        for wave in range(passes):
+        for wave in range(last_pass + 1):
             mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
             left = left - B
             for token in range(mine):
@@ -124,8 +124,9 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
                         one: float32 = (x[row, e] - mean) * rstd
                         wide: float32 = one * gain + shift
                         clamped: float32 = min(max(wide, -127.0), 127.0)
-                        level8: int8 = (clamped + ROUND) - ROUND
-                        packed[8 * e : 8 * e + 8] = level8
+                        shifted: float32 = clamped + ROUND
+                        bits: UInt(32) = shifted.bitcast()
+                        packed[8 * e : 8 * e + 8] = bits[0:8]
                     small.put(packed)
 
 

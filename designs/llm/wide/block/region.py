@@ -50,6 +50,12 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
     NORMS = 2 * LAYERS + 1
     JOB = max(3 * D, FFN) // V
     KEPT = B // R * (FFN // L)
+    G = -(-C // 8)
+    INVERSE = 65536 // R + 1
+    FIRST = 1 | 1 << U
+    LATER = (1 << 2 * U) - 1 - FIRST
+    ROUND_WORDS = LAYERS * (4 * D * D + 2 * D * FFN) // (C * L)
+    ROUND_SUMS = LAYERS * (5 * D + FFN) // C
     ROUNDS = -(-MOST // B) * (B // R)
 
     @df.region()
@@ -71,11 +77,14 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         logits: UInt(32 * V)[OUTPUTS // V],
     ):
         words: Stream[UInt(8 * L), PREFETCH][C]
-        inputs: Stream[UInt(8 * L * R), 4][C]
+        spread: Stream[UInt(8 * L * R), 2]
+        cast: Stream[UInt(8 * L * R), 2][G]
+        inputs: Stream[UInt(8 * L * R), 2][C]
         normed_words: Stream[UInt(8 * L * R), ROUNDS * D // L]
         attended_words: Stream[UInt(8 * L * R), ROUNDS * D // L]
         bent_words: Stream[UInt(8 * L * R), ROUNDS * FFN // L]
-        sums: Stream[int32[R], 4][C]
+        sums: Stream[UInt(32 * R), 4][C]
+        partly: Stream[UInt(32 * R * (C // G)), 2][G]
         gathered: Stream[int32[V], 4]
         affines: Stream[UInt(64 * V), 64]
         gains: Stream[UInt(64 * V), 64][N]
@@ -95,9 +104,9 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         given: Stream[UInt(8 * HD), 2 * H * B][U]
         scores: Stream[int32, CTX][U]
         peaks: Stream[int32, 4][U]
-        mixed: Stream[int32[HD], 2][U]
+        mixed: Stream[UInt(32 * HD), 2][U]
         totals: Stream[int32, 2][U]
-        collected: Stream[int32[HD], 2]
+        collected: Stream[UInt(32 * HD), 2]
         counted: Stream[int32, 2]
 
         @df.kernel(mapping=[C], args=[weights])
@@ -141,20 +150,21 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         @df.kernel(mapping=[1])
         def turning():
             for norm in range(NORMS):
-                passes: int32 = 1 if norm == NORMS - 1 else waves
+                last_pass: UInt(8) = 0 if norm == NORMS - 1 else waves - 1
                 left: int32 = 1 if norm == NORMS - 1 else count
-                for wave in range(passes):
-                    n: int32 = min(left, B)
+                for wave in range(last_pass + 1):
+                    last: UInt(8) = min(left, B) - 1
                     left = left - B
-                    unit: UInt(8) = 0
+                    unit: UInt(N) = 1
                     at: UInt(16) = 0
-                    for row in range(n * (D // V)):
+                    pieces: UInt(24) = (last + 1) * (D // V)
+                    for row in range(pieces):
                         one: float32[V] = rows.get()
                         with allo.meta_for(N) as u:
-                            if unit == u:
+                            if unit[u] == 1:
                                 dealt[u].put(one)
                         if at == D // V - 1:
-                            unit = 0 if unit == N - 1 else unit + 1
+                            unit = (unit << 1) | (unit >> (N - 1))
                         at = 0 if at == D // V - 1 else at + 1
 
         @df.kernel(mapping=[N])
@@ -167,21 +177,22 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         @df.kernel(mapping=[1])
         def merging():
             for norm in range(NORMS):
-                passes: int32 = 1 if norm == NORMS - 1 else waves
+                last_pass: UInt(8) = 0 if norm == NORMS - 1 else waves - 1
                 left: int32 = 1 if norm == NORMS - 1 else count
-                for wave in range(passes):
-                    n: int32 = min(left, B)
+                for wave in range(last_pass + 1):
+                    last: UInt(8) = min(left, B) - 1
                     left = left - B
-                    unit: UInt(8) = 0
+                    unit: UInt(N) = 1
                     at: UInt(16) = 0
-                    for piece in range(n * (D // V)):
+                    pieces: UInt(24) = (last + 1) * (D // V)
+                    for piece in range(pieces):
                         part: UInt(8 * V) = 0
                         with allo.meta_for(N) as u:
-                            if unit == u:
+                            if unit[u] == 1:
                                 part = normed[u].get()
                         merged.put(part)
                         if at == D // V - 1:
-                            unit = 0 if unit == N - 1 else unit + 1
+                            unit = (unit << 1) | (unit >> (N - 1))
                         at = 0 if at == D // V - 1 else at + 1
 
         @df.kernel(mapping=[1])
@@ -205,12 +216,12 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
             kept: UInt(8 * L * R)[KEPT]
             for job in range(4 * LAYERS + 1):
                 kind: int32 = job & 3
-                passes: int32 = waves
+                last_pass: UInt(8) = waves - 1
                 left: int32 = count
-                groups: int32 = D // L
-                outs: int32 = D // C
+                groups: UInt(16) = D // L
+                outs: UInt(24) = D // C
                 if job == 4 * LAYERS:
-                    passes = 1
+                    last_pass = 0
                     left = 1
                     outs = OUTS
                 elif kind == 0:
@@ -219,14 +230,15 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
                     outs = FFN // C
                 elif kind == 3:
                     groups = FFN // L
-                for wave in range(passes):
-                    n: int32 = min(left, B)
+                for wave in range(last_pass + 1):
+                    last_token: UInt(8) = min(left, B) - 1
                     left = left - B
-                    span: int32 = (n + (R - 1)) // R * groups
+                    span: UInt(24) = (((last_token * INVERSE) >> 16) + 1) * groups
                     last: UInt(16) = span - 1
+                    last_word: UInt(31) = span * outs - 1
                     at: UInt(16) = 0
                     fresh: UInt(1) = 1
-                    for word in range(span * outs):
+                    for word in range(last_word + 1):
                         joined: UInt(8 * L * R) = 0
                         if fresh == 1:
                             if kind == 1:
@@ -238,10 +250,32 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
                             kept[at] = joined
                         else:
                             joined = kept[at]
-                        with allo.meta_for(C) as c:
-                            inputs[c].put(joined)
+                        spread.put(joined)
                         fresh = 0 if at == last else fresh
                         at = 0 if at == last else at + 1
+
+        @df.kernel(mapping=[1])
+        def casting():
+            last_wave: UInt(8) = waves - 1
+            last_token: UInt(8) = count - last_wave * B - 1
+            rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_WORDS + OUTS * (D // L)
+            for word in range(total):
+                one: UInt(8 * L * R) = spread.get()
+                with allo.meta_for(G) as g:
+                    cast[g].put(one)
+
+        @df.kernel(mapping=[G])
+        def recasting():
+            g = df.get_pid()
+            last_wave: UInt(8) = waves - 1
+            last_token: UInt(8) = count - last_wave * B - 1
+            rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_WORDS + OUTS * (D // L)
+            for word in range(total):
+                one: UInt(8 * L * R) = cast[g].get()
+                with allo.meta_for(C // G) as c:
+                    inputs[g * (C // G) + c].put(one)
 
         @df.kernel(mapping=[C])
         def element():
@@ -250,41 +284,56 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
                 words[c], inputs[c], count, waves, sums[c]
             )
 
+        @df.kernel(mapping=[G])
+        def pregather():
+            g = df.get_pid()
+            last_wave: UInt(8) = waves - 1
+            last_token: UInt(8) = count - last_wave * B - 1
+            rounds: UInt(16) = last_wave * (B // R) + ((last_token * INVERSE) >> 16) + 1
+            total: int32 = rounds * ROUND_SUMS + OUTS
+            for one in range(total):
+                some: UInt(32 * R * (C // G)) = 0
+                with allo.meta_for(C // G) as c:
+                    some[32 * R * c : 32 * R * c + 32 * R] = sums[g * (C // G) + c].get()
+                partly[g].put(some)
+
         @df.kernel(mapping=[1])
         def gather():
             held: int32[R * C] = 0
             for job in range(4 * LAYERS + 1):
                 kind: int32 = job & 3
-                passes: int32 = waves
+                last_pass: UInt(8) = waves - 1
                 left: int32 = count
-                outs: int32 = D // C
+                outs: UInt(24) = D // C
                 if job == 4 * LAYERS:
-                    passes = 1
+                    last_pass = 0
                     left = 1
                     outs = OUTS
                 elif kind == 0:
                     outs = 3 * D // C
                 elif kind == 2:
                     outs = FFN // C
-                for wave in range(passes):
-                    n: int32 = min(left, B)
+                for wave in range(last_pass + 1):
+                    last_token: UInt(8) = min(left, B) - 1
                     left = left - B
                     # Words of R tokens but one, of the last tokens but one, and of the next but one.
-                    rounds: int32 = (n + (R - 1)) // R
+                    last: UInt(8) = (last_token * INVERSE) >> 16
                     full: UInt(16) = R * (C // V) - 1
-                    rest: UInt(16) = (n - (rounds - 1) * R) * (C // V) - 1
-                    last: UInt(8) = rounds - 1
-                    second: UInt(8) = rounds - 2 if rounds > 1 else 0
-                    turn: UInt(8) = 1 if rounds > 1 else 0
-                    following: UInt(16) = rest if rounds <= 2 else full
-                    room: UInt(16) = rest if rounds == 1 else full
+                    rest: UInt(16) = (last_token - last * R + 1) * (C // V) - 1
+                    second: UInt(8) = last - 1 if last > 0 else 0
+                    turn: UInt(8) = 1 if last > 0 else 0
+                    following: UInt(16) = rest if last <= 1 else full
+                    room: UInt(16) = rest if last == 0 else full
+                    last_word: UInt(31) = outs * (last_token + 1) * (C // V) - 1
                     fresh: UInt(1) = 1
-                    for word in range(outs * n * (C // V)):
+                    for word in range(last_word + 1):
                         if fresh == 1:
-                            with allo.meta_for(C) as c:
-                                got: int32[R] = sums[c].get()
-                                with allo.meta_for(R) as r:
-                                    held[r * C + c] = got[r]
+                            with allo.meta_for(G) as g:
+                                some: UInt(32 * R * (C // G)) = partly[g].get()
+                                with allo.meta_for(C // G) as c:  # noqa: SIM117
+                                    with allo.meta_for(R) as r:
+                                        one: int32 = some[32 * (R * c + r) : 32 * (R * c + r) + 32]
+                                        held[r * C + g * (C // G) + c] = one
                         else:
                             for m in range(R * C - V):
                                 held[m] = held[m + V]
@@ -315,25 +364,26 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
 
         @df.kernel(mapping=[1])
         def dealing():
+            last_wave: UInt(8) = waves - 1
             for layer in range(LAYERS):
                 left: int32 = count
-                for wave in range(waves):
-                    n: int32 = min(left, B)
+                for wave in range(last_wave + 1):
+                    last: UInt(8) = min(left, B) - 1
                     left = left - B
-                    last: UInt(8) = n - 1
                     for which in range(3):
-                        unit: UInt(8) = 0
+                        # One bit is set, of the unit whose turn it is: U for q and k, then U for v.
+                        unit: UInt(2 * U) = 1 << U if which == 2 else 1
                         token: UInt(8) = 0
-                        for head in range(HEADS * n):
+                        heads: UInt(16) = HEADS * (last + 1)
+                        for head in range(heads):
                             word: UInt(8 * HD) = packed.get()
                             with allo.meta_for(U) as u:
-                                if unit == u:
-                                    if which == 2:
-                                        given[u].put(word)
-                                    else:
-                                        asked[u].put(word)
+                                if unit[u] == 1:
+                                    asked[u].put(word)
+                                if unit[U + u] == 1:
+                                    given[u].put(word)
                             if token == last:
-                                unit = 0 if unit == U - 1 else unit + 1
+                                unit = ((unit << 1) & LATER) | ((unit >> (U - 1)) & FIRST)
                             token = 0 if token == last else token + 1
 
         @df.kernel(mapping=[U], args=[keys])
@@ -361,10 +411,18 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
 
         @df.kernel(mapping=[1])
         def collecting():
-            for turn in range(count * (LAYERS * H)):
+            unit: UInt(U) = 1
+            heads_to_come: int32 = count * (LAYERS * HEADS)
+            for head in range(heads_to_come):
+                of_head: UInt(32 * HD) = 0
+                total: int32 = 0
                 with allo.meta_for(U) as u:
-                    collected.put(mixed[u].get())
-                    counted.put(totals[u].get())
+                    if unit[u] == 1:
+                        of_head = mixed[u].get()
+                        total = totals[u].get()
+                collected.put(of_head)
+                counted.put(total)
+                unit = (unit << 1) | (unit >> (U - 1))
 
         @df.kernel(mapping=[1], args=[attends])
         def dividing(factors: float32[LAYERS]):

@@ -3,7 +3,7 @@
 
 import allo
 from allo.customize import Schedule
-from allo.ir.types import Stream, UInt, float32, int8, int32
+from allo.ir.types import Stream, UInt, float32, int32
 
 from ...constants import GELU_A, GELU_C, ROUND
 
@@ -26,13 +26,14 @@ def bend_block[FFN, V, LAYERS](
                 bent: float32 = (0.5 * a) * (1.0 + allo.tanh(inner))
                 wide: float32 = bent * factors[layer]
                 clamped: float32 = min(max(wide, -127.0), 127.0)
-                level: int8 = (clamped + ROUND) - ROUND
-                packed[8 * v : 8 * v + 8] = level
+                shifted: float32 = clamped + ROUND
+                bits: UInt(32) = shifted.bitcast()
+                packed[8 * v : 8 * v + 8] = bits[0:8]
             small.put(packed)
 
 
 def divide_block[HD, V, HEADS, LAYERS](
-    sums: "Stream[int32[HD], 2]",
+    sums: "Stream[UInt(32 * HD), 2]",
     totals: "Stream[int32, 2]",
     factors: "float32[LAYERS]",
     count: int32,
@@ -45,11 +46,11 @@ def divide_block[HD, V, HEADS, LAYERS](
         piece: UInt(8) = 0
         for out in range(count * (HEADS * (HD // V))):
             if piece == 0:
-                head: int32[HD] = sums.get()
+                head: UInt(32 * HD) = sums.get()
                 total: float32 = totals.get()
                 inverse = factors[layer] / total
                 for c in range(HD):
-                    held[c] = head[c]
+                    held[c] = head[32 * c : 32 * c + 32]
             else:
                 for m in range(HD - V):
                     held[m] = held[m + V]
@@ -58,8 +59,9 @@ def divide_block[HD, V, HEADS, LAYERS](
                 mixed: float32 = held[v]
                 wide: float32 = mixed * inverse
                 clamped: float32 = min(max(wide, -127.0), 127.0)
-                level: int8 = (clamped + ROUND) - ROUND
-                packed[8 * v : 8 * v + 8] = level
+                shifted: float32 = clamped + ROUND
+                bits: UInt(32) = shifted.bitcast()
+                packed[8 * v : 8 * v + 8] = bits[0:8]
             small.put(packed)
             piece = 0 if piece == HD // V - 1 else piece + 1
 
@@ -67,6 +69,5 @@ def divide_block[HD, V, HEADS, LAYERS](
 def schedule_divide_block(s: Schedule) -> Schedule:
     """V elements a cycle."""
     s.partition(s.held)
-    s.partition("divide_block:head")
     s.pipeline("out")
     return s
