@@ -69,7 +69,6 @@ def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, un
         ("gemm", 220, 97_239),
         ("correlation", 220, 181_449),
         ("syr2k", 220, 234_919),
-        ("syrk", 2560, 5_470),
         ("mvt", 2560, 307),
         ("bicg", 2560, 343),
         ("gesummv", 2560, 221),
@@ -85,7 +84,8 @@ def test_a_budget_of_dsps_holds_more_pairs(name: str, dsps: int, cycles: int) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs", "cycles"), [("gemm", 1760, 6_353), ("two_mm", 1520, 10_044)]
+    ("name", "pairs", "cycles"),
+    [("gemm", 1760, 6_353), ("two_mm", 1520, 10_044), ("syrk", 1600, 4_424)],
 )
 def test_a_full_device_takes_fewer_cycles_than_published(
     name: str, pairs: int, cycles: int
