@@ -34,7 +34,7 @@ def int8s(rng, *shape: int) -> np.ndarray:
 
 def test_an_element_multiplies_the_outputs_of_its_channel():
     outs = 3
-    s = allo.customize(multiply, instantiate=[LANES, CHANNELS, D, 3 * D, FFN, FFN, LAYERS, outs])
+    s = allo.customize(multiply, instantiate=[LANES, CHANNELS, D, 3 * D, D, FFN, FFN, LAYERS, outs])
     rng = np.random.default_rng(0)
     jobs = [(3 * D, D), (D, D), (FFN, D), (D, FFN)] * LAYERS + [(CHANNELS * outs, D)]
     weights = [int8s(rng, rows // CHANNELS, depth) for rows, depth in jobs]
@@ -105,7 +105,7 @@ def test_rescaled_sums_go_where_their_job_goes():
 
 def test_norms_add_deltas_and_quantise():
     norms, wide = 2 * LAYERS + 1, Wide(vector=V)
-    s = allo.customize(normalise, instantiate=[D, V, 2, wide.parts, 3, LAYERS, 2])
+    s = allo.customize(normalise, instantiate=[D, V, 2, wide.parts, 3, norms, 2])
     rng = np.random.default_rng(2)
     first = rng.normal(0.5, 2, D).astype(F32)
     deltas = rng.normal(0, 1, (norms - 1, D)).astype(F32)

@@ -97,7 +97,7 @@ def test_words_of_gates_and_of_others_are_parted():
 
 def test_norms_of_one_term_divide_by_the_root_of_the_mean_square():
     norms, wide, eps = 2 * LAYERS + 1, Wide(vector=V), 1e-6
-    s = allo.customize(normalise, instantiate=[D, V, 2, wide.parts, 3, LAYERS, 1])
+    s = allo.customize(normalise, instantiate=[D, V, 2, wide.parts, 3, norms, 1])
     rng = np.random.default_rng(2)
     first = rng.normal(0.5, 2e-3, D).astype(F32)
     deltas = rng.normal(0, 1e-3, (norms - 1, D)).astype(F32)

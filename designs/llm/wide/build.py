@@ -61,14 +61,14 @@ def schedule(config: Model, wide: Wide) -> Any:
         ("gain", 32 * per_element * v, (2 * layers + 1) * d // v),
     ):
         s.compose(schedule_fetch(of(fetch, bits, count)), id=name)
-    element = lanes, c, d, qkv, up, ffn, layers, outputs // c
+    jobs = up, ffn, layers, outputs // c
     if wide.bits == 4:
-        s.compose(schedule_multiply_nibbles(of(multiply_nibbles, *element)))
+        s.compose(schedule_multiply_nibbles(of(multiply_nibbles, lanes, c, d, qkv, *jobs)))
     else:
-        s.compose(schedule_multiply(of(multiply, *element)))
+        s.compose(schedule_multiply(of(multiply, lanes, c, d, qkv, d, *jobs)))
     sums = v, d, qkv, up, layers, outputs, per_sum
     s.compose(schedule_rescale(of(rescale, *sums), wide.rescale_interval))
-    norm = d, v, logs[0], wide.parts, logs[1], layers, per_element
+    norm = d, v, logs[0], wide.parts, logs[1], 2 * layers + 1, per_element
     s.compose(schedule_normalise(of(normalise, *norm)))
     if m.gated:
         s.compose(schedule_part(of(part, layers * up // v, v)))

@@ -18,18 +18,19 @@ def fetch[BITS, WORDS](memory: "UInt(BITS)[WORDS]", words: "Stream[UInt(BITS), 2
         words.put(memory[load])
 
 
-def multiply[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
+def multiply[L, C, D, QKV, INNER, UP, FFN, LAYERS, OUTS](
     words: "Stream[UInt(8 * L), 2]",
     inputs: "Stream[UInt(8 * L), 2]",
     sums: "Stream[int32, 2]",
 ):
     """One processing element: its channel's outputs of every job, L weights a cycle.
 
-    ``QKV`` and ``UP`` are the outputs of a layer's first and third job, and ``OUTS`` those of the last job
-    that lie on a channel.
+    ``QKV`` and ``UP`` are the outputs of a layer's first and third job, ``INNER`` and ``FFN`` the inputs of
+    the second and fourth, and ``OUTS`` the outputs of the last job that lie on a channel; with 0 there is
+    no such job.
     """
-    x: UInt(8 * L)[FFN // L]
-    for job in range(4 * LAYERS + 1):
+    x: UInt(8 * L)[max(D, FFN) // L]
+    for job in range(4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
         groups: int32 = D // L
         outs: int32 = D // C
@@ -37,6 +38,8 @@ def multiply[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
             outs = OUTS
         elif kind == 0:
             outs = QKV // C
+        elif kind == 1:
+            groups = INNER // L
         elif kind == 2:
             outs = UP // C
         elif kind == 3:
@@ -73,9 +76,10 @@ def rescale[V, D, QKV, UP, LAYERS, OUTPUTS, TERMS](
     """Apply factor and bias to V outputs at once, and send them where their job's outputs go.
 
     A word of ``tables`` holds V pairs of float32, the factor lower, or with ``TERMS`` of 1 the factors
-    alone. ``QKV``, ``UP`` and ``OUTPUTS`` are the outputs of a layer's first and third job, and of the last.
+    alone. ``QKV``, ``UP`` and ``OUTPUTS`` are the outputs of a layer's first and third job, and of the last,
+    which 0 leaves out.
     """
-    for job in range(4 * LAYERS + 1):
+    for job in range(4 * LAYERS + min(OUTPUTS, 1)):
         kind: int32 = job & 3
         words: int32 = D // V
         if job == 4 * LAYERS:

@@ -7,14 +7,14 @@ from allo.ir.types import Stream, UInt, float32, int8
 from ..constants import ROUND
 
 
-def normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, TERMS](
+def normalise[D, V, LOG_V, PARTS, LOG_PARTS, NORMS, TERMS](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     tables: "Stream[UInt(32 * TERMS * V), 4]",
     eps: float32,
     small: "Stream[UInt(8 * V), 4]",
 ):
-    """All norms of a step: the first of what is embedded, every other after adding a delta to it.
+    """The norms of a step: the first of what is embedded, every other after adding a delta to it.
 
     Sum and sum of squares of a row of V elements are trees; rows add up in ``PARTS`` sums that take
     turns, which a tree joins. With two ``TERMS`` these are layer norms, and a word of ``tables`` holds V
@@ -22,7 +22,7 @@ def normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, TERMS](
     subtract nothing, and the word holds V gains. ``eps`` is added to the mean square.
     """
     x: float32[D // V, V]
-    for n in range(2 * LAYERS + 1):
+    for n in range(NORMS):
         part: float32[PARTS] = 0.0
         square: float32[PARTS] = 0.0
         for rt in range(D // V // PARTS):

@@ -151,7 +151,7 @@ def make_region(config: Model, wide: Wide) -> Any:
 
         @df.kernel(mapping=[1])
         def norms():
-            normalise[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, PER_ELEMENT](
+            normalise[D, V, LOG_V, PARTS, LOG_PARTS, NORMS, PER_ELEMENT](
                 embedded, deltas, gains, EPS, normed
             )
 
@@ -187,7 +187,7 @@ def make_region(config: Model, wide: Wide) -> Any:
             with allo.meta_if(BITS == 4):
                 multiply_nibbles[L, C, D, QKV, UP, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
             with allo.meta_else():
-                multiply[L, C, D, QKV, UP, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
+                multiply[L, C, D, QKV, D, UP, FFN, LAYERS, OUTS](words[c], inputs[c], sums[c])
 
         @df.kernel(mapping=[1])
         def gather():
