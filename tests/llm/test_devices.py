@@ -212,6 +212,19 @@ def test_a_model_that_cannot_be_shared_is_refused(config, devices: Devices, mess
     assert error.value.args[0] == message
 
 
+@pytest.mark.parametrize(
+    ("wide", "message"),
+    [
+        ({"bits": 4}, "Several devices have weights of 8 bits, not of 4."),
+        ({"cache": "external"}, "Several devices keep keys and values on the chip"),
+    ],
+)
+def test_a_device_with_what_only_one_has_is_refused(wide: dict, message: str):
+    with pytest.raises(DeviceError) as error:
+        share_of(CONFIG, dataclasses.replace(WIDE, **wide), Devices(2, 1))
+    assert error.value.args[0].startswith(message)
+
+
 def test_a_device_too_wide_for_its_share_is_refused():
     with pytest.raises(
         WidthError, match="The 16 lanes do not divide the width of a share's heads, 8"

@@ -89,12 +89,14 @@ class StepTime:
     starved: float
 
 
-def words_of_layer(model: Transformer, engine: Engine) -> tuple[float, float, float, float]:
-    """(13) n_j = W_j / (C k): words of a channel in the jobs of a layer.
+def words_of_layer(
+    model: Transformer, engine: Engine, shares: int = 1
+) -> tuple[float, float, float, float]:
+    """(13) n_j = W_j / (C k): words of a channel in the jobs of a layer, which some devices may share.
 
     Weights of four bits have a word of steps in front of every L words: n_j + ceil(n_j / L).
     """
-    at_once = engine.channels * engine.weights
+    at_once = engine.channels * engine.weights * shares
     widened = 2 * model.ffn if model.gated else model.ffn
     outputs = (
         (model.hidden + 2 * model.kv_width) * model.hidden,
@@ -110,11 +112,11 @@ def _with_steps(words: float, engine: Engine) -> float:
     return words if engine.bits == 8 else words + -(-words // engine.lanes)
 
 
-def words_of_logits(model: Transformer, engine: Engine) -> float:
-    """(13) for the logits: V_p d / (C L), with the vocabulary padded to whole words."""
-    unit = max(engine.channels, engine.vector)
+def words_of_logits(model: Transformer, engine: Engine, shares: int = 1) -> float:
+    """(13) for the logits: V_p d / (C L), with the vocabulary padded to whole words of every share."""
+    unit = max(engine.channels, engine.vector) * shares
     padded = -(-model.vocab // unit) * unit
-    return padded * model.hidden / (engine.channels * engine.lanes)
+    return padded * model.hidden / (engine.channels * engine.lanes * shares)
 
 
 def time_of_words(words: float, ahead: float, rate: float, uses: int = 1) -> tuple[float, float]:
@@ -147,18 +149,20 @@ def norm_pause(model: Transformer, engine: Engine, depths: Depths) -> float:
     return drain(engine, depths) + whole + _spread(depths)
 
 
-def attention_pause(model: Transformer, engine: Engine, depths: Depths, position: int) -> float:
+def attention_pause(
+    model: Transformer, engine: Engine, depths: Depths, position: int, shares: int = 1
+) -> float:
     """(17) P_a: from the last weight of q, k and v to the first activation of the projection.
 
     Each of U units has H = heads / U heads of l + 1 keys, a key a cycle. Its scores begin when the keys
     are there, while the elements are still at v; the values follow the scores by a head.
     """
-    if model.heads % engine.heads:
+    if model.heads % (engine.heads * shares):
         raise ModelInputError(
             f"{engine.heads} heads at once do not divide the {model.heads} heads of {model.name}."
         )
-    per_unit, keys = model.heads // engine.heads, position + 1
-    job = words_of_layer(model, engine)[0]
+    per_unit, keys = model.heads // (engine.heads * shares), position + 1
+    job = words_of_layer(model, engine, shares)[0]
     values = model.kv_width / (model.hidden + 2 * model.kv_width)
     dealt = drain(engine, depths) + depths.pack + depths.deal + CALL
     scored = dealt - job * values + depths.score + 2 * per_unit
@@ -168,10 +172,10 @@ def attention_pause(model: Transformer, engine: Engine, depths: Depths, position
     return mixed + depths.mix + divided + depths.divide + _spread(depths) + CALL
 
 
-def activation_pause(model: Transformer, engine: Engine, depths: Depths) -> float:
+def activation_pause(model: Transformer, engine: Engine, depths: Depths, shares: int = 1) -> float:
     """(18) P_g = max(d_F / k, P_r + P_gelu + P_s): activations follow results, and fill the elements."""
     behind = drain(engine, depths) + depths.bend + _spread(depths)
-    return max(model.ffn / engine.weights, behind)
+    return max(model.ffn / (engine.weights * shares), behind)
 
 
 def _spread(depths: Depths) -> float:

@@ -77,6 +77,11 @@ def share_of(config: GPTConfig, wide: Wide, devices: Devices) -> Share:
         raise DeviceError(
             f"Several devices have weights of 8 bits, not of {wide.bits}.", help="use bits=8."
         )
+    if wide.cache != "chip":
+        raise DeviceError(
+            "Several devices keep keys and values on the chip, and not in external memory.",
+            help='use cache="chip".',
+        )
     check_wide(config, wide)
     inner, ffn, heads = config.d // p1, config.ffn // p1, config.heads // p1
     for what, part, of, whole in (
