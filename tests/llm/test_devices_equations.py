@@ -35,7 +35,7 @@ def test_an_exchange_takes_a_latency_a_hop_and_the_words_that_a_link_is_behind()
     assert exchange(64, 512, 2, Wire(1, 138), LOOPS) == 1 + 138 + 2
     assert exchange(64, 512, 2, FAST, LOOPS) == (1 + 3) + 64 + 2
     assert exchange(64, 512, 2, Wire(14, 552), LOOPS) == 1 + (64 * 14 - 512) + 552 + 2
-    assert exchange(64, 512, 3, Wire(1, 138), LOOPS) == 1 + 138 + (2 + 138) + 2
+    assert exchange(64, 512, 3, Wire(1, 138), LOOPS) == 1 + 138 + 138 + 2
 
 
 def test_a_pipeline_multiplies_tokens_and_not_their_speed():

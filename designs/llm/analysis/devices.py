@@ -71,11 +71,6 @@ class DeviceTime:
     exchanges: float
     handovers: float
 
-    @property
-    def limit(self) -> str:
-        """What most of a run waits for: ``token`` or ``stage``."""
-        return "stage" if self.cycles > 0 and self.stage >= self.token else "token"
-
 
 def exchange(rows: float, job: float, parts: int, wire: Wire, depths: LinkDepths) -> float:
     """(21) E: from the last partial sum of a device to the last sum of all p1, less its own way.
@@ -84,8 +79,8 @@ def exchange(rows: float, job: float, parts: int, wire: Wire, depths: LinkDepths
     b = max(0, R n - t_j), what the link is behind the job, and s_1 = d_send + CALL:
 
     e_1 = max(s_1 + R, d_send + b + m), and for every further hop
-    s_h = max(e_(h-1) + CALL, s_(h-1) + d_add + m),
-    e_h = max(s_h + R, e_(h-1) + d_add + m, s_(h-1) + d_add + m + (R - 1) n); E = e_(p1 - 1) + d_add.
+    s_h = max(e_(h-1) + CALL, s_(h-1) + m),
+    e_h = max(s_h + R, e_(h-1) + m, s_(h-1) + m + (R - 1) n); E = e_(p1 - 1) + d_add.
     """
     if parts == 1:
         return 0.0
@@ -93,12 +88,12 @@ def exchange(rows: float, job: float, parts: int, wire: Wire, depths: LinkDepths
     start = depths.send + CALL
     end = max(start + rows, depths.send + behind + wire.latency)
     for _ in range(parts - 2):
-        passed = start + depths.add + wire.latency
+        passed = start + wire.latency
         start, end = (
             max(end + CALL, passed),
             max(
                 max(end + CALL, passed) + rows,
-                end + depths.add + wire.latency,
+                end + wire.latency,
                 passed + (rows - 1) * wire.interval,
             ),
         )
