@@ -76,6 +76,7 @@ class Counters:
         """
         text = self._text
         carry, finals, some = advance, [], []
+        inside = {level.iv.number for level in levels}
         for level in levels:
             if level.trips is not None and level.trips > 1:
                 self._name(level)
@@ -85,7 +86,7 @@ class Counters:
             if level.trips is not None:
                 end = self._counter(level, carry, stop)
             else:
-                end, runs = self._range_counter(level, go, carry, later)
+                end, runs = self._range_counter(level, go, carry, later, inside)
                 some.append(runs)
             if end:
                 carry = text.all_of(carry, end)
@@ -93,7 +94,9 @@ class Counters:
         runs = text.all_of(*some)
         return text.all_of(go, runs), text.all_of(go, text.invert(runs)), text.all_of(*finals)
 
-    def _range_counter(self, level: Level, go: str, carry: str, later: bool) -> tuple[str, str]:
+    def _range_counter(
+        self, level: Level, go: str, carry: str, later: bool, inside: set[int]
+    ) -> tuple[str, str]:
         """A loop of bounds known at run time: ("at its last value", "runs at all")."""
         text, context = self._text, self._c
         assert level.lower is not None and level.upper is not None
@@ -103,8 +106,11 @@ class Counters:
         current = text.named(level.name)
         text.alias(current, text.mux(go, lower, held, width), width)
         context.debug[held[1:]] = f"loop {level.name} ({level.place})"
-        end = self._last_of_range(level, go, carry, (lower, upper), later)
         further = text.binary("add", current, text.const(level.step, width), width, level.place)
+        if _moves(level, inside):
+            end = self._reaches(level, current, upper)
+        else:
+            end = self._last_of_range(level, go, carry, (lower, upper), later)
         following = text.mux(end, lower, further, width)
         self._step(level, go, carry, (held, current, following), width)
         context.stable[level.iv.number] = current
@@ -112,6 +118,17 @@ class Counters:
             context.stable[level.iv.number] = self._iteration(level, go, carry, end)
         surely = _least(level) > 0
         return end, text.const(1, 1) if surely else text.compare("slt", lower, upper, width)
+
+    def _reaches(self, level: Level, current: str, upper: str) -> str:
+        """Whether a range is at its last value, by its bound, which another counter of the nest moves."""
+        text = self._text
+        assert level.lower is not None
+        width = level.lower.width
+        value, limit = (text.extend(x, width, width + 1, signed=True) for x in (current, upper))
+        step = text.const(level.step, width + 1)
+        return text.compare(
+            "sge", text.binary("add", value, step, width + 1, level.place), limit, width + 1
+        )
 
     def _last_of_range(
         self, level: Level, go: str, carry: str, bounds: tuple[str, str], later: bool
@@ -164,6 +181,21 @@ class Counters:
         value = text.mux(carry, following, current, width)
         enable = text.any_of(carry, go)
         self._register(held, value, width, enable=enable, place=level.place)
+
+
+def _moves(level: Level, counters: set[int]) -> bool:
+    """Whether a bound of a range depends on one of these counters."""
+    seen: set[int] = set()
+    stack = [bound for bound in (level.lower, level.upper) if bound is not None]
+    while stack:
+        node = stack.pop()
+        if node.number in counters:
+            return True
+        if node.number not in seen:
+            seen.add(node.number)
+            stack += node.operands
+            stack += [term for term, _ in node.data.terms] if node.kind == "lin" else []
+    return False
 
 
 def _least(level: Level) -> int:
