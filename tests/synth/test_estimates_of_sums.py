@@ -76,3 +76,24 @@ def test_operands_that_are_extended_or_shared_have_one_register_a_bit() -> None:
     )
     # 8 of the operand that both have, 16 of each other one, 16 of each result
     assert counted(unit + top, "ecp5")["ff"] == 8 + 2 * 16 + 2 * 16
+
+
+def test_a_narrow_number_moves_through_few_tables() -> None:
+    text = """hw.module @m(in %a: i6, in %s: i6, out r: i64) {
+  %0 = hw.constant 0 : i58
+  %1 = comb.concat %0, %a : i58, i6
+  %2 = comb.concat %0, %s : i58, i6
+  %3 = comb.shru %1, %2 : i64
+  hw.output %3 : i64
+}"""
+    assert counted(text, "xcup")["lut"] <= 13
+
+
+def test_gates_that_two_tables_read_are_drawn_into_both() -> None:
+    text = """hw.module @m(in %a: i8, in %b: i8, in %c: i8, in %d: i8, out r: i8, out s: i8) {
+  %0 = comb.xor %a, %b : i8
+  %1 = comb.xor %0, %c : i8
+  %2 = comb.and %0, %d : i8
+  hw.output %1, %2 : i8, i8
+}"""
+    assert counted(text, "ecp5") == {"lut": 16}

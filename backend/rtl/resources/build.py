@@ -23,7 +23,9 @@ from .nodes import (
     extended,
     is_constant,
     join,
+    one_of,
     repeat,
+    repeats_one,
     significant,
     width_of,
 )
@@ -274,8 +276,16 @@ class Graph:
                 return operands[0]
             if _SHIFTS[op.name] == "left" and significant(operands[0]) == (1, False):
                 return self._one_bit_moved(op.width, *operands)
-            return self._once("shift", op.width, tuple(operands), _SHIFTS[op.name])
+            return self._shift(op, *operands)
         return self._node("input", op.width)
+
+    def _shift(self, op: Op, moved: Value, amount: Value) -> Value:
+        way = _SHIFTS[op.name]
+        size, signed = significant(moved)
+        if way == "left" or size >= op.width or signed and op.name != "comb.shrs":
+            return self._once("shift", op.width, (moved, amount), way)
+        kept = self._once("shift", size, (cut(moved, 0, size), amount), way)
+        return extended(kept, op.width, signed=signed)
 
     def _one_bit_moved(self, width: int, moved: Value, amount: Value) -> Value:
         """A bit at a place that varies: a decoder of the place, and the bit where it is not known."""
@@ -290,8 +300,8 @@ class Graph:
         return join(parts)
 
     def _bits(self, kind: str, count: int, runs: list[Run]) -> Value:
-        if count > 1 and _repeat_one(runs):
-            return repeat(self._bits(kind, 1, [_one(run) for run in runs]), count)
+        if count > 1 and repeats_one(runs):
+            return repeat(self._bits(kind, 1, [one_of(run) for run in runs]), count)
         kept: list[Run] = []
         flips = 0
         for run in dict.fromkeys(runs) if kind != "xor" else runs:
@@ -324,8 +334,8 @@ class Graph:
         return join(parts)
 
     def _choice(self, count: int, control: Run, a: Run, b: Run) -> Value:
-        if count > 1 and _repeat_one([control, a, b]):
-            return repeat(self._choice(1, _one(control), _one(a), _one(b)), count)
+        if count > 1 and repeats_one([control, a, b]):
+            return repeat(self._choice(1, one_of(control), one_of(a), one_of(b)), count)
         if a[0] < 0 and b[0] < 0:
             inverted = self._logic("xor1", count, [control], associative=True)
             return (control,) if a[0] == ONE else inverted
@@ -412,17 +422,6 @@ class Graph:
         high = cut(words, half, width_of(words) - half)
         above = self._chosen(high, cut(index, 0, size - 1), width) if size > 1 else high
         return self._mux(cut(index, size - 1, 1), above, below)
-
-
-def _repeat_one(runs: list[Run]) -> bool:
-    """Whether every run is one bit, several times."""
-    return all(node < 0 or low < 0 for node, low, _ in runs) and any(run[0] >= 0 for run in runs)
-
-
-def _one(run: Run) -> Run:
-    """The bit that a run repeats."""
-    node, low, _ = run
-    return (node, 0, 1) if node < 0 else (node, ~low, 1)
 
 
 def _trailing_zeros(value: Value) -> int:

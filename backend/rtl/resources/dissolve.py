@@ -13,7 +13,7 @@ Leaves = dict[tuple[int, int], None]
 def dissolve(
     nodes: list[Node], outside: set[int], most: int, merged: Callable[[Leaves, Run], Leaves]
 ) -> None:
-    """Take each gate of one bit into all that read it, where every one of these has inputs left.
+    """Take each gate into all that read it, where every one of these has inputs left.
 
     Args:
         outside: nodes that others than lookup tables read; they stay.
@@ -26,7 +26,7 @@ def dissolve(
             for leaf, _ in node.leaves:
                 readers.setdefault(leaf, {})[number] = None
     for number, node in enumerate(nodes):
-        if node.kind != "logic" or not node.made or node.width != 1 or node.extra:
+        if node.kind != "logic" or not node.made or node.extra:
             continue
         reading = [nodes[reader] for reader in readers.get(number, ())]
         if number in outside or any(reader.extra for reader in reading):

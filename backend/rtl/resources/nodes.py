@@ -141,6 +141,17 @@ def repeat(value: Value, count: int) -> Value:
     return ((node, first if first < 0 else ~first, count),) if count > 1 else value
 
 
+def repeats_one(runs: list[Run]) -> bool:
+    """Whether every run is one bit, several times."""
+    return all(node < 0 or low < 0 for node, low, _ in runs) and any(run[0] >= 0 for run in runs)
+
+
+def one_of(run: Run) -> Run:
+    """The bit that a run repeats."""
+    node, low, _ = run
+    return (node, 0, 1) if node < 0 else (node, ~low, 1)
+
+
 def aligned(values: list[Value]) -> list[tuple[int, int, list[Run]]]:
     """Values of one width cut at all their joints: (first bit, bits, the run of each)."""
     at = [0] * len(values)
