@@ -27,6 +27,7 @@ from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.linear import multiply_block, schedule_multiply_block
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.families.model import job_sizes, terms
 from allo.designs.llm.wide.linear import multiply, rescale, schedule_multiply, schedule_rescale
 from allo.designs.llm.wide.nibbles import multiply_nibbles, schedule_multiply_nibbles
 from allo.designs.llm.wide.norm import normalise, schedule_normalise
@@ -42,7 +43,7 @@ WORST_LIMIT = 0.25
 LEAST = {"lut": 50, "ff": 50, "dsp": 1, "bram": 1}
 TIME_LIMIT = 900.0
 CONFIG = GPTConfig(layers=24, d=1024, heads=16, ffn=4096, context=256, vocab=50_257)
-BLOCK = Block(rows=4, tokens=32, most=128, norms=4)
+BLOCK = Block(rows=6, tokens=36, most=128, norms=4)
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def wides(lanes: int) -> dict[str, Wide]:
     return {
         "W8A8": Wide(lanes=lanes),
         "W4A8": Wide(lanes=lanes, bits=4),
-        "blocks": Wide(lanes=lanes, heads=8, gelu_interval=1),
+        "blocks": Wide(lanes=lanes, gelu_interval=1),
     }
 
 
@@ -90,10 +91,14 @@ def kernels(lanes: int) -> list[Kernel]:
     """The largest kernels, with the sizes that their designs give them."""
     c, wide = CONFIG, wides(lanes)["W8A8"]
     outputs, units = padded_vocab(c, wide), wide.heads
-    element = (lanes, wide.channels, c.d, c.ffn, c.layers, outputs // wide.channels)
-    head = (c.head_dim, c.heads // units, c.context, c.layers)
+    (qkv, _), _, (up, _), _ = job_sizes(c)
+    per_sum, per_element = terms(c)
+    outs = outputs // wide.channels
+    element = (lanes, wide.channels, c.d, qkv, up, c.ffn, c.layers, outs)
+    in_blocks = (lanes, wide.channels, c.d, c.ffn, c.layers, outs)
+    head = (c.head_dim, c.heads // units, 1, c.context, c.layers)
     v, parts = wide.vector, wide.parts
-    norm = (c.d, v, v.bit_length() - 1, parts, parts.bit_length() - 1, c.layers)
+    norm = (c.d, v, v.bit_length() - 1, parts, parts.bit_length() - 1, c.layers, per_element)
     rows = (BLOCK.rows, BLOCK.tokens)
     return [
         Kernel(
@@ -114,13 +119,13 @@ def kernels(lanes: int) -> list[Kernel]:
         Kernel(
             "linear.rescale", "W8A8", 1,
             lambda: schedule_rescale(
-                of(rescale, v, c.d, c.ffn, c.layers, outputs), wide.rescale_interval
+                of(rescale, v, c.d, qkv, up, c.layers, outputs, per_sum), wide.rescale_interval
             ),
         ),
         Kernel(
             "block.linear.multiply_block", "blocks", wide.channels,
             lambda: schedule_multiply_block(
-                of(multiply_block, *element, *rows), min(c.d, c.ffn) // lanes, BLOCK.rows
+                of(multiply_block, *in_blocks, *rows), min(c.d, c.ffn) // lanes, BLOCK.rows
             ),
         ),
     ]  # fmt: skip
