@@ -172,15 +172,19 @@ class Progress:
         return pulse
 
     def _early(self) -> set[int]:
-        """Instances that give words to others and do no more, in a region of many."""
+        """Instances that give words to others and do no more, in a region of many.
+
+        Where they are less than half of the region, what is left to join is hardly less, and none is named.
+        """
         if len(self._instances) <= MANY:
             return set()
         before = {number for instance in self._instances for number in instance.after}
-        return {
+        found = {
             id(instance)
             for number, instance in enumerate(self._instances)
             if number not in before and not instance.arrays and instance.gives_words
         }
+        return found if 2 * len(found) > len(self._instances) else set()
 
     def finish(self) -> str:
         """High when every instance has been done."""
