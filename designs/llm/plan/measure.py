@@ -23,7 +23,7 @@ from allo.designs.llm.wide.parameters import Wide
 
 CLOCK_MHZ = 300
 SHAPE = {"layers": 2, "d": 256, "heads": 4, "ffn": 1024, "context": 64, "vocab": 100}
-WIDTHS = {"channels": 4, "lanes": 32, "vector": 8, "heads": 2, "prefetch": 64}
+WIDTHS: dict[str, Any] = {"channels": 4, "lanes": 32, "vector": 8, "heads": 2, "prefetch": 64}
 LARGE = {"d": 1024, "heads": 16, "ffn": 4096}
 
 SETTINGS: tuple[tuple[dict[str, int], dict[str, int]], ...] = (
@@ -47,7 +47,7 @@ SETTINGS: tuple[tuple[dict[str, int], dict[str, int]], ...] = (
 """What differs from SHAPE and WIDTHS in each design: one parameter at a time, and some together."""
 
 
-def measure(shape: dict[str, int], widths: dict[str, int]) -> dict[str, Any]:
+def measure(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
     """Estimate one design: what each process takes on average, and the depths of its loops."""
     config, wide = GPTConfig(**{**SHAPE, **shape}), Wide(**{**WIDTHS, **widths})
     report = schedule(config, wide).estimate(device="xcup", clock_mhz=CLOCK_MHZ)
