@@ -21,12 +21,14 @@ from allo.designs.llm.analysis.data import Transformer
 from allo.designs.llm.analysis.engine import Engine, StepTime, step_time
 from allo.designs.llm.build import Design, memories_and_session
 from allo.designs.llm.build import schedule as schedule_blocks
+from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.network.reference import QuantizedGPT
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 from allo.designs.llm.plan.reports import block_depths_of, depths_of
 from allo.designs.llm.wide.build import schedule as schedule_wide
+from allo.designs.llm.wide.families.model import Model, architecture_of
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
@@ -37,9 +39,14 @@ from benchmarks.harness import Row, finish
 LIMIT = 0.03
 LATENCY = 33
 SHAPE = GPTConfig(layers=2, d=256, heads=4, ffn=1024, context=256, vocab=500)
+LLAMA = Architecture(
+    family="llama", layers=2, d=256, heads=4, kv_heads=2, head_dim=64, ffn=768, context=256, vocab=500,
+    activation="silu", eps=1e-5, rms=True, gated=True,
+    rotary=tuple((10_000.0 ** (-np.arange(0, 64, 2) / 64)).tolist()),
+)  # fmt: skip
 LARGER = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=64, vocab=500)
 
-WIDE: tuple[tuple[str, GPTConfig, Wide, tuple[tuple[float, int], ...]], ...] = (
+WIDE: tuple[tuple[str, Model, Wide, tuple[tuple[float, int], ...]], ...] = (
     (
         "8 channels of 16, W8A8",
         SHAPE,
@@ -58,6 +65,12 @@ WIDE: tuple[tuple[str, GPTConfig, Wide, tuple[tuple[float, int], ...]], ...] = (
         Wide(channels=8, lanes=64, vector=8, heads=2, prefetch=512),
         ((48.0, 40),),
     ),
+    (
+        "LLaMA, 8 channels of 16, W8A8",
+        LLAMA,
+        Wide(channels=8, lanes=16, vector=8, heads=2, prefetch=256),
+        ((0.0, 20), (0.0, 200), (8.0, 20)),
+    ),
 )
 """Name, shape, accelerator, and of each step the bytes a cycle of a channel (0: ideal) and the position."""
 BLOCKS: tuple[tuple[int, tuple[tuple[float, int, int], ...]], ...] = (
@@ -67,17 +80,20 @@ BLOCKS: tuple[tuple[int, tuple[tuple[float, int, int], ...]], ...] = (
 """Lanes, and of each step the bytes a cycle of the memory (0: ideal), the tokens and the first position."""
 
 
-def transformer_of(config: GPTConfig) -> Transformer:
+def transformer_of(config: Model) -> Transformer:
     """The shape of a model as the equations take it."""
+    m = architecture_of(config)
     return Transformer(
-        "measured",
-        "Measured",
-        config.layers,
-        config.heads,
-        config.d,
-        config.ffn,
-        config.context,
-        config.vocab,
+        name="measured",
+        title="Measured",
+        layers=m.layers,
+        heads=m.heads,
+        hidden=m.d,
+        ffn=m.ffn,
+        longest=m.context,
+        vocab=m.vocab,
+        kv_heads=m.kv_heads,
+        gated=m.gated,
     )
 
 

@@ -118,7 +118,10 @@ def sizes_of(model: Transformer, engine: Engine, context: int) -> Sizes:
 
 
 def depths_of(report: Any, rows: int) -> Depths:
-    """The depths of the loops of a whole design.
+    """The depths of the loops of a whole design, of any family of models.
+
+    What stands in front of a kernel in one family alone, as the turning of rotary positions, counts
+    to this kernel.
 
     Args:
         report: its ``DesignReport``.
@@ -129,14 +132,16 @@ def depths_of(report: Any, rows: int) -> Depths:
     """
     found = {place: loop.depth for place, loop in _loops(report).items()}
     multiply = "multiply" if ("multiply", "mac") in found else "multiply_nibbles"
+    activation = next(n for n in ("bend", "gate", "cut") if (n, "out") in found)
+    parted, turned = found.get(("part", "word"), 0), found.get(("rotate", "out"), 0)
     return Depths(
         multiply=found[multiply, "mac"],
         gather=found["gather", "word"],
         rescale=found["rescale", "out"],
         spread=found["spreading", "word"],
         normalise=found["normalise", "n"] - 2 * rows,
-        bend=found["bend", "out"],
-        pack=found["pack", "out"],
+        bend=parted + found[activation, "out"],
+        pack=turned + found["pack", "out"],
         deal=found["dealing", "head"],
         score=found["score", "key"],
         mix=found["mix", "key"],
