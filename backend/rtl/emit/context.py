@@ -237,7 +237,7 @@ class Context:
         assert body is not None
         busy = self.activity.of(body, node.time + operator.latency)
         unit = operator.module, node.unit
-        return self.units.use(unit, self.valid(body, node.time), operands, busy)
+        return self.units.use(unit, self.valid(body, node.time), operands, busy, node.place)
 
     def _wire(self, node: Node, operands: list[str]) -> str:
         how, low = node.data

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
@@ -47,25 +48,31 @@ def identifier(name: str) -> str:
     return f"{clean}_" if clean in KEYWORDS else clean
 
 
+def _written(place: SourcePlace) -> str:
+    return f"{mlir_string(one_line(place.file))}:{place.line}:{place.col}"
+
+
 class Locations:
     """Location aliases of a whole design."""
 
     def __init__(self) -> None:
         self._aliases: dict[SourcePlace, int] = {}
 
-    def suffix(self, place: SourcePlace | None) -> str:
+    def suffix(self, place: SourcePlace | Sequence[SourcePlace] | None) -> str:
         """`` loc(#p3)``; for no place one that leaves no comment in the Verilog."""
-        if place is None:
+        if not place:
             return " loc(unknown)"
-        number = self._aliases.setdefault(place, len(self._aliases))
-        return f" loc(#p{number})"
+        if isinstance(place, SourcePlace):
+            return f" loc(#p{self._aliases.setdefault(place, len(self._aliases))})"
+        if len(place) == 1:
+            return self.suffix(place[0])
+        return f" loc(fused[{', '.join(map(_written, place))}])"
 
     def definitions(self) -> list[str]:
         """The alias lines that end a module's text."""
         lines = []
         for place, number in self._aliases.items():
-            file = mlir_string(one_line(place.file))
-            lines.append(f"#p{number} = loc({file}:{place.line}:{place.col})")
+            lines.append(f"#p{number} = loc({_written(place)})")
         return lines
 
 
@@ -143,7 +150,9 @@ class ModuleText:
         """What gives an operation inside a line its place: :meth:`line` gives it to the line's own."""
         return self._locations.suffix(place)
 
-    def styled(self, rtl: str, native: str, place: SourcePlace | None = None) -> None:
+    def styled(
+        self, rtl: str, native: str, place: SourcePlace | Sequence[SourcePlace] | None = None
+    ) -> None:
         """Append one operation that the in-process simulator wants written in another way."""
         suffix = self._locations.suffix(place)
         self._lines.append((f"  {rtl}{suffix}", f"  {native}{suffix}"))

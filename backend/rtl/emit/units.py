@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
+from allo.dialects.diagnostics import SourcePlace
+
 from ..operators.spec import Operator
 from ..plan.bind import Interface, unit_stem
 from .text import ModuleText
@@ -22,12 +24,22 @@ class Units:
         self._users: dict[tuple[str, int], list[tuple[str, list[str]]]] = defaultdict(list)
         self._busy: dict[tuple[str, int], list[str]] = defaultdict(list)
         self._results: dict[tuple[str, int], str] = {}
+        self._places: dict[tuple[str, int], dict[SourcePlace, None]] = defaultdict(dict)
 
-    def use(self, key: tuple[str, int], condition: str, operands: list[str], busy: str) -> str:
+    def use(
+        self,
+        key: tuple[str, int],
+        condition: str,
+        operands: list[str],
+        busy: str,
+        place: SourcePlace | None = None,
+    ) -> str:
         """Give a unit operands while a condition holds; the name of its result.
 
-        ``busy`` is high from then until the result is taken.
+        ``busy`` is high from then until the result is taken. ``place`` is the line that the unit serves.
         """
+        if place is not None:
+            self._places[key][place] = None
         self._users[key].append((condition, operands))
         self._busy[key].append(busy)
         if key not in self._results:
@@ -67,7 +79,7 @@ class Units:
             kind = f"(r: i{operator.result_width})"
             return f'{result} = hw.instance "{label}" @{operator.module}({joined}) -> {kind}'
 
-        text = self._text
+        text, places = self._text, list(self._places[key])
         busy = text.native_any_of(*self._busy[key])
         always = text.enable or text.const(1, 1)
-        text.styled(instance(always), instance(text.native_all_of(text.enable, busy)))
+        text.styled(instance(always), instance(text.native_all_of(text.enable, busy)), places)
