@@ -17,26 +17,21 @@ def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
     words: "Stream[UInt(8 * L), 2]",
 ):
     """Every word of a channel in order, and those of a layer's job again for every further block."""
-    once: UInt(1) = 1 if waves == 1 else 0
-    if once == 1:
-        for load in range(WORDS):
-            words.put(memory[load])
-    else:
-        base: int32 = 0
-        last_wave: UInt(8) = waves - 1
-        for job in range(4 * LAYERS):
-            kind: int32 = job & 3
-            size: int32 = FFN * D // (C * L)
-            if kind == 0:
-                size = 3 * D * D // (C * L)
-            elif kind == 1:
-                size = D * D // (C * L)
-            for wave in range(last_wave + 1):
-                for again in range(size):
-                    words.put(memory[base + again])
-            base += size
-        for final in range(WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L)):
-            words.put(memory[base + final])
+    base: UInt(31) = 0
+    for job in range(4 * LAYERS + 1):
+        last_turn: UInt(8) = waves - 1
+        last_word: UInt(31) = FFN * D // (C * L) - 1
+        if job == 4 * LAYERS:
+            last_turn = 0
+            last_word = WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L) - 1
+        elif job & 3 == 0:
+            last_word = 3 * D * D // (C * L) - 1
+        elif job & 3 == 1:
+            last_word = D * D // (C * L) - 1
+        for turn in range(last_turn + 1):
+            for load in range(last_word + 1):
+                words.put(memory[base + load])
+        base += last_word + 1
 
 
 def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
@@ -174,9 +169,7 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
 
 def schedule_fetch_blocks(s: Schedule) -> Schedule:
     """A word a cycle."""
-    for loop in ("load", "again", "final"):
-        s.pipeline(loop)
-    return s
+    return s.pipeline("load") or s
 
 
 def schedule_multiply_block(s: Schedule, groups: int, rows: int) -> Schedule:
