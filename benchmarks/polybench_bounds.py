@@ -5,9 +5,9 @@ multipliers and its adders do their work, and then those in which its last resul
 
     cycles = max(multiplications / multipliers, additions / adders) + 2 + 7 + 6 * levels
 
-(a load and a store, a multiplier, adders one after the other). An element takes its next addition 9
-cycles later, so at most ``elements / 9`` are added to at once, and each takes the sum of a tree of
-``9 * multipliers / elements`` products: ``levels`` is 1 and the logarithm of that.
+(a load and a store, a multiplier, adders one after the other), and 19 for a division or a root. An element
+takes its next addition 9 cycles later, so at most ``elements / 9`` are added to at once, and each takes the
+sum of a tree of ``9 * multipliers / elements`` products: ``levels`` is 1 and the logarithm of that.
 """
 
 from __future__ import annotations
@@ -16,19 +16,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, inf, log2
 
-LOAD_AND_STORE, MULTIPLIER, ADDER = 2, 7, 6
+LOAD_AND_STORE, MULTIPLIER, ADDER, DIVIDER, ROOT = 2, 7, 6, 19, 19
 """Latencies in cycles at 300 MHz on ``xcup``."""
 APART = 9
 """Cycles between two additions to one element."""
-MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5, "syr2k": 2 / 3}
+MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5}
 """The share of multipliers among the units, where it is not a half: that of the operations."""
-DIVIDERS = 1 / 20
-"""Dividers for each float unit in correlation's schedule: one takes the lookup tables of two pairs."""
 
 REASONS = {
     "f": "phases fill and drain: their latencies are a large share of so few cycles",
     "b": "a phase has more multiplications than additions, or the other way round",
-    "o": "other units than multipliers and adders work meanwhile: division and square root",
     "": "the size can feed the units",
 }
 """What a bound below ``FED`` comes from."""
@@ -43,13 +40,14 @@ class Phase:
     Attributes:
         elements: which sums are added up in turn; infinite where none is.
         levels: additions one after the other, beside those of a sum.
+        others: cycles of other operations before or behind these: division and square root.
     """
 
     multiplications: int
     additions: int
     elements: float = inf
     levels: int = 0
-    divisions: int = 0
+    others: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +67,16 @@ def _matrix_products(*products: tuple[int, int]) -> Phase:
 def _correlation(m: int, n: int) -> list[Phase]:
     table = m * n
     return [
-        Phase(0, table, m),
-        Phase(table, 3 * table, m),
-        Phase(table, table, divisions=table),
-        _matrix_products((m * m, n)),
+        Phase(0, table, m, others=DIVIDER),
+        Phase(table, 2 * table, m, levels=1, others=DIVIDER + ROOT),
+        Phase(table, table, levels=1, others=MULTIPLIER + DIVIDER),
+        _matrix_products((m * (m - 1) // 2, n)),
     ]
+
+
+def _dots(elements: int, terms: int) -> Phase:
+    """Dot products of so many terms, each weighed and added to a weighed value at once."""
+    return Phase(elements * (terms + 2), elements * terms, elements, levels=1, others=MULTIPLIER)
 
 
 PHASES: dict[str, Callable[..., list[Phase]]] = {
@@ -94,14 +97,8 @@ PHASES: dict[str, Callable[..., list[Phase]]] = {
     "jacobi_2d": lambda steps, n: [Phase((n - 2) ** 2, 4 * (n - 2) ** 2, levels=4)] * 2 * steps,
     "correlation": _correlation,
     "symm": lambda m, n: [_matrix_products((m * n, m)), Phase(2 * m * n, m * n)],
-    "syrk": lambda m, n: [
-        Phase(n * (n + 1) // 2, 0),
-        Phase(m * n + m * n * (n + 1) // 2, m * n * (n + 1) // 2, n * (n + 1) / 2),
-    ],
-    "syr2k": lambda m, n: [
-        Phase(n * (n + 1) // 2, 0),
-        Phase(2 * m * n * (n + 1), m * n * (n + 1), n * (n + 1) / 2),
-    ],
+    "syrk": lambda m, n: [_dots(n * (n + 1) // 2, m)],
+    "syr2k": lambda m, n: [_dots(n * (n + 1) // 2, 2 * m)],
     "trmm": lambda m, n: [
         Phase(m * (m - 1) * n // 2, m * (m - 1) * n // 2, m * n),
         Phase(m * n, m * n),
@@ -117,18 +114,16 @@ def bound(name: str, size: tuple[int, ...], units: int, operations: int) -> Boun
     """
     multipliers = max(1.0, units * MULTIPLIERS_AMONG.get(name, 1 / 2))
     adders = units - multipliers
-    lost = {"f": 0.0, "b": 0.0, "o": 0.0}
+    lost = {"f": 0.0, "b": 0.0}
     cycles = 0
     for phase in PHASES[name](*size):
         work = max(phase.multiplications / multipliers, phase.additions / adders)
-        divided = phase.divisions / (units * DIVIDERS)
         tree = ceil(log2(max(1.0, APART * multipliers / phase.elements)))
         levels = phase.levels + (1 + tree if phase.elements < inf else 0)
-        fill = LOAD_AND_STORE + MULTIPLIER + ADDER * levels
+        fill = LOAD_AND_STORE + MULTIPLIER + ADDER * levels + phase.others
         useful = (phase.multiplications + phase.additions) / units
         lost["f"] += fill
         lost["b"] += work - useful
-        lost["o"] += max(0.0, divided - work)
-        cycles += ceil(max(work, divided)) + fill
+        cycles += ceil(work) + fill
     utilisation = min(1.0, operations / (units * cycles))
     return Bound(utilisation, "" if utilisation >= FED else max(lost, key=lambda key: lost[key]))

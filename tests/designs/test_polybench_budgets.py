@@ -8,13 +8,8 @@ import numpy as np
 import pytest
 
 from allo.designs.polybench.budgets import NAMES, load, most_pairs
-from allo.designs.polybench.budgets.tiles import (
-    OF_ELEMENT,
-    OF_PAIR,
-    TABLES,
-    product_tiles,
-    sweeping_tiles,
-)
+from allo.designs.polybench.budgets.tiles.dots import dot_tiles, swept_columns
+from allo.designs.polybench.budgets.tiles.products import OF_ELEMENT, OF_PAIR, TABLES, product_tiles
 from benchmarks.polybench_bounds import bound
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
 
@@ -50,6 +45,9 @@ def test_hardware_gives_the_cpus_bits_on_the_budget(name: str, size: str, pairs:
         ("two_mm", 512, 30_267, 1000),
         ("symm", 44, 223_339, 88),
         ("trmm", 44, 123_025, 80),
+        ("syrk", 44, 144_685, 82),
+        ("syr2k", 44, 289_305, 82),
+        ("syrk", 1280, 5_006, 2418),
         ("jacobi_2d", 44, 1_257_200, 50),
     ],
 )
@@ -67,8 +65,8 @@ def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, un
     ("name", "dsps", "cycles"),
     [
         ("gemm", 220, 97_239),
-        ("correlation", 220, 181_449),
-        ("syr2k", 220, 234_919),
+        ("correlation", 220, 75_391),
+        ("syr2k", 220, 115_775),
         ("mvt", 2560, 307),
         ("bicg", 2560, 343),
         ("gesummv", 2560, 221),
@@ -85,7 +83,7 @@ def test_a_budget_of_dsps_holds_more_pairs(name: str, dsps: int, cycles: int) ->
 
 @pytest.mark.parametrize(
     ("name", "pairs", "cycles"),
-    [("gemm", 1760, 6_353), ("two_mm", 1520, 10_044), ("syrk", 1600, 4_424)],
+    [("gemm", 1760, 6_353), ("two_mm", 1520, 10_044), ("syrk", 1650, 3_745)],
 )
 def test_a_full_device_takes_fewer_cycles_than_published(
     name: str, pairs: int, cycles: int
@@ -122,10 +120,22 @@ def test_a_product_takes_no_more_at_once_than_a_device_has_tables_for() -> None:
     assert terms > 2, "of many terms there are fewer elements, and more fit"
 
 
-def test_sweeps_of_a_table_take_lanes_that_lie_in_one_bank_each() -> None:
-    rows, columns, few, at_once = sweeping_tiles(110, 240, 260)
-    assert (rows, columns, few, at_once) == (10, 10, 10, 10)
-    assert rows % at_once == columns % at_once == columns % few == 0
+@pytest.mark.parametrize(
+    ("pairs", "terms", "tile"),
+    [(101, 202, (1, 1, 2)), (1280, 260, (2, 2, 1)), (1650, 202, (2, 4, 1)), (6, 100, (1, 1, 17))],
+    ids=["shared", "square", "wide", "few"],
+)
+def test_dot_products_at_once_use_each_pair_once_in_an_interval(
+    pairs: int, terms: int, tile: tuple[int, int, int]
+) -> None:
+    down, across, interval = dot_tiles(pairs, 240, terms)
+    assert (down, across, interval) == tile
+    assert down * across * terms <= pairs * interval
+
+
+def test_columns_that_are_swept_at_once_leave_tables_for_the_products() -> None:
+    assert swept_columns(4, 260) == 4
+    assert swept_columns(6, 260) == 1
 
 
 @pytest.mark.parametrize("find", [load, lambda name: most_pairs(name, 220)], ids=["load", "pairs"])

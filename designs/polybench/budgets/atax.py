@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.atax import SIZES, atax, inputs, reference
-from .tiles import DISTANCE, bank, matrix_vector, spread, tile
+from .tiles.products import DISTANCE, bank, matrix_vector, spread, tile
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

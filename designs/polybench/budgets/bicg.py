@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.bicg import SIZES, bicg, inputs, reference
-from .tiles import bank, matrix_vector, spread, two_products
+from .tiles.products import bank, matrix_vector, spread, two_products
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

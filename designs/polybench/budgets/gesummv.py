@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.gesummv import SIZES, gesummv, inputs, reference
-from .tiles import DISTANCE, bank, matrix_vector, tile, two_products
+from .tiles.products import DISTANCE, bank, matrix_vector, tile, two_products
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..stencils.jacobi_2d import SIZES, average5, inputs, jacobi_2d, reference
-from .tiles import bank
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.mvt import SIZES, inputs, mvt, reference
-from .tiles import DISTANCE, bank, matrix_vector, tile
+from .tiles.products import DISTANCE, bank, matrix_vector, tile
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.symm_product import SIZES, inputs, reference, symm_product
-from .tiles import bank, outer_products, product_tiles, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

@@ -1,4 +1,4 @@
-"""syr2k: k outermost in groups; for each group every piece of every row of the triangle, one a cycle."""
+"""syr2k: a tile of the triangle at once, each element the tree of two whole dot products."""
 
 from __future__ import annotations
 
@@ -6,25 +6,27 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..blas.syr2k import SIZES, inputs, reference, syr2k
-from .tiles import bank, row_updates, scaled_rows, triangle_tiles
+from ..blas.syr2k_dots import SIZES, inputs, reference, syr2k_dots
+from .tiles.dots import dot_tiles, triangle_of_dots
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """Four multiplications a term; an element takes the terms of a group of k at once, as a tree."""
+    """Two multiplications of an element are those by alpha and beta."""
     M, N = size
-    lanes, terms = triangle_tiles(pairs, N, M, lambda lanes, terms: 4 * lanes * terms)
-    s = allo.customize(syr2k, instantiate=[float32, M, N])
-    row_updates(s, "add_rank_2_update", lanes, terms, scaled_rows(N, terms))
-    bank(s, s.A, lanes, terms)
-    bank(s, s.B, lanes, terms)
+    down, across, interval = dot_tiles(pairs, N, 2 * M + 2)
+    s = allo.customize(syr2k_dots, instantiate=[float32, M, N])
+    triangle_of_dots(s, "syr2k_dots", down, across, interval)
+    for matrix in (s.A, s.B):
+        bank(s, matrix, across, M)
+    bank(s, s.C, down, across)
     return s
 
 
 def operations(size: tuple[int, ...]) -> int:
     """Float multiplications and additions of one run."""
     M, N = size
-    return (6 * M + 1) * N * (N + 1) // 2
+    return (4 * M + 2) * N * (N + 1) // 2
 
 
 __all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]

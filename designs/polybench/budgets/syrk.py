@@ -1,4 +1,4 @@
-"""syrk: k outermost in groups; for each group every piece of every row of the triangle, one a cycle."""
+"""syrk: a tile of the triangle at once, each element the tree of a whole dot product."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..blas.syrk import SIZES, inputs, reference, syrk
-from .tiles import bank, row_updates, scaled_rows, triangle_tiles
+from ..blas.syrk_dots import SIZES, inputs, reference, syrk_dots
+from .tiles.dots import dot_tiles, triangle_of_dots
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
-    """An element takes the products of a group of k at once, as a tree."""
+    """Two multiplications of an element are those by alpha and beta."""
     M, N = size
-    lanes, terms = triangle_tiles(pairs, N, M, lambda lanes, terms: lanes * terms + terms)
-    s = allo.customize(syrk, instantiate=[float32, M, N])
-    row_updates(s, "add_rank_update", lanes, terms, scaled_rows(N, terms))
-    bank(s, s.A, lanes, terms)
+    down, across, interval = dot_tiles(pairs, N, M + 2)
+    s = allo.customize(syrk_dots, instantiate=[float32, M, N])
+    triangle_of_dots(s, "syrk_dots", down, across, interval)
+    bank(s, s.A, across, M)
+    bank(s, s.C, down, across)
     return s
 
 
 def operations(size: tuple[int, ...]) -> int:
     """Float multiplications and additions of one run."""
     M, N = size
-    return M * N + (2 * M + 1) * N * (N + 1) // 2
+    return (2 * M + 2) * N * (N + 1) // 2
 
 
 __all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]

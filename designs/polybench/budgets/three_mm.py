@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.three_mm import SIZES, inputs, reference, three_mm
-from .tiles import bank, outer_products, product_tiles, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

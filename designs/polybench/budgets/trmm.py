@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.trmm_product import SIZES, inputs, reference, trmm_product
-from .tiles import bank, rows_above, sweep
+from .tiles.products import bank, rows_above, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

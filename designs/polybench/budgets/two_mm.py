@@ -6,7 +6,7 @@ import allo
 from allo.customize import Schedule
 
 from ..products.two_mm import SIZES, inputs, reference, two_mm
-from .tiles import bank, outer_products, product_tiles, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:

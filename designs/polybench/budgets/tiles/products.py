@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from math import gcd
-
 from allo import Partition
 from allo.customize import Schedule
 from allo.ir.utils import MockBuffer
@@ -135,29 +132,6 @@ def product_tiles(
     return tuple(min(found)[-1])
 
 
-def sweeping_tiles(pairs: int, extent: int, terms: int) -> tuple[int, int, int, int]:
-    """Rows and columns of the product of a table's columns to compute at once, on at most so many pairs.
-
-    Counts three sweeps over the table and the copy that turns it, in which words lie in one bank each where
-    their number divides rows and columns of a tile.
-
-    Returns:
-        Rows, columns, and how many columns to sweep and to copy at once.
-    """
-    found = []
-    for few in [d for d in divisors(extent) if d <= max(1, pairs // 10)]:
-        sums = few if extent // few >= DISTANCE else extent / DISTANCE
-        for t in _steps(extent):
-            for u in [u for u in _steps(extent) if t * u <= pairs - few and u % few == 0]:
-                if not _far(extent, t, extent, u):
-                    continue
-                tiles, turned = -(-extent // t) * -(-extent // u), gcd(t, u)
-                sweeps = 2 / sums + 1 / few + 1 / turned
-                cycles = terms * (tiles + extent * sweeps) + extent * -(-extent // u)
-                found.append((cycles, t * u + few, t + u, t, u, few, turned))
-    return min(found)[3:]
-
-
 def rows_above(pairs: int, rows: int, columns: int) -> tuple[int, int]:
     """Elements of a row, and rows below it, that are multiplied and added at once: the fewest cycles.
 
@@ -186,45 +160,6 @@ def _steps(extent: int, multiple: int = 1) -> list[int]:
 
 def _far(rows: int, t: int, columns: int, u: int) -> bool:
     return -(-rows // t) * -(-columns // u) >= min(DISTANCE, rows * columns)
-
-
-def triangle_tiles(
-    pairs: int, rows: int, terms: int, multipliers: Callable[[int, int], int]
-) -> tuple[int, int]:
-    """Elements of a row of a triangle, and terms of each, to compute at once: the fewest cycles.
-
-    The triangle is scaled once before, in :func:`scaled_rows` rows as many elements at once.
-    """
-    found = []
-    for depth in [1, *(d for d in divisors(terms) if d > 1)]:
-        for lanes in range(1, rows):
-            if multipliers(lanes, depth) <= pairs:
-                pieces = sum(-(-(row + 1) // lanes) for row in range(rows))
-                scaled = pieces / scaled_rows(rows, depth)
-                found.append((pieces * (terms // depth) + scaled, lanes * depth, lanes, depth))
-    lanes, depth = min(found)[2:]
-    return lanes, depth
-
-
-def scaled_rows(rows: int, terms: int) -> int:
-    """Rows of a triangle to scale at once: at most 8, and no more than the terms whose multipliers do it."""
-    return max(d for d in [1, *divisors(rows)] if d <= min(8, terms))
-
-
-def row_updates(s: Schedule, function: str, lanes: int, terms: int, scaled: int) -> None:
-    """``C[i, j] += …[k]`` for j up to i, after ``C`` was scaled, ``scaled`` rows at once."""
-    i, j, k = (f"{function}:{name}" for name in "ijk")
-    s.split(k, terms)
-    s.reorder(f"{k}.outer", i, j, f"{k}.inner")
-    if scaled > 1:
-        s.split("scale_lower:i", scaled)
-        s.reorder("scale_lower:i.outer", "scale_lower:j", "scale_lower:i.inner")
-    for loop in (j, "scale_lower:j"):
-        s.unroll(loop, factor=lanes)
-        s.pipeline(loop, rewind=True)
-    if terms > 1:
-        s.rebalance(f"{k}.inner")
-    bank(s, s.C, scaled, lanes)
 
 
 def bank(s: Schedule, array: MockBuffer | str, *factors: int) -> None:
