@@ -19,3 +19,11 @@ class ReservedNameError(BuildError, AssertionError):
 
 class HlsConfigError(OptionError):
     """A key of ``configs`` with a value of the wrong kind."""
+
+
+class MemorySplitError(BuildError):
+    """An array that cannot be split over the memories that ``hbm_mapping`` gives it."""
+
+
+class UnknownPartError(MemorySplitError):
+    """An access that may be in several of the memories of a split array."""

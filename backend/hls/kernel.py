@@ -25,8 +25,9 @@ from .external import read_externals
 from .process_copies import copied_functions, merge_copies
 from .reread_arguments import declare_as_passed
 from .shared_parts import fold_shared_parts
+from .split_arguments import split_arguments
 from .vendors.options import HlsOptions, read_options
-from .vendors.ports import count_outputs, read_ports
+from .vendors.ports import count_outputs, read_ports, split_ports
 from .vendors.tables import VENDORS, Vendor
 from .vendors.widths import check_widths
 
@@ -110,6 +111,9 @@ class HlsKernel:
         # csim runs on the caller's arrays, wherever they stand; a host program knows them by their order.
         strict = vendor.flat_top and request.mode != "csim"
         self.num_output_args = count_outputs(self.args, self.options.num_output_args, strict)
+        mapping = self.options.hbm_mapping
+        if parts := split_ports(self.args, request.top, request.target, mapping):
+            split_arguments(self.module, request.top, parts)
         if vendor.flat_top and request.wrap_io and not self._is_task_graph():
             generate_input_output_buffers(
                 self.module, request.top, flatten=True, mappings=self.options.mappings

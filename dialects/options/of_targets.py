@@ -109,9 +109,9 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     ),
     _hls(
         "hbm_mapping",
-        Named(_BANK),
+        Named(Either(_BANK, Items(_BANK))),
         None,
-        'It places arguments in memory banks: {"A": 0, "output_0": "HBM[1]"}.',
+        'It places arguments in banks: {"A": 0, "output_0": "HBM[1]"}; rows in several: {"W": [2, 3]}.',
         none=True,
     ),
     _hls(

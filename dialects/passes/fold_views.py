@@ -59,6 +59,21 @@ def fold_views(module: ir.Module, through: Callable[[ir.Operation], bool] | None
                 return
 
 
+def fold_accesses(function: ir.Operation) -> None:
+    """Fold the slices in one function into the accesses of its own, in place; calls stay as they are."""
+    with function.context, ir.Location.unknown():
+        changed = True
+        while changed:
+            changed = False
+            for op in (op for op in walk(function) if op.name in _VIEWS):
+                changed = _fold_accesses(op) or changed
+        while unused := [
+            op for op in walk(function) if op.name in _VIEWS and not list(op.result.uses)
+        ]:
+            for op in unused:
+                op.erase()
+
+
 def _step(module: ir.Module, through: Callable[[ir.Operation], bool]) -> bool:
     """Fold every slice once; whether anything changed."""
     changed = False

@@ -191,8 +191,10 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
             {"mode": "csim", "configs": {"hbm_mapping": {"A": 1.5}}},
             ValueError,
             "Option hbm_mapping of target vitis_hls takes a dict from names to an integer from 0 to "
+            "4095, or a memory bank such as 'HBM[3]', or a list or tuple, each item an integer from 0 to "
             "4095, or a memory bank such as 'HBM[3]', or None, not {'A': 1.5}.\n"
-            'help: \'A\' is given 1.5. It places arguments in memory banks: {"A": 0, "output_0": "HBM[1]"}.',
+            "help: 'A' is given 1.5. It places arguments in banks: "
+            '{"A": 0, "output_0": "HBM[1]"}; rows in several: {"W": [2, 3]}.',
         ),
         (
             {"mode": "csim", "configs": {"colour": 1}},

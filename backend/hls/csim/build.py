@@ -24,7 +24,7 @@ from allo.dialects.fibers import ProcessRecord
 from allo.dialects.processes.aside import run_aside
 from allo.dialects.types import Index
 
-from ..emit.module import HlsCode
+from ..emit.module import HlsCode, Whole
 from ..emit.signature import Param
 from ..external import External
 from ..vendors.tables import Vendor
@@ -87,11 +87,11 @@ def _compile_object(source: Path, target: Path) -> None:
 def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     """C++ that calls the top function on an array of pointers to containers."""
     before, arguments, after = [], [], []
-    for position, param in enumerate(code.top.params):
-        slot = f"arguments[{position}]"
+    for position, whole in enumerate(code.wholes):
+        param, slot = whole.param, f"arguments[{position}]"
         kind = vendor.spell(param.ctype)
         held = _held(param, vendor)
-        count = int(np.prod(param.shape or (1,), dtype=np.int64))
+        count = len(whole.names) * whole.part_count
         by_value = not param.is_array and param.role == "in"
         if by_value or not _shares_layout(param):
             how = _conversion(param, held)
@@ -99,13 +99,11 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
             before.append(f"allo_csim::Converted<{held}, {how}> {name}({slot}, {count});")
             if not by_value:
                 after.append(f"{name}.write_back();")
-            arguments.append(
-                f"*({kind} *){name}.data()"
-                if by_value
-                else _cast(code, param, kind, f"{name}.data()")
-            )
-            continue
-        arguments.append(_cast(code, param, kind, slot))
+            if by_value:
+                arguments.append(f"*({kind} *){name}.data()")
+                continue
+            slot = f"{name}.data()"
+        arguments += _pointers(code, whole, kind, slot)
     called = f"{code.top.name}({', '.join(arguments)});"
     if code.simulation is not None and code.simulation.checks and after:
         # What was written before a subscript out of range is the caller's, too.
@@ -144,6 +142,13 @@ def _conversion(param: Param, kind: str) -> str:
     if not param.ctype.is_integer or param.ctype.is_bool:
         return f"allo_csim::Narrow<{kind}, {kind}>"
     return f"allo_csim::Narrow<{kind}, uint{8 * size}_t>"
+
+
+def _pointers(code: HlsCode, whole: Whole, kind: str, array: str) -> list[str]:
+    """What the top function is given of an array: a pointer to each part."""
+    first = _cast(code, whole.param, kind, array)
+    begins = (number * whole.part_count for number in range(1, len(whole.names)))
+    return [first, *(_cast(code, whole.param, kind, f"(({kind} *){array} + {n})") for n in begins)]
 
 
 def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:

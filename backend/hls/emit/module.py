@@ -17,6 +17,7 @@ from allo.dialects.text.quoting import include
 
 from ..csim.simulation import Simulation
 from ..external import External, external_functions
+from ..split_arguments import split_counts
 from ..text.ctype import ctype_of
 from ..text.writer import Writer
 from ..vendors.tables import Vendor
@@ -26,8 +27,28 @@ from .flat_arguments import flat_positions, mark_flat_arguments
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
 from .operations.memory import element_ctype, global_text
-from .signature import Signature, read_signature
+from .signature import Param, Signature, read_signature
 from .values import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """One parameter of the top function as its caller has it.
+
+    Attributes:
+        param: the C++ parameter, or the first of those that share its elements.
+        names: the C++ names of these parameters, in the order of the elements.
+        first: the position of the first of them.
+    """
+
+    param: Param
+    names: tuple[str, ...]
+    first: int
+
+    @property
+    def part_count(self) -> int:
+        """Elements in each of the C++ parameters."""
+        return prod(self.param.shape or (1,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +59,7 @@ class HlsCode:
         kernel: text of ``kernel.cpp``.
         header: text of ``kernel.h``, declaring the top function.
         top: the C++ signature of the top function.
-        parameters: the C++ names of its parameters, in order.
+        wholes: its parameters as a caller has them: an array in several memories is one.
         simulation: what a run for csim may report; None in a vendor's text.
         stack_bytes: upper bound of the bytes of local arrays of one call of the top function.
     """
@@ -46,9 +67,14 @@ class HlsCode:
     kernel: str
     header: str
     top: Signature
-    parameters: tuple[str, ...]
+    wholes: tuple[Whole, ...]
     stack_bytes: int
     simulation: Simulation | None = None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The C++ names of the parameters of the top function, in order."""
+        return tuple(name for whole in self.wholes for name in whole.names)
 
 
 def emit_module(
@@ -101,10 +127,19 @@ def emit_module(
         kernel,
         _header(context, signatures[top], options, define),
         signatures[top],
-        parameters,
+        _wholes(signatures[top], parameters),
         sum(_array_bytes(op) for op in functions.values()),
         context.simulation,
     )
+
+
+def _wholes(top: Signature, names: Sequence[str]) -> tuple[Whole, ...]:
+    counts = split_counts(top.op, len(top.arguments))
+    found, first = [], 0
+    for count in (*counts, *(1 for _ in top.results)):
+        found.append(Whole(top.params[first], tuple(names[first : first + count]), first))
+        first += count
+    return tuple(found)
 
 
 def _definitions(

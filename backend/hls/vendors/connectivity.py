@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from allo.dialects.diagnostics import OptionError
 from allo.dialects.options import read_options
 
 
 def bank_name(bank: int | str) -> str:
     """A bank as the linker spells it: ``HBM[3]`` for the channel 3."""
     return f"HBM[{bank}]" if isinstance(bank, int) else bank
+
+
+Banks = str | tuple[str, ...]
+"""The memory of an argument, or those over which its rows are spread."""
+
+
+def bank_names(given: int | str | tuple[int | str, ...]) -> Banks:
+    """A bank, or several, as the linker spells them."""
+    return tuple(map(bank_name, given)) if isinstance(given, tuple) else bank_name(given)
 
 
 def placement(top: str, port: str, bank: str) -> str:
@@ -34,8 +44,12 @@ def generate_hbm_config(
     """
     checked = read_options("vitis_hls", {"hbm_mapping": hbm_mapping}, {})["hbm_mapping"] or {}
     names = arg_name_mapping or {}
-    lines = [
-        placement(top_func_name, names.get(name, name), bank_name(bank))
-        for name, bank in checked.items()
-    ]
+    lines = []
+    for name, bank in checked.items():
+        if isinstance(bank, tuple):
+            raise OptionError(
+                "Option hbm_mapping of target vitis_hls takes one memory a port in generate_hbm_config.",
+                help=f"{name!r} is given {list(bank)}. Name each of its ports, such as '{name}_0'.",
+            )
+        lines.append(placement(top_func_name, names.get(name, name), bank_name(bank)))
     return "\n".join(["[connectivity]", *lines]) + "\n"

@@ -11,7 +11,7 @@ from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
 from allo.target import BuildRequest
 
 from ..errors import ReservedNameError
-from .connectivity import bank_name
+from .connectivity import Banks, bank_names
 
 _DEFAULT_DEVICES = {"pynq": "pynqz2"}
 _RESERVED_TOPS = {"vitis_hls": ("kernel",), "tapa": ("kernel",)}
@@ -24,7 +24,8 @@ class HlsOptions:
     Attributes:
         device: name of the device (checked when a project is written).
         frequency: clock in MHz.
-        hbm_mapping: user's argument name or ``output_<i>`` to ``HBM[0]``, ``DDR[1]``.
+        hbm_mapping: user's argument name or ``output_<i>`` to ``HBM[0]``, ``DDR[1]``, or to several of
+            these, over which the rows of the array are spread.
         num_output_args: trailing output arguments of a void top, None to infer.
         timeout_s: limit of one run of an external tool, in seconds.
         fallback: whether csyn and cosim use Allo's own Verilog where the vendor's tool is missing.
@@ -36,7 +37,7 @@ class HlsOptions:
     project: Path | None
     device: str = "u280"
     frequency: float = 300.0
-    hbm_mapping: Mapping[str, str] = field(default_factory=dict)
+    hbm_mapping: Mapping[str, Banks] = field(default_factory=dict)
     num_output_args: int | None = None
     mappings: tuple[Any, ...] = ()
     timeout_s: float = 3600.0
@@ -63,7 +64,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         Path(request.project).absolute() if request.project else None,
         settings["device"] or _DEFAULT_DEVICES.get(platform, "u280"),
         settings["frequency"],
-        {name: bank_name(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
+        {name: bank_names(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
         settings["num_output_args"],
         settings["mappings"] or (),
         settings["timeout"],

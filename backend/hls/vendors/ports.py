@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
@@ -11,7 +11,8 @@ from allo.dialects.diagnostics import BuildError
 from allo.dialects.passes.arg_access import touched_arguments
 
 from ..emit.signature import Param, read_signature
-from ..errors import HlsInterfaceError
+from ..errors import HlsConfigError, HlsInterfaceError
+from .connectivity import Banks
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,82 @@ class Port:
     def is_output(self) -> bool:
         """Whether the kernel writes to it."""
         return self.access != "in"
+
+    @property
+    def leaves_values(self) -> bool:
+        """Whether a host program reads it after a run: an array that is written, or a result."""
+        return self.is_output and (self.param.is_array or self.param.role == "result")
+
+
+def named_ports(ports: Sequence[Port], top: str, mapping: Mapping[str, Banks]) -> dict[str, int]:
+    """The positions of the ports that ``hbm_mapping`` names: by argument, or ``output_<i>``.
+
+    Raises:
+        HlsConfigError: a name is of no port.
+    """
+    names = {p.param.name: k for k, p in enumerate(ports) if p.param.role == "in"}
+    outputs = [k for k, p in enumerate(ports) if p.leaves_values]
+    names |= {f"output_{i}": k for i, k in enumerate(outputs)}
+    for name in mapping:
+        if name not in names:
+            raise HlsConfigError(
+                f"hbm_mapping names {name!r}, which is no port of {top}.",
+                help=f"its ports: {', '.join(names)}.",
+            )
+    return {name: names[name] for name in mapping}
+
+
+def split_ports(
+    ports: Sequence[Port], top: str, platform: str, mapping: Mapping[str, Banks]
+) -> dict[int, int]:
+    """Into how many ports arguments are split that ``hbm_mapping`` gives several memories, by position.
+
+    Raises:
+        HlsConfigError: a list of memories for what cannot be split, or of a wrong count.
+    """
+    lists = {name: banks for name, banks in mapping.items() if not isinstance(banks, str)}
+    if not lists:
+        return {}
+    if platform != "vitis_hls":
+        raise HlsConfigError(
+            f"hbm_mapping gives {next(iter(lists))} a list of memories, and a kernel for {platform} has "
+            "one port an array.",
+            help="build for vitis_hls, or name one memory.",
+        )
+    positions = named_ports(ports, top, mapping)
+    found = {}
+    for name, banks in lists.items():
+        position = positions[name]
+        twice = [n for n, k in positions.items() if k == position]
+        if len(twice) > 1:
+            raise HlsConfigError(
+                f"hbm_mapping names one port of {top} twice, as {' and as '.join(twice)}.",
+                help="name it once.",
+            )
+        _check_split(name, ports[position].param, len(banks))
+        if len(banks) > 1:
+            found[position] = len(banks)
+    return found
+
+
+def _check_split(name: str, param: Param, count: int) -> None:
+    given = f"hbm_mapping gives {name} a list of memories"
+    if param.role == "result":
+        raise HlsConfigError(
+            f"{given}, and {name} is a result of the kernel.",
+            help="pass an array as an argument in which the kernel leaves its result.",
+        )
+    if not param.shape or param.is_dynamic:
+        what = "an array of any length" if param.is_dynamic else "no array with dimensions"
+        raise HlsConfigError(f"{given}, and {name} is {what}.", help="name one memory.")
+    extent = param.shape[0]
+    if count and extent % count == 0:
+        return
+    fitting = [n for n in range(1, min(extent, 64) + 1) if extent % n == 0]
+    raise HlsConfigError(
+        f"hbm_mapping gives {name} {count} memories, which do not divide its {extent} rows.",
+        help=f"give it one of these numbers of memories: {', '.join(map(str, fitting))}.",
+    )
 
 
 def read_ports(module: ir.Module, top: str, access: Sequence[str]) -> tuple[Port, ...]:

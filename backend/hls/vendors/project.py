@@ -12,12 +12,13 @@ import jinja2
 from allo.dialects.reports.project_folder import write_folder
 from allo.dialects.text.quoting import tcl_word
 
-from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
+from ..emit.module import Whole
+from ..errors import ReservedNameError, UnsupportedDeviceError
 from ..external import External
 from ..kernel import HlsKernel
 from .connectivity import placement
 from .devices import DEVICES, Device, find_device
-from .ports import Port
+from .ports import Port, named_ports
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _FAMILIES = {
@@ -28,6 +29,23 @@ _FAMILIES = {
 }
 _BOARDS = {"zynq7": "processing_system7", "zynqmp": "zynq_ultra_ps_e"}
 _MAKEFILES = {"alveo": "us_alveo", "zynq7": "zynq7000", "zynqmp": "zynqmp", "versal": "versal"}
+
+
+@dataclass(frozen=True, slots=True)
+class HostPart:
+    """The elements of a port that lie in one memory: one parameter of the kernel.
+
+    Attributes:
+        name: of the parameter.
+        position: of the parameter among those of the kernel.
+        bytes: of its elements.
+        offset: bytes of the port before them.
+    """
+
+    name: str
+    position: int
+    bytes: int
+    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +62,7 @@ class HostPort:
     index: int
     output_file: str
     argument: str
+    parts: tuple[HostPart, ...]
 
     @property
     def flags(self) -> str:
@@ -55,7 +74,7 @@ class HostPort:
 
 def host_ports(module: HlsKernel) -> list[HostPort]:
     """The ports of the kernel for host programs and test benches."""
-    outputs = [k for k, port in enumerate(module.args) if _is_output(port)]
+    outputs = [k for k, port in enumerate(module.args) if port.leaves_values]
     ports = []
     for position, port in enumerate(module.args):
         param = port.param
@@ -63,31 +82,41 @@ def host_ports(module: HlsKernel) -> list[HostPort]:
         by_value = not param.is_array and param.role == "in"
         written = position in outputs
         index = outputs.index(position) if written else 0
-        name = module.code.parameters[position]
+        whole = module.code.wholes[position]
+        name = whole.names[0] if len(whole.names) == 1 else param.name
+        size = count * _cpp_bytes(param.ctype.bits)
         ports.append(
             HostPort(
                 name,
                 module.vendor.spell(param.ctype),
                 count,
-                count * _cpp_bytes(param.ctype.bits),
+                size,
                 param.role == "in",
                 written,
                 by_value,
                 index,
                 "output.data" if len(outputs) == 1 else f"output{index}.data",
-                _argument(module, port, name, by_value),
+                _argument(module, port, name, whole, by_value),
+                _parts(whole, size),
             )
         )
     return ports
 
 
-def _is_output(port: Port) -> bool:
-    return port.is_output and (port.param.is_array or port.param.role == "result")
+def _parts(whole: Whole, size: int) -> tuple[HostPart, ...]:
+    each = size // len(whole.names)
+    return tuple(
+        HostPart(name, whole.first + number, each, number * each)
+        for number, name in enumerate(whole.names)
+    )
 
 
-def _argument(module: HlsKernel, port: Port, name: str, by_value: bool) -> str:
+def _argument(module: HlsKernel, port: Port, name: str, whole: Whole, by_value: bool) -> str:
     if by_value:
         return f"arg_{name}[0]"
+    if len(whole.names) > 1:
+        begins = (number * whole.part_count for number in range(len(whole.names)))
+        return ", ".join(f"arg_{name} + {begin}" for begin in begins)
     shape = port.param.shape or (1,)
     if module.code.top.flat or len(shape) == 1:
         return f"arg_{name}"
@@ -237,16 +266,12 @@ def tcl_steps(mode: str | None, device: Device) -> list[str]:
 
 def _connectivity(module: HlsKernel) -> list[str]:
     """``sp=`` lines of the linker configuration, from ``hbm_mapping``."""
-    names = {p.param.name: k for k, p in enumerate(module.args) if p.param.role == "in"}
-    outputs = [k for k, p in enumerate(module.args) if _is_output(p)]
-    names |= {f"output_{i}": k for i, k in enumerate(outputs)}
+    mapping = module.options.hbm_mapping
     lines = []
-    for name, bank in module.options.hbm_mapping.items():
-        if name not in names:
-            raise HlsConfigError(
-                f"hbm_mapping names {name!r}, which is no port of {module.top_func_name}.",
-                help=f"its ports: {', '.join(names)}.",
-            )
-        port = module.code.parameters[names[name]]
-        lines.append(placement(module.code.top.name, port, bank))
+    for name, position in named_ports(module.args, module.top_func_name, mapping).items():
+        given = mapping[name]
+        banks = (given,) if isinstance(given, str) else given
+        ports = module.code.wholes[position].names
+        top = module.code.top.name
+        lines += [placement(top, port, bank) for port, bank in zip(ports, banks, strict=True)]
     return lines
