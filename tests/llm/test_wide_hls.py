@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -9,9 +10,9 @@ import numpy as np
 import pytest
 
 from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.plan.vitis import BANKS, vitis_project
+from allo.designs.llm.plan.vitis import vitis_project
 from allo.designs.llm.wide.memories import logits_of, make_memories
-from allo.designs.llm.wide.parameters import Wide
+from allo.designs.llm.wide.parameters import Wide, WidthError
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning, UnsupportedOpError
@@ -26,6 +27,8 @@ def test_csim_has_the_bits_of_the_reference(tmp_path: Path, bits: int) -> None:
     wide = Wide(channels=2, lanes=16, vector=4, heads=2, prefetch=64, bits=bits)
     weights = random_weights(CONFIG, seed=7, bits=bits)
     module = vitis_project(CONFIG, wide, tmp_path / "wide", mode="csim")
+    for channel in range(2):
+        assert f"  loader_{channel}(weights_{channel}, words_{channel});" in module.hls_code
     memories = make_memories(weights, wide)
     expected = WideGPT(weights, wide).forward(TOKENS[None])[0]
     for position, token in enumerate(TOKENS):
@@ -44,9 +47,25 @@ def test_a_project_of_gpt2_355m_leaves_its_arrays_outside(tmp_path: Path) -> Non
     assert "for (int load = 0; load < 172592; load++)" in kernel
     # The arrays stay outside: nothing of 353 MB is declared in the kernel.
     assert "ap_uint<512> buf" not in kernel
-    assert f"arg_weights({32 * 172592 * 64})" in (tmp_path / "wide" / "host.cpp").read_text()
-    lines = (tmp_path / "wide" / "wide_step.cfg").read_text().splitlines()
-    assert set(lines[1:]) == {f"sp=wide_step_1.{name}:{bank}" for name, bank in BANKS.items()}
+    host = (tmp_path / "wide" / "host.cpp").read_text()
+    placed = (tmp_path / "wide" / "wide_step.cfg").read_text().splitlines()[1:]
+    # A channel of HBM holds one channel's weights and nothing else, behind a port of its own.
+    for channel in range(32):
+        assert f"m_axi port=weights_{channel} offset=slave bundle=gmem{channel}\n" in kernel
+        assert f"\n  loader_{channel}(weights_{channel}, words_{channel});" in kernel
+        assert f"Bytes arg_weights_{channel}({172592 * 64});" in host
+        assert [p for p in placed if p.endswith(f"HBM[{channel}]")] == [
+            f"sp=wide_step_1.weights_{channel}:HBM[{channel}]"
+        ]
+    assert f'read_file("input2.data", arg_weights_31, {31 * 172592 * 64});' in host
+    units = {f"{name}_{u}" for name in ("exponents", "keys", "values") for u in range(4)}
+    others = {"affine", "norm_table", "token_table", "position_table", "attends", "gelus", "logits"}
+    in_ddr = {line.split(".")[1].split(":")[0] for line in placed if ":DDR[" in line}
+    assert in_ddr == units | others and len(placed) == 32 + len(in_ddr)
+    # Two processes may not share a port of a dataflow region.
+    calls = re.findall(r"^  \w+\((.*)\);", kernel.split('extern "C"')[1], re.M)
+    taken = [port for call in calls for port in call.split(", ") if port in in_ddr]
+    assert sorted(taken) == sorted(in_ddr)
 
 
 def test_words_wider_than_vitis_has_are_refused(tmp_path: Path) -> None:
@@ -59,3 +78,13 @@ def test_words_wider_than_vitis_has_are_refused(tmp_path: Path) -> None:
             UnsupportedOpError, match="integers of up to 4,096 bits, and here is one of 8,192"
         ):
             vitis_project(shape, wide, tmp_path / "wide", mode="hw")
+
+
+def test_more_channels_than_the_card_has_are_refused(tmp_path: Path) -> None:
+    wide = Wide(channels=64, lanes=16, vector=4, heads=2)
+    with pytest.raises(WidthError) as caught:
+        vitis_project(LARGE, wide, tmp_path / "wide")
+    assert str(caught.value) == (
+        "The weights are in 64 channels, and the HBM of a U280 has 32.\n"
+        "help: ask for at most 32 channels, with more lanes."
+    )

@@ -1,4 +1,4 @@
-"""The wide accelerator as a Vitis project: kernel, host program, and which bank of the HBM holds what."""
+"""The wide accelerator as a Vitis project: kernel, host program, and which memory of the card holds what."""
 
 from __future__ import annotations
 
@@ -7,19 +7,33 @@ from typing import Any
 
 from ..wide.build import schedule
 from ..wide.families.model import Model
-from ..wide.parameters import Wide
+from ..wide.parameters import Wide, WidthError
 
-BANKS: dict[str, str] = {
-    "weights": "HBM[0]",
-    "affine": "HBM[1]",
-    "norm_table": "HBM[2]",
-    "token_table": "HBM[3]",
-    "position_table": "HBM[4]",
-    "keys": "HBM[5]",
-    "values": "HBM[6]",
-    "logits": "HBM[7]",
-}
-"""Bank of each large array. All weights are one port of the kernel, and so one bank: see docs/llm.md."""
+HBM_CHANNELS = 32
+"""Channels of the HBM of a U280."""
+
+
+def memories(wide: Wide) -> dict[str, str | list[str]]:
+    """The memory of each array: a channel of HBM for each channel of the weights, DDR for the rest.
+
+    Where each unit has rows of its own, as of the keys, each has a port: two processes may not share one.
+
+    Raises:
+        WidthError: more channels than the HBM has.
+    """
+    if wide.channels > HBM_CHANNELS:
+        raise WidthError(
+            f"The weights are in {wide.channels} channels, and the HBM of a U280 has {HBM_CHANNELS}.",
+            help=f"ask for at most {HBM_CHANNELS} channels, with more lanes.",
+        )
+    tables = ("affine", "norm_table", "token_table", "position_table", "attends", "gelus", "logits")
+    return {
+        "weights": [f"HBM[{channel}]" for channel in range(wide.channels)],
+        **dict.fromkeys(tables, "DDR[0]"),
+        "exponents": ["DDR[0]"] * wide.heads,
+        "keys": ["DDR[1]"] * wide.heads,
+        "values": ["DDR[1]"] * wide.heads,
+    }
 
 
 def vitis_project(
@@ -30,12 +44,13 @@ def vitis_project(
     Arrays stay in the memory outside (``wrap_io=False``): the loaders read them as their streams have room.
 
     Raises:
-        WidthError: the parameters do not fit the model.
+        WidthError: the parameters do not fit the model, or the card's memory channels.
     """
+    mapping = memories(wide)
     return schedule(config, wide).build(
         target="vitis_hls",
         mode=mode,
         project=str(folder),
         wrap_io=False,
-        configs={"hbm_mapping": BANKS, "frequency": clock_mhz},
+        configs={"hbm_mapping": mapping, "frequency": clock_mhz},
     )
