@@ -87,6 +87,7 @@ def decode_cycles(weights, design: Design, **options) -> tuple[int, float]:
     return module.cycles, max((c.utilisation for c in channels), default=0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.values_elsewhere("cycles alone")
 def test_twice_the_multipliers_nearly_halve_the_cycles(shipped):
     slow, _ = decode_cycles(shipped, Design(lanes=2, block=1))

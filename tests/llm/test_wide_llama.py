@@ -72,7 +72,14 @@ def test_logits_of_the_hardware_are_those_of_the_reference(design):
     assert_says(built, random_weights(shape_of(wide), seed=7, bits=wide.bits), wide, TOKENS)
 
 
-@pytest.mark.parametrize(("name", "bits"), [("llama", 4), ("llama3", 8), ("opt", 4)])
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("llama", 4),
+        pytest.param("llama3", 8, marks=pytest.mark.slow),
+        ("opt", 4),
+    ],
+)
 def test_a_checkpoint_goes_from_its_folder_to_logits_in_hardware(name: str, bits: int):
     """Separate output weights; tied ones, and stretched positions; and another family, with ReLU."""
     loaded = load_checkpoint(ORACLES / name)
