@@ -19,7 +19,7 @@ from allo.ir.types import Int, Stream, UInt, int32
 
 ROWS, N = 4, 16
 RNG = np.random.default_rng(23)
-OPENCL_SHIM = Path(__file__).parent / "opencl_shim"
+OPENCL_SHIM, TAPA_SHIM = (Path(__file__).parent / f"{name}_shim" for name in ("opencl", "tapa"))
 
 
 def total(row: int32[N], factor: int32) -> int32:
@@ -108,7 +108,8 @@ def test_every_part_is_a_port_with_a_bundle_and_a_memory(tmp_path: Path) -> None
     assert "total_v0(w_0, 3, " in head and "total_v1(w_3, 5, " in head
 
 
-def test_each_loader_of_a_region_reads_its_own_port() -> None:
+@pytest.mark.parametrize("target", ["vitis_hls", "tapa"])
+def test_each_loader_of_a_region_reads_its_own_port(target: str) -> None:
     """Elements of 24 bits, which csim keeps in other words than NumPy does."""
 
     @df.region()
@@ -130,10 +131,18 @@ def test_each_loader_of_a_region_reads_its_own_port() -> None:
                 target[c] = sum_
 
     s = df.customize(sums)
-    module = built(s, {"w": [0, 1, 2, 3], "scale": [4, 5], "out": [6, 7, 8, 9]}, wrap_io=False)
+    mapping = {"w": [0, 1, 2, 3], "scale": [4, 5], "out": [6, 7, 8, 9]}
+    module = built(s, mapping, wrap_io=False, target=target)
+    call = (
+        "loader_{0}(w_{0}, words_{0})"
+        if target == "vitis_hls"
+        else "(loader_{0}, w_{0}, words_{0})"
+    )
     for c in range(ROWS):
-        assert f"loader_{c}(w_{c}, words_{c});" in module.hls_code
-    assert "adder_0(scale_0, scale_1, out_0, out_1, out_2, out_3, " in module.hls_code
+        assert call.format(c) in module.hls_code
+    assert re.search(
+        r"adder_0[(, ]+scale_0, scale_1, out_0, out_1, out_2, out_3, ", module.hls_code
+    )
     w = RNG.integers(0, 1 << 24, (ROWS, N)).astype(np.uint32)
     scale = RNG.integers(-32, 32, 2 * ROWS).astype(np.int8)
     run_both(s, module, w, scale, integers(ROWS))
@@ -150,6 +159,24 @@ def test_memories_of_an_array_of_one_dimension_are_told_by_ranges() -> None:
     module = built(s, {"w": [0, 1, 2, 3], "out": [4]}, wrap_io=False)
     assert all(f"= w_{k}[" in module.hls_code for k in range(4))
     run_both(s, module, integers(4 * N), integers(N))
+
+
+@pytest.mark.slow
+def test_the_host_program_of_tapa_spreads_and_joins_the_arrays(tmp_path: Path) -> None:
+    s = unrolled(mixed, "c")
+    mapping = {"w": [0, 1, 2, 3], "moved": [4, 5]}
+    built(s, mapping, target="tapa", project=str(tmp_path))
+    cfg = (tmp_path / "mixed.cfg").read_text()
+    assert "sp=mixed_1.w_2:HBM[2]\n" in cfg and "sp=mixed_1.moved_1:HBM[5]\n" in cfg
+    given = [integers(ROWS, N), integers(N), integers(6), integers(ROWS, N)]
+    for k, array in enumerate(given):
+        array.tofile(tmp_path / f"input{k}.data")
+    s.build()(*given)
+    compile_here(tmp_path, "-pthread", "tapa_host.cpp", "kernel.cpp", "-o", "host")
+    subprocess.run(["./host"], cwd=tmp_path, check=True, timeout=60)
+    for k, expected in enumerate(given[2:]):
+        got = np.fromfile(tmp_path / f"output{k}.data", np.int32)
+        np.testing.assert_array_equal(got, expected.reshape(-1))
 
 
 def test_a_list_of_one_memory_is_that_memory() -> None:
@@ -169,8 +196,8 @@ def test_checks_of_csim_work_on_split_arrays() -> None:
 
 
 def compile_here(folder: Path, *arguments: str) -> None:
-    includes = [f"-I{folder}" for folder in (OPENCL_SHIM, SHIMS, RUNTIME, open_headers())]
-    command = ["g++", "-std=c++14", "-w", *includes, *arguments]
+    folders = (OPENCL_SHIM, TAPA_SHIM, SHIMS, RUNTIME, open_headers())
+    command = ["g++", "-std=c++17", "-w", *(f"-I{f}" for f in folders), *arguments]
     subprocess.run(command, cwd=folder, check=True, timeout=300)
 
 
@@ -269,7 +296,7 @@ def test_other_targets_and_other_values_are_refused() -> None:
         built(s, {"w": [0, 1]}, target="vhls")
     assert str(caught.value) == (
         "hbm_mapping gives w a list of memories, and a kernel for vhls has one port an array.\n"
-        "help: build for vitis_hls, or name one memory."
+        "help: build for vitis_hls or tapa, or name one memory."
     )
     with pytest.raises(
         OptionError, match=r"not \{'w': \[0, 1.5\]\}\.\nhelp: 'w' is given \[0, 1.5\]"

@@ -14,6 +14,9 @@ from ..emit.signature import Param, read_signature
 from ..errors import HlsConfigError, HlsInterfaceError
 from .connectivity import Banks
 
+_SEVERAL_MEMORIES = ("vitis_hls", "tapa")
+"""The targets whose projects say in which memory each port is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Port:
@@ -69,11 +72,11 @@ def split_ports(
     lists = {name: banks for name, banks in mapping.items() if not isinstance(banks, str)}
     if not lists:
         return {}
-    if platform != "vitis_hls":
+    if platform not in _SEVERAL_MEMORIES:
         raise HlsConfigError(
             f"hbm_mapping gives {next(iter(lists))} a list of memories, and a kernel for {platform} has "
             "one port an array.",
-            help="build for vitis_hls, or name one memory.",
+            help=f"build for {' or '.join(_SEVERAL_MEMORIES)}, or name one memory.",
         )
     positions = named_ports(ports, top, mapping)
     found = {}

@@ -38,12 +38,14 @@ class HostPart:
     Attributes:
         name: of the parameter.
         position: of the parameter among those of the kernel.
+        count: its elements.
         bytes: of its elements.
         offset: bytes of the port before them.
     """
 
     name: str
     position: int
+    count: int
     bytes: int
     offset: int
 
@@ -106,7 +108,7 @@ def host_ports(module: HlsKernel) -> list[HostPort]:
 def _parts(whole: Whole, size: int) -> tuple[HostPart, ...]:
     each = size // len(whole.names)
     return tuple(
-        HostPart(name, whole.first + number, each, number * each)
+        HostPart(name, whole.first + number, whole.part_count, each, number * each)
         for number, name in enumerate(whole.names)
     )
 
