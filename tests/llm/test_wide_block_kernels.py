@@ -102,7 +102,7 @@ def test_two_rows_have_the_products_of_a_weight_in_one_multiplier_block(rows: in
 
 def test_the_values_of_a_key_have_two_products_in_a_multiplier_block():
     s = heads.schedule_mix_block(
-        allo.customize(heads.mix_block, instantiate=[HD, 2, CTX, LAYERS, B])
+        allo.customize(heads.mix_block, instantiate=[HD, 2, CTX, LAYERS, B, 0])
     )
     packed = s.estimate(clock_mhz=300)
     s.bind("mul", "dsp", axis="c")
@@ -135,7 +135,7 @@ def test_a_table_is_taken_once_for_all_tokens():
 
 
 def test_residuals_leave_token_by_token_and_at_the_end_the_last_alone():
-    s = allo.customize(norm.collect, instantiate=[D, V, C, LAYERS, B, CTX])
+    s = allo.customize(norm.collect, instantiate=[D, V, C, LAYERS, B, CTX, 0])
     rng = np.random.default_rng(2)
     x = rng.normal(0, 1, (COUNT, D)).astype(F32)
     deltas = rng.normal(0, 1, (2 * LAYERS, COUNT, D)).astype(F32)
@@ -155,7 +155,7 @@ def test_residuals_leave_token_by_token_and_at_the_end_the_last_alone():
 @pytest.mark.parametrize("unit", [0, 1])
 def test_a_unit_of_norms_takes_every_other_token(unit: int):
     wide, norms = Wide(vector=V), 2 * LAYERS + 1
-    s = allo.customize(norm.normalise_rows, instantiate=[D, V, 2, wide.parts, 3, LAYERS, B, 2])
+    s = allo.customize(norm.normalise_rows, instantiate=[D, V, 2, wide.parts, 3, LAYERS, B, 2, 0])
     rng = np.random.default_rng(3)
     gain, shift = rng.normal(0, 30, (2, norms, D)).astype(F32)
     rows, expected = [], []
@@ -169,7 +169,7 @@ def test_a_unit_of_norms_takes_every_other_token(unit: int):
     build = hardware(norm.schedule_normalise_rows(s))
     wanted = np.concatenate(expected)
     small = np.zeros(len(wanted) // V, np.uint32)
-    build(np.concatenate(rows).reshape(-1, V), table, unit, COUNT, WAVES, small)
+    build(np.concatenate(rows).reshape(-1, V), table, unit, COUNT, WAVES, 1e-5, small)
     assert np.array_equal(small.view(np.int8), wanted)
 
 
@@ -243,7 +243,7 @@ def test_every_token_of_a_block_sees_the_keys_up_to_its_own(start: int):
         held[:, :, start : start + COUNT] = 0
         return words_of(held.reshape(-1, HD), 8 * HD)[:, 0].copy()
 
-    sizes = [HD, per_unit, CTX, LAYERS, B]
+    sizes = [HD, per_unit, CTX, LAYERS, B, 0]
     score = allo.customize(heads.score_block, instantiate=sizes)
     mix = allo.customize(heads.mix_block, instantiate=sizes)
     keys, values = cache(k), cache(v)
@@ -270,7 +270,7 @@ def test_gelu_and_quotients_of_every_token():
     rng = np.random.default_rng(5)
     hidden = rng.normal(0, 2, (LAYERS, COUNT, FFN)).astype(F32)
     factors = np.array([30, 50], F32)
-    bend = allo.customize(vectors.bend_block, instantiate=[FFN, V, LAYERS])
+    bend = allo.customize(vectors.bend_block, instantiate=[FFN, V, LAYERS, 0])
     small = np.zeros(hidden.size // V, np.uint32)
     hardware(schedule_bend(bend, 2))(hidden.reshape(-1, V), factors, COUNT, small)
     bent = round_clamp(gelu(hidden) * factors[:, None, None])

@@ -178,6 +178,6 @@ def test_an_encoder_is_refused():
     with pytest.raises(WidthError) as error:
         check_wide(model, EIGHT)
     assert str(error.value) == (
-        "The wide accelerator takes a model only if its norms stand in front of each block, unlike "
-        "this one of the family 'bert'.\nhelp: compute it by its integer reference."
+        "The wide accelerator takes one token a step, and this model of the family 'bert' is an encoder, "
+        "which sees its sequence whole.\nhelp: build it by the accelerator for blocks, schedule_block."
     )

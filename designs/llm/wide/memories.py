@@ -9,7 +9,7 @@ import numpy as np
 from allo.utils import get_np_struct_type
 
 from ..checkpoints.float_model import rotation
-from .families.model import Model, Weights, architecture_of, job_layers, terms
+from .families.model import Model, Weights, architecture_of, job_layers, norm_names, terms
 from .nibble_words import pack_nibbles
 from .parameters import Wide, padded_vocab, said_words
 
@@ -39,7 +39,7 @@ def _padded(array: np.ndarray, rows: int) -> np.ndarray:
 
 
 def _jobs(weights: Weights, wide: Wide, suffix: str) -> list[np.ndarray]:
-    """One array a job: outputs of its linear layers, the last job's padded with zeros."""
+    """One array a job: outputs of its linear layers, and of the logits, padded with zeros."""
     arrays, m = weights.arrays, architecture_of(weights.config)
     jobs = []
     for layer in range(m.layers):
@@ -50,7 +50,9 @@ def _jobs(weights: Weights, wide: Wide, suffix: str) -> list[np.ndarray]:
             if names[0] == "gate":
                 parts = [by_turns(parts[0], parts[1], wide.vector)]
             jobs.append(np.concatenate(parts))
-    return [*jobs, _padded(arrays["head" + suffix], padded_vocab(m, wide))]
+    if m.has_head:
+        jobs.append(_padded(arrays["head" + suffix], padded_vocab(m, wide)))
+    return jobs
 
 
 def channel_words(weights: Weights, wide: Wide) -> np.ndarray:
@@ -97,34 +99,51 @@ class Memories:
         return (*self.constant, self.keys, self.values, self.logits)
 
 
-def make_memories(weights: Weights, wide: Wide) -> Memories:
-    """Memories with the weights in place and an empty cache."""
+def _norm_table(weights: Weights, wide: Wide) -> np.ndarray:
+    """Gains, shifts and steps of the norms, as many of them as the family has."""
+    names, d = norm_names(weights.config), weights.config.d
+    terms_of_norms = (".g", ".b", ".q")[: terms(weights.config)[1]]
+    arrays = [
+        np.stack([np.broadcast_to(weights.arrays[name + end], (d,)) for name in names])
+        for end in terms_of_norms
+    ]
+    return _tuples(arrays, wide)
+
+
+def make_memories(
+    weights: Weights, wide: Wide, cached: int | None = None, said: int | None = None
+) -> Memories:
+    """Memories with the weights in place and an empty cache.
+
+    Args:
+        cached: words of a head's width that a unit keeps of keys, and of values; by default those of
+            every layer and position.
+        said: words of V float32 that a step writes; by default those of the logits.
+    """
     config, arrays, v = weights.config, weights.arrays, wide.vector
-    norms = [f"{i}.{n}" for i in range(config.layers) for n in ("norm1", "norm2")] + ["norm"]
-    per_sum, per_element = terms(config)
+    per_sum, _ = terms(config)
     layers = range(config.layers)
 
     def factors(name: str) -> np.ndarray:
         return np.array([arrays[f"{i}.{name}"][0] for i in layers], np.float32)
 
     per_unit = architecture_of(config).kv_heads // wide.heads
-    cache = np.zeros((wide.heads, config.layers * per_unit * config.context, config.head_dim))
+    cached = cached or config.layers * per_unit * config.context
+    cache = np.zeros((wide.heads, cached, config.head_dim), np.int8)
     constant = (
         channel_words(weights, wide),
         _tuples(
             [np.concatenate(_jobs(weights, wide, end)) for end in (".s", ".b")[:per_sum]], wide
         ),
-        _tuples(
-            [np.stack([arrays[n + end] for n in norms]) for end in (".g", ".b")[:per_element]], wide
-        ),
+        _norm_table(weights, wide),
         words_of(arrays["token"].reshape(-1), 32 * v),
         words_of(_positions(weights).reshape(-1), 32 * v),
         np.tile(factors("softmax"), (wide.heads, 1)),
         factors("attend"),
         factors("gelu"),
     )
-    keys, values = (words_of(cache.astype(np.int8), 8 * config.head_dim)[..., 0] for _ in "kv")
-    logits = words_of(np.zeros(said_words(config, wide) * v, np.float32), 32 * v)
+    keys, values = (words_of(cache.copy(), 8 * config.head_dim)[..., 0] for _ in "kv")
+    logits = words_of(np.zeros((said or said_words(config, wide)) * v, np.float32), 32 * v)
     return Memories(constant, keys, values, logits)
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
-from ..checkpoints.architecture import Architecture
 from .families.model import Model, architecture_of, job_sizes
 
 
@@ -58,7 +57,12 @@ class Wide:
 
 
 def padded_vocab(config: Model, wide: Wide) -> int:
-    """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words."""
+    """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words.
+
+    A model without logits has no such job, and so none.
+    """
+    if not architecture_of(config).has_head:
+        return 0
     unit = max(wide.channels, wide.vector)
     return -(-config.vocab // unit) * unit
 
@@ -100,15 +104,28 @@ def check_wide(config: Model, wide: Wide) -> None:
         WidthError: naming both sizes, and the nearest legal one; or what of the model's arithmetic the
             accelerator does not have.
     """
-    m = _check_arithmetic(config, wide)
-    for name in ("channels", "lanes", "vector", "heads", "parts"):
+    _check_arithmetic(config, wide)
+    check_sizes(config, wide)
+
+
+def check_sizes(config: Model, wide: Wide, any_heads: bool = False) -> None:
+    """Refuse sizes that do not fit each other or those of the model.
+
+    Args:
+        any_heads: whether the heads at once may be any number that divides those of the model.
+
+    Raises:
+        WidthError: naming both sizes, and the nearest legal one.
+    """
+    m = architecture_of(config)
+    for name in ("channels", "lanes", "vector", "parts", *(() if any_heads else ("heads",))):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
             raise WidthError(
                 f"The wide accelerator has {value} {name}, which is no power of two.",
                 help=f"{name} is 1, 2, 4, 8 and so on.",
             )
-    for name in ("prefetch", "gelu_interval", "rescale_interval", "cache_prefetch"):
+    for name in ("heads", "prefetch", "gelu_interval", "rescale_interval", "cache_prefetch"):
         if getattr(wide, name) < 1:
             raise WidthError(
                 f"The {name} of the wide accelerator is {getattr(wide, name)}.",
@@ -139,8 +156,14 @@ def check_wide(config: Model, wide: Wide) -> None:
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
 
 
-def _check_arithmetic(config: Model, wide: Wide) -> Architecture:
+def _check_arithmetic(config: Model, wide: Wide) -> None:
     m = architecture_of(config)
+    if not m.causal:
+        raise WidthError(
+            f"The wide accelerator takes one token a step, and this model of the family {m.family!r} is "
+            "an encoder, which sees its sequence whole.",
+            help="build it by the accelerator for blocks, schedule_block.",
+        )
     known = m.activation in {"gelu_tanh", "relu"} and not m.gated
     fits = {
         "its norms stand in front of each block": not m.post_norm,
@@ -161,7 +184,6 @@ def _check_arithmetic(config: Model, wide: Wide) -> Architecture:
             f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
             help="take 2 elements a vector or more.",
         )
-    return m
 
 
 def _check_top(config: Model, wide: Wide) -> None:

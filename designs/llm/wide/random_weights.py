@@ -41,6 +41,10 @@ def random_weights(config: Model, seed: int = 0, bits: int = 8) -> Weights:
     def norm(name: str) -> None:
         arrays[name + ".g"] = SPREAD * (1 + small(config.d, spread=0.2))
         arrays[name + ".b"] = small(config.d, spread=3.0)
+        if m.post_norm:
+            for part in (".g", ".b"):
+                arrays[name + part] = arrays[name + part] / SPREAD
+            arrays[name + ".q"] = np.array([SPREAD])
         if m.rms:
             arrays[name + ".b"][:] = 0
 
@@ -72,8 +76,9 @@ def random_weights(config: Model, seed: int = 0, bits: int = 8) -> Weights:
         softmax = 1.0 / (SPREAD * SPREAD * config.head_dim**0.5)
         for name, factor in (("softmax", softmax), ("attend", 2.0), ("gelu", SPREAD / 1.5)):
             arrays[p + name] = np.array([factor], np.float32)
-    norm("norm")
-    linear("head", config.vocab, config.d, 2.0)
+    norm("embed" if m.post_norm else "norm")
+    if m.has_head:
+        linear("head", config.vocab, config.d, 2.0)
     typed = {k: v if v.dtype == np.int8 else v.astype(np.float32) for k, v in arrays.items()}
     if isinstance(config, Architecture):
         return QuantizedModel(config, typed)

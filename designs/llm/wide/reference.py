@@ -38,7 +38,14 @@ def turn_sum(rows: np.ndarray, parts: int) -> np.ndarray:
 def normalise(
     x: np.ndarray, gain: np.ndarray, shift: np.ndarray | None, wide: Wide, eps: float = 1e-5
 ) -> np.ndarray:
-    """A norm over the last axis, quantised, as :func:`norm.normalise` does it.
+    """:func:`normed`, quantised."""
+    return round_clamp(normed(x, gain, shift, wide, eps))
+
+
+def normed(
+    x: np.ndarray, gain: np.ndarray, shift: np.ndarray | None, wide: Wide, eps: float = 1e-5
+) -> np.ndarray:
+    """A norm over the last axis, float32, as :func:`norm.normalise` does it.
 
     Args:
         shift: of a layer norm; without one it is a root-mean-square norm.
@@ -49,11 +56,13 @@ def normalise(
     inverse = F32(1.0 / d)
     square = turn_sum(tree_sum(rows * rows), wide.parts) * inverse
     if shift is None:
-        return round_clamp((x * bitexact.rsqrt(square + F32(eps))[..., None]) * gain)
+        scaled: np.ndarray = (x * bitexact.rsqrt(square + F32(eps))[..., None]) * gain
+        return scaled
     mean = turn_sum(tree_sum(rows), wide.parts) * inverse
     variance = np.maximum(square - mean * mean, F32(0))
     rstd = bitexact.rsqrt(variance + F32(eps))
-    return round_clamp(((x - mean[..., None]) * rstd[..., None]) * gain + shift)
+    shifted: np.ndarray = ((x - mean[..., None]) * rstd[..., None]) * gain + shift
+    return shifted
 
 
 @dataclass(slots=True)
@@ -67,10 +76,10 @@ class WideModel(IntegerModel):
     wide: Wide = field(default_factory=Wide)
 
     def norm(self, name: str, x: np.ndarray) -> np.ndarray:
-        """The norm in the order of the wide accelerator's sums, already quantised."""
+        """The norm in the order of the wide accelerator's sums, float32."""
         m, arrays = self.weights.model, self.weights.arrays
         shift = None if m.rms else arrays[name + ".b"]
-        return normalise(x, arrays[name + ".g"], shift, self.wide, m.eps)
+        return normed(x, arrays[name + ".g"], shift, self.wide, m.eps)
 
 
 def wide_model(weights: Weights, wide: Wide, observe: Observer | None = None) -> WideModel:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...config import GPTConfig
 from ...cycles import _Loops
 from ..cycles import CALL, IDEAL, Channel, StepPrediction, _Fifo
+from ..families.model import Model
 from ..parameters import Wide, job_words
 from .parameters import Block
 
@@ -35,10 +35,10 @@ class _Server:
 
 
 @dataclass(slots=True)
-class _Step:
+class Step:
     """The recurrence: the elements, the units that serve them, and the depths of their pipelines."""
 
-    config: GPTConfig
+    config: Model
     wide: Wide
     block: Block
     loops: _Loops
@@ -84,20 +84,25 @@ class _Step:
         """When the norms of a block are arranged, whose last residual comes at ``ready``."""
         loops = self.loops
         rows = self.config.d // self.wide.vector
-        one = loops.depth("normalise_rows", "token")
-        units = self.block.norms
         ready = max(ready + loops.depth("collect", "plus"), self.summing.free)
-        turns = -(-tokens // units)
-        # Either the rows come one after the other, or the units take one token after the other.
-        last = max((tokens - 1) * rows, (turns - 1) * one + (tokens - 1) % units * rows)
+        last = self.norms(tokens)
         self.summing.free = ready + max(tokens * rows, last - 2 * rows)
-        return ready + last + one + self.arrange("normed")
+        return ready + last + loops.depth("normalise_rows", "token") + self.arrange("normed")
+
+    def norms(self, tokens: int) -> int:
+        """From the first row of a block to the first row of its last token, at the units of norms."""
+        rows = self.config.d // self.wide.vector
+        one = self.loops.depth("normalise_rows", "token")
+        turns = -(-tokens // self.block.norms)
+        # Either the rows come one after the other, or the units take one token after the other.
+        taken = (turns - 1) * one + (tokens - 1) % self.block.norms * rows
+        return max((tokens - 1) * rows, taken)
 
     def arrange(self, name: str) -> float:
         """From a block's last piece to its first word at the elements."""
         loops, kernel = self.loops, f"arrange_{name}"
         depth = loops.depth(kernel, "take") + loops.depth(kernel, "word")
-        spread = ("spreading_0", "casting_0", "recasting_0")
+        spread = ("spread_block", "casting_0", "recasting_0")
         return depth + sum(loops.depth(kernel, "word") for kernel in spread)
 
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:
@@ -122,7 +127,7 @@ class _Step:
 
 def predict_block_step(
     report: Any,
-    config: GPTConfig,
+    config: Model,
     wide: Wide,
     block: Block,
     count: int,
@@ -140,10 +145,10 @@ def predict_block_step(
     sizes = [min(block.tokens, count - first) for first in firsts]
     fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
     fifo.pause(-channel.latency)
-    step = _Step(config, wide, block, loops, start, sizes, fifo)
+    step = Step(config, wide, block, loops, start, sizes, fifo)
     (qkv, projected, up, down), logits = job_words(config, wide)
     rows = config.d // wide.vector
-    embed = loops.depth("embedding_0", "row") + CALL
+    embed = loops.depth("embed_block", "row") + CALL
     there = []
     taken = 0.0
     for size in sizes:
@@ -171,7 +176,7 @@ def predict_block_step(
             there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
     # The last norm and the logits are those of the last token.
     there = [step.normalise(summed[-1], 1)]
-    end = step.multiply(there[0], logits, 1) + loops.depth("saying_0", "out")
+    end = step.multiply(there[0], logits, 1) + loops.depth("say_block", "out")
     memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
     return StepPrediction(
         round(end),

@@ -1,6 +1,9 @@
 # ruff: noqa: B007  (loops have names for the schedule)
 """Attention of blocks: every head of a unit, every token of the block, all keys up to the token's own.
 
+With ``WHOLE``, as in an encoder, every token sees all keys of the step: queries, keys and values of all
+blocks come first, and the memories hold those of one layer.
+
 ``pack_block``  quantises q, k and v, and joins the output groups of a head, token by token.
 ``score_block`` keeps the block's keys, then multiplies each query with the keys it may see.
 ``mix_block``   keeps the block's values, and weights the values of the keys by softmax.
@@ -57,39 +60,66 @@ def pack_block[D, HD, V, C, LAYERS, B](
                 piece = 0 if piece == C // V - 1 else piece + 1
 
 
-def score_block[HD, H, CTX, LAYERS, B](
+def score_block[HD, H, CTX, LAYERS, B, WHOLE](
     asked: "Stream[UInt(8 * HD), 4]",
     start: int32,
     count: int32,
     waves: int32,
-    keys: "UInt(8 * HD)[LAYERS * H * CTX]",
+    keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
     scores: "Stream[int32, 4]",
     peaks: "Stream[int32, 4]",
 ):
     """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
-    queries: UInt(8 * HD)[H * B]
+    queries: UInt(8 * HD)[H * (B + WHOLE * (CTX - B))]
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):
         left: int32 = count
         first: int32 = start
+        q: UInt(16) = 0
+        with allo.meta_if(WHOLE == 1):
+            for before in range(last_wave + 1):
+                size: UInt(16) = min(left, B)
+                come: UInt(16) = H * size
+                for hq in range(come):
+                    queries[q + hq] = asked.get()
+                for hk in range(H):
+                    for tk in range(size):
+                        keys[hk * CTX + first + tk] = asked.get()
+                q = q + come
+                left = left - B
+                first = first + B
+            left = count
+            q = 0
         for wave in range(last_wave + 1):
             last: UInt(8) = min(left, B) - 1
             n: UInt(16) = last + 1
-            come: UInt(16) = H * (last + 1)
-            for hq in range(come):
-                queries[hq] = asked.get()
-            for hk in range(H):
-                for tk in range(n):
-                    keys[(layer * H + hk) * CTX + first + tk] = asked.get()
-            row: int32 = layer * H * CTX
-            q: UInt(16) = 0
+            row: int32 = 0
             j: UInt(16) = 0
-            to_go: UInt(16) = first
-            end: UInt(16) = first + n - 1
-            again: UInt(16) = first
-            following: UInt(16) = first if n == 1 else first + 1
+            token: UInt(8) = 0
+            to_go: UInt(16) = 0
+            end: UInt(16) = 0
+            again: UInt(16) = 0
+            following: UInt(16) = 0
             best: int32 = 0
-            last_key: UInt(31) = H * (n * first + (n * (n + 1)) // 2) - 1
+            last_key: UInt(31) = 0
+            with allo.meta_if(WHOLE == 1):
+                to_go = count - 1
+                following = count - 1
+                last_key = H * n * count - 1
+            with allo.meta_else():
+                come: UInt(16) = H * (last + 1)
+                for hq in range(come):
+                    queries[hq] = asked.get()
+                for hk in range(H):
+                    for tk in range(n):
+                        keys[(layer * H + hk) * CTX + first + tk] = asked.get()
+                row = layer * H * CTX
+                q = 0
+                to_go = first
+                end = first + n - 1
+                again = first
+                following = first if n == 1 else first + 1
+                last_key = H * (n * first + (n * (n + 1)) // 2) - 1
             for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 query: UInt(8 * HD) = queries[q]
@@ -105,15 +135,19 @@ def score_block[HD, H, CTX, LAYERS, B](
                 if to_go == 0:
                     peaks.put(peak)
                     q = q + 1
-                    row = row + CTX if following == again else row
-                    following = again if following == end else following + 1
+                    with allo.meta_if(WHOLE == 1):
+                        row = row + CTX if token == last else row
+                        token = 0 if token == last else token + 1
+                    with allo.meta_else():
+                        row = row + CTX if following == again else row
+                        following = again if following == end else following + 1
                 j = 0 if to_go == 0 else j + 1
                 to_go = upcoming if to_go == 0 else to_go - 1
             left = left - B
             first = first + B
 
 
-def mix_block[HD, H, CTX, LAYERS, B](
+def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
     given: "Stream[UInt(8 * HD), 4]",
     scores: "Stream[int32, 4]",
     peaks: "Stream[int32, 4]",
@@ -121,7 +155,7 @@ def mix_block[HD, H, CTX, LAYERS, B](
     count: int32,
     waves: int32,
     factors: "float32[LAYERS]",
-    values: "UInt(8 * HD)[LAYERS * H * CTX]",
+    values: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
     sums: "Stream[UInt(32 * HD), 2]",
     totals: "Stream[int32, 2]",
 ):
@@ -131,22 +165,43 @@ def mix_block[HD, H, CTX, LAYERS, B](
         factor: float32 = factors[layer]
         left: int32 = count
         first: int32 = start
+        with allo.meta_if(WHOLE == 1):
+            for before in range(last_wave + 1):
+                size: UInt(16) = min(left, B)
+                for hv in range(H):
+                    for tv in range(size):
+                        values[hv * CTX + first + tv] = given.get()
+                left = left - B
+                first = first + B
+            left = count
         for wave in range(last_wave + 1):
             last: UInt(8) = min(left, B) - 1
             n: UInt(16) = last + 1
-            for hv in range(H):
-                for tv in range(n):
-                    values[(layer * H + hv) * CTX + first + tv] = given.get()
-            row: int32 = layer * H * CTX
+            row: int32 = 0
             j: UInt(16) = 0
-            to_go: UInt(16) = first
-            end: UInt(16) = first + n - 1
-            again: UInt(16) = first
-            following: UInt(16) = first if n == 1 else first + 1
+            token: UInt(8) = 0
+            to_go: UInt(16) = 0
+            end: UInt(16) = 0
+            again: UInt(16) = 0
+            following: UInt(16) = 0
             best: int32 = 0
             sum: int32 = 0
             acc: int32[HD] = 0
-            last_key: UInt(31) = H * (n * first + (n * (n + 1)) // 2) - 1
+            last_key: UInt(31) = 0
+            with allo.meta_if(WHOLE == 1):
+                to_go = count - 1
+                following = count - 1
+                last_key = H * n * count - 1
+            with allo.meta_else():
+                for hv in range(H):
+                    for tv in range(n):
+                        values[(layer * H + hv) * CTX + first + tv] = given.get()
+                row = layer * H * CTX
+                to_go = first
+                end = first + n - 1
+                again = first
+                following = first if n == 1 else first + 1
+                last_key = H * (n * first + (n * (n + 1)) // 2) - 1
             for key in range(last_key + 1):
                 upcoming: UInt(16) = following
                 if j == 0:
@@ -168,8 +223,12 @@ def mix_block[HD, H, CTX, LAYERS, B](
                 if to_go == 0:
                     sums.put(out)
                     totals.put(after_sum)
-                    row = row + CTX if following == again else row
-                    following = again if following == end else following + 1
+                    with allo.meta_if(WHOLE == 1):
+                        row = row + CTX if token == last else row
+                        token = 0 if token == last else token + 1
+                    with allo.meta_else():
+                        row = row + CTX if following == again else row
+                        following = again if following == end else following + 1
                 j = 0 if to_go == 0 else j + 1
                 to_go = upcoming if to_go == 0 else to_go - 1
             left = left - B

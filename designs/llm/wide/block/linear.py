@@ -3,8 +3,8 @@
 
 A step has ``count`` tokens in ``waves`` blocks of B; the last block may be smaller. Every job is done for
 one block after the other, so the weights of a layer's job are read once a block. The last job, the
-logits, is done for the last token alone. Results come output group by output group, C neighbouring outputs at
-a time, and within a group token by token.
+logits, is done for the last token alone; a model without logits does not have it. Results come output
+group by output group, C neighbouring outputs at a time, and within a group token by token.
 """
 
 from allo.customize import Schedule
@@ -18,7 +18,7 @@ def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
 ):
     """Every word of a channel in order, and those of a layer's job again for every further block."""
     base: UInt(31) = 0
-    for job in range(4 * LAYERS + 1):
+    for job in range(4 * LAYERS + min(WORDS - LAYERS * (4 * D * D + 2 * FFN * D) // (C * L), 1)):
         last_turn: UInt(8) = waves - 1
         last_word: UInt(31) = FFN * D // (C * L) - 1
         if job == 4 * LAYERS:
@@ -44,10 +44,10 @@ def multiply_block[L, C, D, FFN, LAYERS, OUTS, R, B](
     """One processing element: L weights of its channel with R tokens a cycle.
 
     The first R tokens of a block take each word from the channel, and the others one that was kept.
-    ``OUTS`` is how many outputs of the last job lie on a channel.
+    ``OUTS`` is how many outputs of the last job lie on a channel; with 0 there is no such job.
     """
     kept: UInt(8 * L)[FFN // L]
-    for job in range(4 * LAYERS + 1):
+    for job in range(4 * LAYERS + min(OUTS, 1)):
         kind: int32 = job & 3
         groups: UInt(16) = D // L
         outs: UInt(24) = D // C
@@ -113,7 +113,7 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
     and it is kept for the others. ``MOST`` is the words of the largest job of a layer.
     """
     kept: UInt(64 * V)[MOST * V // C, C // V]
-    for job in range(4 * LAYERS + 1):
+    for job in range(4 * LAYERS + min(OUTPUTS, 1)):
         kind: int32 = job & 3
         words: UInt(24) = D // V
         last_pass: UInt(8) = waves - 1

@@ -1,6 +1,9 @@
 # ruff: noqa: B007  (loops have names for the schedule)
 """Residuals of all tokens of a step, turned from outputs to tokens, and units of layer norm.
 
+With ``BEHIND``, as in BERT, norms stand behind the sums: a norm's result is also what the next delta is
+added to, so it comes back as an embedding comes, and the last norm is of all tokens.
+
 ``collect`` adds results as they come, output group by output group, and sends the rows of a block token
 by token when its last output is there. ``normalise_rows`` is one unit of norms, which takes whole tokens.
 """
@@ -9,10 +12,10 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...constants import EPS, ROUND
+from ...constants import ROUND
 
 
-def collect[D, V, C, LAYERS, B, MOST](
+def collect[D, V, C, LAYERS, B, MOST, BEHIND](
     embedded: "Stream[float32[V], 4]",
     deltas: "Stream[float32[V], 4]",
     count: int32,
@@ -21,7 +24,8 @@ def collect[D, V, C, LAYERS, B, MOST](
 ):
     """``x += delta`` for every job with a residual; then the rows of the block that it belongs to.
 
-    Before the last norm only the last token of the step is sent.
+    Before the last norm only the last token of the step is sent. With ``BEHIND`` all are, and what the other
+    norms make of a block's rows comes back on ``embedded``, in their place.
     """
     x: float32[MOST * D // V, V]
     last_wave: UInt(8) = waves - 1
@@ -53,37 +57,47 @@ def collect[D, V, C, LAYERS, B, MOST](
                     piece = 0 if piece == C // V - 1 else piece + 1
             sent: int32 = base
             size: int32 = total
-            if norm == 2 * LAYERS:
-                sent = base + total - D // V
-                size = D // V if wave == last_wave else 0
+            with allo.meta_if(BEHIND == 0):
+                if norm == 2 * LAYERS:
+                    sent = base + total - D // V
+                    size = D // V if wave == last_wave else 0
             for row in range(size):
                 out: float32[V]
                 for w in range(V):
                     out[w] = x[sent + row, w]
                 rows.put(out)
+            with allo.meta_if(BEHIND == 1):
+                returned: int32 = 0 if norm == 2 * LAYERS else total
+                for again in range(returned):
+                    new: float32[V] = embedded.get()
+                    for n in range(V):
+                        x[base + again, n] = new[n]
             base += total
 
 
-def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
+def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS, BEHIND](
     rows: "Stream[float32[V], 4]",
-    tables: "Stream[UInt(64 * V), 4]",
+    tables: "Stream[UInt(32 * (2 + BEHIND) * V), 4]",
     unit: int32,
     count: int32,
     waves: int32,
-    small: "Stream[UInt(8 * V), 4]",
+    eps: float32,
+    small: "Stream[UInt((8 + 32 * BEHIND) * V), 4]",
 ):
     """Tokens ``unit``, ``unit + UNITS`` … of every block, normed and quantised.
 
     The sums are those of :func:`..norm.normalise`, in its order. The gains and shifts of a norm are taken
-    once for all tokens of a step.
+    once for all tokens of a step. With ``BEHIND`` a word of ``tables`` has a gain, a shift and a step of each
+    element: results are multiplied by the step before they are quantised, and stand as float32 above the
+    V quantised ones.
     """
     x: float32[D // V, V]
-    gains: UInt(64 * V)[D // V]
+    gains: UInt(32 * (2 + BEHIND) * V)[D // V]
     for n in range(2 * LAYERS + 1):
         for fill in range(D // V):
             gains[fill] = tables.get()
-        last_pass: UInt(8) = 0 if n == 2 * LAYERS else waves - 1
-        left: int32 = 1 if n == 2 * LAYERS else count
+        last_pass: UInt(8) = 0 if n == 2 * LAYERS + BEHIND else waves - 1
+        left: int32 = 1 if n == 2 * LAYERS + BEHIND else count
         for wave in range(last_pass + 1):
             mine: int32 = (min(left, B) + (UNITS - 1) - unit) // UNITS
             left = left - B
@@ -112,17 +126,27 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
                 mean: float32 = part[0] * (1.0 / D)
                 variance: float32 = square[0] * (1.0 / D) - mean * mean
                 positive: float32 = max(variance, 0.0)
-                rstd: float32 = allo.rsqrt(positive + EPS)
+                rstd: float32 = allo.rsqrt(positive + eps)
                 for row in range(D // V):
-                    table: UInt(64 * V) = gains[row]
-                    packed: UInt(8 * V) = 0
+                    table: UInt(32 * (2 + BEHIND) * V) = gains[row]
+                    packed: UInt((8 + 32 * BEHIND) * V) = 0
                     for e in range(V):
-                        gain_bits: UInt(32) = table[64 * e : 64 * e + 32]
-                        shift_bits: UInt(32) = table[64 * e + 32 : 64 * e + 64]
+                        gain_bits: UInt(32) = table[
+                            32 * (2 + BEHIND) * e : 32 * (2 + BEHIND) * e + 32
+                        ]
+                        shift_bits: UInt(32) = table[
+                            32 * (2 + BEHIND) * e + 32 : 32 * (2 + BEHIND) * e + 64
+                        ]
                         gain: float32 = gain_bits.bitcast()
                         shift: float32 = shift_bits.bitcast()
                         one: float32 = (x[row, e] - mean) * rstd
                         wide: float32 = one * gain + shift
+                        with allo.meta_if(BEHIND == 1):
+                            result: UInt(32) = wide.bitcast()
+                            packed[8 * V + 32 * e : 8 * V + 32 * e + 32] = result
+                            step_bits: UInt(32) = table[96 * e + 64 : 96 * e + 96]
+                            step: float32 = step_bits.bitcast()
+                            wide = wide * step
                         clamped: float32 = min(max(wide, -127.0), 127.0)
                         shifted: float32 = clamped + ROUND
                         bits: UInt(32) = shifted.bitcast()
@@ -130,12 +154,16 @@ def normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, UNITS](
                     small.put(packed)
 
 
-def schedule_collect(s: Schedule) -> Schedule:
-    """V elements a cycle."""
+def schedule_collect(s: Schedule, behind: bool = False) -> Schedule:
+    """V elements a cycle.
+
+    Args:
+        behind: whether norms stand behind the sums.
+    """
     s.partition(s.x, dim=2)
-    for array in ("first", "delta", "out"):
+    for array in ("first", "delta", "out", *(("new",) if behind else ())):
         s.partition(f"collect:{array}")
-    for loop in ("take", "plus", "row"):
+    for loop in ("take", "plus", "row", *(("again",) if behind else ())):
         s.pipeline(loop)
     # An element comes again with the next residual, which is another run of the loop.
     s.dependence("x", "plus")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...config import GPTConfig
-from ..parameters import Wide, WidthError, check_wide
+from ..families.model import Model, architecture_of
+from ..parameters import Wide, WidthError, check_sizes, padded_vocab
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,32 @@ class Block:
     norms: int = 4
 
 
-def check_block(config: GPTConfig, wide: Wide, block: Block) -> None:
+def cached_words(config: Model, wide: Wide, block: Block) -> int:
+    """Words of a head's width that a unit keeps of keys, and as many of values.
+
+    An encoder has those of a step and one layer, a decoder those of the context and all layers.
+    """
+    m = architecture_of(config)
+    tokens = m.layers * m.context if m.causal else block.most
+    return tokens * m.heads // wide.heads
+
+
+def said_block_words(config: Model, wide: Wide, block: Block) -> int:
+    """Words of V float32 that a step writes: logits, or an encoder's hidden values of every token."""
+    m = architecture_of(config)
+    numbers = padded_vocab(config, wide) if m.has_head else block.most * m.d
+    return numbers // wide.vector
+
+
+def check_block(config: Model, wide: Wide, block: Block) -> None:
     """Refuse parameters that do not fit each other or the model.
 
     Raises:
-        WidthError: naming both sizes, and a legal one.
+        WidthError: naming both sizes, and a legal one; or what of the model's arithmetic, or of the
+            parameters, blocks do not have.
     """
-    check_wide(config, wide)
+    _check_arithmetic(config)
+    check_sizes(config, wide, any_heads=True)
     for name in ("rows", "tokens", "most", "norms"):
         if getattr(block, name) < 1:
             raise WidthError(
@@ -43,6 +62,16 @@ def check_block(config: GPTConfig, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"Blocks of tokens take weights of 8 bits, and not of {wide.bits}.",
             help="decode with four bits, one token a step.",
+        )
+    if wide.cache != "chip":
+        raise WidthError(
+            f"Blocks of tokens have no {wide.cache} place for keys and values.",
+            help='leave cache at "chip", or take one token a step.',
+        )
+    if wide.top:
+        raise WidthError(
+            f"Blocks of tokens do not rank logits, and the {wide.top} largest are asked for.",
+            help="leave top at 0, or take one token a step.",
         )
     for what, part, of, whole in (
         ("rows", block.rows, "tokens of a block", block.tokens),
@@ -63,4 +92,27 @@ def check_block(config: GPTConfig, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"A step of {block.most} tokens does not fit the context of {config.context}.",
             help=f"a step has at most {config.context} tokens.",
+        )
+
+
+def _check_arithmetic(config: Model) -> None:
+    m = architecture_of(config)
+    decoder = m.causal and m.has_head and not m.post_norm
+    encoder = m.post_norm and not m.causal and not m.has_head
+    fits = {
+        "its norms are layer norms": not m.rms,
+        "its positions are learned": not m.rotary,
+        "every query has keys of its own": m.heads == m.kv_heads,
+        "its heads fill the hidden width": m.heads * m.head_dim == m.d,
+        "its activation is GELU": m.activation in {"gelu", "gelu_tanh"} and not m.gated,
+        "it is a causal decoder with norms in front of each block and logits, or an encoder with norms "
+        "behind each sum and neither": decoder or encoder,
+    }
+    wrong = [condition for condition, met in fits.items() if not met]
+    if wrong:
+        raise WidthError(
+            f"The accelerator for blocks takes a model only if {wrong[0]}, unlike this one of the "
+            f"family {m.family!r}.",
+            help="decode with the wide accelerator, one token a step, or compute it by its integer "
+            "reference.",
         )

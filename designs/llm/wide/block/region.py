@@ -10,6 +10,9 @@
               tokens of a step, so that no job waits for the next.
 ``spreading`` gives every element the words of R tokens, for each of its outputs again.
 ``saying``    writes the logits of the last token.
+
+An encoder has the same processes: attention sees the whole step, ``merging`` sends the norms' results back to
+``summing``, and behind the last norm all of them to ``saying``, which writes them in place of logits.
 """
 
 from typing import Any
@@ -18,24 +21,25 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...config import GPTConfig
+from ..families.model import Model, architecture_of, terms
 from ..linear import fetch
 from ..parameters import Wide, channel_size, padded_vocab
-from .arrange import arrange
+from .arrange import arrange, spread_block
 from .heads import mix_block, pack_block, score_block
 from .linear import fetch_blocks, multiply_block, rescale_block
 from .norm import collect, normalise_rows
-from .parameters import Block, check_block
-from .vectors import bend_block, divide_block
+from .parameters import Block, cached_words, check_block, said_block_words
+from .vectors import bend_block, divide_block, embed_block, say_block
 
 
-def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
+def make_block_region(config: Model, wide: Wide, block: Block) -> Any:
     """The accelerator, ready to be scheduled.
 
     Raises:
         WidthError: the parameters do not fit the model or each other.
     """
     check_block(config, wide, block)
+    m = architecture_of(config)
     LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
     FFN, CTX, VOCAB = config.ffn, config.context, config.vocab
     C, L, V, U, PREFETCH = wide.channels, wide.lanes, wide.vector, wide.heads, wide.prefetch
@@ -47,9 +51,15 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
     OUTS = OUTPUTS // C
     ALL = LAYERS * (4 * D + FFN + D) + OUTPUTS
     WORDS = channel_size(config, wide)
+    # An encoder has all tokens normed in the end, and the keys and values of one layer at a time.
     NORMS = 2 * LAYERS + 1
+    ENCODER, ERF, EPS = int(m.post_norm), int(m.activation == "gelu"), m.eps
+    LAST = NORMS if ENCODER else NORMS - 1
+    GAIN, BOTH = 32 * terms(config)[1] * V, (40 if ENCODER else 8) * V
+    ROOM = MOST if ENCODER else CTX
+    CACHE = cached_words(config, wide, block)
+    SAID = said_block_words(config, wide, block)
     JOB = max(3 * D, FFN) // V
-    KEPT = B // R * (FFN // L)
     G = -(-C // 8)
     INVERSE = 65536 // R + 1
     FIRST = 1 | 1 << U
@@ -66,15 +76,15 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         start: int32,
         weights: UInt(8 * L)[C, WORDS],
         affine: UInt(64 * V)[ALL // V],
-        norm_table: UInt(64 * V)[N, NORMS * D // V],
+        norm_table: UInt(GAIN)[N, NORMS * D // V],
         token_table: UInt(32 * V)[VOCAB * D // V],
         position_table: UInt(32 * V)[CTX * D // V],
         exponents: float32[U, LAYERS],
         attends: float32[LAYERS],
         gelus: float32[LAYERS],
-        keys: UInt(8 * HD)[U, LAYERS * H * CTX],
-        values: UInt(8 * HD)[U, LAYERS * H * CTX],
-        logits: UInt(32 * V)[OUTPUTS // V],
+        keys: UInt(8 * HD)[U, CACHE],
+        values: UInt(8 * HD)[U, CACHE],
+        logits: UInt(32 * V)[SAID],
     ):
         words: Stream[UInt(8 * L), PREFETCH][C]
         spread: Stream[UInt(8 * L * R), 2]
@@ -87,7 +97,7 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         partly: Stream[UInt(32 * R * (C // G)), 2][G]
         gathered: Stream[int32[V], 4]
         affines: Stream[UInt(64 * V), 64]
-        gains: Stream[UInt(64 * V), 64][N]
+        gains: Stream[UInt(GAIN), 64][N]
         embedded: Stream[float32[V], 4]
         projected: Stream[float32[V], 4]
         deltas: Stream[float32[V], B * D // V]
@@ -95,19 +105,21 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         said: Stream[float32[V], 4]
         rows: Stream[float32[V], 4]
         dealt: Stream[float32[V], 2 * D // V][N]
-        normed: Stream[UInt(8 * V), D // V][N]
+        normed: Stream[UInt(BOTH), D // V][N]
         merged: Stream[UInt(8 * V), 4]
         bent: Stream[UInt(8 * V), B * D // V]
         attended: Stream[UInt(8 * V), 4]
         packed: Stream[UInt(8 * HD), 4]
         asked: Stream[UInt(8 * HD), 2 * H * B][U]
         given: Stream[UInt(8 * HD), 2 * H * B][U]
-        scores: Stream[int32, CTX][U]
+        scores: Stream[int32, ROOM][U]
         peaks: Stream[int32, 4][U]
         mixed: Stream[UInt(32 * HD), 2][U]
         totals: Stream[int32, 2][U]
         collected: Stream[UInt(32 * HD), 2]
         counted: Stream[int32, 2]
+        back: Stream[float32[V], B * D // V]
+        states: Stream[float32[V], 4]
 
         @df.kernel(mapping=[C], args=[weights])
         def loader(memory: UInt(8 * L)[C, WORDS]):
@@ -119,9 +131,9 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
             fetch[64 * V, ALL // V, "affine"](memory, affines)
 
         @df.kernel(mapping=[N], args=[norm_table])
-        def norm_loader(memory: UInt(64 * V)[N, NORMS * D // V]):
+        def norm_loader(memory: UInt(GAIN)[N, NORMS * D // V]):
             u = df.get_pid()
-            fetch[64 * V, NORMS * D // V, "gain"](memory[u], gains[u])
+            fetch[GAIN, NORMS * D // V, "gain"](memory[u], gains[u])
 
         @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
         def embedding(
@@ -129,29 +141,22 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
             token_rows: UInt(32 * V)[VOCAB * D // V],
             position_rows: UInt(32 * V)[CTX * D // V],
         ):
-            for one in range(count):
-                token: int32 = given_tokens[one]
-                for row in range(D // V):
-                    left: UInt(32 * V) = token_rows[token * (D // V) + row]
-                    right: UInt(32 * V) = position_rows[(start + one) * (D // V) + row]
-                    both: float32[V]
-                    for v in range(V):
-                        a_bits: UInt(32) = left[32 * v : 32 * v + 32]
-                        b_bits: UInt(32) = right[32 * v : 32 * v + 32]
-                        a: float32 = a_bits.bitcast()
-                        b: float32 = b_bits.bitcast()
-                        both[v] = a + b
-                    embedded.put(both)
+            embed_block[D, V, CTX, VOCAB, MOST](
+                given_tokens, token_rows, position_rows, start, count, embedded
+            )
 
         @df.kernel(mapping=[1])
         def summing():
-            collect[D, V, C, LAYERS, B, MOST](embedded, deltas, count, waves, rows)
+            with allo.meta_if(ENCODER):
+                collect[D, V, C, LAYERS, B, MOST, 1](back, deltas, count, waves, rows)
+            with allo.meta_else():
+                collect[D, V, C, LAYERS, B, MOST, 0](embedded, deltas, count, waves, rows)
 
         @df.kernel(mapping=[1])
         def turning():
             for norm in range(NORMS):
-                last_pass: UInt(8) = 0 if norm == NORMS - 1 else waves - 1
-                left: int32 = 1 if norm == NORMS - 1 else count
+                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
+                left: int32 = 1 if norm == LAST else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
@@ -170,34 +175,50 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         @df.kernel(mapping=[N])
         def norms():
             u = df.get_pid()
-            normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, N](
-                dealt[u], gains[u], u, count, waves, normed[u]
+            normalise_rows[D, V, LOG_V, PARTS, LOG_PARTS, LAYERS, B, N, ENCODER](
+                dealt[u], gains[u], u, count, waves, EPS, normed[u]
             )
 
         @df.kernel(mapping=[1])
         def merging():
             for norm in range(NORMS):
-                last_pass: UInt(8) = 0 if norm == NORMS - 1 else waves - 1
-                left: int32 = 1 if norm == NORMS - 1 else count
+                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
+                left: int32 = 1 if norm == LAST else count
                 for wave in range(last_pass + 1):
                     last: UInt(8) = min(left, B) - 1
                     left = left - B
                     unit: UInt(N) = 1
                     at: UInt(16) = 0
                     pieces: UInt(24) = (last + 1) * (D // V)
+                    with allo.meta_if(ENCODER):
+                        firsts: int32 = pieces if norm == 0 else 0
+                        for first in range(firsts):
+                            begun: float32[V] = embedded.get()
+                            back.put(begun)
                     for piece in range(pieces):
-                        part: UInt(8 * V) = 0
+                        part: UInt(BOTH) = 0
                         with allo.meta_for(N) as u:
                             if unit[u] == 1:
                                 part = normed[u].get()
-                        merged.put(part)
+                        with allo.meta_if(ENCODER):
+                            whole: float32[V]
+                            for v in range(V):
+                                bits: UInt(32) = part[8 * V + 32 * v : 8 * V + 32 * v + 32]
+                                whole[v] = bits.bitcast()
+                            if norm == NORMS - 1:
+                                states.put(whole)
+                            else:
+                                back.put(whole)
+                                merged.put(part[0 : 8 * V])
+                        with allo.meta_else():
+                            merged.put(part)
                         if at == D // V - 1:
                             unit = (unit << 1) | (unit >> (N - 1))
                         at = 0 if at == D // V - 1 else at + 1
 
         @df.kernel(mapping=[1])
         def arranging_normed():
-            arrange[L, V, R, B, D, D // V, NORMS, NORMS - 1, "normed"](
+            arrange[L, V, R, B, D, D // V, NORMS - ENCODER, NORMS - 1, "normed"](
                 merged, count, waves, normed_words
             )
 
@@ -213,46 +234,9 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
 
         @df.kernel(mapping=[1])
         def spreading():
-            kept: UInt(8 * L * R)[KEPT]
-            for job in range(4 * LAYERS + 1):
-                kind: int32 = job & 3
-                last_pass: UInt(8) = waves - 1
-                left: int32 = count
-                groups: UInt(16) = D // L
-                outs: UInt(24) = D // C
-                if job == 4 * LAYERS:
-                    last_pass = 0
-                    left = 1
-                    outs = OUTS
-                elif kind == 0:
-                    outs = 3 * D // C
-                elif kind == 2:
-                    outs = FFN // C
-                elif kind == 3:
-                    groups = FFN // L
-                for wave in range(last_pass + 1):
-                    last_token: UInt(8) = min(left, B) - 1
-                    left = left - B
-                    span: UInt(24) = (((last_token * INVERSE) >> 16) + 1) * groups
-                    last: UInt(16) = span - 1
-                    last_word: UInt(31) = span * outs - 1
-                    at: UInt(16) = 0
-                    fresh: UInt(1) = 1
-                    for word in range(last_word + 1):
-                        joined: UInt(8 * L * R) = 0
-                        if fresh == 1:
-                            if kind == 1:
-                                joined = attended_words.get()
-                            elif kind == 3:
-                                joined = bent_words.get()
-                            else:
-                                joined = normed_words.get()
-                            kept[at] = joined
-                        else:
-                            joined = kept[at]
-                        spread.put(joined)
-                        fresh = 0 if at == last else fresh
-                        at = 0 if at == last else at + 1
+            spread_block[L, C, D, FFN, LAYERS, OUTS, R, B](
+                normed_words, attended_words, bent_words, count, waves, spread
+            )
 
         @df.kernel(mapping=[1])
         def casting():
@@ -300,7 +284,7 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
         @df.kernel(mapping=[1])
         def gather():
             held: int32[R * C] = 0
-            for job in range(4 * LAYERS + 1):
+            for job in range(4 * LAYERS + 1 - ENCODER):
                 kind: int32 = job & 3
                 last_pass: UInt(8) = waves - 1
                 left: int32 = count
@@ -356,7 +340,7 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
 
         @df.kernel(mapping=[1], args=[gelus])
         def gelu(factors: float32[LAYERS]):
-            bend_block[FFN, V, LAYERS](hidden, factors, count, bent)
+            bend_block[FFN, V, LAYERS, ERF](hidden, factors, count, bent)
 
         @df.kernel(mapping=[1])
         def packing():
@@ -387,16 +371,16 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
                             token = 0 if token == last else token + 1
 
         @df.kernel(mapping=[U], args=[keys])
-        def scoring(cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+        def scoring(cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
-            score_block[HD, H, CTX, LAYERS, B](
+            score_block[HD, H, ROOM, LAYERS, B, ENCODER](
                 asked[u], start, count, waves, cache[u], scores[u], peaks[u]
             )
 
         @df.kernel(mapping=[U], args=[exponents, values])
-        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, LAYERS * H * CTX]):
+        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
-            mix_block[HD, H, CTX, LAYERS, B](
+            mix_block[HD, H, ROOM, LAYERS, B, ENCODER](
                 given[u],
                 scores[u],
                 peaks[u],
@@ -429,13 +413,10 @@ def make_block_region(config: GPTConfig, wide: Wide, block: Block) -> Any:
             divide_block[HD, V, HEADS, LAYERS](collected, counted, factors, count, attended)
 
         @df.kernel(mapping=[1], args=[logits])
-        def saying(memory: UInt(32 * V)[OUTPUTS // V]):
-            for out in range(OUTPUTS // V):
-                block: float32[V] = said.get()
-                word: UInt(32 * V) = 0
-                for v in range(V):
-                    bits: UInt(32) = block[v].bitcast()
-                    word[32 * v : 32 * v + 32] = bits
-                memory[out] = word
+        def saying(memory: UInt(32 * V)[SAID]):
+            with allo.meta_if(ENCODER):
+                say_block[V, SAID](states, count * (D // V), memory)
+            with allo.meta_else():
+                say_block[V, SAID](said, SAID, memory)
 
     return df.customize(block_step, share=False)

@@ -1,29 +1,60 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""GELU and the quotients of attention for ``count`` tokens a layer, V elements at once."""
+"""Embeddings, GELU, quotients of attention and what is written of ``count`` tokens, V elements at once."""
 
 import allo
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...constants import GELU_A, GELU_C, ROUND
+from ...constants import GELU_A, GELU_C, HALF_ROOT, ROUND
 
 
-def bend_block[FFN, V, LAYERS](
+def embed_block[D, V, CTX, VOCAB, MOST](
+    tokens: "int32[MOST]",
+    token_rows: "UInt(32 * V)[VOCAB * D // V]",
+    position_rows: "UInt(32 * V)[CTX * D // V]",
+    start: int32,
+    count: int32,
+    embedded: "Stream[float32[V], 4]",
+):
+    """The rows of ``count`` tokens and of the positions from ``start`` on, added."""
+    for one in range(count):
+        token: int32 = tokens[one]
+        for row in range(D // V):
+            left: UInt(32 * V) = token_rows[token * (D // V) + row]
+            right: UInt(32 * V) = position_rows[(start + one) * (D // V) + row]
+            both: float32[V]
+            for v in range(V):
+                a_bits: UInt(32) = left[32 * v : 32 * v + 32]
+                b_bits: UInt(32) = right[32 * v : 32 * v + 32]
+                a: float32 = a_bits.bitcast()
+                b: float32 = b_bits.bitcast()
+                both[v] = a + b
+            embedded.put(both)
+
+
+def bend_block[FFN, V, LAYERS, ERF](
     hidden: "Stream[float32[V], 4]",
     factors: "float32[LAYERS]",
     count: int32,
     small: "Stream[UInt(8 * V), 4]",
 ):
-    """:func:`..activation.bend` of ``count`` tokens, in the order in which they come."""
+    """:func:`..activation.bend` of ``count`` tokens, in the order in which they come.
+
+    With ``ERF`` it is GELU as it is defined, and not its form with tanh.
+    """
     for layer in range(LAYERS):
         for out in range(count * (FFN // V)):
             block: float32[V] = hidden.get()
             packed: UInt(8 * V) = 0
             for v in range(V):
                 a: float32 = block[v]
-                cube: float32 = (a * a) * a
-                inner: float32 = (a + cube * GELU_A) * GELU_C
-                bent: float32 = (0.5 * a) * (1.0 + allo.tanh(inner))
+                bent: float32 = 0.0
+                with allo.meta_if(ERF == 1):
+                    bent = (0.5 * a) * (1.0 + allo.erf(a * HALF_ROOT))
+                with allo.meta_else():
+                    cube: float32 = (a * a) * a
+                    inner: float32 = (a + cube * GELU_A) * GELU_C
+                    bent = (0.5 * a) * (1.0 + allo.tanh(inner))
                 wide: float32 = bent * factors[layer]
                 clamped: float32 = min(max(wide, -127.0), 127.0)
                 shifted: float32 = clamped + ROUND
@@ -64,6 +95,35 @@ def divide_block[HD, V, HEADS, LAYERS](
                 packed[8 * v : 8 * v + 8] = bits[0:8]
             small.put(packed)
             piece = 0 if piece == HD // V - 1 else piece + 1
+
+
+def say_block[V, WORDS](
+    come: "Stream[float32[V], 4]",
+    count: int32,
+    memory: "UInt(32 * V)[WORDS]",
+):
+    """Write ``count`` words of V float32."""
+    for out in range(count):
+        block: float32[V] = come.get()
+        word: UInt(32 * V) = 0
+        for v in range(V):
+            bits: UInt(32) = block[v].bitcast()
+            word[32 * v : 32 * v + 32] = bits
+        memory[out] = word
+
+
+def schedule_say_block(s: Schedule) -> Schedule:
+    """V elements a cycle."""
+    s.partition("say_block:block")
+    s.pipeline("out")
+    return s
+
+
+def schedule_embed_block(s: Schedule) -> Schedule:
+    """V elements a cycle."""
+    s.partition("embed_block:both")
+    s.pipeline("row")
+    return s
 
 
 def schedule_divide_block(s: Schedule) -> Schedule:

@@ -56,14 +56,21 @@ def all_sums(model: Model, outputs: int) -> int:
 def terms(model: Model) -> tuple[int, int]:
     """Numbers that the tables have for an output and for an element of a norm.
 
-    For an output a factor, and a bias if the family has one; for an element a gain, and a shift
-    if the norms subtract the mean.
+    For an output a factor, and a bias if the family has one; for an element a gain, a shift if the norms
+    subtract the mean, and a step for the quantised result if the result itself is kept, too.
     """
     m = architecture_of(model)
-    return 1 if m.family == "llama" else 2, 1 if m.rms else 2
+    return 1 if m.family == "llama" else 2, 1 + (not m.rms) + m.post_norm
 
 
 def position_row(model: Model) -> int:
     """Numbers of a position's row: those added to a token's, or cosines and sines of a head's pairs."""
     m = architecture_of(model)
     return m.head_dim if m.rotary else m.d
+
+
+def norm_names(model: Model) -> list[str]:
+    """The norms of a step in their order."""
+    m = architecture_of(model)
+    of_layers = [f"{layer}.{norm}" for layer in range(m.layers) for norm in ("norm1", "norm2")]
+    return ["embed", *of_layers] if m.post_norm else [*of_layers, "norm"]
