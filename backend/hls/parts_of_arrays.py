@@ -136,11 +136,16 @@ def _rows(op: ir.Operation) -> Interval | None:
 
 
 def _remedy(op: ir.Operation) -> str:
-    named = [string_attribute(loop, "loop_name") for loop in _loops_behind(_subscripts(op))]
+    loops = [loop for loop in _loops_behind(_subscripts(op)) if not _runs_once(loop)]
+    named = [string_attribute(loop, "loop_name") for loop in loops]
     names = [f"{symbol(function_around(op))}:{name}" for name in named if name]
     if not names:
         return "make the first subscript a constant"
-    return f"unroll the loop {names[0]} completely"
+    return f"unroll the loop{'s' if names[1:] else ''} {' and '.join(names)} completely"
+
+
+def _runs_once(loop: ir.Operation) -> bool:
+    return is_affine_loop(loop) and spec_of(loop).trip_count() == 1
 
 
 def _subscripts(op: ir.Operation) -> list[ir.Value]:
@@ -158,7 +163,7 @@ def _loops_behind(values: Iterable[ir.Value]) -> list[ir.Operation]:
     found: list[ir.Operation] = []
     waiting, seen = list(values), set()
     while waiting:
-        value = waiting.pop()
+        value = waiting.pop(0)
         if value in seen:
             continue
         seen.add(value)

@@ -322,6 +322,25 @@ def test_a_row_that_a_loop_chooses_is_refused_with_its_line() -> None:
     )
 
 
+def test_every_loop_that_chooses_a_row_is_named() -> None:
+    def paired(w: int32[ROWS, N], out: int32[N]):
+        for a in range(2):
+            for once in range(1):
+                for b in range(2):
+                    for i in range(N):
+                        out[i] += w[2 * a + b + once, i]
+
+    s = allo.customize(paired)
+    with pytest.raises(
+        MemorySplitError, match="unroll the loops paired:a and paired:b completely,"
+    ):
+        built(s, {"w": [0, 1, 2, 3]})
+    s.unroll("a")
+    with pytest.raises(MemorySplitError, match="unroll the loop paired:b completely,"):
+        built(s, {"w": [0, 1, 2, 3]})
+    run_both(s, built(s, {"w": [0, 1]}), integers(ROWS, N), integers(N))
+
+
 def test_a_row_that_is_known_only_when_it_runs_is_refused() -> None:
     def pick(matrix: int32[ROWS, N], r: int32, out: int32[N]):
         for i in range(N):
