@@ -82,10 +82,8 @@ def _verilated(number: int, request: ModelRequest, folder: Path) -> list[Path]:
     place = folder / f"m{number}"
     place.mkdir()
     prefix = f"{PREFIX}{number}"
-    (place / "design.sv").write_text(request.verilog)
-    (place / "control.vlt").write_text(request.control)
     command = [str(verilator.program), *request.settings, "--prefix", prefix]
-    command += ["--top-module", request.top, "--Mdir", "out", "control.vlt", "design.sv"]
+    command += ["--top-module", request.top, "--Mdir", "out", *request.write_sources(place)]
     run(command, LIMIT_S, cwd=place, env={"VERILATOR_ROOT": str(verilator.root)})
     text = _STRUCT.sub(f"AlloModel{number}", request.wrapper.replace(PREFIX, prefix))
     wrapper = place / "wrapper.cpp"

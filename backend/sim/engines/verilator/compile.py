@@ -15,6 +15,7 @@ from allo.dialects.caches.files import cached, content_key
 from ..interface import BuildOptions
 from .runtime import UNOPTIMISED, Runtime
 from .tools import Verilator, find_compiler, find_verilator, run
+from .units import units_as_functions
 from .wrapper import PREFIX, wrapper_text
 
 LIBRARY = "model.so"
@@ -37,6 +38,8 @@ _SMALL = 64 << 10
 """Bytes of set-up code from which a unit of its own is worth reading the headers once more."""
 _INLINES_FUNCTIONS = (5, 44)
 """The first version of Verilator that inlines small C++ functions (its pull request 6815)."""
+_TAKES_RECORDS = (5, 48)
+"""The first version of Verilator that is known to take records by reference (:mod:`.units`)."""
 
 
 def _inlining(verilator: Verilator) -> tuple[str, ...]:
@@ -55,7 +58,9 @@ class ModelRequest:
 
     Attributes:
         top: the top module of ``verilog``.
-        control: Verilator configuration.
+        units: modules that several instances may share.
+        functions: whether these become functions (:mod:`.units`).
+        seen: Verilator configuration of the signals that are read.
         wrapper: the C++ around the verilated model.
         settings: options of Verilator.
         runtime: the key of the run-time library: versions of the tools, and flags.
@@ -63,14 +68,25 @@ class ModelRequest:
 
     top: str
     verilog: str
-    control: str
+    units: tuple[SharedUnit, ...]
+    functions: bool
+    seen: str
     wrapper: str
     settings: tuple[str, ...]
     runtime: str
 
     def key(self) -> str:
         """A name for the model, of every field."""
-        return content_key(repr(astuple(self)), "2")
+        return content_key(repr(astuple(self)), "3")
+
+    def write_sources(self, folder: Path) -> tuple[str, str]:
+        """Write the files that Verilator is given into a folder, and give their names."""
+        verilog, units = self.verilog, self.units
+        if self.functions:
+            verilog, units = units_as_functions(verilog, units)
+        (folder / "control.vlt").write_text(control_text(units) + self.seen)
+        (folder / "design.sv").write_text(verilog)
+        return "control.vlt", "design.sv"
 
 
 def seen_text(waits: Mapping[str, ModuleWaits]) -> str:
@@ -96,7 +112,9 @@ def model_request(
     return ModelRequest(
         design.top,
         design.verilog,
-        control_text(design.shared_units) + seen_text(design.waits),
+        design.shared_units,
+        verilator.release() >= _TAKES_RECORDS and not options.wave,
+        seen_text(design.waits),
         wrapper_text([port.name for port in top_ports(design)], options.wave),
         (*_VERILATE, *_inlining(verilator), "--x-initial", initial, *trace),
         runtime,
@@ -140,8 +158,6 @@ def control_text(units: Sequence[SharedUnit]) -> str:
 
 
 def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout: float) -> None:
-    (build / "design.sv").write_text(request.verilog)
-    (build / "control.vlt").write_text(request.control)
     command = [
         str(verilator.program),
         *request.settings,
@@ -151,19 +167,23 @@ def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout:
         request.top,
         "--Mdir",
         "out",
-        "control.vlt",
-        "design.sv",
+        *request.write_sources(build),
     ]
     run(command, timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
 
 
 def _compile(runtime: Runtime, build: Path) -> None:
-    """Compile and link; beside a large unit of what runs every cycle, set-up code is one of its own."""
+    """Compile and link; beside a large unit of what runs every cycle, set-up code is one of its own.
+
+    The class of the ports and the wrapper count as set-up code: what they do in a cycle is one call, and
+    optimising the lists of thousands of ports takes the compiler long.
+    """
     out = build / "out"
     sources = sorted(out.glob("*.cpp"))
-    slow = [s for s in sources if "Slow" in s.name or "Syms" in s.name]
+    slow = [s for s in sources if "Slow" in s.name or "Syms" in s.name or s.stem == PREFIX]
     fast = [s for s in sources if s not in slow]
-    texts = [_unity([*fast, build / "wrapper.cpp"]), UNOPTIMISED + _unity(slow)]
+    slow.append(build / "wrapper.cpp")
+    texts = [_unity(fast), UNOPTIMISED + _unity(slow)]
     if sum(source.stat().st_size for source in slow) < _SMALL:
         texts = ["".join(texts)]
     commands, objects = [], []
