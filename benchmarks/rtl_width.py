@@ -1,6 +1,6 @@
 """How long wide hardware keeps one waiting: from Python to Verilog, and to a simulation model.
 
-scripts/python benchmarks/rtl_width.py [--quick] [--limit SECONDS]
+scripts/python benchmarks/rtl_width.py [--quick] [--limit SECONDS] [--engine jit|verilator]
 
 Times are seconds of the CPU, of all processes, from an empty cache. An entry that takes longer than the limit
 (of wall time) is given up, and has no row.
@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import allo
@@ -154,8 +155,8 @@ def in_process(kernel: str, width: int, engine: str, limit: float) -> dict[str, 
     return found
 
 
-def rows_of(kernel: str, width: int, limit: float) -> list[Row]:
-    """The rows of one width of a kernel."""
+def rows_of(kernel: str, width: int, engines: Sequence[str], limit: float) -> list[Row]:
+    """The rows of one width of a kernel, with the models of some engines."""
     what = f"{kernel} {width:,} {'pairs' if kernel == 'gemm' else 'lanes'}"
     strict, seconds, megabytes = LIMITS[kernel]
     at_most = True if width == strict else None
@@ -169,7 +170,8 @@ def rows_of(kernel: str, width: int, limit: float) -> list[Row]:
             Row(f"{what}: to Verilog", total, "s", against, seconds, at_most, note),
             Row(f"{what}: text", text["megabytes"], "MB", against, megabytes, at_most),
         ]
-    for engine, most in MODEL_SECONDS.items():
+    for engine in engines:
+        most = MODEL_SECONDS[engine]
         model = in_process(kernel, width, engine, limit)
         if model is not None:
             note = "with the run-time library, once a machine" if engine == "verilator" else ""
@@ -208,6 +210,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Width", add_help=False)
     parser.add_argument("--quick", action="store_true", help="only the smallest widths")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds an entry may take")
+    parser.add_argument("--engine", choices=MODEL_SECONDS, help="only its models")
     parser.add_argument("--entry", help=argparse.SUPPRESS)
     given, rest = parser.parse_known_args()
     if given.entry:
@@ -215,8 +218,9 @@ def main() -> int:
         print(json.dumps(measure(kernel, int(width), engine)))
         return 0
     pairs, lanes = ((44,), (64, 128)) if given.quick else (tuple(PAIRS), LANES)
-    rows = [row for width in pairs for row in rows_of("gemm", width, given.limit)]
-    rows += [row for width in lanes for row in rows_of("int8", width, given.limit)]
+    engines = [given.engine] if given.engine else [*MODEL_SECONDS]
+    rows = [row for width in pairs for row in rows_of("gemm", width, engines, given.limit)]
+    rows += [row for width in lanes for row in rows_of("int8", width, engines, given.limit)]
     title = "Width: CPU seconds from Python to Verilog and to simulation models"
     return finish("rtl_width", title, [*rows, *growth(rows)], rest)
 
