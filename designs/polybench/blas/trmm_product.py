@@ -10,11 +10,11 @@ from .trmm import SIZES, inputs, reference
 
 
 def rows_below[T: (float32, int32), M, N](A: T[M, M], B: T[M, N]) -> T[M, N]:
-    """For every row of B the sum of those below it, weighted by a column of A."""
+    """For every row of B the sum of those below it from the last one up, weighted by a column of A."""
     out: T[M, N] = 0
     for i, j in allo.grid(M, N, name="product"):
-        for k in range(i + 1, M):
-            out[i, j] += A[k, i] * B[k, j]
+        for k in range(M - 1 - i):
+            out[i, j] += A[M - 1 - k, i] * B[M - 1 - k, j]
     return out
 
 

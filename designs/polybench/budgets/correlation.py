@@ -10,14 +10,14 @@ from allo.ir.types import float32
 
 from ..datamining.correlation_dots import SIZES, correlation_dots, inputs, reference
 from .tiles.dots import dot_tiles, swept_columns, triangle_of_dots
-from .tiles.products import bank
+from .tiles.products import bank, spend_blocks
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """No two iterations write one element of corr: an element and its mirror image are written once."""
     M, N = size
     down, across, interval = dot_tiles(pairs - 4, M, N, sweeps=4)
-    few = swept_columns(down * across, N)
+    few = swept_columns(down * across, M, N, pairs)
     s = allo.customize(correlation_dots, instantiate=[float32, *size])
     for band, sweeps in (("mean", 1), ("deviation", 2), ("standardise", 1)):
         every = sweeps * ceil(few * interval / (down * across))
@@ -26,6 +26,7 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
         if band != "standardise":
             s.rebalance(s.get_loops("standardise_columns")[band]["i"])
     triangle_of_dots(s, "correlate", down, across, interval)
+    spend_blocks(s, pairs)
     for loop in ("i.outer" if down > 1 else "i", "j"):
         s.dependence("correlate:corr", f"correlate:{loop}")
     bank(s, s.data, N, lcm(across, few))

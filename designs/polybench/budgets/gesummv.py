@@ -1,4 +1,4 @@
-"""gesummv: the products by A and B, in turn or each on half of the units, then their weighted sum."""
+"""gesummv: tiles of A and B at once, down the columns; then the weighted sum on the same units."""
 
 from __future__ import annotations
 
@@ -6,29 +6,31 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..blas.gesummv import SIZES, gesummv, inputs, reference
-from .tiles.products import DISTANCE, bank, matrix_vector, tile, two_products
+from ..blas.gesummv_rows import SIZES, gesummv_rows, inputs, reference
+from .tiles.products import DISTANCE, bank, tile
+
+WEIGHED = 4
+"""How many tiles are cleared, and weighed, at once at most."""
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Sums along rows are trees; two additions to one element lie a column of tiles apart."""
     N = size[0]
-    rows, columns, at_once = two_products(pairs, N, N, ragged=True)
-    left = pairs - 2 * rows * columns
-    lanes = [d for d in range(1, rows + 1) if rows % d == 0 and 2 * d <= left]
-    if not (at_once and lanes):
-        at_once, (rows, columns) = False, tile(pairs, N, N, along=DISTANCE, ragged=True)
-    s = allo.customize(gesummv, instantiate=[float32, N])
-    for name in ("A", "B"):
-        matrix_vector(s, f"add_product_{name}", ("i", rows), ("j", columns))
-        bank(s, getattr(s, name), rows, columns)
-        bank(s, getattr(s, f"{name}x"), rows)
-    s.unroll("gesummv:i", factor=lanes[-1] if at_once else rows)
-    s.pipeline("gesummv:i")
-    bank(s, s.x, columns)
-    bank(s, s.y, rows)
-    if at_once:
-        s.dataflow("gesummv")
+    rows, columns = tile(max(1, pairs // 2), N, N, along=DISTANCE, ragged=True)
+    lanes = rows * max(1, min(WEIGHED, columns, N // rows))
+    s = allo.customize(gesummv_rows, instantiate=[float32, N])
+    for loop, size_of in (("i", rows), ("j", columns)):
+        s.split(s.get_loops()["products"][loop], size_of)
+    nest = s.get_loops()["products"]
+    s.reorder(*(nest[name] for name in ("j.outer", "i.outer", "i.inner", "j.inner")))
+    s.pipeline(s.get_loops()["products"]["i.outer"])
+    s.rebalance(s.get_loops()["products"]["j.inner"])
+    s.unroll(s.get_loops()["sum"]["i"], factor=lanes)
+    s.pipeline(s.get_loops()["sum"]["i"])
+    for array, factors in ((s.A, (rows, columns)), (s.B, (rows, columns)), (s.x, (columns,))):
+        bank(s, array, *factors)
+    for array in (s.Ax, s.Bx, s.y):
+        bank(s, array, lanes)
     return s
 
 

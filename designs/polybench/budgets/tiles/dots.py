@@ -10,10 +10,10 @@ from math import ceil
 
 from allo.customize import Schedule
 
-from .products import OF_PAIR, TABLES, divisors
+from .products import TABLES, divisors, tables_of_pair
 
-OF_ELEMENT_TERM, OF_SWEPT_TERM = 790, 220
-"""Lookup tables of a pair and its operands, and of what chooses where a swept word goes."""
+OF_OPERANDS, OF_SWEPT = 72, 220
+"""Lookup tables of the operands of a pair, and of what chooses where a swept word goes."""
 INTERVALS = 12
 """The longest interval, in cycles, that is tried."""
 OF_INTERVAL = 0.02
@@ -46,7 +46,7 @@ def dot_tiles(pairs: int, rows: int, terms: int, *, sweeps: int = 0) -> tuple[in
             interval = max(1, ceil(at_once * terms / pairs))
             if interval > INTERVALS or (interval > 1 and pairs >= FEW_ELEMENTS * terms):
                 continue
-            if interval == 1 and OF_PAIR * at_once * terms > TABLES:
+            if interval == 1 and tables_of_pair(pairs) * at_once * terms > TABLES:
                 continue
             if across >= rows:
                 continue
@@ -70,12 +70,13 @@ def triangle_of_dots(s: Schedule, function: str, down: int, across: int, interva
     s.rebalance(k)
 
 
-def swept_columns(elements: int, terms: int) -> int:
+def swept_columns(elements: int, columns: int, terms: int, pairs: int) -> int:
     """Columns to sweep at once on the units of so many elements: all, where a U280 has lookup tables for it.
 
     An operand that comes from several places takes more of them; a sweep of few columns reads few places.
     """
     for few in [*divisors(elements), elements][::-1]:
-        if terms * (OF_ELEMENT_TERM * elements + OF_SWEPT_TERM * few) <= TABLES:
+        of_pair = tables_of_pair(pairs) + OF_OPERANDS
+        if few <= columns and terms * (of_pair * elements + OF_SWEPT * few) <= TABLES:
             return few
     return 1
