@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -44,6 +45,7 @@ def synthesize(
     *,
     clock_mhz: float = 100.0,
     route: bool = False,
+    seed: int | None = None,
     timeout: float = 1800.0,
 ) -> Synthesis:
     """Synthesise a design with Yosys and, if asked to, place and route it with nextpnr.
@@ -54,6 +56,7 @@ def synthesize(
         family: ``"xcup"``, ``"xc7"`` or ``"ecp5"``.
         clock_mhz: the clock that routing is asked for.
         route: place and route the design, between registers at its ports (:mod:`.surround`).
+        seed: of nextpnr's random numbers; None for its own. The clock reached differs by some per cent.
         timeout: seconds that each run of a tool may take.
 
     Raises:
@@ -78,7 +81,7 @@ def synthesize(
     def routed() -> str:
         with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
             netlist = json.loads(yosys(Path(name), f"write_json {_NETLIST}", _NETLIST))
-            return _route(netlist, verilog, top, clock_mhz, Path(name), timeout)
+            return _route(netlist, verilog, top, clock_mhz, seeded, Path(name), timeout)
 
     key = content_key(verilog, script, tool.version)
     counted = json.loads(cached_text(("synthesis",), f"{key}.json", cells))
@@ -86,8 +89,9 @@ def synthesize(
     found = Synthesis(tool.version, family, cells=kinds, routing=None, **totals(family, kinds))
     if not route:
         return found
-    router = find_nextpnr()
-    key = content_key(verilog, script, tool.version, router.version, " ".join(PART), str(clock_mhz))
+    router, seeded = find_nextpnr(), () if seed is None else ("--seed", str(seed))
+    options = " ".join((*PART, *seeded))
+    key = content_key(verilog, script, tool.version, router.version, options, str(clock_mhz))
     plain = json.loads(cached_text(("routing",), f"{key}.json", routed))
     return replace(found, routing=Routing.from_json(plain))
 
@@ -110,6 +114,7 @@ def _route(
     verilog: str,
     top: str,
     clock_mhz: float,
+    seeded: Sequence[str],
     folder: Path,
     timeout: float,
 ) -> str:
@@ -121,7 +126,7 @@ def _route(
     clock = ["--freq", str(clock_mhz), "--timing-allow-fail", "--lpf-allow-unconstrained"]
     run(
         find_nextpnr(),
-        ["-q", *PART, *files, *clock],
+        ["-q", *PART, *seeded, *files, *clock],
         folder,
         what="Place and route",
         timeout=timeout,
