@@ -115,8 +115,10 @@ def test_set_up_code_in_a_unit_of_its_own(small: int, tmp_path: Path, monkeypatc
     monkeypatch.setattr(verilator_models, "cached", _in_folder(tmp_path))
     assert design(5) == 15
     assert len(units) == (2 if small == 0 else 1)
-    assert "optimize" in units[-1]
-    assert units[-1].index("wrapper.cpp" if small else "optimize") < units[-1].index("Slow.cpp")
+    optimised, unoptimised = "".join(units).split("optimize", 1)
+    assert "root__0.cpp" in optimised
+    for name in ("Slow.cpp", "Vmodel.cpp", "wrapper.cpp"):
+        assert name in unoptimised and name not in optimised
 
 
 def _in_folder(folder: Path):
