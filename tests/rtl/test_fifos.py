@@ -30,7 +30,7 @@ module bench;
     .in_ready(ready_a), .out_data(out_a), .out_valid(valid_a), .fill(fill_a));
   deep b(.clk(clk), .rst(rst), .in_data(data), .in_valid(valid), .out_ready(ready),
     .in_ready(ready_b), .out_data(out_b), .out_valid(valid_b), .fill(fill_b));
-  integer cycle, puts, gets, words = 0, full = 0;
+  integer cycle, puts, gets, held = 0, words = 0, full = 0;
   initial begin
     puts = 8; gets = 8;
     for (cycle = 0; cycle < {cycles}; cycle = cycle + 1) begin
@@ -44,8 +44,13 @@ module bench;
           $display("DIFFER in cycle %0d: %b%b %0d %0d", cycle, valid_a, valid_b, out_a, out_b);
           $finish;
         end
+        if (fill_a !== held || valid_a !== (held > 0) || ready_a !== (held < {depth})) begin
+          $display("HOLDS %0d in cycle %0d: %0d %b%b", held, cycle, fill_a, valid_a, ready_a);
+          $finish;
+        end
         words = words + (valid_a && ready); full = full + !ready_a;
       end
+      held = rst ? 0 : held + (valid && held < {depth}) - (ready && held > 0);
       clk = 1; #1; clk = 0;
     end
     $display("EQUAL %0d %0d", words, full);
@@ -57,7 +62,10 @@ endmodule
 @with_icarus
 @pytest.mark.parametrize("depth", [2, 3, 5, 8, 13])
 def test_a_fifo_of_block_ram_is_that_of_one_memory(depth: int, tmp_path: Path) -> None:
-    """Ready, valid, fill and words in every cycle, at rates that change, with resets."""
+    """Ready, valid, fill and words in every cycle, at rates that change, with resets.
+
+    The bench counts the words held by itself.
+    """
     width = 12
     plain = fifo_module(width, depth, bypass=False).render(private=False)
     deep = (

@@ -38,9 +38,16 @@ class FifoText:
             text.reserve(port)
         text.reserve("fill")
         self.bits = bits_unsigned(depth)
-        self.count = text.named("count")
-        self._full = self.count if depth == 1 else text.named("full")
-        self.some = self.count if depth == 1 else text.named("some")
+        self._full = text.named("full") if depth > 1 else ""
+        self.some = text.named("some") if depth > 1 else ""
+        if depth == 2:
+            one = text.binary("xor", self.some, self._full, 1)
+            self.count = text.fresh()
+            text.line(f"{self.count} = comb.concat {self._full}, {one} : i1, i1")
+        else:
+            self.count = text.named("count")
+        self._full = self._full or self.count
+        self.some = self.some or self.count
         self.room = text.invert(self._full)
 
     def holds(self, words: int) -> str:
@@ -49,6 +56,27 @@ class FifoText:
 
     def finish(self, push: str, pop: str, out: str, available: str) -> ModuleText:
         """Count what is put and taken, and give the outputs."""
+        text = self.text
+        if self.depth == 2:
+            self._count_two(push, pop)
+        else:
+            self._count_many(push, pop)
+        text.output("in_ready", "i1", self.room)
+        text.output("out_data", f"i{self.width}", out)
+        text.output("out_valid", "i1", available)
+        text.output("fill", f"i{self.bits}", self.count)
+        return text
+
+    def _count_two(self, push: str, pop: str) -> None:
+        """Of two words the two bits are the count: one table before each, and no enable."""
+        text = self.text
+        stays, fills = text.invert(pop), text.all_of(self.some, push)
+        kept = text.all_of(self.some, stays)
+        text.register(self.some, text.any_of(push, self._full, kept), 1, reset=0)
+        full = text.all_of(text.any_of(self._full, fills), stays)
+        text.register(self._full, full, 1, reset=0)
+
+    def _count_many(self, push: str, pop: str) -> None:
         text, bits = self.text, self.bits
         one = text.const(1, bits)
         more = text.binary("add", self.count, one, bits)
@@ -62,11 +90,6 @@ class FifoText:
             )
             filled = text.all_of(push, last_place)
             text.register(self._full, filled, 1, enable=changed, reset=0)
-        text.output("in_ready", "i1", self.room)
-        text.output("out_data", f"i{self.width}", out)
-        text.output("out_valid", "i1", available)
-        text.output("fill", f"i{bits}", self.count)
-        return text
 
 
 def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleText:
@@ -115,6 +138,8 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
 def pointer(text: ModuleText, hint: str, depth: int, bits: int, step: str) -> str:
     """A counter of places modulo ``depth``."""
     name = text.named(hint)
+    if depth == 2:
+        return text.register(name, text.binary("xor", name, step, 1), 1, reset=0)
     following = text.binary("add", name, text.const(1, bits), bits)
     if depth != 1 << bits:
         end = text.compare("eq", name, text.const(depth - 1, bits), bits)
