@@ -28,6 +28,8 @@ class Context:
         waits_inside: whether a body freezes the function's registers while it waits for a stream.
         alone: the body that does so, where it is the only one and has one step at a time: whether that
             step waits then says whether the registers stand still.
+        apart: numbers of the bodies that have no iteration under way while another one waits: their
+            registers need not stand still.
         local: name of the bit that says that no such body waits, "" where there is none.
         called: whether a caller starts it, and holds the units it shares.
         debug: what registers are for, by name.
@@ -68,6 +70,7 @@ class Context:
         self._waiting_steps = (
             {n.time for n in waiting[0].nodes if n.stream is not None} if alone else set[int]()
         )
+        self.apart = frozenset[int]() if frozen else _apart(bodies, waiting)
         self.local = ""
         self.called = lends
         if frozen or self.waits_inside:
@@ -94,20 +97,31 @@ class Context:
                 before = text.all_of(before, text.invert(tokens.stop))
             if step in self._waiting_steps and body is self.alone:
                 before = text.any_of(before, text.all_of(name, text.invert(text.moves[name])))
-            free, busy, place = body is self.alone, tokens.scope, tokens.place
+            free = body is self.alone or body.number in self.apart
+            busy, place = tokens.scope, tokens.place
             text.register(name, before, 1, reset=0, free=free, busy=busy, place=place)
             tokens.valid.append(name)
             self.debug[name[1:]] = f"step {step} of {tokens.what}"
         return tokens.valid[time]
 
     def announce(self, body: Body, step: int, run: str) -> None:
-        """Name what says that a step of the only body that waits goes on: its registers need no more.
+        """Name what says that a step goes on, where its registers need no more than that.
+
+        This is so in the only body that waits, and in those that are under way while none waits.
 
         Args:
             run: high while the step runs.
         """
         if body is self.alone:
             self.text.moves[run] = self.text.fresh() if step in self._waiting_steps else run
+        elif body.number in self.apart:
+            self.text.moves[run] = run
+
+    def settled(self, body: Body, condition: str) -> str:
+        """A condition that holds only while a body is under way, which may be so while none waits."""
+        if body.number in self.apart:
+            self.text.moves.setdefault(condition, condition)
+        return condition
 
     def scope(self, body: Body, step: int) -> tuple[str, ...]:
         """Bits of the simulator's text that are high when ``step`` of an iteration runs."""
@@ -202,7 +216,13 @@ class Context:
                 enable = "" if ii == 1 and body.overlaps else self.valid(body, step)
                 busy = (self.activity.of(body, step),)
                 self.text.register(
-                    found, name, node.width, enable=enable, busy=busy, place=node.place
+                    found,
+                    name,
+                    node.width,
+                    enable=enable,
+                    free=not enable and body.number in self.apart,
+                    busy=busy,
+                    place=node.place,
                 )
                 self._chains[key] = found
                 if node.place is not None:
@@ -300,3 +320,13 @@ class Context:
         zeros = self.text.const(0, place)
         self.text.line(f"{name} = comb.concat {low}, {zeros} : i{width - place}, i{place}")
         return name
+
+
+def _apart(bodies: list[Body], waiting: list[Body]) -> frozenset[int]:
+    """Numbers of the bodies that are never under way while one of ``waiting`` is.
+
+    One region runs after the other, and only a body that runs on goes beyond its region.
+    """
+    if not waiting or any(body.runs_on for body in waiting):
+        return frozenset()
+    return frozenset(b.number for b in bodies if b not in waiting and not b.runs_on)

@@ -32,6 +32,7 @@ class Control:
         self._text = context.text
         self._streams = streams
         self._scope: Scope = ()
+        self._free = False
         self._counters = Counters(context, self._register)
         self._calls = calls
 
@@ -58,6 +59,7 @@ class Control:
 
     def _register(self, name: str, following: str, width: int, **fields: Any) -> str:
         """A register that does not move while a region around it does not run."""
+        fields.setdefault("free", self._free)
         return self._text.register(name, following, width, busy=self._scope, **fields)
 
     @contextmanager
@@ -77,7 +79,9 @@ class Control:
         with self._running(go) as ends:
             if isinstance(region, Leaf):
                 self._text.section(section_of(region.body.number))
+                self._free = region.body.number in self._c.apart
             last = self._emit(region, go)
+            self._free = False
             ends(last)
         if isinstance(region, Leaf):
             self._text.section()

@@ -255,7 +255,7 @@ class StreamPorts:
                 self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
                 places.append(place)
         self._text.alias(issue, text.all_of(*(g for g in (before, *places, phase) if g)), 1)
-        waiting = text.invert(self._advancing(issue))
+        waiting = text.invert(self._advancing(body, issue))
         scope = self._c.tokens[body.number].scope
         for flag, passed, node in flags:
             following = text.all_of(want, passed, waiting)
@@ -312,10 +312,10 @@ class StreamPorts:
             if direct and nodes[0].number in in_front:
                 continue
             if not direct:
-                issue = self._advancing(self._c.valid(body, 0))
+                issue = self._advancing(body, self._c.valid(body, 0))
                 channel.taken.append((issue, len(nodes)))
             for node in nodes:
-                condition = run = self._advancing(self._c.valid(body, node.time))
+                condition = run = self._advancing(body, self._c.valid(body, node.time))
                 if node.predicate is not None:
                     predicate = self._c.value(node.predicate, body, node.time)
                     condition = text.all_of(run, predicate)
@@ -332,7 +332,7 @@ class StreamPorts:
 
         for node in body.nodes:
             if node.tries:
-                condition = self._advancing(self._c.valid(body, node.time))
+                condition = self._advancing(body, self._c.valid(body, node.time))
                 if node.predicate is not None:
                     predicate = self._c.value(node.predicate, body, node.time)
                     condition = text.all_of(condition, predicate)
@@ -340,10 +340,12 @@ class StreamPorts:
                 self._c.name_raw(node, attempt(text, channel, node, condition, value))
                 self._probe(node, channel, condition, text.invert(self._ready(node, channel)))
 
-    def _advancing(self, condition: str) -> str:
-        """A condition in the cycle in which the frozen registers move."""
+    def _advancing(self, body: Body, condition: str) -> str:
+        """A condition of a body in the cycle in which its registers move."""
         text = self._text
-        return text.all_of(condition, text.enable) if text.enable else condition
+        if not text.enable or body.number in self._c.apart:
+            return condition
+        return text.all_of(condition, text.enable)
 
     # --- calls ---------------------------------------------------------------------------
 

@@ -98,6 +98,7 @@ class Memories:
         for position, bank in enumerate(access.banks()):
             key = (array.number, bank, access.ports[bank])
             when = self._bank_condition(access, position, body, node.time, condition)
+            self._c.settled(body, when)
             self._users[key].reads.append(RamUse(when, address, self._c.scope(body, node.time)))
             values[bank] = self._data(key)
         value = self._pick(node, body, values, node.time + 1)
@@ -192,25 +193,24 @@ class Memories:
         address = self._word(access, body, time)
         for position, bank in enumerate(access.banks()):
             when = self._bank_condition(access, position, body, time, condition)
+            self._c.settled(body, when)
             if array.storage == "reg":
                 self._writes[array.number, bank].append((when, data))
             else:
-                key = (array.number, bank, access.ports[bank])
                 use = RamUse(when, address, self._c.scope(body, time), data)
-                self._users[key].writes.append(use)
+                self._users[array.number, bank, access.ports[bank]].writes.append(use)
 
     def final(self, guess: Guess, body: Body) -> None:
         """A register takes what the last iteration of a loop leaves in it."""
         access = guess.store.access
         assert access is not None and access.bank is not None
         data = self._c.value(guess.final, body, guess.step)
-        condition = self._c.finals[guess.store.number]
+        condition = self._c.settled(body, self._c.finals[guess.store.number])
         self._writes[access.array.number, access.bank].append((condition, data))
 
     def _word(self, access: Access, body: Body, time: int) -> str:
-        if access.word_node is None:
-            return self._text.const(0, 1)
-        return self._c.value(access.word_node, body, time)
+        word = access.word_node
+        return self._text.const(0, 1) if word is None else self._c.value(word, body, time)
 
     def _bank_condition(
         self, access: Access, position: int, body: Body, time: int, condition: str
@@ -220,9 +220,8 @@ class Memories:
             return condition
         text, node = self._text, access.bank_node
         chosen = self._c.value(node, body, time)
-        return text.all_of(
-            condition, text.compare("eq", chosen, text.const(position, node.width), node.width)
-        )
+        here = text.compare("eq", chosen, text.const(position, node.width), node.width)
+        return text.all_of(condition, here)
 
     def _pick(self, node: Node, body: Body, values: dict[int, str], time: int) -> str:
         access = node.access
@@ -379,7 +378,7 @@ class Memories:
             address = text.choose(_addresses(everyone), width) if everyone else text.const(0, width)
             text.output(f"{stem}_addr", f"i{width}", address)
             conditions = [u.condition for u in everyone]
-            if self._c.alone:
+            if self._c.alone or self._c.apart:
                 enabled = text.moving(*conditions)
             else:
                 local = [self._c.local] if self._c.local else []
@@ -406,7 +405,8 @@ class Memories:
                 name,
                 data,
                 array.width,
-                enable=text.any_of(*(w for w, _ in users)),
+                enable=text.moving(*(w for w, _ in users)),
+                free=True,
                 reset=initial[bank][0] if initial else None,
                 place=array.place,
             )
@@ -442,7 +442,7 @@ class Memories:
                 data = self._data(key) if users.reads else ""
                 enable = value = ""
                 if users.writes:
-                    enable = text.any_of(*(w.condition for w in users.writes))
+                    enable = text.moving(*(w.condition for w in users.writes))
                     value = text.choose(_written(users.writes), array.width)
                 reading = users.reading(text) if users.reads else ()
                 ports.append(RamPort(address, data, reading, enable, value, users.writes))

@@ -51,7 +51,7 @@ class RamPort:
         address: of whatever user there is.
         data: name that the read data gets, or "".
         reading: bits that are all high whenever a read goes on.
-        enable, value: write enable and data, or "".
+        enable, value: write enable, low while the module is frozen, and data, or "".
         writes: every write by itself.
     """
 
@@ -93,9 +93,8 @@ def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) 
             text.line(f"{port.data} = comb.or {held} : i{array.width}")
         if not port.enable:
             continue
-        enable = text.all_of(port.enable, text.enable) if text.enable else port.enable
         text.rtl_line(
-            f"seq.write {memory}[{address}] {port.value} wren {enable} "
+            f"seq.write {memory}[{address}] {port.value} wren {port.enable} "
             f"{{ latency = 1}} : !seq.hlmem{kind}",
             array.place,
         )
