@@ -21,7 +21,7 @@ def _drawn(*, quick: bool) -> Netlist:
 
 
 def _operands() -> tuple[np.ndarray, np.ndarray]:
-    """Special values with each other, near cancellation, and subnormals beside small numbers."""
+    """Special values with each other, near cancellation, subnormals beside small numbers, and lost bits."""
     chance = np.random.default_rng(3)
     special = np.array(
         [0, 1, 0x7FFFFF, 0x800000, 0x800001, 0x3F800000, 0x7F7FFFFF, 0x7F800000, 0x7FC00000],
@@ -32,9 +32,14 @@ def _operands() -> tuple[np.ndarray, np.ndarray]:
     near = chance.integers(0, 1 << 32, 250, dtype=np.uint32)
     small = chance.integers(0, 1 << 26, 250, dtype=np.uint32)
     step = chance.integers(0, 4, 250, dtype=np.uint32)
-    a = np.concatenate([first, near, small])
+    # One bit of the smaller operand is set at each place, so far below that some are lost.
+    apart = np.repeat(np.arange(14, 28, dtype=np.uint32), 24)
+    lone = np.uint32(1) << np.tile(np.arange(24, dtype=np.uint32), 14)
+    large = np.uint32(0x44FFFFFE) | (apart & np.uint32(1))
+    below = (np.uint32(0x89) - apart << np.uint32(23)) | (lone & np.uint32(0x7FFFFF))
+    a = np.concatenate([first, near, small, large])
     b = np.concatenate(
-        [second, (near ^ np.uint32(1 << 31)) + step, small[::-1] ^ (step << np.uint32(30))]
+        [second, (near ^ np.uint32(1 << 31)) + step, small[::-1] ^ (step << np.uint32(30)), below]
     )
     return a, b
 

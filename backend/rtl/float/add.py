@@ -8,7 +8,11 @@ There are two drawings. The small one finds the distance of the exponents behind
 order them: a bit of the difference of two values that have changed places is the same gate either way, so
 that only its carries need the order. It decides the last two steps of the normalisation from the same bits,
 so that both are one table with six inputs, and clears the exponent of a sum of zero in front of a register.
-The quick one does these three things earlier, for more tables.
+It asks which bits the first two steps of the alignment lose in front of these steps, where both are still
+unknown. It has no gates of its own that look for a NaN: where the exponent of the larger operand is that of
+infinities, it sums fractions without the bit in front, and leaves the smaller operand out but for a
+difference of infinities, so that what is not zero is a NaN.
+The quick one does these things earlier, for more tables.
 """
 
 from __future__ import annotations
@@ -42,19 +46,23 @@ def add(
 
     small = cat(left.normal & right.normal, mux(swap, left.fraction, right.fraction))
     two = net.const(0, 2)
+    high = large_exponent.bits(1, exponent - 1).all()
     if quick:
         above, below = _distance(left, right), _distance(right, left)
-        distance = mux(swap, below, above)
+        shifted, sticky = (align or aligned)(cat(small, two), mux(swap, below, above))
+        top, hidden = high & large_exponent.bit(0), large_normal
     else:
         even = ~(left.normal ^ right.normal)
         small_exponent = mux(swap, left.exponent, right.exponent)
         distance = _difference(large_exponent, small_exponent, even)
-    shifted, sticky = (align or aligned)(cat(small, two), distance)
+        top = large_exponent.all()
+        shifted, sticky = _aligned_finite(cat(small, two), distance, top, subtract)
+        hidden = large_normal & ~top
 
     # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
     width = kind.precision + 3
     one = net.const(1, 1)
-    first = cat(net.const(0, 1), large_normal, large_fraction, two)
+    first = cat(net.const(0, 1), hidden, large_fraction, two)
     second = shifted.zext(width) ^ subtract.repeat(width)
     borrow = mux(sticky, net.const(0, 1), subtract)
     total = (cat(first, one) + cat(second, borrow)).bits(1, width)
@@ -70,16 +78,18 @@ def add(
         kind,
     )
 
-    high = large_exponent.bits(1, exponent - 1).all()
-    top = high & large_exponent.bit(0)
     infinite = top | (high & total.bit(-1))
     cancel = zero & subtract
-    operand_nan = top & large_fraction.any()
-    sign = mux(swap, right.sign, left.sign) & ~(operand_nan | cancel)
+    if quick:
+        operand_nan = top & large_fraction.any()
+        positive, nan = operand_nan | cancel, operand_nan | (top & cancel)
+    else:
+        positive, nan = mux(top, ~zero, cancel), top & ~zero
+    sign = mux(swap, right.sign, left.sign) & ~positive
     return cat(
         sign,
         mux(infinite, net.const(-1, exponent), magnitude.bits(fraction, exponent)),
-        mux(infinite, operand_nan | (top & cancel), magnitude.bit(fraction - 1)),
+        mux(infinite, nan, magnitude.bit(fraction - 1)),
         mux(infinite, net.const(0, fraction - 1), magnitude.bits(0, fraction - 1)),
     )
 
@@ -124,6 +134,39 @@ def aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
         near = distance.bits(levels, distance.width - levels).none()
         value = value & near.repeat(value.width)
     return value, _any(lost)
+
+
+def _aligned_finite(
+    value: Signal, distance: Signal, top: Signal, subtract: Signal
+) -> tuple[Signal, Signal]:
+    """:func:`aligned` with fewer tables, for a sum that looks for NaNs.
+
+    Where the larger operand is no number (``top``), it is nothing, but if both operands are none, so that
+    the distance is zero, and one is subtracted from the other. What the first two steps lose is asked of
+    the value in front of both. The uppermost bits that neither leaves are one table and a register's reset.
+    """
+    net, width = value.net, value.width
+    levels = min(distance.width, width.bit_length())
+    near = net.const(1, 1)
+    if distance.width > levels:
+        near = distance.bits(levels, distance.width - levels).none()
+    near = mux(top, near & cat(distance.bits(0, levels), ~subtract).none(), near)
+
+    far, half = distance.bit(levels - 1), distance.bit(levels - 2)
+    step = 1 << (levels - 2)
+    low, middle = value.bits(0, step).any(), value.bits(step, step).any()
+    over = min(step, width - 2 * step)
+    high = value.bits(2 * step, over).any() if over else net.const(0, 1)
+    lost = [(far & (low | middle)) | (half & mux(far, high, low))]
+    kept = width - step
+    below = mux(far, value.shru(2 * step), value)
+    below = mux(half, below.bits(step, kept), below.bits(0, kept))
+    value = cat(mux(far | half, net.const(0, step), value.bits(kept, step)), below)
+    for level in reversed(range(levels - 2)):
+        chosen = distance.bit(level)
+        lost.append(chosen & value.bits(0, 1 << level).any())
+        value = mux(chosen, value.shru(1 << level), value)
+    return value & near.repeat(width), _any(lost) & near
 
 
 def _any(terms: list[Signal]) -> Signal:
@@ -220,8 +263,8 @@ class _Steps:
         step = clear & allowed
         stay = mux(clear, (allowed & third) | ~(self._free | first), top | ~(allowed | first))
         self._taken += [step, ~stay]
-        value = mux(step, value.shl(2), value)
-        return mux(stay, value, value.shl(1))
+        twice, once = mux(stay, value.shl(2), value.shl(3)), mux(stay, value, value.shl(1))
+        return mux(step, twice, once)
 
     def stay(self, top: Signal) -> Signal:
         """Whether not to shift by the last step, where the top bit is set or no room is left."""

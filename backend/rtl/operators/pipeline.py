@@ -33,9 +33,14 @@ class Pipeline:
     slowest_ns: float
 
 
-def pipeline(net: Netlist, device: Device, clock_mhz: float, least: int = 1) -> Pipeline:
-    """Stages for ``net`` at a clock, ``least`` or more, with as few stages and registers as found."""
-    builder = _Stager(net, device, device.budget_ns(clock_mhz))
+def pipeline(
+    net: Netlist, device: Device, clock_mhz: float, least: int = 1, first_ns: float | None = None
+) -> Pipeline:
+    """Stages for ``net`` at a clock, ``least`` or more, with as few stages and registers as found.
+
+    ``first_ns``: the most that the first stage may take, the clock's period as a rule.
+    """
+    builder = _Stager(net, device, device.budget_ns(clock_mhz), first_ns)
     builder.place_early()
     builder.stage[net.output] = max(builder.stage[net.output], least - 1)
     builder.move_late()
@@ -50,10 +55,14 @@ def stages(net: Netlist, device: Device, clock_mhz: float) -> int:
 
 
 class _Stager:
-    def __init__(self, net: Netlist, device: Device, budget: float) -> None:
+    def __init__(
+        self, net: Netlist, device: Device, budget: float, first_ns: float | None = None
+    ) -> None:
         self.net = net
         self.budget = budget
         self.source_ns = min(device.source_ns, 0.5 * budget)
+        first = budget if first_ns is None else min(budget, self.source_ns + first_ns)
+        self.first_budget = first
         self.live = live_nodes(net)
         self.delay = {i: node_delay(net, net.nodes[i], device) for i in self.live}
         self.users: dict[int, list[int]] = {i: [] for i in self.live}
@@ -74,7 +83,7 @@ class _Stager:
                 continue
             stage = max(self.stage[i] for i in args)
             start = max((arrival[i] for i in args if self.stage[i] == stage), default=0.0)
-            if start + self.delay[index] > self.budget and start > 0.0:
+            if start + self.delay[index] > self._budget(stage) and start > 0.0:
                 stage, start = stage + 1, 0.0
             self.stage[index] = stage
             arrival[index] = start + self.delay[index]
@@ -125,7 +134,12 @@ class _Stager:
         return last - self.stage[index]
 
     def _fits(self, index: int) -> bool:
-        return self._before(index, {}) + self._after(index, {}) <= self.budget
+        taken = self._before(index, {}) + self._after(index, {})
+        return taken <= self._budget(self.stage[index])
+
+    def _budget(self, stage: int) -> float:
+        """Logic that fits in a stage."""
+        return self.budget if stage else self.first_budget
 
     def _before(self, index: int, known: dict[int, float]) -> float:
         """Longest path inside the stage up to and including ``index``."""

@@ -183,7 +183,7 @@ def _staged(
         return net, pipeline(net, request.device, request.clock_mhz, least)
     quick = _netlist(drawing.quick, request.widths)
     limit = pipeline(quick, request.device, request.clock_mhz, least)
-    plan = pipeline(net, request.device, request.clock_mhz, limit.latency)
+    plan = pipeline(net, request.device, request.clock_mhz, limit.latency, limit.first_ns)
     if plan.latency > limit.latency or plan.first_ns > limit.first_ns:
         return quick, limit
     return net, plan
