@@ -1,8 +1,5 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Bring the activations of a block together: pieces of V, in the order they come, to words of R tokens.
-
-``spread_block`` gives these words for each of a job's outputs again.
-"""
+"""Bring the activations of a block together: pieces of V, in the order they come, to words of R tokens."""
 
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, int32
@@ -54,60 +51,6 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
                     leave.put(joined)
 
 
-def spread_block[L, C, D, FFN, LAYERS, OUTS, R, B](
-    normed: "Stream[UInt(8 * L * R), 2]",
-    attended: "Stream[UInt(8 * L * R), 2]",
-    bent: "Stream[UInt(8 * L * R), 2]",
-    count: int32,
-    waves: int32,
-    spread: "Stream[UInt(8 * L * R), 2]",
-):
-    """The words of every job, from what makes its activations, for each of its outputs again.
-
-    ``OUTS`` is how many outputs of the last job, of one token, lie on a channel; with 0 there is none.
-    """
-    kept: UInt(8 * L * R)[B // R * (FFN // L)]
-    for job in range(4 * LAYERS + min(OUTS, 1)):
-        kind: int32 = job & 3
-        last_pass: UInt(8) = waves - 1
-        left: int32 = count
-        groups: UInt(16) = D // L
-        outs: UInt(24) = D // C
-        if job == 4 * LAYERS:
-            last_pass = 0
-            left = 1
-            outs = OUTS
-        elif kind == 0:
-            outs = 3 * D // C
-        elif kind == 2:
-            outs = FFN // C
-        elif kind == 3:
-            groups = FFN // L
-        for wave in range(last_pass + 1):
-            last_token: UInt(8) = min(left, B) - 1
-            left = left - B
-            span: UInt(24) = (((last_token * (65536 // R + 1)) >> 16) + 1) * groups
-            last: UInt(16) = span - 1
-            last_word: UInt(31) = span * outs - 1
-            at: UInt(16) = 0
-            fresh: UInt(1) = 1
-            for word in range(last_word + 1):
-                joined: UInt(8 * L * R) = 0
-                if fresh == 1:
-                    if kind == 1:
-                        joined = attended.get()
-                    elif kind == 3:
-                        joined = bent.get()
-                    else:
-                        joined = normed.get()
-                    kept[at] = joined
-                else:
-                    joined = kept[at]
-                spread.put(joined)
-                fresh = 0 if at == last else fresh
-                at = 0 if at == last else at + 1
-
-
 def schedule_arrange(s: Schedule) -> Schedule:
     """V elements a cycle in, words of R tokens out."""
     s.partition(s.pieces, dim=1)
@@ -115,17 +58,4 @@ def schedule_arrange(s: Schedule) -> Schedule:
     s.pipeline("word")
     # Every piece of a block has a place of its own.
     s.dependence("pieces", "take")
-    return s
-
-
-def schedule_spread_block(s: Schedule, groups: int) -> Schedule:
-    """A word a cycle.
-
-    Args:
-        groups: words of the shortest output, after which a kept word is asked for again.
-    """
-    s.pipeline("word")
-    # What a pass over the outputs keeps, the next takes; a pass is the whole of a block's words.
-    if groups > 1:
-        s.dependence("kept", "word", "all", groups)
     return s

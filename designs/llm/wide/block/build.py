@@ -10,7 +10,7 @@ from ..activation import schedule_bend
 from ..families.model import Model, architecture_of, terms
 from ..linear import fetch, schedule_fetch
 from ..parameters import Wide, channel_size, padded_vocab
-from .arrange import arrange, schedule_arrange, schedule_spread_block, spread_block
+from .arrange import arrange, schedule_arrange
 from .heads import (
     mix_block,
     pack_block,
@@ -90,8 +90,6 @@ def schedule_block(config: Model, wide: Wide, block: Block) -> Any:
     unit = hd, per_unit, most if encoder else config.context, layers, tokens, encoder
     s.compose(schedule_score_block(of(score_block, *unit)))
     s.compose(schedule_mix_block(of(mix_block, *unit)))
-    spread = of(spread_block, lanes, c, d, ffn, layers, outputs // c, rows, tokens)
-    s.compose(schedule_spread_block(spread, groups))
     said = said_block_words(config, wide, block)
     s.compose(schedule_say_block(of(say_block, v, said)))
     s.compose(schedule_divide_block(of(divide_block, hd, v, config.heads, layers)))
@@ -111,10 +109,13 @@ def schedule_block(config: Model, wide: Wide, block: Block) -> Any:
         s.partition(array)
     for loop in (
         "turning_0:row", "merging_0:piece", *(("merging_0:first",) if encoder else ()),
-        "gather_0:word", "dealing_0:head",
+        "spreading_0:word", "gather_0:word", "dealing_0:head",
         "collecting_0:head", "casting_0:word",
         *(f"{name}_{g}:{loop}" for g in range(-(-c // 8))
           for name, loop in (("recasting", "word"), ("pregather", "one"))),
     ):  # fmt: skip
         s.pipeline(loop)
+    # What a pass over the outputs keeps, the next takes; a pass is the whole of a block's words.
+    if groups > 1:
+        s.dependence("spreading_0:kept", "spreading_0:word", "all", groups)
     return s

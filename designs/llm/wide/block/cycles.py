@@ -102,7 +102,7 @@ class Step:
         """From a block's last piece to its first word at the elements."""
         loops, kernel = self.loops, f"arrange_{name}"
         depth = loops.depth(kernel, "take") + loops.depth(kernel, "word")
-        spread = ("spread_block", "casting_0", "recasting_0")
+        spread = ("spreading_0", "casting_0", "recasting_0")
         return depth + sum(loops.depth(kernel, "word") for kernel in spread)
 
     def attend(self, keys_there: float, values_there: float, first: int, tokens: int) -> float:

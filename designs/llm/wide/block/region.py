@@ -24,7 +24,7 @@ from allo.ir.types import Stream, UInt, float32, int32
 from ..families.model import Model, architecture_of, terms
 from ..linear import fetch
 from ..parameters import Wide, channel_size, padded_vocab
-from .arrange import arrange, spread_block
+from .arrange import arrange
 from .heads import mix_block, pack_block, score_block
 from .linear import fetch_blocks, multiply_block, rescale_block
 from .norm import collect, normalise_rows
@@ -54,12 +54,11 @@ def make_block_region(config: Model, wide: Wide, block: Block) -> Any:
     # An encoder has all tokens normed in the end, and the keys and values of one layer at a time.
     NORMS = 2 * LAYERS + 1
     ENCODER, ERF, EPS = int(m.post_norm), int(m.activation == "gelu"), m.eps
-    LAST = NORMS if ENCODER else NORMS - 1
     GAIN, BOTH = 32 * terms(config)[1] * V, (40 if ENCODER else 8) * V
-    ROOM = MOST if ENCODER else CTX
-    CACHE = cached_words(config, wide, block)
-    SAID = said_block_words(config, wide, block)
+    LAST, ROOM = (NORMS, MOST) if ENCODER else (NORMS - 1, CTX)
+    CACHE, SAID = cached_words(config, wide, block), said_block_words(config, wide, block)
     JOB = max(3 * D, FFN) // V
+    KEPT = B // R * (FFN // L)
     G = -(-C // 8)
     INVERSE = 65536 // R + 1
     FIRST = 1 | 1 << U
@@ -234,9 +233,46 @@ def make_block_region(config: Model, wide: Wide, block: Block) -> Any:
 
         @df.kernel(mapping=[1])
         def spreading():
-            spread_block[L, C, D, FFN, LAYERS, OUTS, R, B](
-                normed_words, attended_words, bent_words, count, waves, spread
-            )
+            kept: UInt(8 * L * R)[KEPT]
+            for job in range(4 * LAYERS + 1 - ENCODER):
+                kind: int32 = job & 3
+                last_pass: UInt(8) = waves - 1
+                left: int32 = count
+                groups: UInt(16) = D // L
+                outs: UInt(24) = D // C
+                if job == 4 * LAYERS:
+                    last_pass = 0
+                    left = 1
+                    outs = OUTS
+                elif kind == 0:
+                    outs = 3 * D // C
+                elif kind == 2:
+                    outs = FFN // C
+                elif kind == 3:
+                    groups = FFN // L
+                for wave in range(last_pass + 1):
+                    last_token: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    span: UInt(24) = (((last_token * INVERSE) >> 16) + 1) * groups
+                    last: UInt(16) = span - 1
+                    last_word: UInt(31) = span * outs - 1
+                    at: UInt(16) = 0
+                    fresh: UInt(1) = 1
+                    for word in range(last_word + 1):
+                        joined: UInt(8 * L * R) = 0
+                        if fresh == 1:
+                            if kind == 1:
+                                joined = attended_words.get()
+                            elif kind == 3:
+                                joined = bent_words.get()
+                            else:
+                                joined = normed_words.get()
+                            kept[at] = joined
+                        else:
+                            joined = kept[at]
+                        spread.put(joined)
+                        fresh = 0 if at == last else fresh
+                        at = 0 if at == last else at + 1
 
         @df.kernel(mapping=[1])
         def casting():
@@ -381,17 +417,9 @@ def make_block_region(config: Model, wide: Wide, block: Block) -> Any:
         def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
             mix_block[HD, H, ROOM, LAYERS, B, ENCODER](
-                given[u],
-                scores[u],
-                peaks[u],
-                start,
-                count,
-                waves,
-                factors[u],
-                cache[u],
-                mixed[u],
-                totals[u],
-            )
+                given[u], scores[u], peaks[u], start, count, waves,
+                factors[u], cache[u], mixed[u], totals[u],
+            )  # fmt: skip
 
         @df.kernel(mapping=[1])
         def collecting():

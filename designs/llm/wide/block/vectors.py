@@ -42,8 +42,9 @@ def bend_block[FFN, V, LAYERS, ERF](
 
     With ``ERF`` it is GELU as it is defined, and not its form with tanh.
     """
+    last_out: UInt(31) = count * (FFN // V) - 1
     for layer in range(LAYERS):
-        for out in range(count * (FFN // V)):
+        for out in range(last_out + 1):
             block: float32[V] = hidden.get()
             packed: UInt(8 * V) = 0
             for v in range(V):
@@ -71,11 +72,12 @@ def divide_block[HD, V, HEADS, LAYERS](
     small: "Stream[UInt(8 * V), 4]",
 ):
     """:func:`..heads.divide` of every head of ``count`` tokens, in the order in which they come."""
+    last_out: UInt(31) = count * (HEADS * (HD // V)) - 1
     for layer in range(LAYERS):
         held: int32[HD] = 0
         inverse: float32 = 0.0
         piece: UInt(8) = 0
-        for out in range(count * (HEADS * (HD // V))):
+        for out in range(last_out + 1):
             if piece == 0:
                 head: UInt(32 * HD) = sums.get()
                 total: float32 = totals.get()
