@@ -17,7 +17,7 @@ from ..graph.nodes import Body, Node, Stream
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Leaf
 from ..plan.bind import Interface
-from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
+from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of, words_of
 from ..waiting import Wait
 from .channels import Channel, attempt, passes_by_register, steps_of
 from .context import Context
@@ -230,7 +230,7 @@ class StreamPorts:
         for position, node in enumerate(chain):
             channel = self._channel(node)
             if node.number not in direct:
-                count = len(operations[channel.stream.number])
+                count = words_of(operations[channel.stream.number])
                 channel.claims.append((want, count, more))
                 done = self._buffered_gate(channel, count)
                 waits = [text.invert(done)]
@@ -250,7 +250,7 @@ class StreamPorts:
         places = []
         for number, nodes in operations.items():
             if nodes[0].kind == "put" and nodes[0].number not in direct:
-                place = self._buffered_gate(self._channels[number], len(nodes))
+                place = self._buffered_gate(self._channels[number], words_of(nodes))
                 full = [text.invert(place), *([before] if before else [])]
                 self._probe(nodes[0], self._channels[number], want, *full, loop=loop)
                 places.append(place)
@@ -309,18 +309,17 @@ class StreamPorts:
         for number, nodes in operations_of(body).items():
             channel = self._channels[number]
             direct = nodes[0].number in directs
-            if direct and nodes[0].number in in_front:
-                continue
             if not direct:
                 issue = self._advancing(body, self._c.valid(body, 0))
-                channel.taken.append((issue, len(nodes)))
+                channel.taken.append((issue, words_of(nodes)))
+                channel.returned += self._not_passed(body, nodes)
             for node in nodes:
+                if direct and node.number in in_front:
+                    continue
                 condition = run = self._advancing(body, self._c.valid(body, node.time))
                 if node.predicate is not None:
                     predicate = self._c.value(node.predicate, body, node.time)
                     condition = text.all_of(run, predicate)
-                    if not direct:
-                        channel.returned.append(text.all_of(run, text.invert(predicate)))
                 if node.kind == "get":
                     channel.wants.append(condition)
                     self._c.name_raw(node, channel.data)
@@ -339,6 +338,22 @@ class StreamPorts:
                 channel, value = self._channel(node), self._put_value(node, body)
                 self._c.name_raw(node, attempt(text, channel, node, condition, value))
                 self._probe(node, channel, condition, text.invert(self._ready(node, channel)))
+
+    def _not_passed(self, body: Body, nodes: list[Node]) -> list[str]:
+        """Conditions under which an iteration does not pass a word that it may pass."""
+        text = self._text
+        asked: dict[int, list[str]] = {}
+        runs: dict[int, str] = {}
+        for node in nodes:
+            if node.predicate is None:
+                continue
+            party = node.party if node.party >= 0 else ~node.number
+            runs[party] = self._advancing(body, self._c.valid(body, node.time))
+            predicate = self._c.value(node.predicate, body, node.time)
+            asked.setdefault(party, []).append(predicate)
+        return [
+            text.all_of(run, text.invert(text.any_of(*asked[party]))) for party, run in runs.items()
+        ]
 
     def _advancing(self, body: Body, condition: str) -> str:
         """A condition of a body in the cycle in which its registers move."""

@@ -41,7 +41,8 @@ def _differ(a: tuple[Hashable, ...], b: Hashable) -> bool:
 
 
 def find_conditions(body: Body, read_outside: frozenset[int]) -> None:
-    """Set under which conditions the accesses of a body happen and are needed, in place.
+    """Set under which conditions the accesses and stream operations of a body happen, and the accesses are
+    needed, in place.
 
     Args:
         read_outside: numbers of the nodes that control reads.
@@ -51,6 +52,9 @@ def find_conditions(body: Body, read_outside: frozenset[int]) -> None:
     for access in accesses:
         if access.predicate is not None:
             access.cases = access.needed = _when(access.predicate, known)
+    for node in body.nodes:
+        if node.stream is not None and node.predicate is not None:
+            node.cases = _when(node.predicate, known)
     if not any(access.gate is not None for access in accesses):
         return
     needs: dict[int, Cases] = defaultdict(lambda: NEVER)

@@ -86,6 +86,9 @@ class Node:
             that says whether anything was) or ``empty``.
         op: the operation of the core IR that an operator computes, "" for what has none.
         impl: what it is asked to be made of, see :mod:`allo.dialects.bindings`.
+        cases: when a stream operation happens.
+        party: number of the first of the stream operations with which it shares the stream's port, in one
+            cycle, because they exclude each other; -1 where it has none.
         time: cycle in its body in which it starts (set by the scheduler).
         avail: cycle from which its value can be read.
         settle: nanoseconds into cycle ``avail`` until it is stable.
@@ -113,6 +116,8 @@ class Node:
     guard: tuple[Any, ...] = ()
     stream: Stream | None = None
     predicate: Node | None = None
+    cases: Cases = ALWAYS
+    party: int = -1
     time: int = 0
     avail: int = 0
     settle: float = 0.0
@@ -273,7 +278,7 @@ class Edge:
     """``target`` starts at least ``latency`` cycles after ``source``, ``distance`` iterations on.
 
     ``bypass``: a store and a load that may start in the same cycle, because the load then takes the
-    stored value on its way.
+    stored value on its way. ``back``: the source comes later in the program, in the same iteration.
     """
 
     source: Node
@@ -282,6 +287,7 @@ class Edge:
     distance: int
     array: Array | None = None
     bypass: bool = False
+    back: bool = False
 
 
 @dataclass(slots=True, eq=False)

@@ -19,7 +19,7 @@ from .explain import resource_limit, short
 from .interval import is_unit, least_interval
 from .modulo import PORTS_PER_BANK, Scheduler, resources_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
-from .share import gate_loads, parties, shared_uses
+from .share import gate_loads, join_streams, parties, shared_uses
 from .stream_order import direct_of, obstacle, tried_before
 from .timing_model import TimingModel
 
@@ -38,6 +38,7 @@ class _Choice:
     limit: str
     bypass: int
     gated: bool = False
+    joined: bool = False
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
@@ -124,6 +125,7 @@ def _sequential(
     body: Body, levels: list[Level], timing: TimingModel, found: Exit | None = None
 ) -> None:
     gate_loads(body, False)
+    join_streams(body, False)
     if found is not None:
         do_not_guess(body, found)
     add_edges(body, levels, carried=False)
@@ -260,6 +262,16 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
                 for outer in outers
             ]
         best = min(choices, key=lambda c: (c.cycles, c.gated, c.bypass))
+    if best.ii > (leaf.asked or 1) and _joining_helps(leaf.body, best.ii):
+        for bypass, gated in ((0, False), (1, False), (0, True), (1, True)):
+            choices += [
+                _choose(
+                    leaf, outer, timing, bypass=bypass, most=best.ii - 1, gated=gated, joined=True
+                )
+                for outer in outers
+            ]
+        shorter = [c for c in choices if not c.joined or c.ii < best.ii]
+        best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
     if best is not choices[-1]:
         _choose_again(leaf, best, timing, most)
     leaf.limit = best.limit
@@ -286,11 +298,20 @@ def _gates_help(body: Body, ii: int) -> bool:
     return helps
 
 
+def _joining_helps(body: Body, ii: int) -> bool:
+    """Whether ports allow a shorter interval where stream operations that exclude each other share them."""
+    gate_loads(body, True)
+    helps = join_streams(body, True) and _port_bound(body)[0] < ii
+    join_streams(body, False)
+    gate_loads(body, False)
+    return helps
+
+
 def _rewinds(
     leaf: Leaf, choices: list[_Choice], best: _Choice, timing: TimingModel, most: int
 ) -> bool:
     """Let the outer levels run on while the pipeline drains, if that is asked for and faster."""
-    plain = [c for c in choices if c.outer and not c.bypass and not c.gated]
+    plain = [c for c in choices if c.outer and not (c.bypass or c.gated or c.joined)]
     if not plain or not can_rewind(leaf):
         return False
     found = min(plain, key=lambda c: c.cycles)
@@ -319,6 +340,7 @@ def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -
         start=choice.ii,
         most=most,
         gated=choice.gated,
+        joined=choice.joined,
     )
 
 
@@ -344,6 +366,7 @@ def _choose(
     *,
     bypass: int = 0,
     gated: bool = False,
+    joined: bool = False,
     start: int = 0,
     most: int,
 ) -> _Choice:
@@ -355,6 +378,7 @@ def _choose(
     if leaf.exit is not None:
         guess(body, leaf.exit)
     gate_loads(body, gated)
+    join_streams(body, joined)
     add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
     if leaf.exit is not None:
         body.edges += exit_edges(body, leaf.exit)
@@ -371,7 +395,9 @@ def _choose(
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
     follow = prod(_expected_trips(level) for level in levels or [_turns()]) - 1
     runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
-    return _Choice(outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass, gated)
+    return _Choice(
+        outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass, gated, joined
+    )
 
 
 def _turns() -> Level:

@@ -20,6 +20,7 @@ from ..graph.ranges import always_apart, apart_across
 from ..graph.regions import Level
 from .cycles import bounding, iterations
 from .order import Orders
+from .share import joining_edges
 
 UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
@@ -64,25 +65,43 @@ def _stream_edges(body: Body, overlaps: bool) -> list[Edge]:
     edges: list[Edge] = []
     last: dict[int, Node] = {}
     first: dict[int, Node] = {}
+    earlier: dict[int, list[Node]] = defaultdict(list)
     before: Node | None = None
     for node in body.nodes:
         if node.stream is None:
             continue
         number = node.stream.number
         if number in last:
-            edges.append(Edge(last[number], node, _behind(last[number]), 0))
+            edges += _follows(node, earlier[number])
         elif before is not None and not overlaps:
             edges.append(Edge(before, node, 0, 0))
         if before is not None and not overlaps and number in last:
             edges.append(Edge(before, node, 0, 0))
         first.setdefault(number, node)
         last[number] = before = node
+        earlier[number].append(node)
     if overlaps:
+        edges += joining_edges(body)
         edges += [
             Edge(last[n], node, _behind(last[n]), 1)
             for n, node in first.items()
             if last[n] is not node
         ]
+    return edges
+
+
+def _follows(node: Node, earlier: list[Node]) -> list[Edge]:
+    """The order of an operation behind those of its stream.
+
+    It may be in the cycle of those of its party. Behind any other it is a cycle later, and so behind all that
+    this one is behind.
+    """
+    edges: list[Edge] = []
+    for other in reversed(earlier):
+        shares = node.party >= 0 and node.party == other.party
+        edges.append(Edge(other, node, 0 if shares else _behind(other), 0))
+        if not shares:
+            break
     return edges
 
 

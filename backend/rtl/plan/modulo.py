@@ -104,7 +104,7 @@ class Scheduler:
     def __post_init__(self) -> None:
         incoming: dict[int, list[Edge]] = defaultdict(list)
         for edge in self.body.edges:
-            if edge.distance:
+            if edge.distance or edge.back:
                 self._carried.append(edge)
             else:
                 incoming[edge.target.number].append(edge)

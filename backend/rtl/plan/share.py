@@ -3,6 +3,9 @@
 Conditions of different iterations say nothing of each other. Therefore only accesses that start in the same
 cycle of their iteration can share; those of one slot of the interval in different cycles cannot. A load
 shares where it is *gated*: it then waits for its condition, while any other load reads ahead of it.
+
+So it is with the operations of one stream that exclude each other, where they are *joined* to a party: its
+members start in the same cycle, the last of those in which one of them could.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping
 
 from ..graph.conditions import exclude
-from ..graph.nodes import ALWAYS, Access, Body, Node
+from ..graph.nodes import ALWAYS, ASKS, Access, Body, Edge, Node
 
 type User = tuple[Node, int]
 """A node and the cycle of its iteration in which it starts."""
@@ -66,7 +69,10 @@ class Parties:
         if not _is_conditional(node):
             return None
         for start, members in self._groups:
-            if start == time and all(_may_share(node, member) for member in members):
+            if node.party >= 0:
+                if node.party == members[0].party:
+                    return members
+            elif start == time and all(_may_share(node, member) for member in members):
                 return members
         return None
 
@@ -84,7 +90,9 @@ def _may_share(a: Node, b: Node) -> bool:
 
 def _is_conditional(node: Node) -> bool:
     access = node.access
-    return access is not None and access.cases != ALWAYS and (node.kind == "store" or access.gated)
+    if access is None:
+        return node.party >= 0
+    return access.cases != ALWAYS and (node.kind == "store" or access.gated)
 
 
 def shared_uses(nodes: Iterable[Node], uses: Mapping[int, list[Hashable]]) -> frozenset[Hashable]:
@@ -121,3 +129,52 @@ def gate_loads(body: Body, gated: bool) -> bool:
         node.operands = tuple(n for n in parts if n is not None)
         found = found or access.gated
     return found
+
+
+def join_streams(body: Body, joined: bool) -> bool:
+    """Let operations of one stream that exclude each other share its port, or none of them.
+
+    Returns:
+        Whether there are any.
+    """
+    by_stream: dict[int, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        node.party = -1
+        if node.stream is not None and node.data not in ASKS:
+            by_stream[node.stream.number].append(node)
+    found = False
+    for nodes in by_stream.values() if joined else ():
+        for members in _exclusive(nodes):
+            found = True
+            for node in members:
+                node.party = members[0].number
+    return found
+
+
+def _exclusive(nodes: list[Node]) -> list[list[Node]]:
+    """Groups of two and more that all exclude each other."""
+    groups: list[list[Node]] = []
+    for node in nodes:
+        fitting = (g for g in groups if all(exclude(node.cases, other.cases) for other in g))
+        group = next(fitting, None)
+        if group is None:
+            groups.append([node])
+        else:
+            group.append(node)
+    return [group for group in groups if len(group) > 1]
+
+
+def joining_edges(body: Body) -> list[Edge]:
+    """What holds the members of a party to one cycle.
+
+    They follow each other in the program, each in the cycle of the one before or later; these edges go back.
+    """
+    last: dict[int, Node] = {}
+    edges: list[Edge] = []
+    for node in body.nodes:
+        if node.party < 0:
+            continue
+        if node.party in last:
+            edges.append(Edge(node, last[node.party], 0, 0, back=True))
+        last[node.party] = node
+    return edges

@@ -5,7 +5,8 @@ what the program does first can deadlock where the program ends. Once issued, an
 not wait. So the operations for which it may have to wait come first, *in front* of the pipeline,
 in program order: each as soon as those before it have passed. They are
 
-* the *direct* operations: the only one of their stream, in the first cycle of the iteration;
+* the *direct* operations: the only one of their stream, or several of which one happens, in the first
+  cycle of the iteration;
 * one demand for each other stream that is read: its words are taken ahead into an elastic buffer,
   which delays nobody, and the iteration waits until all of its own are there.
 
@@ -22,6 +23,7 @@ stream, do not overlap (:func:`tried_before`).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 from ..graph.nodes import Body, Node
 
@@ -38,26 +40,32 @@ def operations_of(body: Body) -> dict[int, list[Node]]:
 def direct_of(body: Body) -> set[int]:
     """Numbers of the operations that need no buffer in overlapping iterations.
 
-    Such a one is the only one of its stream, in the issuing cycle, and nothing that the program puts
-    before it comes later.
+    Such a one is the only one of its stream, or all of it are one party, in the issuing cycle, and nothing
+    that the program puts before it comes later.
     """
-    alone = {nodes[0].number for nodes in operations_of(body).values() if len(nodes) == 1}
-    found: set[int] = set()
+    alone = [nodes for nodes in operations_of(body).values() if words_of(nodes) == 1]
+    early: set[int] = set()
     late_put = False
     for node in body.nodes:
         if not node.waits:
             continue
-        if node.number in alone and not node.time and not (node.kind == "put" and late_put):
-            found.add(node.number)
+        if not node.time and not (node.kind == "put" and late_put):
+            early.add(node.number)
         late_put = late_put or (node.kind == "put" and node.time > 0)
-    return found
+    found = (nodes for nodes in alone if all(node.number in early for node in nodes))
+    return {node.number for nodes in found for node in nodes}
+
+
+def words_of(nodes: Sequence[Node]) -> int:
+    """Words that the operations of a stream pass in an iteration at most; those of a party pass one."""
+    return len({node.party if node.party >= 0 else ~node.number for node in nodes})
 
 
 def buffer_words(body: Body) -> dict[int, int]:
     """Words that each stream's elastic buffer needs so that iterations can be issued without a gap."""
     direct = direct_of(body)
     return {
-        number: len(nodes) * (max(node.time for node in nodes) // body.ii + 2)
+        number: words_of(nodes) * (max(node.time for node in nodes) // body.ii + 2)
         for number, nodes in operations_of(body).items()
         if body.overlaps and nodes[0].number not in direct
     }
