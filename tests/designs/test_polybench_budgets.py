@@ -11,10 +11,9 @@ from allo.designs.polybench.budgets import NAMES, load, most_pairs
 from allo.designs.polybench.budgets.tiles.dots import dot_tiles, swept_columns
 from allo.designs.polybench.budgets.tiles.products import (
     OF_ELEMENT,
+    OF_PAIR,
     TABLES,
-    WIDE,
     product_tiles,
-    tables_of_pair,
 )
 from benchmarks.polybench_bounds import bound
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
@@ -36,21 +35,6 @@ def test_hardware_gives_the_cpus_bits_on_the_budget(name: str, size: str, pairs:
     assert_same_bits(call(hardware, arrays), expected)
     assert hardware.cycles == hardware.report.cycles
     assert hardware.report.float_units <= 2 * pairs
-
-
-@pytest.mark.parametrize("name", ["syrk", "trmm"])
-def test_adders_of_wide_designs_have_blocks_and_the_cpus_bits(name: str) -> None:
-    kernel = load(name)
-    shape = kernel.SIZES["tiny"]
-    schedule = kernel.schedule(shape, WIDE + 1)
-    hardware = schedule.build(target="verilog", simulator="jit", clock_mhz=300, device="xcup")
-    arrays = kernel.inputs(np.random.default_rng(6), shape)
-    expected = call(schedule.build(), copies(arrays))
-    assert_close(expected, call(kernel.reference, copies(arrays)), TOLERANCE)
-    assert_same_bits(call(hardware, arrays), expected)
-    fewer = kernel.schedule(shape, WIDE).estimate(clock_mhz=300, device="xcup")
-    assert hardware.report.resources["dsp"] > fewer.resources["dsp"]
-    assert hardware.report.resources["lut"] < fewer.resources["lut"]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +89,7 @@ def test_a_budget_of_dsps_holds_more_pairs(name: str, dsps: int, cycles: int) ->
 
 @pytest.mark.parametrize(
     ("name", "pairs", "cycles"),
-    [("gemm", 1760, 6_200), ("three_mm", 1760, 13_783), ("syrk", 1830, 3_335)],
+    [("gemm", 1760, 6_196), ("three_mm", 1760, 13_771), ("syrk", 1830, 3_325)],
 )
 def test_a_full_device_takes_fewer_cycles_than_published(
     name: str, pairs: int, cycles: int
@@ -138,7 +122,7 @@ def test_two_terms_at_once_take_half_as_many_elements() -> None:
 
 def test_a_product_takes_no_more_at_once_than_a_device_has_tables_for() -> None:
     terms, rows, columns = product_tiles(4000, 200, 220, 240)
-    assert rows * columns * (tables_of_pair(4000) * terms + OF_ELEMENT) <= TABLES
+    assert rows * columns * (OF_PAIR * terms + OF_ELEMENT) <= TABLES
     assert terms > 2, "of many terms there are fewer elements, and more fit"
 
 

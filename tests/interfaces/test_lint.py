@@ -82,6 +82,7 @@ def test_a_wrapper_has_no_warning(name: str, tmp_path: Path) -> None:
     assert lint(design.verilog, design.top, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_yosys_maps_a_wrapper() -> None:
     module = build(allo.customize(axpy), "m_axi")
     found = module.synthesize()

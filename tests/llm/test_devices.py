@@ -141,7 +141,7 @@ def decoded(module, weights, devices: Devices, wide: Wide) -> tuple[np.ndarray, 
 
 @pytest.mark.parametrize(
     "devices",
-    [Devices(2, 1, 1, 2), Devices(1, 2, 2, 2)],
+    [Devices(2, 1, 1, 2), pytest.param(Devices(1, 2, 2, 2), marks=pytest.mark.slow)],
     ids=["tensor", "pipeline"],
 )
 def test_logits_on_the_cpu_are_those_of_one_device(devices: Devices):

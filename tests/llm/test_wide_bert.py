@@ -84,6 +84,7 @@ def test_innermost_loops_start_an_iteration_a_cycle(hardware):
     assert len(found) >= 20
 
 
+@pytest.mark.slow
 def test_a_checkpoint_goes_from_its_folder_to_hidden_values():
     """With the hidden values that `transformers` computed; heads of three units, three rows."""
     loaded = load_checkpoint(ORACLES / "bert")

@@ -59,7 +59,11 @@ def assert_speaks(module, weights, expected, wide: Wide, block: Block, steps) ->
     ("wide", "block"),
     [
         (WIDE, BLOCK),
-        (dataclasses.replace(WIDE, channels=8), Block(rows=1, tokens=2, most=12, norms=1)),
+        pytest.param(
+            dataclasses.replace(WIDE, channels=8),
+            Block(rows=1, tokens=2, most=12, norms=1),
+            marks=pytest.mark.slow,
+        ),
         (dataclasses.replace(WIDE, heads=1), Block(rows=3, tokens=6, most=12, norms=4)),
     ],
     ids=["two", "one", "three"],

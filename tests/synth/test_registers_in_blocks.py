@@ -39,6 +39,7 @@ def delayed(x: float32[32], y: float32[32], z: float32[32]):
         z[i] = x[i] / (y[i] + 2.0) + x[i]
 
 
+@pytest.mark.slow
 def test_a_value_that_waits_for_long_is_a_shift_register():
     s = allo.customize(delayed)
     s.pipeline("i")

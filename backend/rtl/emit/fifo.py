@@ -16,6 +16,11 @@ def fifo_name(width: int, depth: int, *, bypass: bool) -> str:
     return f"{'elastic' if bypass else 'fifo'}_{width}x{depth}"
 
 
+def filling(depth: int) -> tuple[str, ...]:
+    """Registers of a FIFO whose sum is how many words are in it."""
+    return ("some", "full") if depth == 2 else ("count",)
+
+
 class FifoText:
     """A FIFO module as it is written.
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from allo.backend.rtl.design import HardwareDesign
+from allo.backend.rtl.emit.fifo import filling
 from allo.backend.rtl.waiting import Fifo, Member, ModuleWaits, Wait
 from allo.dialects import deadlock
 from allo.dialects.diagnostics import DeadlockError, SourcePlace
@@ -177,7 +178,8 @@ class Standing:
             passed = self._outside(end.label)
             return f"{process.name} waits to {verb} stream {end.label}{loop}; its outside {passed}."
         fifo = end.region.fifos[end.label]
-        fill = self._signal(f"{end.region.path}{fifo.label}/count")
+        path = f"{end.region.path}{fifo.label}"
+        fill = sum(self._signal(f"{path}/{name}") for name in filling(fifo.depth))
         return (
             f"{process.name} {deadlock.waits_for(wait.putting, fifo.name, tries=wait.tries)} "
             f"({fill} of {fifo.depth} filled){loop}; {self._other_end(process, wait, end.region, fifo)}"

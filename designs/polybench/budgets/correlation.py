@@ -10,7 +10,7 @@ from allo.ir.types import float32
 
 from ..datamining.correlation_dots import SIZES, correlation_dots, inputs, reference
 from .tiles.dots import dot_tiles, swept_columns, triangle_of_dots
-from .tiles.products import bank, spend_blocks
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -26,7 +26,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
         if band != "standardise":
             s.rebalance(s.get_loops("standardise_columns")[band]["i"])
     triangle_of_dots(s, "correlate", down, across, interval)
-    spend_blocks(s, pairs)
     for loop in ("i.outer" if down > 1 else "i", "j"):
         s.dependence("correlate:corr", f"correlate:{loop}")
     bank(s, s.data, N, lcm(across, few))

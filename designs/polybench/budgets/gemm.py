@@ -6,7 +6,7 @@ import allo
 from allo.customize import Schedule
 
 from ..blas.gemm import SIZES, gemm, inputs, reference
-from .tiles.products import bank, outer_products, product_tiles, spend_blocks, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -20,7 +20,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     bank(s, s.B, terms, columns)
     for array in (s.C, s.AB, "scale_sum:out"):
         bank(s, array, rows, columns)
-    spend_blocks(s, pairs)
     return s
 
 

@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.symm_product import SIZES, inputs, reference, symm_product
-from .tiles.products import bank, outer_products, product_tiles, spend_blocks, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -21,7 +21,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     bank(s, s.B, terms, columns)
     for array in (s.C, s.AB, "scale_sum:out"):
         bank(s, array, rows, columns)
-    spend_blocks(s, pairs)
     return s
 
 

@@ -8,7 +8,7 @@ from allo.ir.types import float32
 
 from ..blas.syr2k_dots import SIZES, inputs, reference, syr2k_dots
 from .tiles.dots import dot_tiles, triangle_of_dots
-from .tiles.products import bank, spend_blocks
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -20,7 +20,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     for matrix in (s.A, s.B):
         bank(s, matrix, across, M)
     bank(s, s.C, down, across)
-    spend_blocks(s, pairs)
     return s
 
 

@@ -8,7 +8,7 @@ from allo.ir.types import float32
 
 from ..blas.syrk_dots import SIZES, inputs, reference, syrk_dots
 from .tiles.dots import dot_tiles, triangle_of_dots
-from .tiles.products import bank, spend_blocks
+from .tiles.products import bank
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -19,7 +19,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     triangle_of_dots(s, "syrk_dots", down, across, interval)
     bank(s, s.A, across, M)
     bank(s, s.C, down, across)
-    spend_blocks(s, pairs)
     return s
 
 

@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..products.three_mm import SIZES, inputs, reference, three_mm
-from .tiles.products import bank, outer_products, product_tiles, spend_blocks, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -30,7 +30,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
         (s.G, (rows, columns)),
     ):
         bank(s, array, *factors)
-    spend_blocks(s, pairs)
     return s
 
 

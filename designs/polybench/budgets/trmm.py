@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.trmm_product import SIZES, inputs, reference, trmm_product
-from .tiles.products import bank, rows_above, spend_blocks, sweep
+from .tiles.products import bank, rows_above, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -25,7 +25,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     bank(s, s.A, terms)
     bank(s, s.B, terms, lanes)
     bank(s, s.below, terms, lanes)
-    spend_blocks(s, pairs)
     return s
 
 

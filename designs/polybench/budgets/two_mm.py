@@ -6,7 +6,7 @@ import allo
 from allo.customize import Schedule
 
 from ..products.two_mm import SIZES, inputs, reference, two_mm
-from .tiles.products import bank, outer_products, product_tiles, spend_blocks, sweep
+from .tiles.products import bank, outer_products, product_tiles, sweep
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -23,7 +23,6 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     bank(s, s.C, terms, columns)
     for array in (s.ABC, s.D, "scale_sum:out"):
         bank(s, array, rows, columns)
-    spend_blocks(s, pairs)
     return s
 
 

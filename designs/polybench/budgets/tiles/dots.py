@@ -10,7 +10,7 @@ from math import ceil
 
 from allo.customize import Schedule
 
-from .products import TABLES, divisors, tables_of_pair
+from .products import OF_PAIR, TABLES, divisors
 
 OF_OPERANDS, OF_SWEPT = 72, 220
 """Lookup tables of the operands of a pair, and of what chooses where a swept word goes."""
@@ -46,7 +46,7 @@ def dot_tiles(pairs: int, rows: int, terms: int, *, sweeps: int = 0) -> tuple[in
             interval = max(1, ceil(at_once * terms / pairs))
             if interval > INTERVALS or (interval > 1 and pairs >= FEW_ELEMENTS * terms):
                 continue
-            if interval == 1 and tables_of_pair(pairs) * at_once * terms > TABLES:
+            if interval == 1 and OF_PAIR * at_once * terms > TABLES:
                 continue
             if across >= rows:
                 continue
@@ -76,7 +76,7 @@ def swept_columns(elements: int, columns: int, terms: int, pairs: int) -> int:
     An operand that comes from several places takes more of them; a sweep of few columns reads few places.
     """
     for few in [*divisors(elements), elements][::-1]:
-        of_pair = tables_of_pair(pairs) + OF_OPERANDS
+        of_pair = OF_PAIR + OF_OPERANDS
         if few <= columns and terms * (of_pair * elements + OF_SWEPT * few) <= TABLES:
             return few
     return 1

@@ -17,25 +17,9 @@ SLACK = 0.005
 """The share of its cycles that a product may take more of for two terms of an element at once, not one."""
 TABLES = 1_303_680
 """Lookup tables of a U280."""
-WIDE = 1_300
-"""Pairs from which on adders have a multiplier block each. A U280 has blocks for 3,008 such pairs, and lookup
-tables for fewer; on fewer pairs a budget of blocks is spent on multipliers alone."""
-OF_BLOCK = 40
-"""Lookup tables that an adder has less with a block."""
-OF_PAIR, OF_ELEMENT, OF_TURNS = 718, 170, 80
+OF_PAIR, OF_ELEMENT, OF_TURNS = 667, 170, 80
 """Those of a float32 multiplier and adder, of what each element that is computed at once has beside, and
 of what chooses between the elements of products that take turns."""
-
-
-def tables_of_pair(pairs: int) -> int:
-    """Lookup tables of one of so many multipliers and adders."""
-    return OF_PAIR - (OF_BLOCK if pairs > WIDE else 0)
-
-
-def spend_blocks(s: Schedule, pairs: int) -> None:
-    """Give the adders of a design of more than ``WIDE`` pairs a multiplier block each."""
-    if pairs > WIDE:
-        s.bind("fadd", "dsp")
 
 
 def divisors(extent: int) -> list[int]:
@@ -110,8 +94,7 @@ def product_tiles(
         side of each one before it. This is a multiple of the terms, which are read at once.
     """
     found = []
-    of_pair = tables_of_pair(pairs)
-    pairs = min(pairs, TABLES // of_pair)
+    pairs = min(pairs, TABLES // OF_PAIR)
     beside = OF_ELEMENT + (OF_TURNS if before else 0)
     for depth in depths:
         if depth > pairs or any(length % depth for length in (terms, *(b[2] for b in before))):
@@ -137,7 +120,7 @@ def product_tiles(
                     factors.append(most)
                     parts.append((*sides[which], extent, most, length))
                 most = max(a * b for _, a, _, b, _ in parts)
-                if most * depth > pairs or of_pair * most * depth + beside * most > TABLES:
+                if most * depth > pairs or OF_PAIR * most * depth + beside * most > TABLES:
                     continue
                 if all(b and _far(m, a, n, b) for m, a, n, b, _ in parts):
                     tiles = [-(-m // a) * -(-n // b) for m, a, n, b, _ in parts]
