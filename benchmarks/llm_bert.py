@@ -18,26 +18,28 @@ import warnings
 
 import numpy as np
 
-from allo.backend.sim import PerBank, external_memory
-from allo.backend.sim.boundary.traffic import TICKS
+from allo.backend.rtl.resources.capacity import PARTS
+from allo.backend.sim import external_memory
 from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.encoder_cycles import predict_encoding
 from allo.designs.llm.wide.block.host import encode, make_block_memories
 from allo.designs.llm.wide.block.parameters import Block
-from allo.designs.llm.wide.cycles import Channel
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import wide_model
 from allo.errors import DTypeWarning
 from benchmarks.harness import Row, finish
-from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds
+from benchmarks.llm_prefill import built
+from benchmarks.llm_wide import CLOCK_MHZ, channel_of, cpu_seconds, same_bits
 
 BASE = Architecture(
     family="bert", layers=12, d=768, heads=12, kv_heads=12, head_dim=64, ffn=3072, context=512,
     vocab=30_522, activation="gelu", eps=1e-12, post_norm=True, causal=False, has_head=False,
 )  # fmt: skip
-U280 = {"lut": 1_303_680, "ff": 2_607_360, "dsp": 9_024, "bram": 4_032}
+CHANNEL = channel_of(external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0])
+"""What a channel of the weights gives at the clock that the design is built for."""
+U280 = {kind: PARTS["xcup"].resources[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has; block RAM in blocks of 18 kbit."""
 MOST = 0.85
 """The share of each resource that a design may take."""
@@ -51,18 +53,7 @@ def share_of(config: Architecture, wide: Wide, block: Block, count: int, cycles:
 
 def simulate(config: Architecture, wide: Wide, block: Block, count: int) -> list[Row]:
     """Encode ``count`` tokens in simulated RTL."""
-    channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
-    channel = channel_of(wide)
-    began = cpu_seconds()
-    module = schedule_block(config, wide, block).build(
-        target="verilog",
-        simulator="jit",
-        clock_mhz=CLOCK_MHZ,
-        memory={"weights": PerBank(channels)},
-    )
-    module.build_model()
-    built = cpu_seconds()
-    print("built", round(built - began), "s of CPU", file=sys.stderr)
+    module, building = built(config, wide, block)
     weights = random_weights(config)
     memories = make_block_memories(weights, wide, block)
     tokens = np.random.default_rng(2).integers(0, config.vocab, count)
@@ -70,31 +61,24 @@ def simulate(config: Architecture, wide: Wide, block: Block, count: int) -> list
     ready = cpu_seconds()
     got = encode(module, weights, block, memories, tokens)
     ran = cpu_seconds()
-    if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
-        raise RuntimeError("The hidden values are not those of the reference.")
+    same_bits(got, expected, "hidden values")
     cycles = module.cycles or 0
-    foretold = predict_encoding(module.report, config, wide, block, count, channel)
+    foretold = predict_encoding(module.report, config, wide, block, count, CHANNEL)
     note = f"{got.size:,} hidden values equal; {foretold.cycles / cycles - 1:+.2%}"
     share = share_of(config, wide, block, count, cycles)
     layers = f"{config.layers} layers" if config.layers > 1 else "1 layer"
     return [
         Row(f"{layers}: cycles", cycles, "cycles", "foretold", foretold.cycles, None, note),
         Row(f"{layers}: share of the multipliers", share, "", "all", 1.0, None),
-        Row(f"{layers}: build", built - began, "s of CPU", "limit", 600, None),
+        Row(f"{layers}: build", building, "s of CPU", "limit", 600, None),
         Row(f"{layers}: run", ran - ready, "s of CPU", "limit", 600, None),
     ]
-
-
-def channel_of(wide: Wide) -> Channel:
-    """What a channel of the weights gives at the clock that the design is built for."""
-    first = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0]
-    return Channel(first.line_bytes * TICKS / first.line_ticks, first.latency)
 
 
 def estimate(config: Architecture, wide: Wide, block: Block, count: int) -> list[Row]:
     """The whole model: what it takes of a U280, its clock, and what it is foretold to take."""
     report = schedule_block(config, wide, block).estimate(clock_mhz=CLOCK_MHZ)
-    foretold = predict_encoding(report, config, wide, block, count, channel_of(wide))
+    foretold = predict_encoding(report, config, wide, block, count, CHANNEL)
     fmax = report.fmax_mhz or CLOCK_MHZ
     share = share_of(config, wide, block, count, foretold.cycles)
     name = f"{config.layers} layers"

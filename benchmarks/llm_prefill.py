@@ -15,34 +15,26 @@ import warnings
 
 import numpy as np
 
-from allo.backend.sim import PerBank, external_memory
-from allo.backend.sim.boundary.traffic import TICKS
+from allo.backend.sim import PerBank, RTLModule, external_memory
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_block_step
 from allo.designs.llm.wide.block.host import feed, make_block_memories
 from allo.designs.llm.wide.block.parameters import Block
-from allo.designs.llm.wide.cycles import Channel
+from allo.designs.llm.wide.families.model import Model
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning
 from benchmarks.harness import Row, finish
-from benchmarks.llm_wide import CLOCK_MHZ, cpu_seconds
+from benchmarks.llm_wide import CLOCK_MHZ, channel_of, cpu_seconds, same_bits
 
 FIRST_TOKEN_MS = 16.0
 UTILISATION = 0.9
 
 
-def equal(got: np.ndarray, expected: np.ndarray) -> None:
-    """Refuse logits that are not those of the reference."""
-    if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
-        raise RuntimeError("The logits are not those of the reference.")
-
-
-def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row]:
-    """A prompt of ``count`` tokens, and the token behind it."""
-    warnings.simplefilter("ignore", DTypeWarning)
+def built(config: Model, wide: Wide, block: Block) -> tuple[RTLModule, float]:
+    """The accelerator for blocks with its model, against HBM2; seconds of CPU that both took."""
     channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
     began = cpu_seconds()
     module = schedule_block(config, wide, block).build(
@@ -52,19 +44,26 @@ def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row
         memory={"weights": PerBank(channels)},
     )
     module.build_model()
-    built = cpu_seconds()
-    print("built", round(built - began), "s of CPU", file=sys.stderr)
+    taken = cpu_seconds() - began
+    print("built", round(taken), "s of CPU", file=sys.stderr)
+    return module, taken
+
+
+def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row]:
+    """A prompt of ``count`` tokens, and the token behind it."""
+    warnings.simplefilter("ignore", DTypeWarning)
+    module, building = built(config, wide, block)
     weights = random_weights(config)
     memories = make_block_memories(weights, wide, block)
     tokens = np.random.default_rng(2).integers(0, config.vocab, count + 1)
     expected = WideGPT(weights, wide).forward(tokens[None])[0, -2:]
     ready = cpu_seconds()
-    equal(feed(module, weights, block, memories, tokens[:-1]), expected[0])
+    same_bits(feed(module, weights, block, memories, tokens[:-1]), expected[0], "logits")
     prompt, ran = module.cycles or 0, cpu_seconds()
-    equal(feed(module, weights, block, memories, tokens[-1:], count), expected[1])
+    got = feed(module, weights, block, memories, tokens[-1:], count)
+    same_bits(got, expected[1], "logits")
     token = module.cycles or 0
-    rate = channels[0].line_bytes * TICKS / channels[0].line_ticks
-    channel = Channel(rate, channels[0].latency)
+    channel = channel_of(external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0])
     foretold = [
         predict_block_step(module.report, config, wide, block, n, at, channel).cycles
         for n, at in ((count, 0), (1, count))
@@ -72,7 +71,7 @@ def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row
     layers = config.layers * sum(a * b for a, b in config.linears().values())
     products = layers * count + config.vocab * config.d
     share = products / (prompt * wide.channels * wide.lanes * block.rows)
-    bound = (layers + config.vocab * config.d) / (wide.channels * rate)
+    bound = (layers + config.vocab * config.d) / (wide.channels * channel.bytes_per_cycle)
     note = (
         f"foretold {foretold[0]:,} ({foretold[0] / prompt - 1:+.2%}); "
         f"{module.report.fmax_mhz:.0f} MHz, "
@@ -86,7 +85,7 @@ def measure(config: GPTConfig, wide: Wide, block: Block, count: int) -> list[Row
         Row("share of the multipliers", share, "", "goal", UTILISATION, None),
         Row("cycles of a token", token, "cycles", "memory bound", round(bound), None),
         Row("the same", token, "cycles", "foretold", foretold[1], None),
-        Row("build", built - began, "s of CPU", "limit", 600, None),
+        Row("build", building, "s of CPU", "limit", 600, None),
         Row("run of the prompt", ran - ready, "s of CPU", "limit", 600, None),
     ]
 

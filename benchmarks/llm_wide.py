@@ -23,7 +23,7 @@ import warnings
 
 import numpy as np
 
-from allo.backend.sim import PerBank, external_memory
+from allo.backend.sim import MemoryChannel, PerBank, external_memory
 from allo.backend.sim.boundary.traffic import TICKS
 from allo.designs.llm.checkpoints.architecture import Architecture, rotary_angles
 from allo.designs.llm.config import GPTConfig
@@ -73,6 +73,17 @@ def cpu_seconds() -> float:
     return time.process_time() + used.ru_utime + used.ru_stime
 
 
+def channel_of(memory: MemoryChannel) -> Channel:
+    """What a channel gives, as predictions take it; the memory model counts its lines in parts of a cycle."""
+    return Channel(memory.line_bytes * TICKS / memory.line_ticks, memory.latency)
+
+
+def same_bits(got: np.ndarray, expected: np.ndarray, what: str) -> None:
+    """Refuse what is not that of the reference, bit for bit."""
+    if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
+        raise RuntimeError(f"The {what} are not those of the reference.")
+
+
 def measure(
     config: Model,
     wide: Wide,
@@ -111,15 +122,12 @@ def measure(
     ready = cpu_seconds()
     got = decode(module, weights, memories, int(tokens[-1]), position)
     ran = cpu_seconds()
-    if not np.array_equal(got.view(np.uint32), expected.view(np.uint32)):
-        raise RuntimeError(f"{name}: the logits are not those of the reference")
+    same_bits(got, expected, f"logits of {name}")
     cycles = module.cycles or 0
     moved = step_bytes(config, wide, position)
     real = weight_bytes(config, wide) + sum(moved[array] for array in beside)
-    # The model of a channel counts its lines in parts of a cycle.
-    rate = channels[0].line_bytes * TICKS / channels[0].line_ticks
-    bound = real / (wide.channels * rate)
-    channel = Channel(rate, channels[0].latency)
+    channel = channel_of(channels[0])
+    bound = real / (wide.channels * channel.bytes_per_cycle)
     foretold = predict_step(module.report, config, wide, position, channel, beside).cycles
     share = bound / cycles
     note = (
@@ -138,7 +146,7 @@ def measure(
     cycles = predict_step(module.report, whole, wide, position, channel, beside).cycles
     moved = step_bytes(whole, wide, position)
     real = weight_bytes(whole, wide) + sum(moved[array] for array in beside)
-    bound = real / (wide.channels * rate)
+    bound = real / (wide.channels * channel.bytes_per_cycle)
     note = (
         f"not simulated: {whole.layers} layers and {whole.vocab:,} logits, "
         f"{1e6 * clock_mhz / cycles:,.1f} tokens/s at {clock_mhz:g} MHz, "

@@ -26,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from allo.backend.rtl.resources.capacity import PARTS
 from allo.designs.polybench.budgets import NAMES, Budgeted, load, most_pairs
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
@@ -34,7 +35,7 @@ from benchmarks.polybench_bounds import FED, REASONS, Bound, bound
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 """DSPs of the published designs of a column, and the pairs that these make at 5 DSPs each."""
-DEVICE = {"lut": 1_303_680, "ff": 2_607_360, "dsp": 9024, "bram": 4032}
+DEVICE = {kind: PARTS["xcup"].resources[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has."""
 SIZE = "medium"
 TOLERANCE = 1e-4

@@ -64,32 +64,36 @@ def fold_accesses(function: ir.Operation) -> None:
     with function.context, ir.Location.unknown():
         changed = True
         while changed:
-            changed = False
-            for op in (op for op in walk(function) if op.name in _VIEWS):
-                changed = _fold_accesses(op) or changed
-        while unused := [
-            op for op in walk(function) if op.name in _VIEWS and not list(op.result.uses)
-        ]:
-            for op in unused:
-                op.erase()
+            changed = _fold_all(function)
+            changed = _drop_unused(function) or changed
 
 
 def _step(module: ir.Module, through: Callable[[ir.Operation], bool]) -> bool:
     """Fold every slice once; whether anything changed."""
-    changed = False
-    for op in _views(module):
-        changed = _fold_accesses(op) or changed
+    changed = _fold_all(module.operation)
     changed = _push_into_callees(module, through) or changed
-    for op in _views(module):
-        if not list(op.result.uses):
-            op.erase()
-            changed = True
+    return _drop_unused(module.operation) or changed
+
+
+def _fold_all(root: ir.Operation) -> bool:
+    """Fold every slice below an operation into its accesses; whether anything changed."""
+    changed = False
+    for op in _views(root):
+        changed = _fold_accesses(op) or changed
     return changed
 
 
-def _views(module: ir.Module) -> list[ir.Operation]:
+def _drop_unused(root: ir.Operation) -> bool:
+    """Erase the slices below an operation that nothing uses; whether there were any."""
+    unused = [op for op in _views(root) if not list(op.result.uses)]
+    for op in unused:
+        op.erase()
+    return bool(unused)
+
+
+def _views(root: ir.Operation) -> list[ir.Operation]:
     """Chosen before anything is folded: a handle to an erased access must not be read again."""
-    return [op for op in walk(module.operation) if op.name in _VIEWS]
+    return [op for op in walk(root) if op.name in _VIEWS]
 
 
 def slice_behind(value: ir.Value) -> Slice | None:

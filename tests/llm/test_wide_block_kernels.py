@@ -45,7 +45,7 @@ def by_groups(results: np.ndarray) -> np.ndarray:
 
 def test_a_loader_reads_a_job_again_for_every_block():
     words = LAYERS * (4 * D * D + 2 * FFN * D) // (C * LANES) + OUTPUTS * D // (C * LANES)
-    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, C, D, FFN, LAYERS, B, words])
+    s = allo.customize(linear.fetch_blocks, instantiate=[LANES, C, D, FFN, LAYERS, words])
     build = hardware(linear.schedule_fetch_blocks(s))
     memory = np.arange(words, dtype=np.uint64)
     sizes = [a * b // (C * LANES) for a, b in SIZES]

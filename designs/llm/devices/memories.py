@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..network.weights import QuantizedWeights
-from ..wide.memories import words_of
+from ..wide.memories import by_channels, padded, together, words_of
 from ..wide.parameters import Wide
 from .parameters import Devices, Share, share_of
 
@@ -55,25 +55,10 @@ def _part(name: str, suffix: str, array: np.ndarray, part: int, parts: int) -> n
     return share_columns(array, part, parts) if suffix == ".w" else array
 
 
-def _channels(jobs: list[np.ndarray], channels: int) -> np.ndarray:
-    """Weights of jobs in the order in which each of the channels uses them."""
-    rows = [
-        job.reshape(-1, channels, job.shape[1]).transpose(1, 0, 2).reshape(channels, -1)
-        for job in jobs
-    ]
-    return np.concatenate(rows, axis=1)
-
-
-def _pairs(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return np.stack([first.reshape(-1), second.reshape(-1)], axis=-1).astype(np.float32).reshape(-1)
-
-
 def _head(weights: QuantizedWeights, share: Share, part: int, suffix: str) -> np.ndarray:
     """One part of the vocabulary; what lies behind its end is zero."""
     whole = weights.arrays["head" + suffix]
-    mine = whole[part * share.outputs : (part + 1) * share.outputs]
-    rest = np.zeros((share.outputs - len(mine), *whole.shape[1:]), whole.dtype)
-    return np.concatenate([mine, rest])
+    return padded(whole[part * share.outputs : (part + 1) * share.outputs], share.outputs)
 
 
 def deal(weights: QuantizedWeights, wide: Wide, devices: Devices) -> DeviceMemories:
@@ -100,30 +85,27 @@ def deal(weights: QuantizedWeights, wide: Wide, devices: Devices) -> DeviceMemor
                     for job in JOBS
                 ]
 
-            weight_bytes.append(_channels(jobs(".w"), wide.channels))
-            affine.append(_pairs(np.concatenate(jobs(".s")), np.concatenate(jobs(".b"))))
+            rows = [by_channels(job, wide.channels) for job in jobs(".w")]
+            weight_bytes.append(np.concatenate(rows, axis=1))
+            affine.append(together([np.concatenate(jobs(".s")), np.concatenate(jobs(".b"))]))
             norms = [f"{at}.{n}" for at in layers for n in ("norm1", "norm2")]
-            gains.append(
-                _pairs(
-                    np.stack([arrays[n + ".g"] for n in norms]),
-                    np.stack([arrays[n + ".b"] for n in norms]),
-                )
-            )
-            for name, rows in factors.items():
-                rows.append([float(arrays[f"{at}.{name}"][0]) for at in layers])
+            ends = (".g", ".b")
+            gains.append(together([np.stack([arrays[n + end] for n in norms]) for end in ends]))
+            for name, each in factors.items():
+                each.append([float(arrays[f"{at}.{name}"][0]) for at in layers])
     heads = [_head(weights, share, part, ".w") for part in range(p1)]
     head_affine = [
-        _pairs(_head(weights, share, part, ".s"), _head(weights, share, part, ".b"))
+        together([_head(weights, share, part, suffix) for suffix in (".s", ".b")])
         for part in range(p1)
     ]
     softmax, attend, gelu = (np.array(factors[name], np.float32) for name in factors)
     constant = (
         words_of(np.stack(weight_bytes), 8 * wide.lanes),
-        words_of(np.stack([_channels([head], wide.channels) for head in heads]), 8 * wide.lanes),
+        words_of(np.stack([by_channels(head, wide.channels) for head in heads]), 8 * wide.lanes),
         words_of(np.stack(affine), 64 * v),
         words_of(np.stack(head_affine), 64 * v),
         words_of(np.stack(gains), 64 * v),
-        words_of(np.stack([_pairs(arrays["norm.g"], arrays["norm.b"])] * p1), 64 * v),
+        words_of(np.stack([together([arrays["norm.g"], arrays["norm.b"]])] * p1), 64 * v),
         words_of(np.stack([arrays["token"].reshape(-1)] * p1), 32 * v),
         words_of(np.stack([arrays["position"].reshape(-1)] * p1), 32 * v),
         np.tile(softmax[:, None], (1, wide.heads, 1)),

@@ -34,7 +34,8 @@ def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
     return np.stack(parts, axis=1).reshape(-1, *first.shape[1:])
 
 
-def _padded(array: np.ndarray, rows: int) -> np.ndarray:
+def padded(array: np.ndarray, rows: int) -> np.ndarray:
+    """An array with rows of zeros behind its own, up to a number."""
     return np.concatenate([array, np.zeros((rows - len(array), *array.shape[1:]), array.dtype)])
 
 
@@ -51,8 +52,13 @@ def _jobs(weights: Weights, wide: Wide, suffix: str) -> list[np.ndarray]:
                 parts = [by_turns(parts[0], parts[1], wide.vector)]
             jobs.append(np.concatenate(parts))
     if m.has_head:
-        jobs.append(_padded(arrays["head" + suffix], padded_vocab(m, wide)))
+        jobs.append(padded(arrays["head" + suffix], padded_vocab(m, wide)))
     return jobs
+
+
+def by_channels(job: np.ndarray, channels: int) -> np.ndarray:
+    """A job's weights in the order in which each of the channels uses them, a row a channel."""
+    return job.reshape(-1, channels, job.shape[1]).transpose(1, 0, 2).reshape(channels, -1)
 
 
 def channel_words(weights: Weights, wide: Wide) -> np.ndarray:
@@ -61,20 +67,21 @@ def channel_words(weights: Weights, wide: Wide) -> np.ndarray:
     Raises:
         NibbleError: four-bit weights are asked for, and the model's are others.
     """
-    c = wide.channels
-    rows = [
-        job.reshape(-1, c, job.shape[1]).transpose(1, 0, 2).reshape(c, -1)
-        for job in _jobs(weights, wide, ".w")
-    ]
+    rows = [by_channels(job, wide.channels) for job in _jobs(weights, wide, ".w")]
     if wide.bits == 4:
         rows[:-1] = [pack_nibbles(row, wide.lanes) for row in rows[:-1]]
     return words_of(np.concatenate(rows, axis=1), 8 * wide.lanes)
 
 
+def together(arrays: list[np.ndarray]) -> np.ndarray:
+    """The first number of every array, then the second of every one, and so on, float32."""
+    rows = np.stack([array.reshape(-1) for array in arrays], axis=-1)
+    return rows.astype(np.float32).reshape(-1)
+
+
 def _tuples(arrays: list[np.ndarray], wide: Wide) -> np.ndarray:
     """One number of each array together, float32, as words of V such tuples."""
-    together = np.stack([array.reshape(-1) for array in arrays], axis=-1).astype(np.float32)
-    return words_of(together.reshape(-1), 32 * len(arrays) * wide.vector)
+    return words_of(together(arrays), 32 * len(arrays) * wide.vector)
 
 
 def _positions(weights: Weights) -> np.ndarray:

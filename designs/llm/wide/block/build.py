@@ -64,7 +64,7 @@ def schedule_block(config: Model, wide: Wide, block: Block) -> Any:
     all_outputs = layers * (5 * d + ffn) + outputs
     s.compose(schedule_fetch(of(fetch, 64 * v, all_outputs // v)), id="affine")
     s.compose(schedule_fetch(of(fetch, gain, (2 * layers + 1) * d // v)), id="gain")
-    s.compose(schedule_fetch_blocks(of(fetch_blocks, *model, tokens, channel_size(config, wide))))
+    s.compose(schedule_fetch_blocks(of(fetch_blocks, *model, channel_size(config, wide))))
     s.compose(
         schedule_multiply_block(
             of(multiply_block, *model, outputs // c, rows, tokens), groups, rows

@@ -8,7 +8,7 @@ the other as well. So the times of a step follow from a recurrence over jobs and
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 from ...cycles import _Loops
 from ..cycles import CALL, IDEAL, Channel, StepPrediction, _Fifo
@@ -51,6 +51,44 @@ class Step:
     mixing: _Server = field(default_factory=_Server)
     products: float = 0.0
     starved: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        report: Any,
+        config: Model,
+        wide: Wide,
+        block: Block,
+        count: int,
+        start: int,
+        channel: Channel,
+    ) -> Self:
+        """The recurrence before a step of ``count`` tokens."""
+        sizes = [min(block.tokens, count - first) for first in range(0, count, block.tokens)]
+        fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
+        fifo.pause(-channel.latency)
+        return cls(config, wide, block, _Loops(report), start, sizes, fifo)
+
+    def ended(self, end: float, words: int, channel: Channel) -> StepPrediction:
+        """A step that ends so, for which each channel reads ``words``."""
+        return StepPrediction(
+            round(end),
+            round(words * max(1.0, self.wide.lanes / channel.bytes_per_cycle)),
+            round(end - self.products - self.starved),
+            round(self.starved),
+        )
+
+    def job(self, ready: list[float], words: int) -> list[float]:
+        """When the sums of a job of every block are there, whose activations are there at ``ready``."""
+        return [self.multiply(at, words, n) for n, at in zip(self.sizes, ready, strict=True)]
+
+    def bend(self, ready: list[float], words: int) -> list[float]:
+        """When the activated results of such a job are arranged."""
+        behind = self.loops.depth("bend_block", "out")
+        return [
+            self.multiply(at, words, n) + behind + self.arrange("bent")
+            for n, at in zip(self.sizes, ready, strict=True)
+        ]
 
     def multiply(self, ready: float, words: int, tokens: int) -> float:
         """When the sums of a job of one block are there: ``words`` a channel, each for all tokens."""
@@ -140,12 +178,8 @@ def predict_block_step(
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives.
     """
-    loops = _Loops(report)
-    firsts = range(0, count, block.tokens)
-    sizes = [min(block.tokens, count - first) for first in firsts]
-    fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
-    fifo.pause(-channel.latency)
-    step = Step(config, wide, block, loops, start, sizes, fifo)
+    step = Step.of(report, config, wide, block, count, start, channel)
+    loops, sizes, firsts = step.loops, step.sizes, range(0, count, block.tokens)
     (qkv, projected, up, down), logits = job_words(config, wide)
     rows = config.d // wide.vector
     embed = loops.depth("embed_block", "row") + CALL
@@ -162,25 +196,13 @@ def predict_block_step(
             done = step.multiply(ready, qkv, size) + packed
             keys_there = done - qkv * -(-size // block.rows) / 3
             attended.append(step.attend(keys_there, done, first, size))
-        summed = [
-            step.multiply(ready, projected, size)
-            for size, ready in zip(sizes, attended, strict=True)
-        ]
+        summed = step.job(attended, projected)
         there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
-        bent = [
-            step.multiply(ready, up, size) + loops.depth("bend_block", "out") + step.arrange("bent")
-            for size, ready in zip(sizes, there, strict=True)
-        ]
-        summed = [step.multiply(r, down, n) for n, r in zip(sizes, bent, strict=True)]
+        summed = step.job(step.bend(there, up), down)
         if layer < config.layers - 1:
             there = [step.normalise(r, n) for n, r in zip(sizes, summed, strict=True)]
     # The last norm and the logits are those of the last token.
     there = [step.normalise(summed[-1], 1)]
     end = step.multiply(there[0], logits, 1) + loops.depth("say_block", "out")
     memory = config.layers * len(sizes) * (qkv + projected + up + down) + logits
-    return StepPrediction(
-        round(end),
-        round(memory * max(1.0, wide.lanes / channel.bytes_per_cycle)),
-        round(end - step.products - step.starved),
-        round(step.starved),
-    )
+    return step.ended(end, memory, channel)

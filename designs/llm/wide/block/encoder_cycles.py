@@ -10,8 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...cycles import _Loops
-from ..cycles import CALL, IDEAL, Channel, StepPrediction, _Fifo
+from ..cycles import CALL, IDEAL, Channel, StepPrediction
 from ..families.model import Model
 from ..parameters import Wide, job_words
 from .cycles import Step
@@ -73,40 +72,20 @@ def predict_encoding(
         report: the ``DesignReport`` of the accelerator.
         channel: what each channel of the weights gives.
     """
-    loops = _Loops(report)
-    sizes = [min(block.tokens, count - first) for first in range(0, count, block.tokens)]
-    fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
-    fifo.pause(-channel.latency)
-    step = _Encoding(config, wide, block, loops, 0, sizes, fifo)
+    step = _Encoding.of(report, config, wide, block, count, 0, channel)
+    loops, sizes = step.loops, step.sizes
     (qkv, projected, up, down), _ = job_words(config, wide)
     embed = config.d // wide.vector + loops.depth("embed_block", "row") + CALL
     there = [step.norm(step.summing.free + size * embed, size) for size in sizes]
     packed = loops.depth("pack_block", "out") + loops.depth("dealing_0", "head") + CALL
-    end = 0.0
     for layer in range(config.layers):
-        done = [
-            step.multiply(ready, qkv, size) + packed
-            for size, ready in zip(sizes, there, strict=True)
-        ]
+        done = [at + packed for at in step.job(there, qkv)]
         keys_there = done[-1] - qkv * -(-sizes[-1] // block.rows) / 3
         attended = step.encode(keys_there, done[-1])
-        summed = [
-            step.multiply(ready, projected, size)
-            for size, ready in zip(sizes, attended, strict=True)
-        ]
+        summed = step.job(attended, projected)
         there = [step.norm(ready, size) for size, ready in zip(sizes, summed, strict=True)]
-        bent = [
-            step.multiply(ready, up, size) + loops.depth("bend_block", "out") + step.arrange("bent")
-            for size, ready in zip(sizes, there, strict=True)
-        ]
-        summed = [step.multiply(ready, down, size) for size, ready in zip(sizes, bent, strict=True)]
+        summed = step.job(step.bend(there, up), down)
         last = layer == config.layers - 1
         there = [step.norm(ready, size, last) for size, ready in zip(sizes, summed, strict=True)]
-    end = there[-1]
     memory = config.layers * len(sizes) * (qkv + projected + up + down)
-    return StepPrediction(
-        round(end),
-        round(memory * max(1.0, wide.lanes / channel.bytes_per_cycle)),
-        round(end - step.products - step.starved),
-        round(step.starved),
-    )
+    return step.ended(there[-1], memory, channel)

@@ -11,7 +11,7 @@ from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
 
-def fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](
+def fetch_blocks[L, C, D, FFN, LAYERS, WORDS](
     memory: "UInt(8 * L)[WORDS]",
     waves: int32,
     words: "Stream[UInt(8 * L), 2]",

@@ -123,7 +123,7 @@ def make_block_region(config: Model, wide: Wide, block: Block) -> Any:
         @df.kernel(mapping=[C], args=[weights])
         def loader(memory: UInt(8 * L)[C, WORDS]):
             c = df.get_pid()
-            fetch_blocks[L, C, D, FFN, LAYERS, B, WORDS](memory[c], waves, words[c])
+            fetch_blocks[L, C, D, FFN, LAYERS, WORDS](memory[c], waves, words[c])
 
         @df.kernel(mapping=[1], args=[affine])
         def affine_loader(memory: UInt(64 * V)[ALL // V]):
