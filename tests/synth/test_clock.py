@@ -186,6 +186,19 @@ def test_the_longest_path_names_lines_of_the_source() -> None:
     assert f"clock: about {report.fmax_mhz:.0f} MHz" in report.table()
 
 
+def quotients(x: int32[16], y: int32[16], z: int32[16]):
+    for i in range(16):
+        z[i] = x[i] // (y[i] | 1)
+
+
+@pytest.mark.parametrize("device", ["xcup", "ecp5"])
+def test_a_path_inside_a_unit_names_the_line_that_uses_the_unit(device: str) -> None:
+    report = allo.customize(quotients).estimate(device=device, clock_mhz=100)
+    line = quotients.__code__.co_firstlineno + 2
+    places = {part.place.rpartition("/")[2] for part in report.critical_path}
+    assert places == {f"test_clock.py:{line}:16"}
+
+
 def test_an_option_that_estimate_does_not_take() -> None:
     with pytest.raises(OptionError) as caught:
         allo.customize(products).estimate(devise="ecp5")

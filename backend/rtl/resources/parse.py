@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 SECTION = "// section "
@@ -16,7 +16,8 @@ _NAME = re.compile(r"%[\w$.#-]+")
 _INSTANCE = re.compile(r'"[^"]*" @([\w$.]+)\((.*)\) -> \((.*)\)')
 _JOINED = re.compile(r"([\w$.]+): (%[\w$.#-]+): (!seq\.clock|i\d+)")
 _RESULT = re.compile(r"([\w$.]+): i(\d+)")
-_PLACE = re.compile(r" loc\((#p\d+)\)")
+_PLACE = re.compile(r' loc\((#p\d+|fused\["(?!-)[^"]*":\d+:\d+)')
+_FUSED = re.compile(r'fused\["(.*)":(\d+):(\d+)$')
 _DEFINED = re.compile(r'^(#p\d+) = loc\("(.*)":(\d+):(\d+)\)$', re.MULTILINE)
 _WIDTH = re.compile(r"i(\d+)>?\s*$")
 
@@ -44,12 +45,13 @@ class Op:
 
 @dataclass(slots=True)
 class Instance:
-    """A module inside a module: what it is joined to, by port."""
+    """A module inside a module: what it is joined to, by port, and its place in Python (:class:`Op`)."""
 
     module: str
     inputs: dict[str, str]
     outputs: list[tuple[str, str, int]]
     section: str = ""
+    place: str = ""
 
 
 @dataclass(slots=True)
@@ -79,8 +81,15 @@ def read_modules(text: str) -> Iterator[ModuleOps]:
 
 
 def places(text: str) -> dict[str, str]:
-    """The places that a text names, as ``file:line:col``."""
-    return {name: f"{file}:{line}:{col}" for name, file, line, col in _DEFINED.findall(text)}
+    """The places in Python that a text names, as ``file:line:col``."""
+    defined = _DEFINED.findall(text)
+    return {name: f"{file}:{line}:{col}" for name, file, line, col in defined if file != "-"}
+
+
+def written_place(place: str, known: Mapping[str, str]) -> str:
+    """A place of an operation as ``file:line:col``: the first of several, or "" where none is in Python."""
+    fused = _FUSED.match(place)
+    return ":".join(fused.groups()) if fused else known.get(place, "")
 
 
 def _head(line: str) -> ModuleOps:
@@ -106,7 +115,8 @@ def _add(module: ModuleOps, found: re.Match[str], section: str) -> None:
         outputs = [
             (r, p, int(w)) for r, (p, w) in zip(results, _RESULT.findall(called[3]), strict=False)
         ]
-        module.instances.append(Instance(called[1], joined, outputs, section))
+        where = place[1] if place else ""
+        module.instances.append(Instance(called[1], joined, outputs, section, where))
     elif name != "sv.initial":
         width = 1 if name == "comb.icmp" else _width(name, rest)
         where = place[1] if place else ""

@@ -11,7 +11,7 @@ from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
 
 from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
-from .parse import places
+from .parse import places, written_place
 from .timing import Path
 
 NOTE = (
@@ -63,7 +63,7 @@ def _parts(path: Path, known: Mapping[str, str]) -> list[PathPart]:
     """The steps of a path, those of one kind and place that follow one another as one."""
     found: list[PathPart] = []
     for step in path.steps:
-        place = known.get(step.place, "")
+        place = written_place(step.place, known)
         last = found[-1] if found else None
         if last is not None and (last.what, last.place) == (step.what, place):
             step_ns = last.delay_ns + step.delay_ns

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, log, log2
 
 from .block_registers import BlockRegisters, block_registers
@@ -45,6 +45,11 @@ class Path:
     def then(self, other: Path) -> Path:
         """This path, and another one behind it."""
         return Path(self.delay_ns + other.delay_ns, self.steps + other.steps)
+
+    def at(self, place: str) -> Path:
+        """This path in an instance at a place, which its steps without one have, such as those of units."""
+        named = (replace(step, place=step.place or place) for step in self.steps)
+        return Path(self.delay_ns, tuple(named))
 
 
 NO_PATH = Path()
@@ -144,11 +149,12 @@ class Timer:
             if child is None:
                 continue
             if child.worst.delay_ns > found.worst.delay_ns:
-                found.worst = child.worst
+                found.worst = child.worst.at(instance.place)
             names = [port for port, value in instance.inputs.items() if value != "%clk"]
+            placed = {id(path): path.at(instance.place) for path in child.ends.values()}
             for port, value in zip(names, values, strict=True):
                 if port in child.ends:
-                    self._end(value, child.ends[port])
+                    self._end(value, placed[id(child.ends[port])])
         length, number, last = self._worst
         if length > found.worst.delay_ns:
             found.worst = self._trace(number).then(last)
@@ -294,12 +300,12 @@ class Timer:
         found = _Arrival(delay=self._delay(number, node))
         if node.kind == "input":
             place = self._graph.instance_outputs.get(number)
-            module = self._graph.calls[place[0]][0].module if place is not None else ""
-            child = self._children.get(module)
-            if child is None or place is None:
+            instance = self._graph.calls[place[0]][0] if place is not None else None
+            child = self._children.get(instance.module) if instance is not None else None
+            if child is None or instance is None or place is None:
                 found.late, found.start = d.clock_out, Path(d.clock_out)
                 return found
-            found.start = child.starts.get(place[1], NO_PATH)
+            found.start = child.starts.get(place[1], NO_PATH).at(instance.place)
             found.late = found.start.delay_ns
             through = child.through.get(place[1])
             found.delay = through[1].delay_ns if through else NEVER
@@ -430,8 +436,9 @@ class Timer:
         node = self._nodes[number]
         place = self._graph.instance_outputs.get(number)
         if place is not None:
-            child = self._children[self._graph.calls[place[0]][0].module]
-            return child.through[place[1]][1].steps[::-1]
+            instance = self._graph.calls[place[0]][0]
+            passed = self._children[instance.module].through[place[1]][1]
+            return passed.at(instance.place).steps[::-1]
         names = {"logic": "logic", "add": "sum", "less": "comparison", "equal": "comparison",
                  "shift": "shift", "multiply": "product", "read": "memory"}  # fmt: skip
         return (Step(names.get(node.kind, node.kind), delay, node.place),)
