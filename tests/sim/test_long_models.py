@@ -12,6 +12,7 @@ from allo.backend.sim.driver.ports import PortMap, top_ports
 from allo.backend.sim.driver.transaction import DriverEmitter
 from allo.backend.sim.driver.wires import Evaluation
 from allo.backend.sim.engines.arc.lowered import lower_design
+from allo.backend.sim.engines.arc.outline import room_of
 from allo.backend.sim.engines.interface import BuildOptions
 from allo.ir.types import float32
 from benchmarks.rtl_width import linear
@@ -107,3 +108,11 @@ def test_no_function_is_long(schedule):
     assert text.count("\n") > LONGEST
     assert longest(text) < LONGEST
     assert longest(driver(mod)) < LONGEST
+
+
+@pytest.mark.parametrize(
+    ("bits", "room"),
+    [(1, 1), (8, 1), (9, 2), (17, 4), (32, 4), (33, 8), (64, 8), (65, 16), (130, 24)],
+)
+def test_values_that_functions_keep_for_others_lie_without_gaps(bits, room):
+    assert room_of(bits) == room

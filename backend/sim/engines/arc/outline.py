@@ -163,10 +163,10 @@ class Outliner:
         """Keep a value in the block of state from where it is computed; the new write, if any."""
         if value in self._slots:
             return None
-        words = -(-bits_of(value) // 64)
-        align = 8 * min(words, 2)  # as LLVM takes it for granted
+        room = room_of(bits_of(value))
+        align = min(room, 16)  # as LLVM takes it for granted
         offset = self._slots[value] = -(-self.size // align) * align
-        self.size = offset + 8 * words
+        self.size = offset + room
         with ir.InsertionPoint.after(value.owner.operation):
             place = _state(self._storage, offset, value)
             return ir.Operation.create(STATE_WRITE, operands=[place, value])
@@ -174,6 +174,16 @@ class Outliner:
     def _load(self, value: ir.Value, storage: ir.Value) -> ir.Value:
         place = _state(storage, self._slots[value], value)
         return ir.Operation.create(STATE_READ, results=[value.type], operands=[place]).result
+
+
+def room_of(bits: int) -> int:
+    """Bytes in which a value is kept: a power of two up to a word of 64 bits, whole words above.
+
+    Values of one width lie without gaps. LLVM's vectoriser tries loads with gaps in all
+    combinations, in a time that is quadratic in their number.
+    """
+    count = -(-bits // 8)
+    return 1 << (count - 1).bit_length() if count < 8 else -(-count // 8) * 8
 
 
 def _length(op: ir.Operation) -> int:
