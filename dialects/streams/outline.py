@@ -30,7 +30,7 @@ class Outliner:
     def process(self, process: Process) -> ir.Operation:
         """Make a process one call, of a function nothing else calls; the call."""
         only = process.call
-        if only is not None and not only.results and not _takes_constants(only):
+        if only is not None and not only.results and not _takes_computed(only):
             self._own_callee(only)
             if UNFOLDED in only.attributes:
                 del only.attributes[UNFOLDED]
@@ -177,10 +177,12 @@ def _is_pure_value(value: ir.Value) -> bool:
     return not isinstance(value, ir.BlockArgument) and is_pure(value.owner.operation)
 
 
-def _takes_constants(made: ir.Operation) -> bool:
-    """Whether a constant array is an operand: a region cannot hold one."""
+def _takes_computed(made: ir.Operation) -> bool:
+    """Whether an operand is computed, or a constant array: a region holds numbers alone."""
+    pure = [value for value in made.operands if _is_pure_value(value)]
     return any(
-        _is_pure_value(v) and v.owner.operation.name == "memref.get_global" for v in made.operands
+        value.owner.operation.name != "arith.constant" and known_index(value, {}) is None
+        for value in pure
     )
 
 
