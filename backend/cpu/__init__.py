@@ -18,7 +18,8 @@ def build(request: BuildRequest) -> LLVMModule:
 
     Options: ``fast_math`` (False): ``math`` functions from the C library; ``opt_level`` (3);
     ``check_bounds`` (False): a subscript out of range is a ``BoundsError``;
-    ``check_dependences`` (False): an asserted dependence that does not hold is a ``DependenceError``.
+    ``check_dependences`` (False): an asserted dependence that does not hold is a ``DependenceError``;
+    ``subnormals`` ("keep"): "flush" makes them zeros.
 
     Raises:
         BuildError: when the module cannot be compiled.
@@ -32,6 +33,7 @@ def build(request: BuildRequest) -> LLVMModule:
         opt_level=settings["opt_level"],
         check_bounds=settings["check_bounds"],
         check_dependences=settings["check_dependences"],
+        subnormals=settings["subnormals"],
     )
 
 

@@ -11,6 +11,7 @@ from allo.dialects.boundary.arranging import arrange
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError
 from allo.dialects.options import read_call
+from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import Checks
 
 from .calling import DirectArguments, EntryLayout, Frame
@@ -37,6 +38,7 @@ class LLVMModule:
         opt_level: LLVM's -O level.
         check_bounds: check every subscript that may be out of range.
         check_dependences: check every dependence that the schedule asserts.
+        subnormals: ``"keep"``, or ``"flush"`` to compute as with floats that have none.
 
     Attributes:
         signature: what a call takes and returns.
@@ -59,12 +61,14 @@ class LLVMModule:
         opt_level: int = 3,
         check_bounds: bool = False,
         check_dependences: bool = False,
+        subnormals: str = "keep",
     ) -> None:
         given = {
             "fast_math": fast_math,
             "opt_level": opt_level,
             "check_bounds": check_bounds,
             "check_dependences": check_dependences,
+            "subnormals": subnormals,
         }
         chosen = read_call("llvm", given, "LLVMModule")
         self.top_func_name = top_func_name
@@ -80,6 +84,7 @@ class LLVMModule:
             top_func_name,
             fast_math=chosen["fast_math"],
             checks=Checks(chosen["check_bounds"], chosen["check_dependences"]),
+            flush=chosen["subnormals"] == FLUSH,
         )
         self._intermediate = text_of(module)
         to_llvm(module, top_func_name, bf16=BF16 in source, streams=self._program is not None)

@@ -12,6 +12,11 @@ from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
+from allo.dialects.passes.flush_subnormals import (
+    flush_arithmetic,
+    flush_functions,
+    refuse_narrow_floats,
+)
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import insert_checks
@@ -99,11 +104,13 @@ class HlsKernel:
         declare_as_passed(self.module)
         # csim of a checked build leaves what was written in the caller's arrays: no buffers there.
         self._checked: ir.Module | None = None
+        if self.options.flush:
+            refuse_narrow_floats(self.module)
         if self.options.checks:
             insert_checks(self.module, self.options.checks)
         fold_shared_parts(self.module)
         if self.options.checks:
-            self._checked = ir.Module.parse(self.module.operation.get_asm(enable_debug_info=True))
+            self._checked = _copied(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
         self.args = read_ports(self.module, request.top, access)
@@ -119,7 +126,8 @@ class HlsKernel:
                 self.module, request.top, flatten=True, mappings=self.options.mappings
             )
         check_widths(self.module, vendor, request.mode)
-        emit = EmitOptions(vendor.flat_top, vendor.interfaces, vendor.extern_c)
+        flush = self.options.flush
+        emit = EmitOptions(vendor.flat_top, vendor.interfaces, vendor.extern_c, flush=flush)
         self.externals = read_externals(request.ext_libs)
         self.code: HlsCode = emit_module(
             self.module, request.top, self.vendor, emit, self.externals
@@ -145,7 +153,15 @@ class HlsKernel:
             flat = self._emit_options.flat_top and vendor.flat_top
             options = dataclasses.replace(self._emit_options, simulate=True, flat_top=flat)
             module = self._checked or self.module
+            if self.options.flush:
+                module = _copied(module)
+                flush_functions(module)
+                flush_arithmetic(module)
             return emit_module(module, self.top_func_name, vendor, options, self.externals)
+
+
+def _copied(module: ir.Module) -> ir.Module:
+    return ir.Module.parse(module.operation.get_asm(enable_debug_info=True))
 
 
 def _vendor(platform: str) -> Vendor:

@@ -10,6 +10,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import Checks
 from allo.target import BuildRequest
 
@@ -67,11 +68,12 @@ class Compiler:
         clock_mhz: float,
         external: frozenset[str] = frozenset(),
         wanted: Mapping[str, Wanted] | None = None,
+        subnormals: str = "keep",
     ) -> None:
         self.program = program
         self.wanted = wanted or {}
         self.external = external
-        self.library = OperatorLibrary(device, clock_mhz)
+        self.library = OperatorLibrary(device, clock_mhz, subnormals)
         check_clock(self.library.device, clock_mhz)
         self.timing = TimingModel.of(self.library.device, clock_mhz)
         self.locations = Locations()
@@ -271,13 +273,14 @@ def compile_program(
     device: str,
     external: Sequence[str],
     max_dsp: int | None,
+    subnormals: str = "keep",
 ) -> tuple[Compiler, Interface]:
     """Compile a function that is read and what it calls; see :func:`compile_design`."""
     record = top_record(program, top)
     waiting = frozenset(external if "region" in record.attrs else ())
 
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
-        compiler = Compiler(program, device, clock_mhz, waiting, wanted)
+        compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals)
         return compiler, compiler.compile(top)
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
@@ -286,7 +289,7 @@ def compile_program(
 
     if max_dsp is None:
         return compiled({})
-    library = OperatorLibrary(device, clock_mhz)
+    library = OperatorLibrary(device, clock_mhz, subnormals)
     return compiled(meet_limit(attempt, library, max_dsp, record.place))
 
 
@@ -302,6 +305,7 @@ def compile_design(
     check_dependences: bool = False,
     interface: str | Mapping[str, Any] | None = None,
     max_dsp: int | None = None,
+    subnormals: str = "keep",
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -317,6 +321,7 @@ def compile_design(
         check_dependences: watch the dependences that the schedule asserts, in the same way.
         interface: which interface of a board each argument gets; see :mod:`.interfaces`.
         max_dsp: multiplier blocks that the design may take; see :mod:`.budget`.
+        subnormals: ``"flush"`` makes float units to which they are zero.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
@@ -327,12 +332,19 @@ def compile_design(
     """
     module = parse_module(module) if isinstance(module, str) else module
     about = None if interface is None else read_arguments(module, top, interface)
-    program = read_program(module, checks=Checks(check_bounds, check_dependences))
+    checks = Checks(check_bounds, check_dependences)
+    program = read_program(module, checks=checks, flush=subnormals == FLUSH)
     record = top_record(program, top)
     start_circt()
     waiting = frozenset(external if "region" in record.attrs else ())
     compiler, made = compile_program(
-        program, top, clock_mhz=clock_mhz, device=device, external=external, max_dsp=max_dsp
+        program,
+        top,
+        clock_mhz=clock_mhz,
+        device=device,
+        external=external,
+        max_dsp=max_dsp,
+        subnormals=subnormals,
     )
     function = compiler.modules[made.module].function
     report = design_report(compiler.modules, made, top, target, clock_mhz, device)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects.core.parse import parse_module
+from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
@@ -25,7 +26,9 @@ def estimate(request: BuildRequest) -> DesignReport:
     clock_mhz = settings["frequency"] or settings["clock_mhz"]
     device = settings["device"]
     checks = Checks(*(bool(settings.get(name)) for name in ("check_bounds", "check_dependences")))
-    program = read_program(parse_module(request.module_text), checks=checks)
+    subnormals = settings["subnormals"]
+    module = parse_module(request.module_text)
+    program = read_program(module, checks=checks, flush=subnormals == FLUSH)
     compiler, interface = compile_program(
         program,
         request.top,
@@ -33,6 +36,7 @@ def estimate(request: BuildRequest) -> DesignReport:
         device=device,
         external=settings["external"],
         max_dsp=settings["max_dsp"],
+        subnormals=subnormals,
     )
     report = design_report(
         compiler.modules, interface, request.top, request.target, clock_mhz, device

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 CPU = ("llvm", "cpu", "simulator")
 HLS = ("vhls", "vivado_hls", "vitis_hls", "pynq", "tapa", "catapult", "ihls", "intel_hls")
+FLUSHING_HLS = ("vhls", "vivado_hls", "vitis_hls", "pynq", "tapa")
+"""Those of the HLS targets whose float units have no subnormals."""
 XLS = ("xls", "xlscc")
 SIMULATED = ("verilog", "rtl")
 RTL = (*SIMULATED, "systemverilog")

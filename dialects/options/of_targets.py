@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..diagnostics import InvalidModeError, UnsupportedTargetError
 from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
-from .groups import BUILD, CPU, HLS, RTL, SIMULATED, XLS
+from .groups import BUILD, CPU, FLUSHING_HLS, HLS, RTL, SIMULATED, XLS
 from .kinds import (
     Anything,
     Called,
@@ -35,6 +35,7 @@ _cpu = rows(*CPU)
 _hls = rows(*HLS)
 _xls = rows(*XLS)
 _run = rows(*CPU, *HLS, *SIMULATED)
+_flushing = rows(*CPU, *FLUSHING_HLS, *RTL)
 _rtl = rows(*RTL)
 _sim = rows(*SIMULATED)
 
@@ -89,6 +90,12 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         Flag(),
         False,
         "An asserted dependence that fails raises DependenceError when the design runs; in csim for HLS.",
+    ),
+    _flushing(
+        "subnormals",
+        Choice(("keep", "flush")),
+        "keep",
+        "'flush' computes with floats whose subnormals are zeros of their signs, on every target alike.",
     ),
     # --- HLS ----------------------------------------------------------------------------
     _hls(

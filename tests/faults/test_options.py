@@ -327,6 +327,11 @@ def test_options_of_one_target_are_printed(capsys) -> None:
         "BoundsError when the design runs; HLS targets check it in csim. |\n"
         "| `check_dependences` | True or False | `False` | An asserted dependence that fails raises "
         "DependenceError when the design runs; in csim for HLS. |\n\n"
+        "### `llvm`, `cpu`, `simulator`, `vhls`, `vivado_hls`, `vitis_hls`, `pynq`, `tapa`, "
+        "`verilog`, `rtl`, `systemverilog`\n\n"
+        "| option | takes | default | meaning |\n|---|---|---|---|\n"
+        "| `subnormals` | 'keep' or 'flush' | `'keep'` | 'flush' computes with floats whose "
+        "subnormals are zeros of their signs, on every target alike. |\n\n"
     )
     assert main(["options", "vhsl"]) == 1
     assert "Nothing called 'vhsl' takes options." in capsys.readouterr().err

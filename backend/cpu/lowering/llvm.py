@@ -10,6 +10,7 @@ from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.passes.constant_steps import positive_steps
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.flush_subnormals import flush_arithmetic, flush_functions
 from allo.dialects.passes.merge_instances import merge_instances
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 
@@ -55,13 +56,19 @@ _TO_LLVM = ",".join(
 
 
 def prepare(
-    module: ir.Module, top: str, *, fast_math: bool = False, checks: Checks = NO_CHECKS
+    module: ir.Module,
+    top: str,
+    *,
+    fast_math: bool = False,
+    checks: Checks = NO_CHECKS,
+    flush: bool = False,
 ) -> Program | None:
     """Run the shared passes and the CPU's own, and add the entry function. In place.
 
     Args:
         fast_math: leave ``math`` operations to the C library instead of the shared expansion.
         checks: what is checked when it runs.
+        flush: compute as with floats that have no subnormals.
 
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
@@ -69,6 +76,8 @@ def prepare(
     insert_checks(module, checks)
     merge_instances(module, _instances(module, top), at_least=FAMILY, constants=True)
     strip_layouts(module)
+    if flush:
+        flush_functions(module)
     if not fast_math:
         expand_math(module)
     define_arith(module)
@@ -84,6 +93,8 @@ def prepare(
     place_locals(module)
     drop_empty_loops(module)
     order_loops(module)
+    if flush:
+        flush_arithmetic(module)
     return dataflow[0] if dataflow else None
 
 

@@ -31,12 +31,14 @@ class EmitOptions:
         interfaces: which interface pragmas to print: ``m_axi``, ``s_axilite``, or none.
         extern_c: wrap the top function in ``extern "C"``.
         simulate: print for csim: regions run their kernels side by side.
+        flush: say that subnormal floats are zeros.
     """
 
     flat_top: bool = False
     interfaces: str = ""
     extern_c: bool = False
     simulate: bool = False
+    flush: bool = False
 
 
 def emit_function(

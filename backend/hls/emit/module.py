@@ -122,7 +122,7 @@ def emit_module(
     if vendor.pragmas == "intel" and not options.simulate:
         _launcher(context, body, signatures[top], parameters)
     define = "" if options.simulate else width_define(module, vendor)
-    kernel = _file(context, body, externals, define)
+    kernel = _file(context, body, externals, [*(_FLUSHES if options.flush else ()), define])
     return HlsCode(
         kernel,
         _header(context, signatures[top], options, define),
@@ -252,9 +252,17 @@ _BANNER = (
 )
 
 
-def _file(context: ModuleContext, body: Writer, externals: Sequence[External], define: str) -> str:
+_FLUSHES = (
+    '// Built with subnormals="flush": a subnormal float operand or result counts as a zero of its sign,',
+    "// as in the vendor's float cores. Only the text of Allo's own csim writes that out.",
+)
+
+
+def _file(
+    context: ModuleContext, body: Writer, externals: Sequence[External], lines: Sequence[str]
+) -> str:
     out = Writer()
-    for line in (*_BANNER, *filter(None, [define])):
+    for line in (*_BANNER, *filter(None, lines)):
         out.line(line)
     for header in context.vendor.headers:
         out.line(f"#include <{header}>")

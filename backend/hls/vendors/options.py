@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
 from allo.target import BuildRequest
 
@@ -31,6 +32,7 @@ class HlsOptions:
         fallback: whether csyn and cosim use Allo's own Verilog where the vendor's tool is missing.
         progress: called with each line a tool prints, or None.
         checks: what csim checks when it runs.
+        flush: whether subnormal floats are zeros.
     """
 
     mode: str | None
@@ -44,6 +46,7 @@ class HlsOptions:
     fallback: bool = True
     progress: Any = None
     checks: Checks = NO_CHECKS
+    flush: bool = False
 
     @property
     def period_ns(self) -> float:
@@ -71,6 +74,7 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         settings["fallback"],
         settings["progress"],
         Checks(settings["check_bounds"], settings["check_dependences"]),
+        settings.get("subnormals") == FLUSH,
     )
 
 

@@ -24,6 +24,7 @@ from allo.dialects.diagnostics import (
     ToolFailedError,
     ToolMissingError,
 )
+from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.processes.tools import run_tool
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest, find_target
@@ -228,7 +229,9 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
             module.top_func_name,
         )
     request = module.request
-    configs = {"frequency": module.options.frequency}
+    configs: dict[str, Any] = {"frequency": module.options.frequency}
+    if module.options.flush:
+        configs["subnormals"] = FLUSH
     return find_target("verilog")(
         BuildRequest(request.module_text, request.top, "verilog", configs=configs)
     )

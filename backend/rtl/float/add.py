@@ -56,7 +56,7 @@ def add(
         small_exponent = mux(swap, left.exponent, right.exponent)
         distance = _difference(large_exponent, small_exponent, even)
         top = large_exponent.all()
-        shifted, sticky = _aligned_finite(cat(small, two), distance, top, subtract)
+        shifted, sticky = aligned_finite(cat(small, two), distance, top, subtract)
         hidden = large_normal & ~top
 
     # sum: carry, significand, guard, round; the sticky bit below them only takes part as a carry
@@ -136,10 +136,10 @@ def aligned(value: Signal, distance: Signal) -> tuple[Signal, Signal]:
     return value, _any(lost)
 
 
-def _aligned_finite(
-    value: Signal, distance: Signal, top: Signal, subtract: Signal
+def aligned_finite(
+    value: Signal, distance: Signal, top: Signal, subtract: Signal, some: Signal | None = None
 ) -> tuple[Signal, Signal]:
-    """:func:`aligned` with fewer tables, for a sum that looks for NaNs.
+    """:func:`aligned` with fewer tables, for a sum that looks for NaNs; nothing where ``some`` is clear.
 
     Where the larger operand is no number (``top``), it is nothing, but if both operands are none, so that
     the distance is zero, and one is subtracted from the other. What the first two steps lose is asked of
@@ -151,6 +151,7 @@ def _aligned_finite(
     if distance.width > levels:
         near = distance.bits(levels, distance.width - levels).none()
     near = mux(top, near & cat(distance.bits(0, levels), ~subtract).none(), near)
+    near = near if some is None else near & some
 
     far, half = distance.bit(levels - 1), distance.bit(levels - 2)
     step = 1 << (levels - 2)
@@ -198,15 +199,15 @@ def _normalised(total: Signal, room: Signal, *, quick: bool) -> tuple[Signal, Si
     levels = (total.width - 1).bit_length()
     value, tail = total.bits(2, total.width - 2), total.bits(0, 2)
     half = 1 << (levels - 1)
-    zero = _clear(value, 0, half) & value.bits(0, value.width - half).none()
+    zero = clear(value, 0, half) & value.bits(0, value.width - half).none()
     steps = _Steps(room, levels, zero, quick=quick)
     together = 0 if quick else 2
     for level in range(levels - 1, max(together, 1) - 1, -2):
         wide, narrow = 1 << level, 1 << (level - 1)
         if quick and value.width < total.width and narrow <= 2:
             value = cat(value, tail)
-        first = steps.take(level, _clear(value, 0, wide))
-        behind = mux(first, _clear(value, wide, narrow), _clear(value, 0, narrow))
+        first = steps.take(level, clear(value, 0, wide))
+        behind = mux(first, clear(value, wide, narrow), clear(value, 0, narrow))
         value = mux(first, value.shl(wide), value)
         if level > together:
             second = steps.take(level - 1, behind)
@@ -218,7 +219,7 @@ def _normalised(total: Signal, room: Signal, *, quick: bool) -> tuple[Signal, Si
     return value, steps.rest(), zero
 
 
-def _clear(value: Signal, start: int, count: int) -> Signal:
+def clear(value: Signal, start: int, count: int) -> Signal:
     """Whether ``count`` bits, from ``start`` below the top, are all zero."""
     count = min(count, value.width - start)
     return value.bits(value.width - start - count, count).none()
@@ -234,11 +235,11 @@ class _Steps:
         self._free = room.bits(levels, room.width - levels).any()
         self._taken: list[Signal] = []
 
-    def take(self, level: int, clear: Signal) -> Signal:
-        """Whether to shift by ``2**level``, where these bits at the top are ``clear``."""
+    def take(self, level: int, empty: Signal) -> Signal:
+        """Whether to shift by ``2**level``, where these bits at the top are ``empty``."""
         allowed = self._free | self._room.bit(level)
-        step = clear & allowed
-        self._free = mux(clear, self._free, allowed)
+        step = empty & allowed
+        self._free = mux(empty, self._free, allowed)
         if self._quick:
             self._taken.append(mux(self._zero, self._room.bit(level), step))
             return step

@@ -5,7 +5,7 @@ from __future__ import annotations
 from allo.backend.rtl.operators.netlist import Signal, mux
 
 from .formats import FloatFormat
-from .parts import Unpacked, unpack
+from .parts import Unpacked, flushed, unpack
 
 PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
@@ -44,6 +44,7 @@ def extremum(a: Signal, b: Signal, kind: FloatFormat, *, maximum: bool, number: 
 
     A NaN operand makes the result NaN, or the other operand where ``number`` is asked for.
     """
+    a, b = flushed(a, kind), flushed(b, kind)
     left, right = unpack(a, kind), unpack(b, kind)
     less = _ordered_less(left, right)
     chosen = mux(less ^ a.net.const(int(maximum), 1), a, b)

@@ -7,7 +7,16 @@ from allo.backend.rtl.operators.families.divide import negated_if
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import finish, normal_operand, round_pack, shift_left, shift_right_sticky, unpack
+from .parts import (
+    Unpacked,
+    finish,
+    normal_operand,
+    round_flushed,
+    round_pack,
+    shift_left,
+    shift_right_sticky,
+    unpack,
+)
 
 
 def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
@@ -15,6 +24,8 @@ def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
     value = unpack(a, source)
     bits = max(source.exponent, target.exponent) + 2
     offset = target.bias - source.bias
+    if target.flush:
+        return _converted_flushed(value, offset, bits, target)
     room = value.effective.zext(bits) + (offset - 1)
     significand = value.significand
     sticky = a.net.const(0, 1)
@@ -33,6 +44,24 @@ def convert(a: Signal, source: FloatFormat, target: FloatFormat) -> Signal:
         target,
         zero=value.zero,
         infinite=value.top | overflow,
+        nan=value.nan,
+    )
+
+
+def _converted_flushed(value: Unpacked, offset: int, bits: int, target: FloatFormat) -> Signal:
+    """:func:`convert` where subnormals of both formats are zeros."""
+    significand, exponent = normal_operand(value, bits)
+    wide = _at_least(significand, target.precision + 2)
+    low = wide.width - target.precision
+    fraction, guard = wide.bits(low, target.fraction), wide.bit(low - 1)
+    rest = wide.bits(0, low - 1).any()
+    magnitude, overflow, tiny = round_flushed(exponent + offset, fraction, guard, rest, target)
+    return finish(
+        value.sign,
+        magnitude,
+        target,
+        zero=(value.zero | tiny) & ~value.top,
+        infinite=value.top | (overflow & ~value.zero),
         nan=value.nan,
     )
 

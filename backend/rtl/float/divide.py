@@ -5,7 +5,14 @@ from __future__ import annotations
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
 from .formats import FloatFormat
-from .parts import finish, normal_operand, round_product, shift_right_sticky, unpack
+from .parts import (
+    finish,
+    normal_operand,
+    round_flushed,
+    round_product,
+    shift_right_sticky,
+    unpack,
+)
 
 
 def divide(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
@@ -18,17 +25,21 @@ def divide(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     quotient, inexact = _quotient(dividend, divisor, precision + 2)
 
     room = high - low + (kind.bias - 1)
-    negative = room.bit(-1)
-    amount = (net.const(0, bits) - room) & negative.repeat(bits)
-    spare = room & (~negative).repeat(bits)
-    shifted = shift_right_sticky(quotient, amount, precision + 2)
-    magnitude, overflow = round_product(
-        shifted.bits(1, precision + 2), shifted.bit(0) | inexact, spare, kind
-    )
+    if kind.flush:
+        magnitude, overflow, tiny = _rounded(quotient, inexact, room, kind)
+    else:
+        tiny = net.const(0, 1)
+        negative = room.bit(-1)
+        amount = (net.const(0, bits) - room) & negative.repeat(bits)
+        spare = room & (~negative).repeat(bits)
+        shifted = shift_right_sticky(quotient, amount, precision + 2)
+        magnitude, overflow = round_product(
+            shifted.bits(1, precision + 2), shifted.bit(0) | inexact, spare, kind
+        )
 
     invalid = left.nan | right.nan | (left.zero & right.zero) | (left.top & right.top)
     infinite = left.top | right.zero
-    zero = left.zero | right.top
+    zero = left.zero | right.top | tiny
     return finish(
         left.sign ^ right.sign,
         magnitude,
@@ -36,6 +47,18 @@ def divide(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
         zero=zero & ~infinite & ~invalid,
         infinite=infinite | (overflow & ~zero),
         nan=invalid,
+    )
+
+
+def _rounded(
+    quotient: Signal, inexact: Signal, room: Signal, kind: FloatFormat
+) -> tuple[Signal, Signal, Signal]:
+    """Magnitude, overflow, and whether it is tiny; the quotient's top or next bit is the first one set."""
+    again = ~quotient.bit(-1)
+    body = mux(again, quotient.shl(1), quotient)
+    field = room - again.zext(room.width) + 1
+    return round_flushed(
+        field, body.bits(2, kind.fraction), body.bit(1), body.bit(0) | inexact, kind
     )
 
 

@@ -13,11 +13,19 @@ class FloatFormat:
         name: MLIR type name where there is one.
         exponent: bits of the exponent, at least 3.
         fraction: stored bits of the significand, at least 2.
+        flush: whether subnormal operands count as zeros of their signs, and results that would be
+            subnormal are. It is decided after rounding as if the exponent had no least value.
     """
 
     name: str
     exponent: int
     fraction: int
+    flush: bool = False
+
+    @property
+    def label(self) -> str:
+        """The name in those of units."""
+        return f"{self.name}_ftz" if self.flush else self.name
 
     @property
     def width(self) -> int:

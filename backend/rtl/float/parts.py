@@ -15,7 +15,7 @@ class Unpacked:
     """Fields and classes of an operand.
 
     ``effective`` is the exponent with that of subnormals set to 1, ``significand`` has the
-    hidden bit in front.
+    hidden bit in front. ``flush`` says that a subnormal is a zero.
     """
 
     sign: Signal
@@ -25,6 +25,7 @@ class Unpacked:
     normal: Signal
     top: Signal
     empty: Signal
+    flush: bool = False
 
     @property
     def significand(self) -> Signal:
@@ -50,7 +51,7 @@ class Unpacked:
     @property
     def zero(self) -> Signal:
         """Whether this is a zero of either sign."""
-        return ~self.normal & self.empty
+        return ~self.normal if self.flush else ~self.normal & self.empty
 
 
 def unpack(value: Signal, kind: FloatFormat) -> Unpacked:
@@ -65,7 +66,17 @@ def unpack(value: Signal, kind: FloatFormat) -> Unpacked:
         normal=exponent.any(),
         top=exponent.all(),
         empty=fraction.none(),
+        flush=kind.flush,
     )
+
+
+def flushed(value: Signal, kind: FloatFormat) -> Signal:
+    """``value``, or a zero of its sign where it is a subnormal that the format flushes."""
+    if not kind.flush:
+        return value
+    normal = value.bits(kind.fraction, kind.exponent).any()
+    magnitude = value.bits(0, kind.width - 1) & normal.repeat(kind.width - 1)
+    return cat(value.bit(-1), magnitude)
 
 
 def shift_right_sticky(value: Signal, amount: Signal, keep: int) -> Signal:
@@ -114,8 +125,10 @@ def round_pack(
 def normal_operand(value: Unpacked, bits: int) -> tuple[Signal, Signal]:
     """Significand with its top bit set, and the exponent field it has then (``bits`` wide, signed).
 
-    A zero's significand stays zero.
+    A zero's significand stays zero, but where subnormals are zeros: then it is any number.
     """
+    if value.flush:
+        return cat(value.sign.net.const(1, 1), value.fraction), value.exponent.zext(bits)
     zeros = (leading_zeros(value.fraction).zext(bits) + 1) & (~value.normal).repeat(bits)
     limit = value.fraction.width + 1
     return shift_left(value.significand, zeros, limit=limit), value.effective.zext(bits) - zeros
@@ -141,6 +154,25 @@ def round_product(
         kind,
     )
     return magnitude, ~exponent.slt(kind.top_exponent - 1)
+
+
+def round_flushed(
+    exponent: Signal, fraction: Signal, guard: Signal, rest: Signal, kind: FloatFormat
+) -> tuple[Signal, Signal, Signal]:
+    """A significand of at least 1 rounded to nearest, ties to even.
+
+    Returns:
+        The magnitude, whether it overflows, and whether it is tiny.
+
+    Args:
+        exponent: its exponent field, signed, wide enough for one more.
+        fraction: the bits behind its hidden one; ``guard`` and ``rest`` as for :func:`round_pack`.
+    """
+    up = guard & (fraction.bit(0) | rest)
+    total = cat(exponent, fraction) + up.zext(exponent.width + kind.fraction)
+    field = total.bits(kind.fraction, exponent.width)
+    tiny = field.bit(-1) | field.none()
+    return total.bits(0, kind.width - 1), ~field.slt(kind.top_exponent), tiny
 
 
 def finish(

@@ -41,6 +41,8 @@ def remainder(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     zero = rest.none() & ~smaller & ~right.top
     kept = right.top & ~left.top
     magnitude = mux(kept, left.magnitude, magnitude)
+    if kind.flush:
+        zero = zero | left.zero | magnitude.bits(kind.fraction, kind.exponent).none()
     return finish(
         left.sign,
         magnitude,

@@ -88,12 +88,15 @@ class OperatorLibrary:
         device: a family of :mod:`~allo.backend.rtl.operators.devices`: ``"xcup"``, ``"xc7"``,
             ``"ecp5"``, ``"generic"``.
         clock_mhz: the clock that every unit is pipelined for.
+        subnormals: ``"keep"``, or ``"flush"`` for units of floats to which they are zero.
 
     Raises:
         BuildError: for an unknown device family, or a clock that is not positive.
     """
 
-    def __init__(self, device: str = "xcup", clock_mhz: float = 200.0) -> None:
+    def __init__(
+        self, device: str = "xcup", clock_mhz: float = 200.0, subnormals: str = "keep"
+    ) -> None:
         self.device = find_device(device)
         if not clock_mhz > 0:
             raise BuildError(
@@ -101,6 +104,7 @@ class OperatorLibrary:
                 help="200 is the default.",
             )
         self.clock_mhz = clock_mhz
+        self.flush = subnormals == "flush"
         self._found: dict[tuple[Any, ...], Operator] = {}
 
     def find(
@@ -154,7 +158,14 @@ class OperatorLibrary:
             )
         listed = tuple(sorted(attributes.items()))
         return _operator(
-            builders[op], op, operand_types, result_type, listed, self.device, self.clock_mhz
+            builders[op],
+            op,
+            operand_types,
+            result_type,
+            listed,
+            self.device,
+            self.clock_mhz,
+            self.flush,
         )
 
 
@@ -167,9 +178,10 @@ def _operator(
     attributes: tuple[tuple[str, Any], ...],
     device: Device,
     clock_mhz: float,
+    flush: bool,
 ) -> Operator:
     """The first answer of the builders. Libraries share it: an operator never changes."""
-    request = Request(op, operand_types, result_type, dict(attributes), device, clock_mhz)
+    request = Request(op, operand_types, result_type, dict(attributes), device, clock_mhz, flush)
     try:
         answers = (builder(request) for builder in builders)
         found = next((answer for answer in answers if answer is not None), None)

@@ -34,6 +34,7 @@ class Request:
             quotients by constants be cheap; ``extended`` does so for products of narrow numbers;
             ``impl`` is what it is made of, ``"dsp"`` or ``"fabric"``.
         device, clock_mhz: what to build for.
+        flush: whether subnormal floats count as zero.
     """
 
     op: str
@@ -42,6 +43,7 @@ class Request:
     attributes: dict[str, Any]
     device: Device
     clock_mhz: float
+    flush: bool = False
 
     @property
     def widths(self) -> tuple[int, ...]:

@@ -24,6 +24,7 @@ from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
+from allo.dialects.passes.flush_subnormals import flush_functions
 from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
@@ -114,10 +115,10 @@ class Program:
     checks: dict[Site, int] = field(default_factory=dict)
 
 
-def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS) -> Program:
+def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS, flush: bool = False) -> Program:
     """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
-    The module is changed. ``checks`` are inserted.
+    The module is changed. ``checks`` are inserted. ``flush`` makes subnormals zeros for these functions.
     """
     with module.context:
         make_regions(module)
@@ -128,6 +129,8 @@ def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS) -> Program:
         fold_views(module)
         merge_repeated_arguments(module)
         constant_steps(module)
+        if flush:
+            flush_functions(module)
         expand_math(module)
         settle_index_arguments(module)
         return _Reader().read(module)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from allo.backend.rtl.float.add import add, aligned, subtract
+from allo.backend.rtl.float.add_flushed import add_flushed, subtract_flushed
 from allo.backend.rtl.float.align import align_by_product
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
 from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
-from allo.backend.rtl.float.native import NATIVE_FORMATS, native_unit, square_root_unit
+from allo.backend.rtl.float.multiply_flushed import multiply_flushed
+from allo.backend.rtl.float.native import (
+    EXACT_WHERE_TINY,
+    NATIVE_FORMATS,
+    narrowed_unit,
+    native_unit,
+    square_root_unit,
+)
 from allo.backend.rtl.float.pace import paced_multiply
 from allo.backend.rtl.float.remainder import remainder
 from allo.backend.rtl.float.round import MODES, round_to_integral
@@ -36,16 +45,29 @@ SMALLER_SUMS = {
 a sum. At others it may take more: 388 for 377 of float32 on ``xcup`` at 150 MHz."""
 
 
+def _format(request: Request, name: str) -> FloatFormat | None:
+    """The float format of this name, as the request treats its subnormals."""
+    kind = FORMATS.get(name)
+    return replace(kind, flush=True) if kind is not None and request.flush else kind
+
+
 def _binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
     if kind.name not in NATIVE_FORMATS:
         return None
     operands = (("a", kind.name), ("b", kind.name))
+    if kind.flush and op not in EXACT_WHERE_TINY:
+        if kind.name != "f32":
+            return None
+        wide = f"{op} {{0}}, {{1}} : f64"
+        return lambda module, latency: narrowed_unit(module, latency, wide, operands)
     text = f"{op} {{0}}, {{1}} : {kind.name}"
-    return lambda module, latency: native_unit(module, latency, text, operands, kind.name)
+    return lambda module, latency: native_unit(
+        module, latency, text, operands, kind.name, flush=kind.flush
+    )
 
 
 def _arithmetic(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     tiling = tiling_of(request)
@@ -61,76 +83,84 @@ def _arithmetic(request: Request) -> Operator | None:
 
     def draw(a: Signal, b: Signal) -> Signal:
         if request.op == "arith.mulf":
-            return multiply(a, b, kind, product)
+            drawn = multiply_flushed if kind.flush else multiply
+            return drawn(a, b, kind, product)
         return draw_sum(a, b, quick=not small)
 
     def draw_sum(a: Signal, b: Signal, *, quick: bool = False) -> Signal:
         align = partial(align_by_product, product=shift) if blocks else aligned
-        sum_ = add if request.op == "arith.addf" else subtract
+        adds = request.op == "arith.addf"
+        if kind.flush:
+            sum_ = add_flushed if adds else subtract_flushed
+        else:
+            sum_ = add if adds else subtract
         return sum_(a, b, kind, align, quick=quick)
 
     def shift(a: Signal, b: Signal) -> Signal:
         return tiled_product(Part(a, False), Part(b, False), a.width + b.width - 1, tiling)
 
     def pace(a: Signal, b: Signal) -> Signal:
-        return paced_multiply(a, b, kind, product)
+        plain = replace(kind, flush=False)
+        if request.op == "arith.mulf":
+            return paced_multiply(a, b, plain, product)
+        return add(a, b, plain, quick=True)
 
     name = request.op.removeprefix("arith.").removesuffix("f")
     native = _binary_native(request.op, kind)
     multiplies = request.op == "arith.mulf"
-    paced = pace if multiplies else None
+    paced = pace if multiplies or kind.flush else None
     quick = None if multiplies or not small else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
     return unit(
-        request, Drawing(f"f{name}_{kind.name}{made}", draw, native, pace=paced, quick=quick)
+        request, Drawing(f"f{name}_{kind.label}{made}", draw, native, pace=paced, quick=quick)
     )
 
 
 def _divide(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     native = _binary_native(request.op, kind)
-    return unit(request, Drawing(f"fdiv_{kind.name}", lambda a, b: divide(a, b, kind), native))
+    return unit(request, Drawing(f"fdiv_{kind.label}", lambda a, b: divide(a, b, kind), native))
 
 
 def _square_root(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     native = None
     if kind.name in NATIVE_FORMATS:
         native = partial(square_root_unit, kind=kind)
 
-    return unit(request, Drawing(f"fsqrt_{kind.name}", lambda a: square_root(a, kind), native))
+    return unit(request, Drawing(f"fsqrt_{kind.label}", lambda a: square_root(a, kind), native))
 
 
 def _round(request: Request) -> Operator | None:
-    kind, mode = FORMATS.get(request.result_type), request.op.removeprefix("math.")
+    kind, mode = _format(request, request.result_type), request.op.removeprefix("math.")
     if kind is None:
         return None
-    drawing = Drawing(f"f{mode}_{kind.name}", lambda a: round_to_integral(a, kind, mode))
+    drawing = Drawing(f"f{mode}_{kind.label}", lambda a: round_to_integral(a, kind, mode))
     return fitted(request, drawing)
 
 
 def _remainder(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None or kind.exponent > 8:
         return None
-    return unit(request, Drawing(f"frem_{kind.name}", lambda a, b: remainder(a, b, kind)))
+    return unit(request, Drawing(f"frem_{kind.label}", lambda a, b: remainder(a, b, kind)))
 
 
 def _cmpf(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.operand_types[0])
+    kind = _format(request, request.operand_types[0])
     if kind is None:
         return None
     predicate = request.predicate(PREDICATES)
-    drawing = Drawing(f"fcmp_{predicate}_{kind.name}", lambda a, b: compare(a, b, kind, predicate))
+    drawing = Drawing(f"fcmp_{predicate}_{kind.label}", lambda a, b: compare(a, b, kind, predicate))
     return fitted(request, drawing)
 
 
 def _extremum(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     name = request.op.removeprefix("arith.")
@@ -139,11 +169,11 @@ def _extremum(request: Request) -> Operator | None:
     def draw(a: Signal, b: Signal) -> Signal:
         return extremum(a, b, kind, maximum=maximum, number=number)
 
-    return fitted(request, Drawing(f"{name}_{kind.name}", draw))
+    return fitted(request, Drawing(f"{name}_{kind.label}", draw))
 
 
 def _negf(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -153,7 +183,7 @@ def _negf(request: Request) -> Operator | None:
 
 
 def _absf(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -162,7 +192,7 @@ def _absf(request: Request) -> Operator | None:
 
 
 def _copysign(request: Request) -> Operator | None:
-    kind = FORMATS.get(request.result_type)
+    kind = _format(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -172,7 +202,9 @@ def _copysign(request: Request) -> Operator | None:
 
 
 def _resize(request: Request) -> Operator | None:
-    source, target = FORMATS.get(request.operand_types[0]), FORMATS.get(request.result_type)
+    source, target = (
+        _format(request, name) for name in (request.operand_types[0], request.result_type)
+    )
     if source is None or target is None:
         return None
     native = None
@@ -181,16 +213,19 @@ def _resize(request: Request) -> Operator | None:
         operands = (("a", source.name),)
 
         def native(module: str, latency: int) -> str:
-            return native_unit(module, latency, text, operands, target.name)
+            if target.flush and request.op not in EXACT_WHERE_TINY:
+                return narrowed_unit(module, latency, "", operands)
+            flush = target.flush
+            return native_unit(module, latency, text, operands, target.name, flush=flush)
 
     drawing = Drawing(
-        f"fcvt_{source.name}_{target.name}", lambda a: convert(a, source, target), native
+        f"fcvt_{source.name}_{target.label}", lambda a: convert(a, source, target), native
     )
     return fitted(request, drawing)
 
 
 def _from_integer(request: Request) -> Operator | None:
-    kind, source = FORMATS.get(request.result_type), request.operand_types[0]
+    kind, source = _format(request, request.result_type), request.operand_types[0]
     if kind is None or not is_integer(source):
         return None
     signed, width = request.op == "arith.sitofp", request.widths[0]
@@ -209,7 +244,7 @@ def _from_integer(request: Request) -> Operator | None:
 
 
 def _to_integer(request: Request) -> Operator | None:
-    kind, target = FORMATS.get(request.operand_types[0]), request.result_type
+    kind, target = _format(request, request.operand_types[0]), request.result_type
     if kind is None or not is_integer(target):
         return None
     signed, width = request.op == "arith.fptosi", request.result_width
@@ -217,7 +252,7 @@ def _to_integer(request: Request) -> Operator | None:
     return fitted(
         request,
         Drawing(
-            f"fcvt_{kind.name}_{letter}i{width}",
+            f"fcvt_{kind.label}_{letter}i{width}",
             lambda a: to_integer(a, kind, width, signed=signed),
         ),
     )

@@ -92,9 +92,9 @@ class Values(ABC):
         if value is not None:
             return self._b.const(value, element_width(result))
         operator, name = self.find(op, types, result, nodes), op.name
-        if operator.name == f"fsub_{result}":
+        if op.name == "arith.subf" and operator.name.startswith(f"fsub_{result}"):
             adder = self._library.find("arith.addf", types, result)
-            if adder.name == f"fadd_{result}":
+            if adder.name == operator.name.replace("fsub", "fadd", 1):
                 # Sums and differences share units: a - b is a + -b.
                 operator, name = adder, "arith.addf"
                 nodes = [nodes[0], self._b.negative(nodes[1])]
