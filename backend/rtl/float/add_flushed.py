@@ -46,32 +46,34 @@ def add_flushed(
     borrow = mux(sticky, net.const(0, 1), subtract)
     total = (cat(first, one) + cat(second, borrow)).bits(1, width)
 
-    normal, zeros, empty = _normalised(cat(total, sticky), quick=quick)
+    # Nothing is taken from the exponent of infinities and NaNs, nor added to it, so that it stays.
+    normal, zeros = _normalised(cat(total, sticky))
     bits = max(exponent, zeros.width) + 1
-    room = field.zext(bits) - zeros.zext(bits)
+    room = field.zext(bits) - (zeros & (~top).repeat(zeros.width)).zext(bits)
     magnitude = round_pack(
         room.bits(0, exponent),
-        normal.bits(4, kind.precision),
+        cat(normal.bit(-1) & ~top, normal.bits(4, fraction)),
         normal.bit(3),
         normal.bits(0, 3).any(),
         kind,
     )
 
-    nothing = empty | ~some
-    infinite = top | (high & total.bit(-1))
-    cancel = nothing & subtract
+    empty = ~normal.bit(-1)
+    tiny = (empty | room.bit(-1)) & ~top
+    cancel = (empty | ~some) & subtract
+    result = magnitude.bits(fraction, exponent)
     if quick:
         operand_nan = top & mux(swap, right.fraction, left.fraction).any()
         positive, nan = operand_nan | cancel, operand_nan | (top & cancel)
+        result = mux(top, net.const(-1, exponent), result)
     else:
         positive, nan = mux(top, ~empty, cancel), top & ~empty
-    tiny = (nothing | room.bit(-1)) & ~infinite
-    field = mux(infinite, net.const(-1, exponent), magnitude.bits(fraction, exponent))
+    kill = tiny | top | (high & total.bit(-1))
     return cat(
         mux(swap, right.sign, left.sign) & ~positive,
-        mux(tiny, net.const(0, exponent), field),
-        mux(infinite | tiny, nan, magnitude.bit(fraction - 1)),
-        mux(infinite | tiny, net.const(0, fraction - 1), magnitude.bits(0, fraction - 1)),
+        mux(tiny, net.const(0, exponent), result),
+        mux(kill, nan, magnitude.bit(fraction - 1)),
+        mux(kill, net.const(0, fraction - 1), magnitude.bits(0, fraction - 1)),
     )
 
 
@@ -82,15 +84,13 @@ def subtract_flushed(
     return add_flushed(a, cat(~b.bit(-1), b.bits(0, kind.width - 1)), kind, align, quick=quick)
 
 
-def _normalised(total: Signal, *, quick: bool) -> tuple[Signal, Signal, Signal]:
-    """``total`` shifted left by its leading zeros, their number, and whether there is nothing else.
+def _normalised(total: Signal) -> tuple[Signal, Signal]:
+    """``total`` shifted left by its leading zeros, and their number; nothing stays nothing.
 
     Two steps are decided at once, so that they fit in one level of tables with six inputs.
     """
-    del quick
-    levels = (total.width - 1).bit_length()
     value, steps = total, []
-    for level in range(levels - 1, -1, -2):
+    for level in range((total.width - 1).bit_length() - 1, -1, -2):
         wide, narrow = 1 << level, 1 << level >> 1
         first = clear(value, 0, wide)
         steps.append(first)
@@ -101,4 +101,4 @@ def _normalised(total: Signal, *, quick: bool) -> tuple[Signal, Signal, Signal]:
         steps.append(behind)
         value = mux(first, value.shl(wide), value)
         value = mux(behind, value.shl(narrow), value)
-    return value, cat(*steps), total.none()
+    return value, cat(*steps)
