@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import partial
 
 from allo.backend.rtl.float.add import add, aligned, subtract
-from allo.backend.rtl.float.add_flushed import add_flushed, subtract_flushed
 from allo.backend.rtl.float.align import align_by_product
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
 from allo.backend.rtl.float.convert import convert, from_integer, to_integer
 from allo.backend.rtl.float.divide import divide
+from allo.backend.rtl.float.flushed.add import add_flushed, subtract_flushed
+from allo.backend.rtl.float.flushed.multiply import multiply_flushed
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.float.multiply import multiply
-from allo.backend.rtl.float.multiply_flushed import multiply_flushed
 from allo.backend.rtl.float.native import (
     EXACT_WHERE_TINY,
     NATIVE_FORMATS,

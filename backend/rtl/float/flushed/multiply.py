@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
-from .formats import FloatFormat
-from .parts import unpack
+from ..formats import FloatFormat
+from ..parts import unpack
 
 Product = Callable[[Signal, Signal], Signal]
 """Exact product of two significands, twice as wide."""

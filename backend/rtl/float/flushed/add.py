@@ -1,4 +1,4 @@
-"""Addition where subnormals count as zero: :mod:`.add` without a limit to its normalisation.
+"""Addition where subnormals count as zero: :mod:`..add` without a limit to its normalisation.
 
 The sum is normalised by all its leading zeros, and a result whose exponent has no field is a zero. Such a
 result is exact: both operands are multiples of the smallest subnormal number, and so is their sum.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from allo.backend.rtl.operators.netlist import Signal, cat, mux
 
-from .add import Align, aligned, aligned_finite, clear
-from .formats import FloatFormat
-from .parts import round_pack, unpack
+from ..add import Align, aligned, aligned_finite, clear
+from ..formats import FloatFormat
+from ..parts import round_pack, unpack
 
 
 def add_flushed(
@@ -18,7 +18,7 @@ def add_flushed(
 ) -> Signal:
     """``a + b``, where an operand or a result below the smallest normal number is a zero of its sign.
 
-    ``align`` and ``quick`` are as for :func:`~.add.add`.
+    ``align`` and ``quick`` are as for :func:`~..add.add`.
     """
     net, exponent, fraction = a.net, kind.exponent, kind.fraction
     left, right = unpack(a, kind), unpack(b, kind)
