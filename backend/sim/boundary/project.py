@@ -70,19 +70,20 @@ def _files(design: HardwareDesign, split: bool) -> dict[str, str]:
 
 def run_script(top: str) -> str:
     """A shell script that checks the Verilog, with Verilator where this machine has it or another."""
-    here = ""
+    return _RUN.format(top=top, verilator=verilator_for_scripts())
+
+
+def verilator_for_scripts() -> str:
+    """The shell function ``run_verilator``: $VERILATOR, that on PATH, or the one this machine has now."""
+    here = "verilator"
     with contextlib.suppress(ToolMissingError, ToolFailedError):
         found = find_verilator()
         here = f"VERILATOR_ROOT={shlex.quote(str(found.root))} {shlex.quote(str(found.program))}"
-    return _RUN.format(top=top, here=here or "verilator")
+    return _VERILATOR.format(here=here)
 
 
-_RUN = """\
-#!/bin/sh
-# Check the Verilog of {top} with Verilator, and with Yosys where it is installed.
-set -e
-cd "$(dirname "$0")"
-lint() {{
+_VERILATOR = """\
+run_verilator() {{
     if [ -n "${{VERILATOR:-}}" ]; then
         "$VERILATOR" "$@"
     elif command -v verilator > /dev/null; then
@@ -91,7 +92,14 @@ lint() {{
         {here} "$@"
     fi
 }}
-lint --lint-only -Wall --top-module {top} -f files.f
+"""
+
+_RUN = """\
+#!/bin/sh
+# Check the Verilog of {top} with Verilator, and with Yosys where it is installed.
+set -e
+cd "$(dirname "$0")"
+{verilator}run_verilator --lint-only -Wall --top-module {top} -f files.f
 echo "{top}.sv: Verilator reads it without a warning."
 if command -v yosys > /dev/null; then
     yosys -q -p "read_verilog -sv {top}.sv; synth -top {top}; stat"

@@ -9,7 +9,7 @@ from allo.backend.rtl.design import HardwareDesign
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.reports.project_folder import write_folder
 
-from ..boundary.project import FILES, MARK, is_foreign
+from ..boundary.project import FILES, MARK, is_foreign, verilator_for_scripts
 from .bench import BenchWriter
 from .vectors import Vectors
 
@@ -32,7 +32,9 @@ def write_testbench(design: HardwareDesign, vectors: Vectors, folder: Path) -> P
         f"{bench.name}.sv": bench.text,
         **bench.data,
         FILES: f"{design.top}.sv\n{bench.name}.sv\n",
-        "run.sh": _RUN.format(top=design.top, bench=bench.name, files=FILES),
+        "run.sh": _RUN.format(
+            top=design.top, bench=bench.name, files=FILES, verilator=verilator_for_scripts()
+        ),
         MARK: json.dumps({"top": design.top, "testbench": bench.name, "cycles": vectors.cycles}),
     }
     write_folder(folder, files, merge=False, programs=["run.sh"])
@@ -44,10 +46,10 @@ _RUN = """\
 # Runs the test bench of {top} with Verilator, or with Icarus Verilog: ./run.sh [verilator | icarus]
 set -e
 cd "$(dirname "$0")"
-case "${{1:-verilator}}" in
+{verilator}case "${{1:-verilator}}" in
 verilator)
-    "${{VERILATOR:-verilator}}" --binary --timing -j 0 --top-module {bench} -Mdir obj_dir \\
-        -CFLAGS "-std=c++20 -fcoroutines" -f {files}
+    run_verilator --binary --timing -j 0 --top-module {bench} -Mdir obj_dir \\
+        -CFLAGS "-std=c++20 -fcoroutines" -MAKEFLAGS PYTHON3=python3 -f {files}
     ./obj_dir/V{bench}
     ;;
 icarus)
