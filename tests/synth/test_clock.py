@@ -112,6 +112,24 @@ def test_what_comes_last_is_led_to_the_last_table() -> None:
     assert path.delay_ns == pytest.approx(ECP5.clock_out + chain + ECP5.wire + ECP5.table)
 
 
+def _through_equalities(stages: int) -> Path:
+    """So many times an equality, and the logic that reads it."""
+    lines = ["%x0 = seq.compreg %a, %clk : i8", "%q = seq.compreg %b, %clk : i8"]
+    for n in range(stages):
+        lines += [
+            f"%e{n} = comb.icmp eq %x{n}, %q : i8",
+            f"%w{n} = comb.replicate %e{n} : (i1) -> i8",
+            f"%x{n + 1} = comb.xor %w{n}, %q : i8",
+        ]
+    return worst(module("m", *lines, f"%r = seq.compreg %x{stages}, %clk : i8", result="%r"))
+
+
+def test_equalities_are_levels_of_a_long_chain_of_logic() -> None:
+    """Behind many of them synthesis makes the chain flatter, as it does behind other logic."""
+    one, two, four, five = (_through_equalities(stages).delay_ns for stages in (1, 2, 4, 5))
+    assert five - four < 0.3 * (two - one)
+
+
 @pytest.mark.parametrize(
     ("lines", "entering", "leaving"),
     [

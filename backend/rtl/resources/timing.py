@@ -315,7 +315,7 @@ class Timer:
         last = self._last_table(node, arrivals)
         for source, arrival in arrivals:
             delay = d.wire + d.table if source in last else found.delay
-            if node.kind == "logic":
+            if node.kind in ("logic", "equal"):
                 found.levels = max(found.levels, arrival.levels + 1)
                 delay *= _of_long_chain(arrival.levels)
             if arrival.late + delay > found.late:
