@@ -157,6 +157,7 @@ class Compiler:
             frozen=frozen,
             lends=lends,
             told=self.told,
+            late_returns=self.timing.late_returns,
         )
         interface = emitter.run()
         interface.estimate = estimate(function, callees)

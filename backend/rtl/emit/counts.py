@@ -28,6 +28,17 @@ def keep_count(text: ModuleText, channel: Channel, returned: list[str], bits: in
     text.register(channel.reserved, total, bits, reset=0, free=True)
 
 
+def given_back(text: ModuleText, channel: Channel, taken: str, *, late: bool) -> str:
+    """When a place that a put has kept is free again: its word is ``taken``, by a FIFO that may be far away.
+
+    Args:
+        late: whether a register says so, a cycle later; the buffer then has a place more.
+    """
+    if not late:
+        return taken
+    return text.register(text.named(f"{channel.prefix}_given_back"), taken, 1, reset=0, free=True)
+
+
 def _changed_count(text: ModuleText, count: str, changes: list[tuple[str, int]], bits: int) -> str:
     """``count`` and the changes whose conditions hold, modulo ``2 ** bits``.
 

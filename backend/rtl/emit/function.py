@@ -20,6 +20,9 @@ class Emitter:
 
     Attributes:
         lends: whether its arithmetic units are its caller's.
+
+    Args:
+        late_returns: whether a place that a put has kept is given back by a register, a cycle later.
     """
 
     def __init__(
@@ -33,6 +36,7 @@ class Emitter:
         frozen: bool = False,
         lends: bool = False,
         told: int = 0,
+        late_returns: bool = False,
     ) -> None:
         self.function = function
         self.context = Context(
@@ -49,7 +53,7 @@ class Emitter:
         self._frozen = frozen
         self.lends = lends and not self.context.waits_inside
         self.memories = Memories(self.context)
-        self.streams = StreamPorts(self.context)
+        self.streams = StreamPorts(self.context, late_returns=late_returns)
         self.calls = Calls(self.context, callees, self.memories, self.streams)
         self.control = Control(self.context, self.calls, self.streams)
 

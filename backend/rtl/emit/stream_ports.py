@@ -21,16 +21,17 @@ from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of
 from ..waiting import Wait
 from .channels import Channel, attempt, passes_by_register, steps_of
 from .context import Context
-from .counts import keep_count
+from .counts import given_back, keep_count
 from .fifo import fifo_name
 from .text import identifier
 
 
 class StreamPorts:
-    """Emits the stream ports of one function."""
+    """Emits the stream ports of one function; ``late_returns``: see :func:`.counts.given_back`."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, late_returns: bool = False) -> None:
         self._c = context
+        self._late = late_returns
         self._text = context.text
         self._channels: dict[int, Channel] = {}
         self._stalls: list[str] = []
@@ -59,7 +60,7 @@ class StreamPorts:
         words: dict[int, int] = defaultdict(int)
         for region in regions_of(self._c.function.root):
             if isinstance(region, Leaf):
-                for number, needed in buffer_words(region.body).items():
+                for number, needed in buffer_words(region.body, late=self._late).items():
                     words[number] = max(words[number], needed)
         for stream in self._c.function.streams:
             prefix = identifier(stream.name)
@@ -408,7 +409,8 @@ class StreamPorts:
         room, out, out_valid = (text.fresh() for _ in range(3))
         ready = f"%{channel.prefix}_ready"
         self._buffer(channel, word, pushed, room, out, out_valid, ready)
-        returned = [text.all_of(out_valid, ready), *channel.returned]
+        taken = text.all_of(out_valid, ready)
+        returned = [given_back(text, channel, taken, late=self._late), *channel.returned]
         keep_count(text, channel, returned, self._bits(channel))
         return text.any_of(out_valid, offered), text.mux(out_valid, out, data, width)
 

@@ -61,14 +61,23 @@ def words_of(nodes: Sequence[Node]) -> int:
     return len({node.party if node.party >= 0 else ~node.number for node in nodes})
 
 
-def buffer_words(body: Body) -> dict[int, int]:
-    """Words that each stream's elastic buffer needs so that iterations can be issued without a gap."""
+def buffer_words(body: Body, *, late: bool = False) -> dict[int, int]:
+    """Words that each stream's elastic buffer needs so that iterations can be issued without a gap.
+
+    Args:
+        late: whether the places of puts are given back a cycle later.
+    """
     direct = direct_of(body)
     return {
-        number: words_of(nodes) * (max(node.time for node in nodes) // body.ii + 2)
+        number: words_of(nodes) * (_stay(nodes, late) // body.ii + 2)
         for number, nodes in operations_of(body).items()
         if body.overlaps and nodes[0].number not in direct
     }
+
+
+def _stay(nodes: Sequence[Node], late: bool) -> int:
+    """Cycles from the issue of an iteration to the last of its operations of a stream, or to its return."""
+    return max(node.time + (late and node.kind == "put") for node in nodes)
 
 
 def front_of(body: Body) -> list[Node]:

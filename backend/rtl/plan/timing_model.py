@@ -21,6 +21,11 @@ class TimingModel:
     device: Device
     budget: float
 
+    @property
+    def late_returns(self) -> bool:
+        """Whether a process learns a cycle later that a place it keeps in a FIFO is free again."""
+        return self.device.return_ns > self.budget
+
     @classmethod
     def of(cls, device: Device, clock_mhz: float) -> TimingModel:
         """The model of a family at a clock."""
