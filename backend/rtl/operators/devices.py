@@ -37,6 +37,8 @@ class Device:
         memory_in_ns: routing and set-up of its address and data.
         stream_ns: how late a word of a FIFO comes.
         order_ns: more for each stream operation that waits in the same cycle for one before it.
+        word_to_dsp_ns: how late the register that has taken a word of a FIFO in gives it to a multiplier
+            block. It lies between both, and only a second register lies at the block.
         return_ns: from a FIFO that has taken a word in to the places that the process counts, where
             the FIFO is far from it; a register parts this way at clocks at which it does not fit.
         small_memory: bits up to which a memory is made of lookup tables: its words are read before
@@ -64,6 +66,7 @@ class Device:
     memory_in_ns: float = 0.5
     stream_ns: float = 0.0
     order_ns: float = 0.0
+    word_to_dsp_ns: float = 0.0
     return_ns: float = 0.0
     small_memory: int = 0
     margin: float = 0.92
@@ -91,7 +94,8 @@ _ECP5 = Device(
     name="ecp5", register_ns=1.00, gate_ns=0.60, mux_ns=0.60, fanout_ns=0.12, level_ns=1.10,
     fanin=4, carry_ns=1.50, carry_bit_ns=0.060, dsp_ns=6.5, dsp_shape=(18, 18), source_ns=1.5,
     luts_for_dsp=128, glue_ns=1.1, glue_bit_ns=0.05, memory_out_ns=5.9, memory_old_ns=1.1, memory_in_ns=1.0,
-    stream_ns=2.2, order_ns=1.1, return_ns=9.0, small_memory=512,
+    stream_ns=2.2, order_ns=1.1, word_to_dsp_ns=2.0, return_ns=9.0,
+    small_memory=512,
 )  # fmt: skip
 _GENERIC = Device(
     name="generic", register_ns=0.70, gate_ns=0.40, mux_ns=0.45, fanout_ns=0.08, level_ns=0.80,

@@ -184,6 +184,10 @@ class Scheduler:
             if start > 0.0 and start + delay > budget:
                 time, start = time + 1, 0.0
                 critical[number] = critical[number] or _latest(node, body)
+            far = self._far_words(node, time, ii)
+            if far and far + delay > budget:
+                time, start = time + 1, 0.0
+                critical[number] = critical[number] or _latest(node, body)
             uses = self._uses.get(number)
             if uses:
                 found = self._place(node, uses, time, ii, taken)
@@ -207,6 +211,15 @@ class Scheduler:
         before = [e.source for e in self._incoming.get(node.number, ()) if e.latency == 0]
         waits = [n for n in before if n.stream is not None and n.time == time]
         return max((self._started[n.number] + more for n in waits), default=0.0)
+
+    def _far_words(self, node: Node, time: int, ii: int | None) -> float:
+        """How late operands come to a multiplier block that are words which a FIFO gave a cycle before."""
+        operator = node.operator
+        if ii != 1 or operator is None or not operator.resources.dsp or operator.latency:
+            return 0.0
+        words = [word for word in map(_unextended, node.operands) if word.kind == "get"]
+        far = any(word.body is self.body and word.avail == time - 1 for word in words)
+        return self.timing.device.word_to_dsp_ns if far else 0.0
 
     def _place(
         self,
@@ -270,6 +283,13 @@ class Scheduler:
                 latency += target.time - source.time - waited
                 waits += waited
         return Recurrence(latency, distance, edges, [n for n, _ in reversed(loop)], waits)
+
+
+def _unextended(node: Node) -> Node:
+    """The value whose bits a node's value is."""
+    while node.kind == "wire" and len(node.operands) == 1:
+        node = node.operands[0]
+    return node
 
 
 def _latest(node: Node, body: Body) -> Node | None:
