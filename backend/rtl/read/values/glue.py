@@ -7,6 +7,7 @@ from functools import cache
 
 from allo.dialects.core.integers import PREDICATES
 
+from ...operators.digits import signed_digits
 from ...operators.spec import Operator, Resources
 
 Emit = Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]]
@@ -83,22 +84,37 @@ def compare(predicate: int, width: int) -> Operator:
     )
 
 
+MOST_ADDER_BITS = 96
+"""Sums of so many bits at most stand for the product in a division; above, a multiplier takes it."""
+
+
 @cache
 def divide_by_constant(width: int, divisor: int, result_width: int) -> Operator:
-    """Unsigned division by a constant: a multiplication by its scaled reciprocal."""
-    shift = width + divisor.bit_length()
-    factor = (1 << shift) // divisor + 1
+    """Unsigned division by a constant that is no power of two: a product by its scaled reciprocal.
+
+    The product is a sum of shifted numbers where that is small, as for subscripts.
+    """
+    factor, shift = reciprocal(width, divisor)
     wide = width + factor.bit_length()
+    digits = signed_digits(factor)
+    small = (len(digits) - 1) * wide <= MOST_ADDER_BITS
 
     def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[str], str]:
-        zero, long, constant, product, result = (fresh() for _ in range(5))
-        return [
-            f"{zero} = hw.constant 0 : i{wide - width}",
-            f"{long} = comb.concat {zero}, {operands[0]} : i{wide - width}, i{width}",
-            f"{constant} = hw.constant {factor} : i{wide}",
-            f"{product} = comb.mul {long}, {constant} : i{wide}",
-            f"{result} = comb.extract {product} from {shift} : (i{wide}) -> i{result_width}",
-        ], result
+        if small:
+            lines, product = _sum_of_shifted(operands[0], width, wide, digits, fresh)
+        else:
+            zero, long, constant, product = (fresh() for _ in range(4))
+            lines = [
+                f"{zero} = hw.constant 0 : i{wide - width}",
+                f"{long} = comb.concat {zero}, {operands[0]} : i{wide - width}, i{width}",
+                f"{constant} = hw.constant {factor} : i{wide}",
+                f"{product} = comb.mul {long}, {constant} : i{wide}",
+            ]
+        result = fresh()
+        lines.append(
+            f"{result} = comb.extract {product} from {shift} : (i{wide}) -> i{result_width}"
+        )
+        return lines, result
 
     return Operator(
         f"divide_by_{divisor}_i{width}",
@@ -110,3 +126,48 @@ def divide_by_constant(width: int, divisor: int, result_width: int) -> Operator:
         result_width,
         emit=emit,
     )
+
+
+def reciprocal(width: int, divisor: int) -> tuple[int, int]:
+    """Factor and shift with ``(n * factor) >> shift == n // divisor`` for all ``n`` of ``width`` bits.
+
+    With ``factor * divisor = 2**shift + e``, the product is too large by ``n * e / (divisor * 2**shift)``,
+    which changes no quotient while ``n * e < 2**shift``. Of those, the one with the fewest digits.
+    """
+    found: list[tuple[int, int, int]] = []
+    for shift in range(divisor.bit_length(), width + divisor.bit_length() + 1):
+        factor = (1 << shift) // divisor + 1
+        if (factor * divisor - (1 << shift)) * ((1 << width) - 1) < 1 << shift:
+            found.append((len(signed_digits(factor)), factor, shift))
+    _, factor, shift = min(found)
+    return factor, shift
+
+
+def _sum_of_shifted(
+    value: str, width: int, wide: int, digits: Sequence[tuple[int, int]], fresh: Callable[[], str]
+) -> tuple[list[str], str]:
+    """Lines that multiply by a number of these digits, the last of which is positive."""
+    lines: list[str] = []
+
+    def put(text: str) -> str:
+        name = fresh()
+        lines.append(f"{name} = {text}")
+        return name
+
+    def shifted(place: int) -> str:
+        parts = [(wide - width - place, ""), (width, value), (place, "")]
+        used = [(n, v or put(f"hw.constant 0 : i{n}")) for n, v in parts if n]
+        names, kinds = ", ".join(v for _, v in used), ", ".join(f"i{n}" for n, _ in used)
+        return put(f"comb.concat {names} : {kinds}")
+
+    def total(sign: int) -> str:
+        terms = [shifted(place) for place, digit in digits if digit == sign]
+        while len(terms) > 1:
+            terms = [
+                put(f"comb.add {pair[0]}, {pair[1]} : i{wide}") if len(pair) == 2 else pair[0]
+                for pair in (terms[k : k + 2] for k in range(0, len(terms), 2))
+            ]
+        return terms[0] if terms else ""
+
+    plus, minus = total(1), total(-1)
+    return lines, put(f"comb.sub {plus}, {minus} : i{wide}") if minus else plus
