@@ -41,6 +41,7 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
+from .plan.collisions import separate_banks
 from .plan.runs.overlap import overlap
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
@@ -51,6 +52,7 @@ from .resources.capacity import LARGE_TEXT
 from .resources.design import ultra_memories
 from .verilog.comparisons import offset_comparisons
 from .verilog.finish import finish_verilog
+from .verilog.memories import separate_memories
 from .verilog.products import shifted_products
 from .waiting import ModuleWaits
 
@@ -147,6 +149,7 @@ class Compiler:
         warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
         binding = bind(function, callees)
         overlap(function, lambda: estimate(function, callees))
+        binding.separate = separate_banks(function, binding, callees)
         count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
             function,
@@ -374,8 +377,15 @@ def compile_design(
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
     exported = export_verilog(shifted_products(offset_comparisons(design.hw_text, device)))
-    ultra = ultra_memories(design.hw_text, device)
-    design.verilog = finish_verilog(exported, design.top, title, directives, design.debug, ultra)
+    design.verilog = finish_verilog(
+        exported,
+        design.top,
+        title,
+        directives,
+        design.debug,
+        ultra_memories(design.hw_text, device),
+        separate_memories(design.hw_text),
+    )
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
         design.estimate_resources()

@@ -158,4 +158,4 @@ def test_both_engines_pass_words_through_large_fifos_in_the_same_cycles() -> Non
         np.testing.assert_array_equal(got, given + 1)
         cycles.append(built.cycles)
     assert cycles[0] == cycles[1]
-    assert "stored_apart" in str(built)
+    assert "no_rw_check" in str(built)

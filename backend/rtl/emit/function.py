@@ -69,6 +69,8 @@ class Emitter:
             interface.frozen = True
         self._scalar_inputs(interface)
         self.memories.declare(interface)
+        for position, array in enumerate(self.function.parameters):
+            interface.separate[position] = self.context.binding.separate_of(array)
         self.streams.declare(interface)
         last = self.control.emit()
         for body in bodies_of(self.function.root):

@@ -35,6 +35,7 @@ class Interface:
         estimate: cycles of a run without waiting for streams.
         bounds: whether the module has the port of :mod:`..emit.bounds`.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
+        separate: by position of an array parameter, its banks of :attr:`Binding.separate`.
     """
 
     module: str
@@ -42,6 +43,7 @@ class Interface:
     scalars_in: list[tuple[str, int]] = field(default_factory=list)
     scalars_out: list[tuple[str, int]] = field(default_factory=list)
     arrays: list[tuple[str, dict[tuple[int, int], PortUse]]] = field(default_factory=list)
+    separate: dict[int, frozenset[int]] = field(default_factory=dict)
     streams: list[tuple[str, Stream]] = field(default_factory=list)
     ports: Ports = field(default_factory=Ports)
     units: dict[tuple[str, int], Operator] = field(default_factory=dict)
@@ -58,10 +60,17 @@ class Binding:
     Attributes:
         ports: uses of the RAM ports of each array, by array number, then (bank, port).
         units: how many units of each module there are, with the operator.
+        separate: arrays, by number, and their banks in which no port reads a word, for use, in the cycle in
+            which the other port writes it (:mod:`.collisions`).
     """
 
     ports: dict[int, dict[tuple[int, int], PortUse]] = field(default_factory=dict)
     units: dict[str, tuple[Operator, int]] = field(default_factory=dict)
+    separate: frozenset[tuple[int, int]] = frozenset()
+
+    def separate_of(self, array: Array) -> frozenset[int]:
+        """The banks of an array that are in :attr:`separate`."""
+        return frozenset(bank for number, bank in self.separate if number == array.number)
 
 
 def bind(function: Function, callees: dict[str, Interface]) -> Binding:

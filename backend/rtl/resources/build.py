@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..verilog.memories import APART
+from ..verilog.memories import SEPARATE
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits
 from .merging.narrow import Operands
@@ -42,7 +42,7 @@ _SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
 class Memory:
     """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes.
 
-    Of one that is read and written ``apart``, no word is read in the cycle in which it is written.
+    Of one that is ``separate``, no word is read, for use, in the cycle in which it is written.
     """
 
     words: int
@@ -50,7 +50,7 @@ class Memory:
     table: bool
     section: str
     place: str = ""
-    apart: bool = False
+    separate: bool = False
     reads: list[tuple[Value, int]] = field(default_factory=list)
     writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
@@ -96,9 +96,8 @@ class Graph:
                 found = _SIZE.search(op.rest)
                 words, width = (int(found[1]), int(found[2])) if found else (1, 1)
                 table = op.name == "sv.reg"
-                # A FIFO drawn into the module around it has names behind a dot.
-                apart = re.split("[%.]", op.results[0])[-1] == APART
-                made = Memory(words, width, table, op.section, op.place, apart)
+                separate = SEPARATE in op.rest
+                made = Memory(words, width, table, op.section, op.place, separate)
                 self.memories[op.results[0]] = made
         echoes = Echoes()
         for number, instance in enumerate(module.instances):

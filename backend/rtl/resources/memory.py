@@ -50,7 +50,7 @@ def _old_words(family: Family, memory: Memory, cost: dict[str, int]) -> dict[str
     With one address of writes it then gives each read a copy of the memory.
     """
     written = {w[0] for w in memory.writes}
-    if family.inputs == 6 or memory.apart or {address for address, _ in memory.reads} <= written:
+    if family.inputs == 6 or memory.separate or {address for address, _ in memory.reads} <= written:
         return cost
     bits = max(1, ceil(log2(memory.words)))
     ports = len(memory.writes)

@@ -436,14 +436,14 @@ class Memories:
             for port in (0, 1):
                 if (bank, port) not in uses:
                     continue
-                key = (array.number, bank, port)
-                users = self._users[key]
+                users = self._users[array.number, bank, port]
                 address = text.choose(_addresses([*users.reads, *users.writes]), width)
-                data = self._data(key) if users.reads else ""
+                data = self._data((array.number, bank, port)) if users.reads else ""
                 enable = value = ""
                 if users.writes:
                     enable = text.moving(*(w.condition for w in users.writes))
                     value = text.choose(_written(users.writes), array.width)
                 reading = users.reading(text) if users.reads else ()
                 ports.append(RamPort(address, data, reading, enable, value, users.writes))
-            ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports)
+            separate = bank in self._c.binding.separate_of(array)
+            ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports, separate)

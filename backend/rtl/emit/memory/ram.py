@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
+from ...verilog.memories import SEPARATE
 from ..text import ModuleText
 
 Scope = tuple[str, ...]
@@ -63,11 +64,18 @@ class RamPort:
     writes: list[RamUse] = field(default_factory=list)
 
 
-def ram_bank(text: ModuleText, array: Array, memory: str, ports: list[RamPort]) -> None:
-    """One bank: a memory whose read data is registered, which infers block RAM."""
+def ram_bank(
+    text: ModuleText, array: Array, memory: str, ports: list[RamPort], separate: bool = False
+) -> None:
+    """One bank: a memory whose read data is registered, which infers block RAM.
+
+    Args:
+        separate: whether no port reads a word, for use, in the cycle in which the other port writes it.
+    """
     kind = f"<{array.depth}xi{array.width}>"
+    told = f" {SEPARATE}" if separate else ""
     text.styled(
-        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst : {kind}",
+        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst{told} : {kind}",
         f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
         array.place,
     )
