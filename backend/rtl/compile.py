@@ -28,6 +28,8 @@ from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .functions import callees as callees_of
 from .functions import count_cycles, estimate, partitioned, settle
+from .graph.choices import settle_choices
+from .graph.either import join_sums
 from .graph.mapping.units import Wanted, map_units
 from .graph.narrow import narrow
 from .graph.prune import bodies_of, prune, regions_of
@@ -140,7 +142,11 @@ class Compiler:
         join_words(function, static)
         if plant_trees(function, static, self.library, self.timing):
             prune(function, static)
+        if settle_choices(function, static):
+            prune(function, static)
         if narrow(function, static, self.library):
+            prune(function, static)
+        if join_sums(function, static, self.library):
             prune(function, static)
         share_adders(function, self.library)
         map_units(function, static, self.library, self.wanted.get(module))
