@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ..verilog.memories import SEPARATE
 from .merging.echoes import Driven, Echoes
-from .merging.kept import KeptBits
+from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
 from .nodes import (
     ONE,
@@ -154,11 +154,12 @@ class Graph:
         kept = self._kept.setdefault((*controls, detail), KeptBits())
         held: list[Value] = []
         for part in self._parts(cut(data, 0, width)):
-            for piece, known in [(part, part)] if part[0][0] == ZERO else kept.split(part):
-                if known is None:
-                    known = self._node("register", width_of(piece), (piece, *controls), detail)
-                    kept.add(piece, known)
-                held.append(known)
+            for piece, count in repeated(part):
+                for bits, known in [(piece, piece)] if piece[0][0] == ZERO else kept.split(piece):
+                    if known is None:
+                        known = self._node("register", width_of(bits), (bits, *controls), detail)
+                        kept.add(bits, known)
+                    held.append(repeat(known, count) if count > 1 else known)
         return extended(join(held), op.width, signed=signed)
 
     def _parts(self, data: Value) -> list[Value]:

@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..nodes import Run, Value, cut, join
+from ..nodes import Run, Value, cut, join, one_of
+
+
+def repeated(data: Value) -> Iterator[tuple[Value, int]]:
+    """A value in pieces, from below: one bit that is repeated, and how often; other bits once."""
+    others: list[Run] = []
+    for run in data:
+        if run[0] < 0 or run[1] >= 0:
+            others.append(run)
+            continue
+        if others:
+            yield tuple(others), 1
+        others = []
+        yield (one_of(run),), run[2]
+    if others:
+        yield tuple(others), 1
 
 
 class KeptBits:
