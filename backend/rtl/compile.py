@@ -28,22 +28,17 @@ from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .functions import callees as callees_of
 from .functions import count_cycles, estimate, partitioned, settle
-from .graph.choices import settle_choices
-from .graph.either import join_sums
 from .graph.mapping.units import Wanted, map_units
-from .graph.narrow import narrow
-from .graph.prune import bodies_of, prune, regions_of
+from .graph.prune import bodies_of, regions_of
 from .graph.regions import Call
-from .graph.share import share_adders
-from .graph.trees import plant_trees
-from .graph.words import join_words
+from .graph.simplify.steps import simplify
 from .interfaces.arguments import read_arguments
 from .interfaces.wrapper import Wrapper, wrap
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
-from .plan.collisions import separate_banks
+from .plan.runs.collisions import separate_banks
 from .plan.runs.overlap import overlap
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
@@ -138,17 +133,7 @@ class Compiler:
         elaborator = Elaborator(self.program, record, module, self.library, constants)
         function = elaborator.run()
         static = elaborator.builder.static
-        prune(function, static)
-        join_words(function, static)
-        if plant_trees(function, static, self.library, self.timing):
-            prune(function, static)
-        if settle_choices(function, static):
-            prune(function, static)
-        if narrow(function, static, self.library):
-            prune(function, static)
-        if join_sums(function, static, self.library):
-            prune(function, static)
-        share_adders(function, self.library)
+        simplify(function, static, self.library, self.timing)
         map_units(function, static, self.library, self.wanted.get(module))
         settle(function, callees)
         plan(function, static, self.timing)

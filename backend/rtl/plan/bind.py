@@ -61,7 +61,7 @@ class Binding:
         ports: uses of the RAM ports of each array, by array number, then (bank, port).
         units: how many units of each module there are, with the operator.
         separate: arrays, by number, and their banks in which no port reads a word, for use, in the cycle in
-            which the other port writes it (:mod:`.collisions`).
+            which the other port writes it (:mod:`.runs.collisions`).
     """
 
     ports: dict[int, dict[tuple[int, int], PortUse]] = field(default_factory=dict)

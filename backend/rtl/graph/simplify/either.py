@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from ..operators.library import OperatorLibrary
+from ...operators.library import OperatorLibrary
+from ..making import Maker
+from ..nodes import Body, Node
+from ..prune import bodies_of, count_uses
+from ..regions import Function
 from .choices import SELECT, negated
-from .making import Maker
-from .nodes import Body, Node
-from .prune import bodies_of, count_uses
-from .regions import Function
 
 _SIGNS = {"arith.addi": False, "arith.subi": True}
 
@@ -32,7 +32,7 @@ class _Sum:
 def join_sums(function: Function, static: Body, library: OperatorLibrary) -> bool:
     """Make one adder of the two that a choice reads, where nothing else reads them, in place.
 
-    Adders that take cycles stay. So do nodes that are no longer used, for :func:`~.prune.prune`.
+    Adders that take cycles stay. So do nodes that are no longer used, for :func:`~..prune.prune`.
 
     Returns:
         Whether anything changed.

@@ -6,9 +6,9 @@ where the device does not promise that word (DP16KD of ECP5). Three things tell 
 write:
 
 - They stand in bodies that are not under way at once. Regions run one after the other, and a call is one;
-  only a body that runs on (:attr:`~..graph.nodes.Body.runs_on`) goes beyond its region.
+  only a body that runs on (:attr:`~...graph.nodes.Body.runs_on`) goes beyond its region.
 - They are of one body, in cycles that do not fall together.
-- The load takes the data of the store instead of the memory's word (:attr:`~..graph.nodes.Access.bypass`).
+- The load takes the data of the store instead of the memory's word (:attr:`~...graph.nodes.Access.bypass`).
 
 Without a proof a bank counts as one in which they meet.
 """
@@ -18,10 +18,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 
-from ..graph.nodes import Body, Node
-from ..graph.prune import bodies_of, regions_of
-from ..graph.regions import Call, Function
-from .bind import Binding, Interface, PortUse
+from ...graph.nodes import Body, Node
+from ...graph.prune import bodies_of, regions_of
+from ...graph.regions import Call, Function
+from ..bind import Binding, Interface, PortUse
 
 Bank = tuple[int, int]
 """The number of an array, and one of its banks."""

@@ -3,16 +3,16 @@
 ``if c: x += a else: x -= b`` reads as ``not c ? x1 - b : x1`` with ``x1 = c ? x + a : x``. Where ``not c``
 holds, ``x1`` is ``x``, and where it does not, ``x + a``. So this is ``c ? x + a : x - b``: the old value
 takes no multiplexer, and no register in a pipeline. Sums keep their chains until they are trees
-(:mod:`.trees`), which is why this comes after it.
+(:mod:`..trees`), which is why this comes after it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 
-from .nodes import Body, Node
-from .prune import bodies_of, count_uses
-from .regions import Function
+from ..nodes import Body, Node
+from ..prune import bodies_of, count_uses
+from ..regions import Function
 
 SELECT = "arith.select"
 DEEPEST = 8
@@ -23,7 +23,7 @@ def settle_choices(function: Function, static: Body) -> bool:
     """Let the operands of every choice hold no other choice by the same condition, in place.
 
     An operation in between is changed where it serves that choice alone. Nodes that are no longer used stay,
-    for :func:`~.prune.prune`.
+    for :func:`~..prune.prune`.
 
     Returns:
         Whether anything changed.
