@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.hls.vendors.steps import _own_verilog
 from allo.backend.rtl.float.compare import PREDICATES
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.operators import OperatorLibrary
@@ -299,6 +300,11 @@ def test_vendor_text_says_so_and_does_no_more() -> None:
     lines = [line for line in flush.splitlines() if "subnormal" in line or "float cores" in line]
     assert len(lines) == 2
     assert [line for line in flush.splitlines() if line not in lines] == keep.splitlines()
+
+
+def test_own_verilog_in_place_of_a_tool_flushes_too() -> None:
+    module = allo.customize(arithmetic).build(target="vhls", subnormals="flush")
+    assert "fmul_f32_ftz" in _own_verilog(module, "cosim").design.verilog
 
 
 @pytest.mark.parametrize("target", ["llvm", "verilog", "vitis_hls"])
