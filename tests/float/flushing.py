@@ -96,4 +96,21 @@ def _products_in_the_band(
         field = int(rng.integers(1, kind.bias))
         left.append(field << kind.fraction | value)
         right.append((kind.bias - field) << kind.fraction | b - size)
+    for first, second in _factors_of_the_bound(kind):
+        for field in range(1, kind.bias, max(1, kind.bias // 40)):
+            left.append(_pattern(first, field, kind))
+            right.append(_pattern(second, kind.bias - field, kind))
     return np.array(left, dtype=np.uint64), np.array(right, dtype=np.uint64)
+
+
+def _factors_of_the_bound(kind: FloatFormat) -> list[tuple[int, int]]:
+    """Significands whose product is exactly the least one that rounds up to the smallest normal number."""
+    bound = (1 << kind.precision + 1) - 1
+    found = [n for n in range(3, 1000, 2) if bound % n == 0]
+    return [(n, bound // n) for n in found if bound // n < 1 << kind.precision]
+
+
+def _pattern(significand: int, field: int, kind: FloatFormat) -> int:
+    """A number of this exponent field, from an integer that is normalised."""
+    shift = kind.precision - significand.bit_length()
+    return field << kind.fraction | (significand << shift) - (1 << kind.fraction)
