@@ -296,6 +296,28 @@ def test_a_triangle_asked_to_rewind_is_one_pipeline():
     assert check(TRIANGLE) == {(0, 1): 0}
 
 
+ROWS = """affine.for %k = 0 to {groups} {{
+affine.for %i = 0 to affine_map<(d) -> (d * {slant} + {first})>(%k) {{
+affine.for %j = 0 to 2 {{
+%c = affine.load %B[%i, %j] : memref<16x16xi32>
+%d = arith.addi %c, %v : i32
+affine.store %d, %B[%i, %j] : memref<16x16xi32>
+}}
+}}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("groups", "slant", "first", "distance"),
+    [(4, -3, 10, 8), (2, -6, 7, 14), (3, 4, 3, 6), (3, 0, 5, 10)],
+    ids=["shorter", "two", "longer", "equal"],
+)
+def test_the_last_row_of_a_triangle_is_no_distance(groups, slant, first, distance):
+    """Rows of 10, 7, 4 and 1, two elements each: the third one is met again 8 later, the last one never."""
+    got = check(ROWS.format(groups=groups, slant=slant, first=first), rewind=True)
+    assert got == {(1, 0): distance, (0, 1): 0, (1, 1): distance}
+
+
 def test_a_triangle_with_an_empty_row_is_none():
     assert check(TRIANGLE.replace("(d + 1)", "(d)"), rewind=True) == {(0, 1): 0}
 

@@ -250,10 +250,12 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     outers = range(max(1, len(leaf.levels)))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
-        choices += [_choose(leaf, outer, timing, bypass=1, most=most) for outer in outers]
+        # The whole nest comes last: what it forwards tells whether late loads help.
+        choices += [_choose(leaf, outer, timing, bypass=1, most=most) for outer in outers[::-1]]
     best = min(choices, key=lambda c: (c.cycles, c.bypass))
-    if best.ii > floor and _late_helps(leaf.body, timing):
-        choices += [_choose(leaf, outer, timing, bypass=2, most=best.ii - 1) for outer in outers]
+    if (best.ii > floor or best.outer) and _late_helps(leaf.body, timing):
+        late = max(floor, best.ii - 1)
+        choices += [_choose(leaf, outer, timing, bypass=2, most=late) for outer in outers]
         best = min(choices, key=lambda c: (c.cycles, c.bypass))
     if best.ii > (leaf.asked or 1) and _gates_help(leaf.body, best.ii):
         for bypass in (0, 1):

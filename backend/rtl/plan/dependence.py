@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from math import gcd
 
@@ -167,7 +168,7 @@ class Distances:
         slants = [_slant(levels, i) for i in range(len(levels))]
         self._slanted = any(slants)
         self._trips = [
-            slant[1] if slant else level.trips or UNBOUNDED
+            slant.most if slant else level.trips or UNBOUNDED
             for level, slant in zip(levels, slants, strict=True)
         ]
         self._strides = [1] * len(levels)
@@ -175,9 +176,10 @@ class Distances:
         self._backward = [1] * len(levels)
         """The same, at most."""
         for i in reversed(range(len(levels) - 1)):
-            slant = slants[i + 1] or (self._trips[i + 1],) * 2
-            self._strides[i] = self._strides[i + 1] * slant[0]
-            self._backward[i] = self._backward[i + 1] * slant[1]
+            slant, trips = slants[i + 1], self._trips[i + 1]
+            followed = slant.followed if slant else (trips, trips)
+            self._strides[i] = self._strides[i + 1] * followed[0]
+            self._backward[i] = self._backward[i + 1] * followed[1]
             whole = iterations(levels[i + 1 :]) if self._slanted and not slants[i + 1] else None
             if whole is not None:
                 self._strides[i] = self._backward[i] = whole
@@ -349,22 +351,47 @@ class Distances:
         return abs(right) <= most
 
 
-def _slant(levels: Sequence[Level], position: int) -> tuple[int, int] | None:
-    """The fewest and the most trips of a loop whose bound depends on the loop around it; None for others.
+@dataclass(frozen=True, slots=True)
+class Slant:
+    """The trips of a loop whose bound depends on the loop around it.
 
-    That the loop around has constant bounds, and that this one is never empty, is seen to in ``read``.
+    Attributes:
+        most: of all iterations of the loop around.
+        followed: the fewest and the most, without its last iteration. From one of its iterations to a later
+            one lie the rows of those between and of the earlier one: the last row is none of them.
     """
-    level = levels[position]
-    if not position or levels[position - 1].iv.number not in bounding(level):
+
+    most: int
+    followed: tuple[int, int]
+
+
+def _slant(levels: Sequence[Level], position: int) -> Slant | None:
+    """The trips of a loop whose bound depends on the loop around it; None for others.
+
+    That the loop around has constant bounds, that this one is never empty, and that all of its rows start at
+    the same counter, is seen to in ``read``.
+    """
+    level, around = levels[position], levels[position - 1]
+    if not position or bounding(level) != {around.iv.number}:
         return None
     step = level.iv.stride if level.counts else level.step
-    spans = [
-        subtract(ceiling, floor).bounds()
-        for ceiling in level.iv.ceilings
-        for floor in level.iv.floors
-    ]
-    fewest, most = min(low for low, _ in spans), min(high for _, high in spans)
-    return max(1, fewest // step + 1), max(1, most // step + 1)
+    spans = [subtract(ceiling, floor) for ceiling in level.iv.ceilings for floor in level.iv.floors]
+    most = min(high for _, high in (span.bounds() for span in spans))
+    ends = [[_at(span, around, n) for span in spans] for n in _first_and_last_but_one(around)]
+    fewest = min(min(rows) for rows in ends)
+    longest = min(max(pair) for pair in zip(*ends, strict=True))
+    followed = max(1, fewest // step + 1), max(1, longest // step + 1)
+    return Slant(max(1, most // step + 1), followed)
+
+
+def _first_and_last_but_one(level: Level) -> tuple[int, int]:
+    """Between these lie all iterations of a loop of constant bounds that are followed by another one."""
+    return 0, max(0, (level.trips or UNBOUNDED) - 2)
+
+
+def _at(span: Lin, level: Level, counter: int) -> int:
+    """An expression of no other symbol than a loop's counter, where that has counted so far."""
+    return span.const + sum(factor * counter for node, factor in span.terms if node is level.iv)
 
 
 def separate(x: Lin, y: Lin) -> bool:
