@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.gesummv_rows import SIZES, gesummv_rows, inputs, reference
-from .tiles.products import DISTANCE, bank, tile
+from .tiles.products import bank, dots_tile
 
 WEIGHED = 4
 """How many tiles are cleared, and weighed, at once at most."""
@@ -16,7 +16,7 @@ WEIGHED = 4
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     """Sums along rows are trees; two additions to one element lie a column of tiles apart."""
     N = size[0]
-    rows, columns = tile(max(1, pairs // 2), N, N, along=DISTANCE, ragged=True)
+    rows, columns = dots_tile(max(1, pairs // 2), N, N)
     lanes = rows * max(1, min(WEIGHED, columns, N // rows))
     s = allo.customize(gesummv_rows, instantiate=[float32, N])
     for loop, size_of in (("i", rows), ("j", columns)):

@@ -1,4 +1,4 @@
-"""3mm: three products on the same units, a tile a cycle, k outermost."""
+"""3mm: three products on the same units, a tile a cycle; the next is cleared while one drains."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
 
-from ..products.three_mm import SIZES, inputs, reference, three_mm
-from .tiles.products import bank, outer_products, product_tiles, sweep
+from ..products.three_mm_nests import SIZES, inputs, reference, three_mm_nests
+from .tiles.products import bank, clear, outer_products, product_tiles
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -15,11 +15,14 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     P, R, Q, T, S = size
     tiles = product_tiles(pairs, P, T, R, (0, R, Q), (1, R, S), around=0.5)
     terms, rows, columns, across, down = tiles
-    s = allo.customize(three_mm, instantiate=[float32, *size])
-    outer_products(s, "product_ab", "product", rows, across, terms)
-    outer_products(s, "product_cd", "product", down, columns, terms)
-    outer_products(s, "add_product_rows", "rows", rows, columns, terms)
-    sweep(s, "add_product_rows", "clear", rows, columns)
+    s = allo.customize(three_mm_nests, instantiate=[float32, *size])
+    for name, extents, t, u in (
+        ("cd", (R, T), down, columns),
+        ("ab", (P, R), rows, across),
+        ("rows", (P, T), rows, columns),
+    ):
+        outer_products(s, "three_mm_nests", name, t, u, terms)
+        clear(s, "three_mm_nests", f"clear_{name}", extents, t, u)
     for array, factors in (
         (s.A, (rows, terms)),
         (s.B, (terms, across)),

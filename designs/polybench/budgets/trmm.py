@@ -7,7 +7,7 @@ from allo.customize import Schedule
 from allo.ir.types import float32
 
 from ..blas.trmm_product import SIZES, inputs, reference, trmm_product
-from .tiles.products import bank, rows_above, sweep
+from .tiles.products import bank, rows_above
 
 
 def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
@@ -21,7 +21,10 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     s.unroll("rows_below:j", factor=lanes)
     s.pipeline("rows_below:j", rewind=True)
     s.rebalance("rows_below:k.inner")
-    sweep(s, "trmm_product", "scale", terms, lanes)
+    s.split("trmm_product:i", terms)
+    s.reorder("trmm_product:j", "trmm_product:i.inner")
+    s.unroll("trmm_product:j", factor=lanes)
+    s.pipeline("trmm_product:j")
     bank(s, s.A, terms)
     bank(s, s.B, terms, lanes)
     bank(s, s.below, terms, lanes)

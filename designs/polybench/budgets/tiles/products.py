@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from allo import Partition
 from allo.customize import Schedule
 from allo.ir.utils import MockBuffer
 
 DISTANCE = 10
-"""Cycles between two additions to one element: an adder at 300 MHz, its load and its store take 9."""
+"""Tiles between two additions to one element."""
+ADDED = 7
+"""Cycles that these take at least: an adder at 300 MHz, and one where its sum is forwarded to the next."""
+FEWER_PAIRS = 0.05
+"""The share of its cycles that a triangle may take more of on fewer pairs that are busier."""
+LEVEL = 7
+"""Cycles that a level of a tree of additions takes."""
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)
 """Terms of an element of a product that may be computed at once."""
@@ -47,6 +55,21 @@ def tile(
             if far and t * u <= pairs and down * across >= min(around, rows * columns):
                 found.append((down * across, t * u, t + u, t, u))
     return min(found)[3:]
+
+
+def dots_tile(pairs: int, rows: int, columns: int) -> tuple[int, int]:
+    """Rows and columns of a matrix to multiply by a vector at once, down its columns: the fewest cycles.
+
+    Of as many tiles, those of few columns have low trees.
+    """
+    found = []
+    for u in divisors(columns):
+        for t in range(1, rows):
+            down = -(-rows // t)
+            if t * u <= pairs and down >= min(DISTANCE, rows):
+                cycles = down * (columns // u) + DRAIN + LEVEL * (u - 1).bit_length()
+                found.append((cycles, t * u, t, u))
+    return min(found)[2:]
 
 
 def two_products(
@@ -133,22 +156,26 @@ def product_tiles(
 
 
 def rows_above(pairs: int, rows: int, columns: int) -> tuple[int, int]:
-    """Elements of a row, and rows below it, that are multiplied and added at once: the fewest cycles.
+    """Elements of a row, and rows below it, that are multiplied and added at once.
 
     Each group of rows, the last first, meets all rows above its last. The sums are cleared and scaled as many
-    at once. Two additions to an element lie at least ``DISTANCE`` cycles apart, where there are as many.
+    at once. Two additions to an element lie at least ``ADDED`` cycles apart, where there are as many: all but
+    the last group have another one behind them. Of the tiles that take at most ``FEWER_PAIRS`` more cycles
+    than the fastest one, that whose units are busiest.
     """
     found = []
     for terms in range(2, rows - 1):
-        reach = sum(range(rows - 1, 0, -terms))
-        for lanes in _steps(columns):
+        groups = range(rows - 1, 0, -terms)
+        for lanes in (*_steps(columns), columns):
             if lanes * terms > max(2, pairs):
                 continue
             pieces = -(-columns // lanes)
-            cycles = pieces * (reach + 2 * -(-rows // terms))
-            near = terms * pieces < min(DISTANCE, columns)
+            cycles = pieces * (sum(groups) + 2 * len(groups)) + DRAIN
+            near = groups[-2] * pieces < min(ADDED, columns)
             found.append((near, cycles, lanes * terms, lanes, terms))
-    return min(found)[3:]
+    near, fastest = min(found)[:2]
+    fast = [f for f in found if f[0] == near and f[1] <= fastest * (1 + FEWER_PAIRS)]
+    return min(fast, key=lambda f: (f[1] * f[2], f))[3:]
 
 
 def _steps(extent: int, multiple: int = 1) -> list[int]:
@@ -204,6 +231,19 @@ def sweep(
     nest = s.get_loops(function)[band]
     s.reorder(*(nest[name] for name in ("j.outer", "i.inner", "j.inner")))
     s.pipeline(s.get_loops(function)[band]["j.outer"], initiation_interval=interval)
+
+
+def clear(
+    s: Schedule, function: str, band: str, extents: tuple[int, int], rows: int, columns: int
+) -> None:
+    """A nest that clears a matrix: two tiles a cycle, through both ports of each bank, where it has two."""
+
+    def sweeps(at_once: tuple[int, int]) -> int:
+        return prod(-(-extent // size) for extent, size in zip(extents, at_once, strict=True))
+
+    pairs = ((2 * rows, columns), (rows, 2 * columns))
+    fitting = [pair for pair in pairs if pair[0] < extents[0] and pair[1] < extents[1]]
+    sweep(s, function, band, *min(fitting, key=sweeps, default=(rows, columns)))
 
 
 def matrix_vector(
