@@ -79,6 +79,7 @@ class Node:
         width: bits of the value, 0 where there is none.
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
+        rest_of: of a remainder the expression and the divisor.
         floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
             below and not above.
         data: constant value, :class:`Lin`, wire spelling, by kind; of a put or get that does not
@@ -108,6 +109,7 @@ class Node:
     place: SourcePlace | None = None
     low: int = 0
     high: int = 0
+    rest_of: tuple[Lin, int] | None = None
     floors: tuple[Lin, ...] = ()
     ceilings: tuple[Lin, ...] = ()
     stride: int = 1
@@ -231,6 +233,9 @@ class Access:
 
     Attributes:
         index: the subscripts, a linear expression a dimension (for dependences).
+        places: the bank of each dimension, as far as subscripts say; () where ``by_bank``.
+        rotation: says which other accesses of unknown banks are of others, None where nothing is known (set
+            by :func:`~allo.backend.rtl.plan.turns.rotation.rotate`).
         by_bank: ``index`` is a bank and a word of it: a whole array is filled or copied.
         bank: the bank, where known at compile time.
         candidates: the banks it may touch where that is not known.
@@ -267,6 +272,8 @@ class Access:
     cases: Cases = ALWAYS
     needed: Cases = ALWAYS
     by_bank: bool = False
+    places: tuple[Lin, ...] = ()
+    rotation: Any = None
 
     def banks(self) -> tuple[int, ...]:
         """Every bank it may touch."""

@@ -103,16 +103,17 @@ def _use(
 
 
 def _bind_ports(body: Body, binding: Binding, written_only: set[int]) -> None:
+    ii = body.ii if body.overlaps else 0
     slots: dict[tuple[int, int, int], list[Node]] = defaultdict(list)
     for node in body.nodes:
         access = node.access
         if access is None or access.array.storage == "reg":
             continue
-        slot = node.time % body.ii if body.overlaps else node.time
+        slot = node.time % ii if ii else node.time
         for bank in access.banks():
             slots[access.array.number, bank, slot].append(node)
     for (number, bank, _), users in slots.items():
-        groups = parties((node, node.time) for node in users)
+        groups = parties(((node, node.time) for node in users), ii)
         groups.sort(key=lambda group: all(node.kind != "load" for node in group))
         for position, group in enumerate(groups):
             port = position

@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from math import prod
 
 from ..graph.conditions import find_conditions
-from ..graph.linear import INDEX_BITS, subtract
+from ..graph.linear import INDEX_BITS
 from ..graph.nodes import Body, Node
 from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop, Region, Seq, While
-from .cycles import region_cycles
+from .cycles import middle_trips, region_cycles
 from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import resource_limit, short
 from .interval import is_unit, least_interval
-from .modulo import PORTS_PER_BANK, Scheduler, resources_of
+from .modulo import Scheduler, resources_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
-from .share import gate_loads, join_streams, parties, shared_uses
+from .share import PORTS_PER_BANK, gate_loads, join_streams, parties, shared_uses
 from .stream_order import direct_of, obstacle, tried_before
 from .timing_model import TimingModel
+from .turns.rotation import rotate
 
 MAX_II = 4096
 UNKNOWN_TRIPS = 1000
@@ -126,6 +127,7 @@ def _sequential(
 ) -> None:
     gate_loads(body, False)
     join_streams(body, False)
+    rotate(body, ())
     if found is not None:
         do_not_guess(body, found)
     add_edges(body, levels, carried=False)
@@ -381,6 +383,7 @@ def _choose(
         guess(body, leaf.exit)
     gate_loads(body, gated)
     join_streams(body, joined)
+    rotate(body, levels or [_turns()], leaf)
     add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
     if leaf.exit is not None:
         body.edges += exit_edges(body, leaf.exit)
@@ -395,8 +398,8 @@ def _choose(
     body.depth = max(ii, _depth(body))
     if leaf.exit is not None:
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
-    follow = prod(_expected_trips(level) for level in levels or [_turns()]) - 1
-    runs = prod(_expected_trips(level) for level in leaf.levels[:outer])
+    follow = prod(middle_trips(level, UNKNOWN_TRIPS) for level in levels or [_turns()]) - 1
+    runs = prod(middle_trips(level, UNKNOWN_TRIPS) for level in leaf.levels[:outer])
     return _Choice(
         outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass, gated, joined
     )
@@ -405,19 +408,6 @@ def _choose(
 def _turns() -> Level:
     """What counts the turns of a while loop, though no counter does."""
     return Level("turn", Node(0, "iv", INDEX_BITS), None)
-
-
-def _expected_trips(level: Level) -> int:
-    """Iterations to reckon with: the middle of what the bounds allow, many where they tell nothing."""
-    if level.trips is not None:
-        return level.trips
-    expected = UNKNOWN_TRIPS
-    for floor in level.iv.floors:
-        for ceiling in level.iv.ceilings:
-            fewest, most = subtract(ceiling, floor).bounds()
-            middle = (max(0, fewest + 1) + most + 1) // 2
-            expected = min(expected, max(1, middle // level.step))
-    return expected
 
 
 def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..graph.linear import subtract
 from ..graph.nodes import Lin
 from ..graph.regions import Block, Call, If, Leaf, Level, Loop, Region, Seq, While
 
@@ -46,6 +47,19 @@ def iterations(levels: Sequence[Level], values: Values | None = None) -> int | N
     for level in reversed(levels):
         nest = Seq([Loop(level, nest)])
     return _Counter(lambda _: None, per_run=1).cycles(nest, values or {})
+
+
+def middle_trips(level: Level, unknown: int) -> int:
+    """Iterations to reckon with: the middle of what the bounds allow, ``unknown`` where they tell nothing."""
+    if level.trips is not None:
+        return level.trips
+    expected = unknown
+    for floor in level.iv.floors:
+        for ceiling in level.iv.ceilings:
+            fewest, most = subtract(ceiling, floor).bounds()
+            middle = (max(0, fewest + 1) + most + 1) // 2
+            expected = min(expected, max(1, middle // level.step))
+    return expected
 
 
 def is_slanted(levels: Sequence[Level]) -> bool:

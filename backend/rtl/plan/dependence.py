@@ -22,6 +22,11 @@ from ..graph.regions import Level
 from .cycles import bounding, iterations
 from .order import Orders
 from .share import joining_edges
+from .turns.remainders import modular_row, rests_apart, rests_apart_across
+
+type Row = tuple[tuple[int, ...], int, int]
+"""An equation: coefficients times the distances of the levels are ``right``, up to multiples of a modulus
+where that is not 0."""
 
 UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
@@ -148,7 +153,7 @@ def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
     for x, y in zip(a, b, strict=True):
         difference = subtract(x, y)
         low, high = difference.bounds()
-        if low > 0 or high < 0 or always_apart(x, y):
+        if low > 0 or high < 0 or always_apart(x, y) or rests_apart(x, y):
             return False
         step = common_factor(difference)
         if step and difference.const % step:
@@ -193,7 +198,7 @@ class Distances:
         """The smallest d > 0 with element(first, n) = element(second, n + d); None if none."""
         source, target = first.access, second.access
         assert source is not None and target is not None
-        rows: list[tuple[tuple[int, ...], int]] = []
+        rows: list[Row] = []
         exact = True
         for x, y in zip(source.index, target.index, strict=True):
             row = self._row(x, y)
@@ -201,8 +206,9 @@ class Distances:
                 exact = False
                 if separate(x, y) or apart_across(x, y, self._varies):
                     return None
-                continue
-            rows.append(row)
+                row = self._row_of_remainders(x, y)
+            if row is not None:
+                rows.append(row)
         floors = self._floors(first, second)
         key = (tuple(rows), exact, floors)
         if key not in self._solved:
@@ -231,7 +237,7 @@ class Distances:
         """Whether a symbol may differ between iterations."""
         return node.number in self._position or node.body is self._body
 
-    def _row(self, x: Lin, y: Lin) -> tuple[tuple[int, ...], int] | None:
+    def _row(self, x: Lin, y: Lin) -> Row | None:
         """One equation ``coefficients * delta = right`` or None where the subscripts differ in kind."""
         if x.signature != y.signature:
             return None
@@ -242,13 +248,25 @@ class Distances:
                 coefficients[position] = factor * self._steps[position]
             elif node.body is self._body:
                 return None
-        return tuple(coefficients), x.const - y.const
+        return tuple(coefficients), x.const - y.const, 0
 
-    def _solve(
-        self, rows: list[tuple[tuple[int, ...], int]], floors: tuple[int, ...]
-    ) -> int | None:
-        for coefficients, right in rows:
-            step = 0
+    def _row_of_remainders(self, x: Lin, y: Lin) -> Row | None:
+        """What subscripts with remainders ask, up to multiples of a modulus; None where they ask nothing."""
+
+        def step(node: Node) -> int:
+            position = self._position.get(node.number)
+            return 0 if position is None else self._steps[position]
+
+        found = modular_row(x, y, self._varies, step)
+        if found is None or found[2] == 1:
+            return None
+        coefficients = [0] * len(self._trips)
+        for number, factor in found[0].items():
+            coefficients[self._position[number]] = factor
+        return tuple(coefficients), *found[1:]
+
+    def _solve(self, rows: list[Row], floors: tuple[int, ...]) -> int | None:
+        for coefficients, right, step in rows:
             for c in coefficients:
                 step = gcd(step, c)
             if (step == 0 and right) or (step and right % step):
@@ -265,7 +283,7 @@ class Distances:
     def _carried(
         self,
         level: int,
-        rows: list[tuple[tuple[int, ...], int]],
+        rows: list[Row],
         floors: tuple[int, ...],
         budget: list[int],
     ) -> bool:
@@ -274,8 +292,8 @@ class Distances:
             budget[0] -= 1
             if budget[0] <= 0:
                 return False
-            left = [(c, right - c[level] * value) for c, right in rows]
-            if value == 0 or not all(self._reachable(level + 1, c, r) for c, r in left):
+            left = [(c, right - c[level] * value, m) for c, right, m in rows]
+            if value == 0 or not all(self._reachable(level + 1, *row) for row in left):
                 continue
             if self._search(level + 1, left, floors, True, budget) is not None:
                 return True
@@ -284,7 +302,7 @@ class Distances:
     def _search(
         self,
         level: int,
-        rows: list[tuple[tuple[int, ...], int]],
+        rows: list[Row],
         floors: tuple[int, ...],
         positive: bool,
         budget: list[int],
@@ -295,7 +313,8 @@ class Distances:
         has an answer, the next one may have a smaller, and no later one.
         """
         if level == len(self._trips):
-            return 0 if positive and all(right == 0 for _, right in rows) else None
+            met = all(right % m == 0 if m else right == 0 for _, right, m in rows)
+            return 0 if positive and met else None
         best, last = None, None
         for value in self._possible(level, rows, floors, positive):
             if last is not None and value > last and not self._slanted:
@@ -303,8 +322,8 @@ class Distances:
             budget[0] -= 1
             if budget[0] <= 0:
                 return None
-            left = [(c, right - c[level] * value) for c, right in rows]
-            if not all(self._reachable(level + 1, c, right) for c, right in left):
+            left = [(c, right - c[level] * value, m) for c, right, m in rows]
+            if not all(self._reachable(level + 1, *row) for row in left):
                 continue
             rest = self._search(level + 1, left, floors, positive or value > 0, budget)
             if rest is None:
@@ -317,7 +336,7 @@ class Distances:
     def _possible(
         self,
         level: int,
-        rows: list[tuple[tuple[int, ...], int]],
+        rows: list[Row],
         floors: tuple[int, ...],
         positive: bool,
     ) -> Iterable[int]:
@@ -327,28 +346,52 @@ class Distances:
         if positive or floor == 1:
             return found
         if isinstance(found, range):
-            return chain((0,), found[floor:] if floor else ())
+            return chain(found[:1] if 0 in found else (), _from(found, floor) if floor else ())
         return [value for value in found if not value or (floor and value >= floor)]
 
-    def _candidates(
-        self, level: int, rows: list[tuple[tuple[int, ...], int]], positive: bool, reach: int
-    ) -> Sequence[int]:
+    def _candidates(self, level: int, rows: list[Row], positive: bool, reach: int) -> Sequence[int]:
         """Distances of one level that may solve every row, the least first."""
         low, high = (-reach if positive else 0), reach
-        last = [all(x == 0 for x in c[level + 1 :]) for c, _ in rows]
-        for (c, right), final in zip(rows, last, strict=True):
-            if final and c[level]:
+        last = [all(x == 0 for x in c[level + 1 :]) for c, _, _ in rows]
+        first, period = low, 1
+        for (c, right, modulus), final in zip(rows, last, strict=True):
+            if final and modulus:
+                found = _solutions(c[level], right, modulus)
+                if found is None:
+                    return ()
+                if found[1] > period:
+                    first, period = low + (found[0] - low) % found[1], found[1]
+            elif final and c[level]:
                 if right % c[level]:
                     return ()
                 value = right // c[level]
                 return (value,) if low <= value <= high else ()
-        return range(low, high + 1)
+        return range(first, high + 1, period)
 
-    def _reachable(self, level: int, coefficients: tuple[int, ...], right: int) -> bool:
+    def _reachable(
+        self, level: int, coefficients: tuple[int, ...], right: int, modulus: int
+    ) -> bool:
+        if modulus:
+            return True
         most = sum(
             abs(c) * (t - 1) for c, t in zip(coefficients[level:], self._trips[level:], strict=True)
         )
         return abs(right) <= most
+
+
+def _solutions(factor: int, right: int, modulus: int) -> tuple[int, int] | None:
+    """The v with ``factor * v`` equal to ``right`` up to a multiple of a modulus: one, and their period."""
+    common = gcd(factor, modulus)
+    if right % common:
+        return None
+    period = modulus // common
+    return right // common * pow(factor // common, -1, period) % period, period
+
+
+def _from(values: range, least: int) -> range:
+    """The values of a range, which grows, from ``least`` on."""
+    missing = max(0, -(-(least - values.start) // values.step))
+    return range(values.start + missing * values.step, values.stop, values.step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,4 +443,6 @@ def separate(x: Lin, y: Lin) -> bool:
     if a[1] < b[0] or b[1] < a[0]:
         return True
     step = gcd(common_factor(x), common_factor(y))
-    return bool(step) and (x.const - y.const) % step != 0
+    if step and (x.const - y.const) % step:
+        return True
+    return rests_apart_across(x, y, lambda _: True)

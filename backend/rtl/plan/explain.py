@@ -11,7 +11,8 @@ from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import common_factor
 from ..graph.nodes import Array, Body, Lin, Node
-from .modulo import PORTS_PER_BANK, Recurrence
+from .modulo import Recurrence
+from .share import PORTS_PER_BANK
 
 MOST_BANKS = 256
 """No partition into more banks is advised."""

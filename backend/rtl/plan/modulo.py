@@ -13,12 +13,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import ASKS, Body, Edge, Node
-from .share import Parties, shared_uses
+from .share import Parties, rotates, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
 
-PORTS_PER_BANK = 2
 MAX_ROUNDS = 64
+MEETINGS = 8
+"""Intervals in which an access looks for a cycle where those of other iterations are of other banks."""
 PATIENCE = 2
 """Rounds before a cycle among the critical constraints is taken as proof of failure."""
 STEADY = 8
@@ -159,7 +160,7 @@ class Scheduler:
         """Earliest times in program order; the resource that never has room, if one."""
         taken: dict[tuple[Hashable, int], int] = {}
         body, budget, critical = self.body, self.timing.budget, self._critical
-        self._present = defaultdict(Parties)
+        self._present = defaultdict(lambda: Parties(ii=ii or 0))
         for node in body.nodes:
             number = node.number
             time = floor.get(number, 0)
@@ -231,6 +232,9 @@ class Scheduler:
     ) -> int | None:
         """The first cycle from ``time`` on with room for all uses, and take it."""
         limit = time + ii if ii is not None else time + 1_000_000
+        if ii is not None and rotates(node):
+            # An interval later other iterations are beside it.
+            limit += (MEETINGS - 1) * ii
         while time < limit:
             slot = time % ii if ii is not None else time
             if all(

@@ -4,6 +4,10 @@ Conditions of different iterations say nothing of each other. Therefore only acc
 cycle of their iteration can share; those of one slot of the interval in different cycles cannot. A load
 shares where it is *gated*: it then waits for its condition, while any other load reads ahead of it.
 
+Accesses of unknown banks that are never of the same bank where they meet (``turns``) share the ports
+of all these banks, whatever their conditions: loads with loads and stores with stores, and of both kinds
+where no port is left.
+
 So it is with the operations of one stream that exclude each other, where they are *joined* to a party: its
 members start in the same cycle, the last of those in which one of them could.
 """
@@ -16,6 +20,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from ..graph.conditions import exclude
 from ..graph.nodes import ALWAYS, ASKS, Access, Body, Edge, Node
 
+PORTS_PER_BANK = 2
+"""Accesses of a RAM in one cycle."""
+
 type User = tuple[Node, int]
 """A node and the cycle of its iteration in which it starts."""
 
@@ -25,11 +32,15 @@ class Parties:
 
     An access joins the first group that it may share with, in the order of the nodes' numbers. So the same
     accesses give the same groups.
+
+    Args:
+        ii: cycles from one iteration to the next, 0 where they do not overlap.
     """
 
-    def __init__(self, users: Iterable[User] = ()) -> None:
-        self._groups: list[tuple[int, list[Node]]] = []
+    def __init__(self, users: Iterable[User] = (), ii: int = 0) -> None:
+        self._groups: list[list[User]] = []
         self._last = -1
+        self._ii = ii
         for node, time in sorted(users, key=lambda user: user[0].number):
             self._append(node, time)
 
@@ -38,7 +49,7 @@ class Parties:
 
     def groups(self) -> list[list[Node]]:
         """The groups, in the order of their first nodes."""
-        return [members for _, members in self._groups]
+        return [[node for node, _ in members] for members in self._groups]
 
     def add(self, node: Node, time: int) -> None:
         """Take in an access that starts in a cycle of its iteration."""
@@ -54,32 +65,53 @@ class Parties:
         return len(self._sorted_with(node, time))
 
     def _sorted_with(self, node: Node, time: int) -> Parties:
-        users = [(member, start) for start, members in self._groups for member in members]
-        return Parties([*users, (node, time)])
+        users = [user for members in self._groups for user in members]
+        return Parties([*users, (node, time)], self._ii)
 
     def _append(self, node: Node, time: int) -> None:
         self._last = node.number
         group = self._group_for(node, time)
         if group is None:
-            self._groups.append((time, [node]))
+            self._groups.append([(node, time)])
         else:
-            group.append(node)
+            group.append((node, time))
 
-    def _group_for(self, node: Node, time: int) -> list[Node] | None:
-        if not _is_conditional(node):
+    def _group_for(self, node: Node, time: int) -> list[User] | None:
+        if not (_is_conditional(node) or rotates(node)):
             return None
-        for start, members in self._groups:
+        mixed: list[User] | None = None
+        for members in self._groups:
             if node.party >= 0:
-                if node.party == members[0].party:
+                if node.party == members[0][0].party:
                     return members
-            elif start == time and all(_may_share(node, member) for member in members):
+            elif all(start == time and _may_share(node, member) for member, start in members):
                 return members
-        return None
+            elif all(self._beside(node, time, *member) for member in members):
+                if all(member.kind == node.kind for member, _ in members):
+                    return members
+                mixed = members if mixed is None else mixed
+        return mixed if len(self._groups) >= PORTS_PER_BANK else None
+
+    def _beside(self, node: Node, time: int, other: Node, start: int) -> bool:
+        """Whether an access and another of a slot never want one port."""
+        if start == time and _may_share(node, other):
+            return True
+        if node.access is None or node.access.rotation is None or not rotates(other):
+            return False
+        apart: bool = node.access.rotation.apart(
+            node, other, (time - start) // self._ii if self._ii else 0
+        )
+        return apart
 
 
-def parties(users: Iterable[User]) -> list[list[Node]]:
-    """The accesses of one slot in groups that may share a port."""
-    return Parties(users).groups()
+def parties(users: Iterable[User], ii: int = 0) -> list[list[Node]]:
+    """The accesses of one slot in groups that may share a port, of iterations at an interval of ``ii``."""
+    return Parties(users, ii).groups()
+
+
+def rotates(node: Node) -> bool:
+    """Whether it may be known of an access that its bank differs from another's, though neither is known."""
+    return node.access is not None and node.access.rotation is not None
 
 
 def _may_share(a: Node, b: Node) -> bool:
@@ -96,10 +128,10 @@ def _is_conditional(node: Node) -> bool:
 
 
 def shared_uses(nodes: Iterable[Node], uses: Mapping[int, list[Hashable]]) -> frozenset[Hashable]:
-    """Ports with several conditional accesses, of which some may share a slot."""
+    """Ports with several accesses, conditional or of unknown banks, of which some may share a slot."""
     counts: dict[Hashable, int] = defaultdict(int)
     for node in nodes:
-        if _is_conditional(node):
+        if _is_conditional(node) or rotates(node):
             for use in uses.get(node.number, ()):
                 counts[use] += 1
     return frozenset(use for use, count in counts.items() if count > 1)

@@ -56,7 +56,7 @@ class Sinker:
                 slot = use, self._slot(node.time)
                 if use in self._shared:
                     self._present[slot].append((node, node.time))
-                    self._taken[slot] = len(parties(self._present[slot]))
+                    self._taken[slot] = len(parties(self._present[slot], ii or 0))
                 else:
                     self._taken[slot] += 1
                 peak = max(self._capacity.get(use, 0), self._taken[slot])
@@ -124,7 +124,9 @@ class Sinker:
         """Whether a node finds room in a slot beside accesses that may exclude each other."""
         users = [user for user in self._present[use, slot] if user[0] is not node]
         left = [u for u in self._present[use, self._slot(node.time)] if u[0] is not node]
-        most = max(len(parties([*users, (node, time)])), len(parties(left)))
+        most = max(
+            len(parties([*users, (node, time)], self._ii or 0)), len(parties(left, self._ii or 0))
+        )
         return most <= self._capacity[use]
 
     def _move(self, node: Node, time: int) -> None:

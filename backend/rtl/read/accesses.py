@@ -312,11 +312,12 @@ class Memory:
 
     def _access(self, array: Array, index: tuple[Lin, ...]) -> Access:
         chosen, word = Lin(0), Lin(0)
-        banks = [0]
+        banks, places = [0], []
         for dim, position in zip(array.layout.dims, index, strict=True):
             candidates, which, w = self._located(dim, position)
             word = add(scale(word, dim.depth), w)
             chosen = add(scale(chosen, len(candidates)), which)
+            places.append(add(scale(which, candidates.step), Lin(candidates.start)))
             banks = [bank * dim.banks + k for bank in banks for k in candidates]
         word_node = self._word_node(array, word)
         if len(banks) == 1:
@@ -329,6 +330,7 @@ class Memory:
             word_node,
             asserted=self._b.asserted,
             candidates=tuple(banks),
+            places=tuple(places),
         )
 
     def _located(self, dim: DimPartition, position: Lin) -> tuple[range, Lin, Lin]:

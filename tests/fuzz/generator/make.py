@@ -11,6 +11,7 @@ from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
 from .aimed.rounds import round_kernel
 from .aimed.searches import search_kernel
+from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
 from .networks import network
@@ -31,6 +32,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "cells": (4, cell_network),
     "outside": (3, outside_kernel),
     "rounds": (3, round_kernel),
+    "turns": (1, turn_kernel),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
@@ -20,6 +21,8 @@ from ...graph.linear import (
     add,
     bits_signed,
     bits_unsigned,
+    common_factor,
+    divide_exactly,
     remainder,
     scale,
     subtract,
@@ -290,6 +293,13 @@ class Builder:
         return rest
 
     def _divide(self, lin: Lin, divisor: int) -> tuple[Lin, Lin]:
+        common = gcd(common_factor(lin), divisor)
+        if common > 1:
+            # (6 t + 5) mod 4 is 2 ((3 t + 2) mod 2) + 1.
+            least = lin.const % common
+            part = divide_exactly(add(lin, Lin(-least)), common)
+            turned = scale(self.modulo(part, divisor // common), common)
+            return self.floor_divide(part, divisor // common), add(turned, Lin(least))
         low, high = lin.bounds()
         shift = -(low // divisor) if low < 0 else 0
         lifted = add(lin, Lin(shift * divisor))
@@ -312,6 +322,8 @@ class Builder:
                 subtract(lifted, scale(quotient_lin, divisor)), bits_unsigned(divisor - 1)
             )
         rest_lin = self.as_symbol(rest, 0, divisor - 1)
+        if rest.body is self.body and rest.kind != "const":
+            rest.rest_of = lin, divisor
         return add(quotient_lin, Lin(-shift)), rest_lin
 
     def compare(self, predicate: int, a: Lin, b: Lin) -> Node:

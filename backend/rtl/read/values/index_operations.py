@@ -17,6 +17,7 @@ from ...graph.linear import (
     index_width,
     scale,
     subtract,
+    symbol,
     within,
 )
 from ...graph.nodes import Lin, Node
@@ -33,11 +34,27 @@ def _index_cast(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
         node = self.node(operands[0], width)
         if width > INDEX_BITS:
             node, width = self.cut(node, INDEX_BITS), INDEX_BITS
+        masked = _masked(node)
+        if masked is not None:
+            return self.modulo(self.wrapped(masked[0]), masked[1])
         if signed or width == INDEX_BITS:
             return self.as_index(node, (-(1 << (width - 1)), (1 << (width - 1)) - 1))
         return self.as_index(node, (0, (1 << width) - 1))
     width, value = element_width(target), self.lin(operands[0])
     return self.lin_of_width(self.wrapped(value) if width > INDEX_BITS else value, width)
+
+
+def _masked(node: Node) -> tuple[Lin, int] | None:
+    """The index value and the divisor behind ``t & 3``, which is ``t % 4``; None for other nodes."""
+    if node.kind != "wire" or node.data[0] != "zext":
+        return None
+    low = node.operands[0]
+    if low.kind != "wire" or low.data[:2] != ("slice", 0):
+        return None
+    source, divisor = low.operands[0], 1 << low.width
+    if source.kind == "lin":
+        return source.data, divisor
+    return (symbol(source), divisor) if source.kind == "iv" else None
 
 
 def _binary(fn: Callable[[Lin, Lin], Lin]) -> Callable[[Values, Op, list[Bound]], Lin]:
