@@ -24,6 +24,7 @@ from .emit.bounds import BoundsPort
 from .emit.deep_fifo import fifo_of
 from .emit.fifo import fifo_name
 from .emit.function import Emitter
+from .emit.memory.asked import ask_for_memories
 from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .functions import callees as callees_of
@@ -46,10 +47,10 @@ from .read.records import FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .resources.capacity import LARGE_TEXT
-from .resources.design import ultra_memories
+from .resources.design import has_ultra, ultra_memories
 from .verilog.comparisons import offset_comparisons
 from .verilog.finish import finish_verilog
-from .verilog.memories import separate_memories
+from .verilog.memories import told_memories
 from .verilog.products import shifted_products
 from .waiting import ModuleWaits
 
@@ -74,6 +75,7 @@ class Compiler:
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz, subnormals)
         check_clock(self.library.device, clock_mhz)
+        self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
         self.timing = TimingModel.of(self.library.device, clock_mhz)
         self.locations = Locations()
         self.modules: dict[str, CompiledModule] = {}
@@ -141,6 +143,7 @@ class Compiler:
         binding = bind(function, callees)
         overlap(function, lambda: estimate(function, callees))
         binding.separate = separate_banks(function, binding, callees)
+        self._ask(function, binding)
         count_cycles(function, callees, frozen=frozen)
         emitter = Emitter(
             function,
@@ -187,6 +190,7 @@ class Compiler:
             frozen=frozen,
             external=external,
             told=self.told,
+            ask=self._ask,
         )
         result = region.run()
         self.fifos |= {(width, depth, False) for width, depth in result.fifos}
@@ -375,7 +379,7 @@ def compile_design(
         directives,
         design.debug,
         ultra_memories(design.hw_text, device),
-        separate_memories(design.hw_text),
+        told_memories(design.hw_text),
     )
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):

@@ -99,3 +99,21 @@ def test_a_gate_that_several_tables_can_take_in_is_none_of_its_own() -> None:
     assert one_module(*lines, "hw.output %x, %y : i8, i8") == {"lut": 2}
     kept = "%r = comb.concat %z, %g : i7, i1"
     assert one_module(*lines, kept, "hw.output %x, %r : i8, i8") == {"lut": 2}
+
+
+def test_bits_that_nothing_reads_are_not_taken_off_twice() -> None:
+    """The register keeps eight bits, of which two are read; five of the others extend what it is given."""
+    text = """
+hw.module private @low(in %clk : !seq.clock, in %r : i8, out a : i2) {
+  %q = seq.compreg %r, %clk : i8
+  %a = comb.extract %q from 0 : (i8) -> i2
+  hw.output %a : i2
+}
+hw.module @top(in %clk : !seq.clock, in %s : i3, out o : i2) {
+  %z = hw.constant 0 : i5
+  %v = comb.concat %z, %s : i5, i3
+  %o = hw.instance "low" @low(clk: %clk: !seq.clock, r: %v: i8) -> (a: i2)
+  hw.output %o : i2
+}
+"""
+    assert whole(module_resources(text, "xcup"), "top") == {"ff": 2}

@@ -16,7 +16,7 @@ that, in which it may have become the second. It never has to be the first any s
 from __future__ import annotations
 
 from ..graph.linear import bits_unsigned
-from ..verilog.memories import SEPARATE
+from ..verilog.memories import traits
 from .fifo import FifoText, fifo_module, pointer
 from .text import ModuleText
 
@@ -85,7 +85,7 @@ def _memory(text: ModuleText, width: int, depth: int, data: str, put: str, read:
         pointer(text, hint, depth, bits, step) for hint, step in (("head", read), ("tail", put))
     )
     memory, value, always = text.named("stored"), text.fresh(), text.const(1, 1)
-    text.line(f"{memory} = seq.hlmem @stored %clk, %rst {SEPARATE} : {kind}")
+    text.line(f"{memory} = seq.hlmem @stored %clk, %rst{traits(separate=True)} : {kind}")
     text.line(
         f"{value} = seq.read {memory}[{head}] rden {always} {{ latency = 0}} : !seq.hlmem{kind}"
     )

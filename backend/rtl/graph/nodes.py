@@ -195,6 +195,7 @@ class Array:
         constant: nothing writes it. With one word a bank it is ``"reg"``, and no register but wires.
         private: declared in the body it is used in: no value outlives an iteration.
         copied: the iterations of a loop of tasks take two copies in turn.
+        style: what its banks are to be made of, as their declarations say; "" where any will do.
     """
 
     name: str
@@ -214,6 +215,7 @@ class Array:
     stored: bool = False
     space: str = ""
     copied: bool = False
+    style: str = ""
 
     @property
     def banks(self) -> int:

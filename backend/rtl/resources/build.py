@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..verilog.memories import SEPARATE
+from ..verilog.memories import SEPARATE, style_of
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
@@ -42,7 +42,8 @@ _SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
 class Memory:
     """A memory of a module: its size, and addresses of reads and (address, data, enable) of writes.
 
-    Of one that is ``separate``, no word is read, for use, in the cycle in which it is written.
+    Of one that is ``separate``, no word is read, for use, in the cycle in which it is written. ``style`` is
+    what it is to be made of, "" where the synthesiser chooses.
     """
 
     words: int
@@ -51,6 +52,7 @@ class Memory:
     section: str
     place: str = ""
     separate: bool = False
+    style: str = ""
     reads: list[tuple[Value, int]] = field(default_factory=list)
     writes: list[tuple[Value, Value, Value]] = field(default_factory=list)
 
@@ -96,8 +98,8 @@ class Graph:
                 found = _SIZE.search(op.rest)
                 words, width = (int(found[1]), int(found[2])) if found else (1, 1)
                 table = op.name == "sv.reg"
-                separate = SEPARATE in op.rest
-                made = Memory(words, width, table, op.section, op.place, separate)
+                traits = SEPARATE in op.rest, style_of(op.rest)
+                made = Memory(words, width, table, op.section, op.place, *traits)
                 self.memories[op.results[0]] = made
         echoes = Echoes()
         for number, instance in enumerate(module.instances):

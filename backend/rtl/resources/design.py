@@ -59,10 +59,11 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     for module in with_fifos(read_modules(text)):
         graph = Graph(module, drives)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
-        drives[module.name] = Driven.of(outputs, graph.nodes, graph.inputs)
+        driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, family)
         inside = Counter(instance.module for instance in module.instances)
         found[module.name] = ModuleResources(cover.run(), inside)
+        drives[module.name] = driven.covered(graph.nodes)
         drawn.append((module, graph, cover))
     if drawn:
         total = whole(found, drawn[-1][0].name)
@@ -73,6 +74,11 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
         timing = Timer(module, graph, cover, family, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
     return found
+
+
+def has_ultra(device: str) -> bool:
+    """Whether a family has blocks of 288 kbit."""
+    return bool(FAMILIES[device].ultra[0])
 
 
 def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:

@@ -158,13 +158,18 @@ class Family:
             for depth, bits in shapes
         )
 
+    def ultra_blocks(self, words: int, width: int) -> int:
+        """Blocks of 288 kbit that hold so many words; 0 where the family has none."""
+        deep, wide = self.ultra
+        return ceil(words / deep) * ceil(width / wide) if deep else 0
+
     def ultra_count(self, words: int, width: int, blocks: int) -> int:
         """Blocks of 288 kbit for so many of 18, or 0.
 
         They are taken where they are a smaller share of the device, and at least half full.
         """
         deep, wide = self.ultra
-        count = ceil(words / deep) * ceil(width / wide) if deep else 0
+        count = self.ultra_blocks(words, width)
         full = 2 * words * width >= count * deep * wide
         return count if full and count * self.ultra_worth < blocks else 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, log2
 
+from ..verilog.memories import BLOCK, DISTRIBUTED, ULTRA
 from .build import Memory
 from .family import Family
 
@@ -21,19 +22,27 @@ def memory_cost(family: Family, memory: Memory, held: Callable[[int], bool]) -> 
     words, width = memory.words, memory.width
     if memory.table:
         return _table(family, memory, inside)
+    if memory.style == ULTRA:
+        return {"uram": family.ultra_blocks(words, width), "ff": -width}
     ports = _ports(memory)
     tables, cost = _distributed(family, memory)
     both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
     blocks = family.block_count(words, width, both_write=both) if ports <= 2 and inside else 0
-    if blocks and (
-        not tables
-        or cost > (_BLOCK if family.inputs == 6 else 128) * blocks
-        or both
-        and len(memory.writes) > 1
+    if (
+        blocks
+        and memory.style != DISTRIBUTED
+        and (
+            not tables
+            or memory.style == BLOCK
+            or cost > (_BLOCK if family.inputs == 6 else 128) * blocks
+            or both
+            and len(memory.writes) > 1
+        )
     ):
         found = {"bram": blocks, "ff": -width * len(memory.reads)}
         simple = len(memory.reads) == 1 and len(memory.writes) == 1 and not both
-        ultra = family.ultra_count(words, width, blocks) if simple else 0
+        by_size = simple and memory.style != BLOCK
+        ultra = family.ultra_count(words, width, blocks) if by_size else 0
         if ultra:
             return {"uram": ultra, "ff": -width}
         return _old_words(family, memory, found)
@@ -86,6 +95,7 @@ def _table(family: Family, memory: Memory, inside: bool) -> dict[str, int]:
 def _distributed(family: Family, memory: Memory) -> tuple[tuple[int, int] | None, int]:
     """(LUTs as memory, LUTs beside them), and their cost to Yosys; None where flip-flops are better."""
     words, width = memory.words, memory.width
+    asked = memory.style == DISTRIBUTED
     addresses = {w[0] for w in memory.writes}
     if len(memory.writes) > 1 and len(addresses) > 1:
         return None, 0
@@ -96,11 +106,12 @@ def _distributed(family: Family, memory: Memory) -> tuple[tuple[int, int] | None
         choice = ceil(width * (rows - 1)) * len(reads)
         return (
             ((4 * units, choice + rows * (rows > 1)), 4 * units)
-            if words * width > 4 * units
+            if asked or words * width > 4 * units
             else (None, 0)
         )
     single = reads <= addresses and len(reads) == 1
-    best: tuple[tuple[int, int] | None, int] = (None, words * width)
+    most = _TABLES * words * width if asked else words * width
+    best: tuple[tuple[int, int] | None, int] = (None, most)
     for bits, simple, dual, one in ((5, 14, 8, 16), (6, 7, 4, 8), (7, 0, 2, 4), (8, 0, 1, 2)):
         shared = reads & addresses
         per = one if single else dual if len(reads) == 2 and shared else simple

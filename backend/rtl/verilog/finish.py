@@ -51,7 +51,7 @@ def finish_verilog(
     directives: Sequence[str] = (),
     signals: Mapping[str, Mapping[str, str]] | None = None,
     ultra: Mapping[str, Collection[str]] | None = None,
-    separate: Mapping[str, Collection[str]] | None = None,
+    told: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
 ) -> str:
     """The Verilog of a design.
 
@@ -62,15 +62,15 @@ def finish_verilog(
         directives: comments that tools obey, which follow the title.
         signals: by module and name what signals are for; those of stages get a comment of their own.
         ultra: by module the memories that are to be blocks of 288 kbit.
-        separate: by module those of which no word is read, for use, in the cycle in which it is written.
+        told: by module and name the attributes of memories that their texts tell.
     """
     comments = Comments(text)
     modules = []
     for module in split_modules(text):
         made = mark_unread(comments.rewrite(name_values(module.text)))
         stages = _stages((signals or {}).get(module.name, {}), comments.names)
-        marks = [(names or {}).get(module.name, ()) for names in (ultra, separate)]
-        made = mark_memories(name_stages(made, stages), *marks)
+        large, others = (ultra or {}).get(module.name, ()), (told or {}).get(module.name)
+        made = mark_memories(name_stages(made, stages), large, others)
         modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
     files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]

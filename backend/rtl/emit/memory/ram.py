@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
-from ...verilog.memories import SEPARATE
+from ...verilog.memories import traits
 from ..text import ModuleText
 
 Scope = tuple[str, ...]
@@ -73,7 +73,7 @@ def ram_bank(
         separate: whether no port reads a word, for use, in the cycle in which the other port writes it.
     """
     kind = f"<{array.depth}xi{array.width}>"
-    told = f" {SEPARATE}" if separate else ""
+    told = traits(separate=separate, style=array.style)
     text.styled(
         f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst{told} : {kind}",
         f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",

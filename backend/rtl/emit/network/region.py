@@ -45,7 +45,7 @@ class RegionResult:
 
 
 class RegionCompiler:
-    """Compiles one region function."""
+    """Compiles one region function; ``ask`` looks at the memories whose kind the source asks for."""
 
     def __init__(
         self,
@@ -57,9 +57,11 @@ class RegionCompiler:
         frozen: bool,
         external: frozenset[str] = frozenset(),
         told: int = 0,
+        ask: Callable[[Function, Binding], None],
     ) -> None:
         self._record = record
         self._told = told
+        self._ask = ask
         self._interface_of = interface_of
         self._frozen = frozen
         self._external = external
@@ -81,6 +83,7 @@ class RegionCompiler:
             self._op(op)
         memories = SharedPorts(self._text, self._function, self._binding, self._external)
         memories.assign(self._instances, self._freezable)
+        self._ask(self._function, self._binding)
         self._text.input("start", "i1")
         if self._frozen:
             self._text.input("ce", "i1")

@@ -7,11 +7,11 @@ makes those that follow the same value one, and nothing chooses between them any
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..nodes import Node, Value, width_of
 from ..parse import Instance
-from .narrow import Held, held_inputs
+from .narrow import Held, Place, held_inputs, wanted_of
 
 Echo = tuple[str, int]
 """An input port, and the registers behind it."""
@@ -24,12 +24,14 @@ class Driven:
     Attributes:
         values: the value of each port, in the module.
         echoes: those that are an input behind registers without enable and reset.
-        held: the bits of input ports that registers hold as they come.
+        held: the bits of input ports that registers hold as they come, once it is known which are read.
+        holding: those registers.
     """
 
     values: Mapping[str, Value] = field(default_factory=dict)
     echoes: Mapping[str, Echo] = field(default_factory=dict)
     held: Held = field(default_factory=dict)
+    holding: Mapping[int, tuple[Place, int]] = field(default_factory=dict)
 
     @staticmethod
     def of(values: Mapping[str, Value], nodes: list[Node], inputs: Mapping[str, int]) -> Driven:
@@ -37,7 +39,11 @@ class Driven:
         ports = {number: port for port, number in inputs.items()}
         found = {port: _echo(value, nodes, ports) for port, value in values.items()}
         echoes = {port: echo for port, echo in found.items() if echo is not None}
-        return Driven(values, echoes, held_inputs(nodes, ports))
+        return Driven(values, echoes, holding=held_inputs(nodes, ports))
+
+    def covered(self, nodes: list[Node]) -> Driven:
+        """The same, when the module's graph is covered."""
+        return replace(self, held=wanted_of(self.holding, nodes))
 
 
 def _echo(value: Value, nodes: list[Node], ports: Mapping[int, str]) -> Echo | None:

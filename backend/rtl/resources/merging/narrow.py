@@ -17,13 +17,15 @@ Held = dict[Place, int]
 """How many registers one behind another hold the bits of a place."""
 
 
-def held_inputs(nodes: list[Node], ports: Mapping[int, str]) -> Held:
-    """The bits of input ports that registers without a reset hold as they come.
+def held_inputs(nodes: list[Node], ports: Mapping[int, str]) -> dict[int, tuple[Place, int]]:
+    """The registers without a reset that hold bits of input ports as they come.
 
     Args:
         ports: by node, the input port that it is.
+
+    Returns:
+        By register the bits, and which register of those behind each other it is.
     """
-    found: Held = {}
     places: dict[int, tuple[Place, int]] = {}
     for number, node in enumerate(nodes):
         if node.kind != "register" or "r" in node.detail or len(node.operands[0]) != 1:
@@ -39,8 +41,23 @@ def held_inputs(nodes: list[Node], ports: Mapping[int, str]) -> Held:
         else:
             continue
         places[number] = place, depth
-        found[place] = max(depth, found.get(place, 0))
-    return found
+    return places
+
+
+def wanted_of(registers: Mapping[int, tuple[Place, int]], nodes: list[Node]) -> Held:
+    """What registers hold, up to the last bit that something reads: the bits above have no register."""
+    bits: dict[Place, int] = {}
+    rows: Held = {}
+    for number, (place, depth) in registers.items():
+        bits[place] = max(bits.get(place, 0), nodes[number].wanted.bit_length())
+        rows[place] = max(depth, rows.get(place, 0))
+    return {
+        (port, low, min(count, bits[port, low, count, enable]), enable): rows[
+            port, low, count, enable
+        ]
+        for port, low, count, enable in rows
+        if bits[port, low, count, enable]
+    }
 
 
 class Operands:
