@@ -201,7 +201,7 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
             ValueError,
             "configs has no key 'colour' for target vitis_hls.\n"
             "help: known keys: check_bounds, check_dependences, device, fallback, frequency, hbm_mapping, "
-            "mappings, mode, num_output_args, progress, timeout.",
+            "mappings, mode, num_output_args, progress, subnormals, timeout.",
         ),
         (
             {"mode": "csim", "configs": {"num_output_args": 9}},

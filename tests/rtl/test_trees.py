@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import allo
-import allo.backend.rtl.compile as rtl_compile
+from allo.backend.rtl.graph.simplify import steps
 from allo.ir.types import AlloType, Fixed, int8, int16, int32, uint8, uint32
 
 from .chains import RandomChains
@@ -154,7 +154,7 @@ def test_sums_that_are_used_stay(monkeypatch: pytest.MonkeyPatch) -> None:
     s.partition(s.o, dim=2)
     s.pipeline("i")
     text = str(s.build(target="systemverilog"))
-    monkeypatch.setattr(rtl_compile, "plant_trees", lambda *_: False)
+    monkeypatch.setattr(steps, "plant_trees", lambda *_: False)
     assert text == str(s.build(target="systemverilog"))
 
 
@@ -173,7 +173,7 @@ def test_what_comes_last_is_added_last(monkeypatch: pytest.MonkeyPatch) -> None:
     module(x, ours)
     s.build()(x, theirs)
     assert bits(ours) == bits(theirs)
-    monkeypatch.setattr(rtl_compile, "plant_trees", lambda *_: False)
+    monkeypatch.setattr(steps, "plant_trees", lambda *_: False)
     assert module.report.cycles <= s.build(target="verilog", simulator="jit").report.cycles
 
 

@@ -69,8 +69,8 @@ def finish_verilog(
     for module in split_modules(text):
         made = mark_unread(comments.rewrite(name_values(module.text)))
         stages = _stages((signals or {}).get(module.name, {}), comments.names)
-        large, others = (ultra or {}).get(module.name, ()), (told or {}).get(module.name)
-        made = mark_memories(name_stages(made, stages), large, others)
+        large = (ultra or {}).get(module.name, ())
+        made = mark_memories(name_stages(made, stages), large, (told or {}).get(module.name))
         modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
     files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
