@@ -26,6 +26,14 @@ _TO_MODEL = (
 _TO_LLVM = ("lower-arc-to-llvm", "canonicalize", "cse")
 
 
+def assert_same(found: np.ndarray, expected: np.ndarray | list[int], *operands: np.ndarray) -> None:
+    """All elements equal, or the first few that are not."""
+    wanted = np.array(expected, dtype=np.uint64)
+    bad = np.flatnonzero(found != wanted)
+    shown = [[hex(int(x[i])) for x in (*operands, wanted, found)] for i in bad[:4]]
+    assert not len(bad), f"{len(bad)} of {len(found)} differ: operands, expected, found {shown}"
+
+
 def netlist_of(
     library: OperatorLibrary,
     op: str,

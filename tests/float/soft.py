@@ -211,3 +211,13 @@ def extremum(name: str, a: int, b: int, kind: FloatFormat) -> int:
         return b if is_nan(a, kind) else a
     order = [(_rank(x, kind), -sign_of(x, kind), x) for x in (a, b)]
     return (min(order) if name.startswith("min") else max(order))[2]
+
+
+ARITHMETIC = {
+    "arith.addf": add,
+    "arith.subf": subtract,
+    "arith.mulf": multiply,
+    "arith.divf": divide,
+    "arith.remf": remainder,
+}
+"""The models of the operations on two operands of one format."""

@@ -9,7 +9,7 @@ from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.operators import OperatorLibrary
 
 from . import soft
-from .harness import CompiledUnit
+from .harness import CompiledUnit, assert_same
 
 SMALL = [FORMATS["f8E4M3"], FORMATS["f8E5M2"]]
 LIBRARY = OperatorLibrary("xcup", 300.0)
@@ -42,27 +42,13 @@ HOST_COMPARE = {
         for name, model in ORDERED.items()
     },
 }
-ARITHMETIC = {
-    "arith.addf": soft.add,
-    "arith.subf": soft.subtract,
-    "arith.mulf": soft.multiply,
-    "arith.divf": soft.divide,
-    "arith.remf": soft.remainder,
-}
-
-
-def assert_same(found: np.ndarray, expected: list[int], *operands: np.ndarray) -> None:
-    """All elements equal, or the first few that are not."""
-    bad = np.flatnonzero(found != np.array(expected, dtype=np.uint64))
-    shown = [(*(hex(x[i]) for x in operands), hex(expected[i]), hex(found[i])) for i in bad[:4]]
-    assert not len(bad), f"{len(bad)} of {len(found)} differ: operands, expected, found {shown}"
 
 
 @pytest.mark.parametrize("kind", SMALL, ids=lambda k: k.name)
-@pytest.mark.parametrize("op", ARITHMETIC)
+@pytest.mark.parametrize("op", soft.ARITHMETIC)
 def test_arithmetic_on_all_pairs(op: str, kind: FloatFormat) -> None:
     unit = CompiledUnit(LIBRARY.find(op, (kind.name,) * 2, kind.name))
-    model = ARITHMETIC[op]
+    model = soft.ARITHMETIC[op]
     expected = [model(a, b, kind) for a in range(256) for b in range(256)]
     assert_same(unit(LEFT, RIGHT), expected, LEFT, RIGHT)
 

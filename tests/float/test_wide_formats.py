@@ -8,7 +8,7 @@ import pytest
 from allo.backend.rtl.float.formats import FORMATS, FloatFormat
 from allo.backend.rtl.operators import OperatorLibrary
 
-from .harness import CompiledUnit
+from .harness import CompiledUnit, assert_same
 from .vectors import HOST, from_host, operand_pairs, specials, to_host
 
 WIDE = [FORMATS["f32"], FORMATS["f64"]]
@@ -18,13 +18,6 @@ HOST_OPERATION = {
     "arith.mulf": np.multiply,
     "arith.divf": np.divide,
 }
-
-
-def assert_same(found: np.ndarray, expected: np.ndarray, *operands: np.ndarray) -> None:
-    """All elements equal, or the first few that are not."""
-    bad = np.flatnonzero(found != expected)
-    shown = [[hex(x[i]) for x in (*operands, expected, found)] for i in bad[:4]]
-    assert not len(bad), f"{len(bad)} of {len(found)} differ: operands, expected, found {shown}"
 
 
 def check_pairs(

@@ -84,7 +84,7 @@ def has_ultra(device: str) -> bool:
 def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
     """The memories of a text in blocks of 288 kbit, by module: those that the estimate counts so."""
     family = FAMILIES[device]
-    if not family.ultra[0] or not any(_is_large(line) for line in text.splitlines()):
+    if not has_ultra(device) or not any(_is_large(line) for line in text.splitlines()):
         return {}
     large = {}
     for module in read_modules(text):

@@ -46,17 +46,14 @@ def held_inputs(nodes: list[Node], ports: Mapping[int, str]) -> dict[int, tuple[
 
 def wanted_of(registers: Mapping[int, tuple[Place, int]], nodes: list[Node]) -> Held:
     """What registers hold, up to the last bit that something reads: the bits above have no register."""
-    bits: dict[Place, int] = {}
-    rows: Held = {}
+    found: dict[Place, tuple[int, int]] = {}
     for number, (place, depth) in registers.items():
-        bits[place] = max(bits.get(place, 0), nodes[number].wanted.bit_length())
-        rows[place] = max(depth, rows.get(place, 0))
+        bits, rows = found.get(place, (0, 0))
+        found[place] = max(bits, nodes[number].wanted.bit_length()), max(rows, depth)
     return {
-        (port, low, min(count, bits[port, low, count, enable]), enable): rows[
-            port, low, count, enable
-        ]
-        for port, low, count, enable in rows
-        if bits[port, low, count, enable]
+        (port, low, min(count, bits), enable): rows
+        for (port, low, count, enable), (bits, rows) in found.items()
+        if bits
     }
 
 
