@@ -151,6 +151,14 @@ def test_logits_on_the_cpu_are_those_of_one_device(devices: Devices):
     assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
 
 
+def test_a_pipeline_of_devices_takes_as_many_channels_as_elements_of_a_word():
+    devices, wide = Devices(1, 2, 2, 2), dataclasses.replace(WIDE, channels=WIDE.vector)
+    weights = random_weights(CONFIG, seed=11)
+    module = schedule(CONFIG, wide, devices, Pace(2, 12)).build(target="simulator")
+    got, expected = decoded(module, weights, devices, wide)
+    assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "devices",

@@ -257,10 +257,7 @@ def make_region(config: GPTConfig, wide: Wide, devices: Devices, speed: Pace) ->
                         block: int32[V]
                         for v in range(V):
                             block[v] = held[v]
-                        with allo.meta_if(P1 > 1):
-                            gathered[0].put(block)
-                        with allo.meta_else():
-                            summed.put(block)
+                        gathered[0].put(block)
                         piece = 0 if piece == C // V - 1 else piece + 1
                 with allo.meta_else():
                     for word in range(STEPS * all_outputs // C):
