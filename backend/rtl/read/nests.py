@@ -46,6 +46,7 @@ class Nests(StraightLine):
             self._unrolled(op)
             return
         chain = chain_of(op, self._in_place, self._never_empty)
+        self._note_parallel(chain)
         inner = chain[-1]
         body_ops = inner.regions[0]
         pipelined = "pipeline_ii" in inner.attrs
@@ -62,6 +63,18 @@ class Nests(StraightLine):
         with self._inside(choice.options[1]):
             self._joined(nest)
         self._add(choice)
+
+    def _note_parallel(self, chain: list[Op]) -> None:
+        """Say that a loop which is only marked ``parallel`` has no more hardware than without the mark."""
+        for loop in chain:
+            if "parallel" not in loop.attrs or {"pipeline_ii", "unroll"} & loop.attrs.keys():
+                continue
+            note = (
+                f"Loop {loop.attrs.get('loop_name', '?')} ({loop.place}) is marked parallel, and its iterations "
+                "run one after another all the same: `unroll` it for copies that run at once, or `pipeline` it."
+            )
+            if note not in self.function.notes:
+                self.function.notes.append(note)
 
     def _better_stopped(self, loop: Op) -> bool:
         """Whether a loop inside others may be left early, and is long: in one pipeline it runs to its end."""
