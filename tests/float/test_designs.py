@@ -37,6 +37,16 @@ FUNCTIONS = {
         "%w = math.sqrt %t : f32",
         "%r = arith.subf %q, %w : f32",
     ],
+    "constants": [
+        "%c = arith.constant 260.0 : f32",
+        "%h = arith.constant -0.125 : f32",
+        "%p = arith.divf %a, %c : f32",
+        "%q = arith.divf %b, %c : f32",
+        "%s = arith.addf %p, %q : f32",
+        "%t = arith.mulf %h, %s : f32",
+        "%u = arith.divf %c, %t : f32",
+        "%r = arith.divf %u, %b : f32",
+    ],
     "wide": [
         "%x = arith.extf %a : f32 to f64",
         "%y = arith.extf %b : f32 to f64",

@@ -11,8 +11,23 @@ from allo.backend.rtl.resources.capacity import excess
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
-from allo.ir.types import Int, UInt, int32
+from allo.ir.types import Int, UInt, float32, int32
 from benchmarks.kernels import gemm, kept, largest
+
+
+def by_260(x: float32[16], y: float32[16]):
+    for i in range(16):
+        y[i] = x[i] / 260.0
+
+
+def by_3(x: float32[16], y: float32[16]):
+    for i in range(16):
+        y[i] = x[i] / 3.0
+
+
+def eighths(x: float32[16], y: float32[16]):
+    for i in range(16):
+        y[i] = x[i] / 8.0
 
 
 def built(kernel, device: str, loops: tuple[str, ...] = ()):
@@ -30,6 +45,10 @@ def built(kernel, device: str, loops: tuple[str, ...] = ()):
         (largest, ("i",), "xcup"),
         (kept, (), "xcup"),
         (kept, (), "ecp5"),
+        (by_260, ("i",), "xcup"),
+        (by_260, ("i",), "ecp5"),
+        (by_3, ("i",), "xcup"),
+        (eighths, ("i",), "xcup"),
     ],
     ids=lambda value: getattr(value, "__name__", None),
 )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..operators.families.float_constants import OPERATORS as CONSTANT_FLOATS
+from ..operators.families.float_constants import makes_other_unit
 from ..operators.library import OperatorLibrary
 from ..operators.spec import Operator
 from .nodes import Body, Node
@@ -16,11 +18,17 @@ DIVISIONS = frozenset(
 _CONSTANT_MATTERS = DIVISIONS | {"arith.shli", "arith.shrsi", "arith.shrui", "arith.muli"}
 
 
-def operand_attributes(name: str, nodes: Sequence[Node]) -> dict[str, Any]:
-    """What the library is told of the operands of an operation: constants and extensions."""
+def operand_attributes(name: str, nodes: Sequence[Node], result: str = "") -> dict[str, Any]:
+    """What the library is told of the operands of an operation: constants and extensions.
+
+    A constant float, of the result's type, is told where it makes another unit: as the second operand.
+    """
     attributes: dict[str, Any] = {}
-    if name in _CONSTANT_MATTERS and any(n.kind == "const" for n in nodes):
-        attributes["constants"] = tuple(n.data if n.kind == "const" else None for n in nodes)
+    constants = tuple(n.data if n.kind == "const" else None for n in nodes)
+    if name in _CONSTANT_MATTERS and any(value is not None for value in constants):
+        attributes["constants"] = constants
+    if name in CONSTANT_FLOATS and makes_other_unit(name, constants, result):
+        attributes["constants"] = constants
     if name == "arith.muli":
         extended = tuple(extension_of(node) for node in nodes)
         if any(extended):

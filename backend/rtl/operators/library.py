@@ -27,6 +27,7 @@ FAMILIES: tuple[str, ...] = (
     "allo.backend.rtl.operators.families.multiply",
     "allo.backend.rtl.operators.families.divide",
     "allo.backend.rtl.operators.families.counts",
+    "allo.backend.rtl.operators.families.float_constants",
     "allo.backend.rtl.operators.families.floats",
 )
 """Modules with a table ``OPERATORS`` from MLIR operation name to builder. A new operator is a

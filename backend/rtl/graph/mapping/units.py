@@ -12,7 +12,7 @@ from ..prune import bodies_of, prune
 from ..regions import Function
 from .packing import PRODUCT, pack_body
 
-MOVABLE = ("arith.addf", "arith.mulf", PRODUCT)
+MOVABLE = ("arith.addf", "arith.mulf", "arith.divf", PRODUCT)
 """Operations that can be made of multiplier blocks or of lookup tables."""
 
 

@@ -45,13 +45,14 @@ SMALLER_SUMS = {
 a sum. At others it may take more: 388 for 377 of float32 on ``xcup`` at 150 MHz."""
 
 
-def _format(request: Request, name: str) -> FloatFormat | None:
+def format_of(request: Request, name: str) -> FloatFormat | None:
     """The float format of this name, as the request treats its subnormals."""
     kind = FORMATS.get(name)
     return replace(kind, flush=True) if kind is not None and request.flush else kind
 
 
-def _binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
+def binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
+    """The text for the simulator of a unit with two operands, where the host computes what it does."""
     if kind.name not in NATIVE_FORMATS:
         return None
     operands = (("a", kind.name), ("b", kind.name))
@@ -67,7 +68,7 @@ def _binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | No
 
 
 def _arithmetic(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     tiling = tiling_of(request)
@@ -107,7 +108,7 @@ def _arithmetic(request: Request) -> Operator | None:
         return add(a, b, plain, quick=True)
 
     name = request.op.removeprefix("arith.").removesuffix("f")
-    native = _binary_native(request.op, kind)
+    native = binary_native(request.op, kind)
     multiplies = request.op == "arith.mulf"
     paced = pace if multiplies or kind.flush else None
     quick = None if multiplies or kind.flush or not small else partial(draw_sum, quick=True)
@@ -118,15 +119,15 @@ def _arithmetic(request: Request) -> Operator | None:
 
 
 def _divide(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
-    native = _binary_native(request.op, kind)
+    native = binary_native(request.op, kind)
     return unit(request, Drawing(f"fdiv_{kind.label}", lambda a, b: divide(a, b, kind), native))
 
 
 def _square_root(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     native = None
@@ -137,7 +138,7 @@ def _square_root(request: Request) -> Operator | None:
 
 
 def _round(request: Request) -> Operator | None:
-    kind, mode = _format(request, request.result_type), request.op.removeprefix("math.")
+    kind, mode = format_of(request, request.result_type), request.op.removeprefix("math.")
     if kind is None:
         return None
     drawing = Drawing(f"f{mode}_{kind.label}", lambda a: round_to_integral(a, kind, mode))
@@ -145,14 +146,14 @@ def _round(request: Request) -> Operator | None:
 
 
 def _remainder(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None or kind.exponent > 8:
         return None
     return unit(request, Drawing(f"frem_{kind.label}", lambda a, b: remainder(a, b, kind)))
 
 
 def _cmpf(request: Request) -> Operator | None:
-    kind = _format(request, request.operand_types[0])
+    kind = format_of(request, request.operand_types[0])
     if kind is None:
         return None
     predicate = request.predicate(PREDICATES)
@@ -161,7 +162,7 @@ def _cmpf(request: Request) -> Operator | None:
 
 
 def _extremum(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     name = request.op.removeprefix("arith.")
@@ -174,7 +175,7 @@ def _extremum(request: Request) -> Operator | None:
 
 
 def _negf(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -184,7 +185,7 @@ def _negf(request: Request) -> Operator | None:
 
 
 def _absf(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -193,7 +194,7 @@ def _absf(request: Request) -> Operator | None:
 
 
 def _copysign(request: Request) -> Operator | None:
-    kind = _format(request, request.result_type)
+    kind = format_of(request, request.result_type)
     if kind is None:
         return None
     return combinational(
@@ -204,7 +205,7 @@ def _copysign(request: Request) -> Operator | None:
 
 def _resize(request: Request) -> Operator | None:
     source, target = (
-        _format(request, name) for name in (request.operand_types[0], request.result_type)
+        format_of(request, name) for name in (request.operand_types[0], request.result_type)
     )
     if source is None or target is None:
         return None
@@ -226,7 +227,7 @@ def _resize(request: Request) -> Operator | None:
 
 
 def _from_integer(request: Request) -> Operator | None:
-    kind, source = _format(request, request.result_type), request.operand_types[0]
+    kind, source = format_of(request, request.result_type), request.operand_types[0]
     if kind is None or not is_integer(source):
         return None
     signed, width = request.op == "arith.sitofp", request.widths[0]
@@ -245,7 +246,7 @@ def _from_integer(request: Request) -> Operator | None:
 
 
 def _to_integer(request: Request) -> Operator | None:
-    kind, target = _format(request, request.operand_types[0]), request.result_type
+    kind, target = format_of(request, request.operand_types[0]), request.result_type
     if kind is None or not is_integer(target):
         return None
     signed, width = request.op == "arith.fptosi", request.result_width

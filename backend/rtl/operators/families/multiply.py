@@ -43,11 +43,11 @@ def _build(request: Request) -> Operator:
         constant = request.constant(position)
         if constant is not None:
             sum_ = fitted(request, _by_digits(request, narrow[1 - position], position, constant))
-            return sum_ if _better(sum_, product, request.device) else product
+            return sum_ if better(sum_, product, request.device) else product
     return product
 
 
-def _better(a: Operator, b: Operator, device: Device) -> bool:
+def better(a: Operator, b: Operator, device: Device) -> bool:
     """Whether an operator is no slower than another, and takes no more of the device."""
     if (a.latency, a.delay_ns if not b.latency else 0.0) > (b.latency, b.delay_ns):
         return False

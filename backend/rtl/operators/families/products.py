@@ -36,6 +36,11 @@ def tiled_product(a: Part, b: Part, width: int, tiling: Tiling) -> Signal:
     """The low ``width`` bits of ``a * b``."""
     if a.bits.width < b.bits.width:
         a, b = b, a
+    return product_by_pieces(a, b, width, tiling)
+
+
+def product_by_pieces(a: Part, b: Part, width: int, tiling: Tiling) -> Signal:
+    """The same, ``a`` cut for the larger operands of the blocks and ``b`` for the smaller."""
     rows = [
         _row(a, piece, tiling.large, width - index * tiling.small, tiling.segment)
         for index, piece in enumerate(_pieces(b, tiling.small, width))

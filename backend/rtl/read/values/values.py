@@ -114,7 +114,7 @@ class Values(ABC):
         Raises:
             UnsupportedOpError: there is none.
         """
-        attributes = operand_attributes(op.name, nodes or [])
+        attributes = operand_attributes(op.name, nodes or [], result)
         if "predicate" in op.attrs:
             attributes["predicate"] = op.attrs["predicate"]
         try:

@@ -1,0 +1,1 @@
+"""Units of floats with a constant operand."""
