@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
 from typing import IO, Any
@@ -77,36 +77,44 @@ def run_tool(
     raise _failure(what, name, status, timeout_s, option, [*lines, *errors][-_TAIL:], log)
 
 
-def run_tools(
-    commands: Sequence[Sequence[str]], run: Callable[..., str] = run_tool, **settings: Any
-) -> list[str]:
-    """Run programs two at a time, each by ``run`` with ``settings``; what they printed, in order.
+class Programs:
+    """Runs programs two at a time, each by ``run``, in the order in which they are started.
 
-    Where one fails, or Ctrl-C ends the waiting, the others are ended, too.
+    Used in a ``with`` statement. Where that is left by an exception, say because one of the programs
+    failed or Ctrl-C ended the waiting for it, the others are ended, too.
 
-    Raises:
-        ToolFailedError: as :func:`run_tool`, for the first that failed.
+    Args:
+        run: runs one program, as :func:`run_tool` does.
+        settings: what ``run`` is given with each of them.
     """
-    processes: list[subprocess.Popen[str]] = []
-    over = False
 
-    def started(process: subprocess.Popen[str]) -> None:
-        processes.append(process)
-        if over:
-            _end(process)
+    def __init__(self, run: Callable[..., str] = run_tool, **settings: Any) -> None:
+        self._run = run
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(_AT_ONCE)
+        self._processes: list[subprocess.Popen[str]] = []
+        self._over = False
 
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        runs = [pool.submit(run, command, started=started, **settings) for command in commands]
-        try:
-            return [each.result() for each in runs]
-        except BaseException:
-            over = True
-            for each in runs:
-                each.cancel()
-            for process in processes:
+    def __enter__(self) -> Programs:
+        return self
+
+    def __exit__(self, failed: type[BaseException] | None, *_: object) -> None:
+        if failed is not None:
+            self._over = True
+            for process in list(self._processes):
                 if process.poll() is None:
                     _end(process)
-            raise
+        self._pool.shutdown(cancel_futures=failed is not None)
+
+    def start(self, command: Sequence[str], **settings: Any) -> Future[str]:
+        """Run a program when the turn comes to it; its result is what the program printed."""
+        given = {**self._settings, **settings}
+        return self._pool.submit(self._run, command, started=self._started, **given)
+
+    def _started(self, process: subprocess.Popen[str]) -> None:
+        self._processes.append(process)
+        if self._over:
+            _end(process)
 
 
 def _failure(

@@ -105,13 +105,13 @@ def test_set_up_code_in_a_unit_of_its_own(small: int, tmp_path: Path, monkeypatc
     monkeypatch.setattr(verilator_models, "_SMALL", small)
     design = allo.customize(triple).build(target="verilog")
     units: list[str] = []
-    compiled = Runtime.link_flags
+    command = Runtime.unit_command
 
-    def noted(self: Runtime, beside=()):
-        units.extend(Path(command[-3]).read_text() for command in beside)
-        return compiled(self, beside)
+    def noted(self: Runtime, source: Path, *rest):
+        units.append(source.read_text())
+        return command(self, source, *rest)
 
-    monkeypatch.setattr(Runtime, "link_flags", noted)
+    monkeypatch.setattr(Runtime, "unit_command", noted)
     monkeypatch.setattr(verilator_models, "cached", _in_folder(tmp_path))
     assert design(5) == 15
     assert len(units) == (2 if small == 0 else 1)

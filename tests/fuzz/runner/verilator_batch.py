@@ -14,6 +14,7 @@ from allo.backend.sim.engines.verilator.runtime import UNOPTIMISED, Runtime
 from allo.backend.sim.engines.verilator.tools import find_compiler, find_verilator, run
 from allo.backend.sim.engines.verilator.wrapper import PREFIX
 from allo.backend.sim.module import RTLModule
+from allo.dialects.processes.tools import Programs
 
 from .native import Numbered, with_numbered_entries
 
@@ -37,7 +38,10 @@ def attach_verilator(modules: list[RTLModule], folder: Path) -> None:
     source, compiled = folder / "models.cpp", folder / "models.o"
     source.write_text("\n".join([UNOPTIMISED, *map(_unity, units)]))
     includes = [f"-I{folder / f'm{number}' / 'out'}" for number in range(len(units))]
-    linked = runtime.link_flags([runtime.unit_command(source, compiled, *includes)])
+    with Programs(run, timeout=LIMIT_S) as programs:
+        models = programs.start(runtime.unit_command(source, compiled, *includes))
+        linked = runtime.link_flags(programs)
+        models.result()
     command = [str(compiler), str(compiled), *linked, "-shared", "-pthread", "-Wl,-Bsymbolic"]
     run([*command, "-o", str(library)], LIMIT_S)
     runtime.note_model()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from allo.backend.rtl.design import HardwareDesign, SharedUnit
 from allo.backend.rtl.waiting import ModuleWaits
 from allo.backend.sim.driver.ports import top_ports
 from allo.dialects.caches.files import cached, content_key
+from allo.dialects.processes.tools import Programs
 
 from ..interface import BuildOptions
+from .model_class import drop_port_references
 from .runtime import UNOPTIMISED, Runtime
 from .tools import Verilator, find_compiler, find_verilator, run
 from .units import units_as_functions
@@ -132,9 +135,16 @@ def compile_model(design: HardwareDesign, options: BuildOptions) -> Path:
     request = model_request(design, options, runtime.verilator, runtime.key())
 
     def make(build: Path) -> None:
-        _verilate(runtime.verilator, request, build, options.timeout)
         (build / "wrapper.cpp").write_text(request.wrapper)
-        _compile(runtime, build)
+        command = _verilating(runtime.verilator, request, build)
+        root = {"VERILATOR_ROOT": str(runtime.verilator.root)}
+        with ThreadPoolExecutor(1) as aside, Programs(run, timeout=options.timeout) as programs:
+            verilated = programs.start(command, cwd=build, env=root)
+            libraries = aside.submit(runtime.link_flags, programs)
+            verilated.result()
+            objects = _compile(runtime, build, programs)
+            _link(runtime, build, [*objects, *libraries.result()])
+        runtime.note_model()
         _keep_only(build, LIBRARY)
 
     return cached(("verilator",), f"model-{request.key()}", [LIBRARY], make) / LIBRARY
@@ -157,8 +167,9 @@ def control_text(units: Sequence[SharedUnit]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout: float) -> None:
-    command = [
+def _verilating(verilator: Verilator, request: ModelRequest, build: Path) -> list[str]:
+    """Verilator's command line; writes the files that it reads."""
+    return [
         str(verilator.program),
         *request.settings,
         "--prefix",
@@ -169,16 +180,17 @@ def _verilate(verilator: Verilator, request: ModelRequest, build: Path, timeout:
         "out",
         *request.write_sources(build),
     ]
-    run(command, timeout, cwd=build, env={"VERILATOR_ROOT": str(verilator.root)})
 
 
-def _compile(runtime: Runtime, build: Path) -> None:
-    """Compile and link; beside a large unit of what runs every cycle, set-up code is one of its own.
+def _compile(runtime: Runtime, build: Path, programs: Programs) -> list[str]:
+    """Compile the model's units; gives their objects.
 
-    The class of the ports and the wrapper count as set-up code: what they do in a cycle is one call, and
-    optimising the lists of thousands of ports takes the compiler long.
+    Beside a large unit of what runs every cycle, set-up code is one of its own. The class of the model
+    and the wrapper count as set-up code: what they do in a cycle is one call, and optimising the list
+    of thousands of ports takes the compiler long.
     """
     out = build / "out"
+    drop_port_references(out, PREFIX)
     sources = sorted(out.glob("*.cpp"))
     slow = [s for s in sources if "Slow" in s.name or "Syms" in s.name or s.stem == PREFIX]
     fast = [s for s in sources if s not in slow]
@@ -186,16 +198,21 @@ def _compile(runtime: Runtime, build: Path) -> None:
     texts = [_unity(fast), UNOPTIMISED + _unity(slow)]
     if sum(source.stat().st_size for source in slow) < _SMALL:
         texts = ["".join(texts)]
-    commands, objects = [], []
+    objects, runs = [], []
     for number, text in enumerate(texts):
         unit = out / f"unit{number}.cpp"
         unit.write_text(text)
         objects.append(str(unit.with_suffix(".o")))
-        commands.append(runtime.unit_command(unit, unit.with_suffix(".o"), f"-I{out}"))
-    libraries = runtime.link_flags(beside=commands)
+        command = runtime.unit_command(unit, unit.with_suffix(".o"), f"-I{out}")
+        runs.append(programs.start(command))
+    for each in runs:
+        each.result()
+    return objects
+
+
+def _link(runtime: Runtime, build: Path, parts: Sequence[str]) -> None:
     link = ["-shared", "-pthread", "-Wl,-Bsymbolic", "-o", str(build / LIBRARY)]
-    run([str(runtime.compiler), *objects, *libraries, *link], runtime.timeout)
-    runtime.note_model()
+    run([str(runtime.compiler), *parts, *link], runtime.timeout)
 
 
 def _unity(sources: Sequence[Path]) -> str:

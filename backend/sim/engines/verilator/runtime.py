@@ -5,14 +5,13 @@ The header is compiled only once that pays: precompiling takes 2.5 s, which save
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from allo.dialects.caches.files import cached, content_key
 from allo.dialects.caches.tally import is_worth_it, note_use
 from allo.dialects.diagnostics import BuildError
-from allo.dialects.processes.tools import run_tools
+from allo.dialects.processes.tools import Programs
 
 from .tools import Verilator, compiler_version, run
 
@@ -76,33 +75,29 @@ class Runtime:
         """Count a model that was compiled."""
         note_use(_KIND, self._header_key())
 
-    def link_flags(self, beside: Sequence[Sequence[str]] = ()) -> tuple[str, ...]:
-        """What a model is linked with; the library is compiled on first use.
-
-        Args:
-            beside: commands that are run in the same time, or alone when the library is there.
+    def link_flags(self, programs: Programs) -> tuple[str, ...]:
+        """What a model is linked with; the library is compiled on first use, by ``programs``.
 
         Raises:
-            ToolFailedError: one of the commands failed.
+            ToolFailedError: it could not be compiled.
             BuildError: headers that the waveforms need are not installed.
         """
-        left = [*beside]
 
         def make(build: Path) -> None:
             _check_headers(self.compiler, self.wave)
             names = [*_SOURCES[""], *(_SOURCES[self.wave] if self.wave else ())]
             units = [(self.verilator.include / n, build / f"{Path(n).stem}.o") for n in names]
-            commands = [[*self._command(), "-c", str(s), "-o", str(o)] for s, o in units]
-            run_tools([*commands, *left], run, timeout=self.timeout)
-            left.clear()
+            runs = [
+                programs.start([*self._command(), "-c", str(s), "-o", str(o)]) for s, o in units
+            ]
+            for each in runs:
+                each.result()
             objects = [str(target) for _, target in units]
             run(["ar", "rcs", str(build / _ARCHIVE), *objects], self.timeout)
             for _, target in units:
                 target.unlink()
 
         folder = cached(_KIND, f"runtime-{self.key()}", [], make, bulky=[_ARCHIVE])
-        if left:
-            run_tools(left, run, timeout=self.timeout)
         return (str(folder / _ARCHIVE), *_LIBRARIES[self.wave])
 
     def _precompiled(self) -> Path:

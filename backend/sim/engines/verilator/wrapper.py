@@ -64,7 +64,7 @@ extern "C" unsigned long long allo_signal(void* handle, const char* scope, const
 }}
 
 extern "C" void allo_ports(void* handle, void** addresses) {{
-    auto& top = static_cast<AlloModel*>(handle)->top;
+    auto& root = *static_cast<AlloModel*>(handle)->top.rootp;
 {ports}
 }}
 """
@@ -92,7 +92,7 @@ _DUMP = """\
 def wrapper_text(ports: Sequence[str], wave: str) -> str:
     """The wrapper of a model: ``allo_ports`` gives the addresses of ``ports`` in order."""
     lines = [
-        f"    addresses[{number}] = &top.{verilated_name(name)};"
+        f"    addresses[{number}] = &root.{verilated_name(name)};"
         for number, name in enumerate(ports)
     ]
     text = _TEMPLATE.format(
