@@ -67,6 +67,62 @@ def _array(
     return ArrayInterface(name, dtype, width, shape, layout, "out" if writes else "in", ports)
 
 
+def two_writers(
+    addresses: tuple[int, int] = (1, 2), bank: int = 2, late: bool = False
+) -> HardwareDesign:
+    """Writes 8 and 9 to two words of a bank of ``C`` at once; ``r`` shows what a port of ``D`` shows unasked.
+
+    ``late`` writes come after done; equal addresses are a fault, too. A run takes 2 cycles.
+    """
+    layout = ArrayLayout((make_dim(Partition.Cyclic, 32, 4),))
+    outs, values, types = [], [], []
+    for number in range(4):
+        enable = "%write" if number == bank else "%false"
+        for port, address in enumerate(addresses):
+            name = f"C_{number}_p{port}"
+            outs += [f"out {name}_addr: i3", f"out {name}_en: i1", f"out {name}_we: i1"]
+            outs.append(f"out {name}_wdata: i8")
+            values += [f"%at{address}", enable, enable, f"%value{port}"]
+            types += ["i3", "i1", "i1", "i8"]
+        outs += [f"out D_{number}_addr: i3", f"out D_{number}_en: i1"]
+        values += ["%at0", "%false"]
+        types += ["i3", "i1"]
+    words = "\n".join(f"  %at{word} = hw.constant {word} : i3" for word in {0, *addresses})
+    text = f"""
+hw.module @pair(in %clk: !seq.clock, in %rst: i1, in %start: i1,
+                {", ".join(f"in %D_{n}_rdata: i8" for n in range(4))},
+                out done: i1, out r: i8, {", ".join(outs)}) {{
+  %false = hw.constant 0 : i1
+  %value0 = hw.constant 8 : i8
+  %value1 = hw.constant 9 : i8
+{words}
+  %run = seq.compreg %start, %clk reset %rst, %false : i1
+  %done = seq.compreg %run, %clk reset %rst, %false : i1
+  %after = seq.compreg %done, %clk reset %rst, %false : i1
+  %write = comb.or {"%after" if late else "%run"} : i1
+  %r = seq.compreg %D_{bank}_rdata, %clk : i8
+  hw.output %done, %r, {", ".join(values)} : i1, i8, {", ".join(types)}
+}}
+"""
+    banks = range(4)
+    writers = tuple(BankPort(f"C_{n}_p{p}", n, False, True, 3) for n in banks for p in range(2))
+    readers = tuple(BankPort(f"D_{n}", n, True, False, 3) for n in banks)
+    return HardwareDesign(
+        top="pair",
+        hw_text=text,
+        verilog=export_verilog(text),
+        arguments=("C", "D"),
+        results=("r",),
+        scalars_in=(),
+        scalars_out=(ScalarPort("r", "ui8", 8),),
+        arrays=(
+            ArrayInterface("C", "ui8", 8, (32,), layout, "both", writers),
+            ArrayInterface("D", "ui8", 8, (32,), layout, "in", readers),
+        ),
+        report=_report("pair", 2),
+    )
+
+
 def vector_add(width: int = 32, shape: tuple[int, ...] = (5, 6), kind: Partition | None = None,
                overrun: int = 0) -> HardwareDesign:  # fmt: skip
     """``C = A + B`` over arrays in two banks of the last dimension; ``depth + 1`` cycles.

@@ -42,13 +42,23 @@ def as_int(cells, width):
     return np.array(flat, object).reshape(cells.shape[:-1])
 
 
-@pytest.fixture(scope="module", params=["verilator", "jit", "jit, ports in functions"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        "verilator",
+        "jit",
+        "jit, ports in functions",
+        "jit, ports in loops",
+        "verilator, ports in loops",
+    ],
+)
 def engine(request):
     name, _, grouped = request.param.partition(", ")
     with pytest.MonkeyPatch.context() as patch:
         if grouped:
             patch.setattr(port_groups, "FEWEST", 1)
             patch.setattr(port_groups, "LENGTH", 1)
+            patch.setattr(port_groups, "LOOPED", 1 if "loops" in grouped else 1000)
         yield find_engine(name)
 
 
@@ -93,6 +103,42 @@ def test_a_write_past_the_array_is_an_error(engine):
         "vadd writes C (bank 1, port C_1) outside its 12 words in cycle 14.\n"
         "help: an index of C runs past its shape [3, 8]."
     )
+
+
+def _pair(design, engine, seed=None):
+    model = engine.build(design, BuildOptions(randomize=seed))
+    c, d = np.zeros(32, np.uint8), np.ones(32, np.uint8)
+    return model.run({"C": c, "D": d}, {}, RunOptions()), c
+
+
+def test_two_ports_write_to_one_bank(engine):
+    result, c = _pair(designs.two_writers((5, 2)), engine)
+    expected = np.zeros((8, 4), np.uint8)
+    expected[5, 2], expected[2, 2] = 8, 9
+    np.testing.assert_array_equal(c.reshape(8, 4), expected)
+    assert (result.cycles, result.scalars) == (2, {"r": 0})
+
+
+def test_two_ports_that_write_one_word_are_an_error(engine):
+    with pytest.raises(SimulationError) as caught:
+        _pair(designs.two_writers((3, 3)), engine)
+    said = str(caught.value).splitlines()[0]
+    assert said == "pair writes one word of C (bank 2, port C_2_p1) through two ports in cycle 1."
+
+
+def test_a_write_after_done_is_an_error(engine):
+    with pytest.raises(SimulationError) as caught:
+        _pair(designs.two_writers(bank=1, late=True), engine)
+    said = str(caught.value).splitlines()[0]
+    assert said == (
+        "pair broke its protocol: it writes C (bank 1, port C_1_p1) after done in cycle 2."
+    )
+
+
+def test_a_port_that_is_not_asked_shows_what_it_did(engine):
+    """Of the engines, Verilator alone has random first contents in the design's inputs."""
+    result, _ = _pair(designs.two_writers(), engine, seed=5)
+    assert (result.scalars["r"] != 0) == (engine.name == "verilator")
 
 
 def test_a_run_that_never_ends_is_given_up(engine):

@@ -14,8 +14,8 @@ from .context import ContextLayout
 from .wires import Wires
 
 
-@dataclass(slots=True)
-class _Access:
+@dataclass(frozen=True, slots=True)
+class Access:
     """One port in the current cycle: SSA names of its enable, write enable and address."""
 
     array: ArrayInterface
@@ -51,7 +51,7 @@ class MemoryPorts:
         self._outside = outside
         self._codes = codes
         self._memories: dict[str, str] = {}
-        self._accesses: list[_Access] = []
+        self._accesses: list[Access] = []
         self._ready: dict[str, str] = {}
 
     def declare(self, context: ContextLayout) -> None:
@@ -86,7 +86,7 @@ class MemoryPorts:
                     continue
                 ready = f.constant(1, 1)
                 if channels := self._outside.route(array.name, port.bank):
-                    late = self._wait_of(w, self._request(w, array, port), cycle, channels)
+                    late = self._wait_of(w, self.request(w, array, port), cycle, channels)
                     ready = f.compare("eq", late, f.constant(0, 64), 64)
                 self._ready[port.prefix] = ready
         for prefix, ready in self._ready.items():
@@ -98,9 +98,10 @@ class MemoryPorts:
         """Read the request of this cycle of some ports, or of all."""
         every = [(array, port) for array in self._design.arrays for port in array.ports]
         chosen = every if ports is None else ports
-        self._accesses = [self._request(w, array, port) for array, port in chosen]
+        self._accesses = [self.request(w, array, port) for array, port in chosen]
 
-    def _request(self, w: Wires, array: ArrayInterface, port: BankPort) -> _Access:
+    def request(self, w: Wires, array: ArrayInterface, port: BankPort) -> Access:
+        """The request of a port in this cycle."""
         enable = w.get(f"{port.prefix}_en")
         if port.prefix in self._ready:
             enable = w.f.binary("and", enable, self._ready[port.prefix], 1)
@@ -108,7 +109,7 @@ class MemoryPorts:
         write = None
         if port.writes:
             write = w.f.binary("and", enable, w.get(f"{port.prefix}_we"), 1)
-        return _Access(array, port, enable, write, address)
+        return Access(array, port, enable, write, address)
 
     # --- waiting for external memory -------------------------------------------------
 
@@ -128,7 +129,7 @@ class MemoryPorts:
         return longest
 
     def _wait_of(
-        self, w: Wires, access: _Access, cycle: str, channels: tuple[MemoryChannel, ...]
+        self, w: Wires, access: Access, cycle: str, channels: tuple[MemoryChannel, ...]
     ) -> str:
         f = w.f
         now = f.binary("mul", cycle, f.constant(TICKS, 64), 64)
@@ -154,12 +155,12 @@ class MemoryPorts:
     def reads(self, w: Wires) -> list[tuple[str, str]]:
         """Look up every read: (port, value it takes after this cycle)."""
         return [
-            (f"{access.port.prefix}_rdata", self._read(w, access))
+            (f"{access.port.prefix}_rdata", self.read(w, access))
             for access in self._accesses
             if access.port.reads
         ]
 
-    def _read(self, w: Wires, access: _Access) -> str:
+    def read(self, w: Wires, access: Access) -> str:
         """The value ``rdata`` takes after this cycle; it holds while the port is not enabled."""
         f, array, port = w.f, access.array, access.port
         bits = cell_bits(array.dtype)
@@ -175,28 +176,31 @@ class MemoryPorts:
         old = w.get(f"{port.prefix}_rdata")
         return f.select(access.enable, f.resize(value, bits, array.width), old, array.width)
 
-    def _delay(self, w: Wires, access: _Access, value: str) -> str:
+    def _delay(self, w: Wires, access: Access, value: str) -> str:
         """Pass a looked-up cell through the port's further stages."""
         f, array = w.f, access.array
         bits = cell_bits(array.dtype)
-        pipe = w.field_offset(f"pipe {access.port.prefix}")
-        slots = [pipe + k * 8 * slots_of(array.dtype) for k in range(array.read_latency - 1)]
-        held = [f.load(f.offset("%ctx", slot), bits) for slot in slots]
+        pipe, room = w.field(f"pipe {access.port.prefix}"), 8 * slots_of(array.dtype)
+        slots = [f.offset(pipe, k * room) for k in range(array.read_latency - 1)]
+        held = [f.load(slot, bits) for slot in slots]
         stages = [f.select(access.enable, value, held[0], bits), *held]
         for slot, stage in zip(slots, stages, strict=False):
-            f.store(stage, f.offset("%ctx", slot), bits)
+            f.store(stage, slot, bits)
         return f.resize(stages[-1], bits, array.width)
 
-    def _slot(self, w: Wires, access: _Access, at: str) -> str:
+    def _slot(self, w: Wires, access: Access, at: str) -> str:
         """The address of word ``at`` of the port's bank."""
         f, array = w.f, access.array
         kept = arrangement(array.layout)
         size = cell_bits(array.dtype) // 8
         offset = f.binary("mul", at, f.constant(kept.word_stride * size, 64), 64)
+        if bank := w.place(f"{access.port.prefix} bank"):
+            memory = f.load_pointer(w.field(f"{access.port.prefix} array"))
+            return f.index(f.index(memory, bank, 8), offset, 8)
         row = f.index(self._memories[array.name], offset, 8)
-        return f.offset(row, access.port.bank * kept.bank_stride * size)
+        return f.offset(row, bank_offset(array, access.port))
 
-    def _within(self, w: Wires, access: _Access) -> str | None:
+    def _within(self, w: Wires, access: Access) -> str | None:
         """Whether the address lies in the bank; None where every address does."""
         depth = access.array.layout.bank_depth
         if depth >= 1 << access.port.addr_width:
@@ -210,33 +214,48 @@ class MemoryPorts:
 
         ``number`` is that of the first port that writes.
         """
-        f = w.f
-        scratch = w.field("scratch")
-        seen: dict[tuple[str, int], tuple[str, str]] = {}
+        seen: dict[tuple[str, int], Access] = {}
         for access in self._accesses:
             if access.write is None:
                 continue
-            array, port, enable = access.array, access.port, access.write
-            within = self._within(w, access)
-            if within is not None:
-                outside = f.binary("xor", within, f.constant(1, 1), 1)
-                bad = f.binary("and", enable, outside, 1)
-                fault = self._fault(w, bad, number, self._codes.out_of_range, fault)
-                enable = f.binary("and", enable, within, 1)
-            key = (array.name, port.bank)
-            if key in seen:
-                other, address = seen[key]
-                same = f.compare("eq", access.address, address, 64)
-                bad = f.binary("and", f.binary("and", enable, other, 1), same, 1)
-                fault = self._fault(w, bad, number, self._codes.conflict, fault)
-            seen[key] = (enable, access.address)
-            target = f.select_pointer(enable, self._slot(w, access, access.address), scratch)
-            bits = cell_bits(array.dtype)
-            value = w.get(f"{port.prefix}_wdata")
-            value = f.resize(value, array.width, bits, signed=is_sign_extended(array.dtype))
-            f.store(value, target, bits)
+            key = (access.array.name, access.port.bank)
+            fault = self.write(w, access, number, seen.get(key), fault)
+            seen[key] = access
             number += 1
         return fault
+
+    def write(
+        self, w: Wires, access: Access, number: int, before: Access | None, fault: str
+    ) -> str:
+        """Do the write of one port; gives ``fault``, or the code of a bad write.
+
+        Args:
+            number: of the port, among those that write.
+            before: the access of the last port that wrote to this bank; the two must not meet.
+        """
+        f, array = w.f, access.array
+        enable = self._writing(w, access)
+        if enable != access.write:
+            bad = f.binary("xor", access.write or enable, enable, 1)
+            fault = self._fault(w, bad, access.port, number, self._codes.out_of_range, fault)
+        if before is not None:
+            same = f.compare("eq", access.address, before.address, 64)
+            both = f.binary("and", enable, self._writing(w, before), 1)
+            bad = f.binary("and", both, same, 1)
+            fault = self._fault(w, bad, access.port, number, self._codes.conflict, fault)
+        at = self._slot(w, access, access.address)
+        target = f.select_pointer(enable, at, w.field("scratch"))
+        bits = cell_bits(array.dtype)
+        value = w.get(f"{access.port.prefix}_wdata")
+        value = f.resize(value, array.width, bits, signed=is_sign_extended(array.dtype))
+        f.store(value, target, bits)
+        return fault
+
+    def _writing(self, w: Wires, access: Access) -> str:
+        """Whether a port that writes does so now, inside its bank."""
+        within = self._within(w, access)
+        enable = access.write or w.f.constant(0, 1)
+        return enable if within is None else w.f.binary("and", enable, within, 1)
 
     def late_writes(
         self, w: Wires, fault: str, ports: Sequence[Port] | None = None, first: int = 0
@@ -244,11 +263,27 @@ class MemoryPorts:
         """``fault``, or the code of a write that is out after done, of some ports or of all."""
         chosen = write_ports(self._design) if ports is None else ports
         for number, (_, port) in enumerate(chosen, first):
-            enable, write = w.get(f"{port.prefix}_en"), w.get(f"{port.prefix}_we")
-            late = w.f.binary("and", enable, write, 1)
-            fault = self._fault(w, late, number, self._codes.late, fault)
+            fault = self.late_write(w, port, number, fault)
         return fault
 
-    def _fault(self, w: Wires, bad: str, number: int, status: int, fault: str) -> str:
+    def late_write(self, w: Wires, port: BankPort, number: int, fault: str) -> str:
+        """``fault``, or the code of a write of one port that is out after done."""
+        enable, write = w.get(f"{port.prefix}_en"), w.get(f"{port.prefix}_we")
+        late = w.f.binary("and", enable, write, 1)
+        return self._fault(w, late, port, number, self._codes.late, fault)
+
+    def _fault(
+        self, w: Wires, bad: str, port: BankPort, number: int, status: int, fault: str
+    ) -> str:
         code = w.f.constant((number << self._codes.shift) + status, 64)
+        if place := w.place(f"{port.prefix} number"):
+            kind = w.f.constant(status, 64)
+            code = w.f.binary(
+                "or", w.f.binary("shl", place, w.f.constant(self._codes.shift, 64), 64), kind, 64
+            )
         return w.f.select(bad, code, fault, 64)
+
+
+def bank_offset(array: ArrayInterface, port: BankPort) -> int:
+    """Bytes from an array's first cell to the bank of a port."""
+    return port.bank * arrangement(array.layout).bank_stride * (cell_bits(array.dtype) // 8)

@@ -15,7 +15,8 @@ writes; raise the clock; lower it with the new inputs and settle. After the cycl
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.emit.bounds import BoundsPort
@@ -23,7 +24,7 @@ from allo.backend.rtl.emit.bounds import BoundsPort
 from ..boundary.storage import cell_bits, is_sign_extended, slots_of
 from ..boundary.traffic import Outside
 from .channels import add_channel, channel_functions
-from .context import ContextLayout
+from .context import Context, ContextLayout
 from .llvm_text import FunctionText
 from .memory_ports import FaultCodes, MemoryPorts
 from .port_groups import PortGroups
@@ -39,10 +40,18 @@ RESET_CYCLES = 2
 
 @dataclass(frozen=True, slots=True)
 class DriverText:
-    """A generated driver: functions, and the layout of its context."""
+    """A generated driver: functions, the layout of its context, and first contents of some of its fields."""
 
     text: str
     context: ContextLayout
+    tables: Mapping[str, Sequence[int]] = field(default_factory=dict)
+
+    def make_context(self) -> Context:
+        """A context for the functions."""
+        made = self.context.make()
+        for name, words in self.tables.items():
+            made.field(name)[:] = words
+        return made
 
 
 class DriverEmitter:
@@ -79,7 +88,8 @@ class DriverEmitter:
         texts = [f.text() for f in (*functions, *self._groups.functions(self._open))]
         if self._outside.channels or any(s.stall for s in self._outside.streams.values()):
             texts.append(channel_functions())
-        return DriverText("\n".join(texts), self._context)
+        tables = self._groups.tables(self._open("tables"))
+        return DriverText("\n".join(texts), self._context, tables)
 
     def _open(self, name: str) -> Wires:
         function = FunctionText(name, [("ctx", "!llvm.ptr")])
@@ -99,6 +109,7 @@ class DriverEmitter:
             w.clock(0)
         w.put("rst", f.constant(0, 1))
         w.clock(0)
+        self._groups.hold(w)
         f.finish()
         return f
 

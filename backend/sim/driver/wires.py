@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .context import ContextLayout
@@ -35,28 +36,64 @@ class Wires:
         self._ports = ports
         self._context = context
         self._evaluation = evaluation
+        self._row = ""
+        self._columns: dict[str, int] = {}
+        self._places: dict[str, str] = {}
         self._base = function.load_pointer(self.field("base"))
         self._seen: dict[str, str] = {}
         if not evaluation.settle:
             self._eval = function.load_pointer(self.field("eval"))
             self._handle = function.load_pointer(self.field("handle"))
 
+    def follow(self, row: str, columns: Sequence[str]) -> None:
+        """From now on, where these ports and fields lie is read from a row of a table, a word each."""
+        self._row = row
+        self._columns = {name: column for column, name in enumerate(columns)}
+        self._places.clear()
+
+    def place(self, name: str) -> str | None:
+        """The word (i64) of the row under a name; None where the table has no such column."""
+        if name not in self._columns:
+            return None
+        if name not in self._places:
+            address = self.f.offset(self._row, 8 * self._columns[name])
+            self._places[name] = self.f.load(address, 64)
+        return self._places[name]
+
     def field(self, name: str) -> str:
         """The address of a context field."""
-        return self.f.offset("%ctx", self._context.offset(name))
+        place = self.place(name)
+        return (
+            self.f.index("%ctx", place, 8)
+            if place
+            else self.f.offset("%ctx", self.field_offset(name))
+        )
 
     def field_offset(self, name: str) -> int:
         """The byte offset of a context field."""
         return self._context.offset(name)
 
+    def port_offset(self, port: str) -> int:
+        """The byte offset of a port from the model's base address."""
+        return self._ports.offsets[self._ports.aliases.get(port, port)]
+
+    def _port(self, port: str) -> str:
+        """The address of a port."""
+        place = self.place(port)
+        return (
+            self.f.index(self._base, place, 8)
+            if place
+            else self.f.offset(self._base, self.port_offset(port))
+        )
+
     def get(self, port: str) -> str:
         """The value of a port, in its own width; read once between two evaluations."""
-        port = self._ports.aliases.get(port, port)
+        if port not in self._columns:
+            port = self._ports.aliases.get(port, port)
         if port not in self._seen:
             width = self._ports.widths[port]
             bits = self._ports.container(width)
-            value = self.f.load(self.f.offset(self._base, self._ports.offsets[port]), bits)
-            self._seen[port] = self.f.resize(value, bits, width)
+            self._seen[port] = self.f.resize(self.f.load(self._port(port), bits), bits, width)
         return self._seen[port]
 
     def put(self, port: str, value: str) -> None:
@@ -64,8 +101,7 @@ class Wires:
         self._seen.pop(port, None)
         width = self._ports.widths[port]
         bits = self._ports.container(width)
-        address = self.f.offset(self._base, self._ports.offsets[port])
-        self.f.store(self.f.resize(value, width, bits), address, bits)
+        self.f.store(self.f.resize(value, width, bits), self._port(port), bits)
 
     def clock(self, level: int, *, resetting: bool = False) -> None:
         """Set the clock and let the design settle."""

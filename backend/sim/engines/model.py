@@ -85,7 +85,7 @@ class DrivenModel:
         self._functions = {
             name: native.function(name) for name in ("allo_reset", "allo_start", "allo_step")
         }
-        self._context: Context = driver_text.context.make()
+        self._context: Context = driver_text.make_context()
         self._context["base"] = evaluated.base
         self._context["eval"] = evaluated.eval
         self._context["handle"] = evaluated.handle
