@@ -1,9 +1,9 @@
 """How long wide hardware keeps one waiting: from Python to Verilog, and to a simulation model.
 
-scripts/python benchmarks/rtl_width.py [--quick] [--limit SECONDS] [--engine jit|verilator]
+scripts/python benchmarks/rtl_width.py [--quick | --only gemm:1760 …] [--limit SECONDS] [--engine NAME]
 
-Times are seconds of the CPU, of all processes, from an empty cache. An entry that takes longer than the limit
-(of wall time) is given up, and has no row.
+Times are seconds of the CPU, of all processes, from an empty cache; notes have those by the clock,
+from Python to a model. An entry that takes longer than the limit (of wall time) is given up, and has no row.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ ROWS, COLUMNS, DEPTH = 200, 220, 240
 PAIRS = {44: (1, 44), 440: (2, 220), 1760: (8, 220)}
 """Rows and columns of C that are computed at once, by the multiplier-adder pairs they take."""
 LANES = (64, 128, 256, 512, 1024, 2048, 4096)
+ENTRIES = [f"gemm:{pairs}" for pairs in PAIRS] + [f"int8:{lanes}" for lanes in LANES]
+QUICK = ["gemm:44", "int8:64", "int8:128"]
 LIMITS = {"gemm": (1760, 8.0, 10.0), "int8": (1024, 5.0, 10.0)}
 """The width at which the limits hold: CPU seconds to Verilog, megabytes of it."""
 MODEL_SECONDS = {"jit": 30.0, "verilator": 60.0}
@@ -116,7 +118,7 @@ def cpu_seconds() -> tuple[float, float]:
 def measure(kernel: str, width: int, engine: str) -> dict[str, float]:
     """The figures of an entry: to Verilog, or with an engine to its model."""
     warnings.simplefilter("ignore", DTypeWarning)
-    began = cpu_seconds()
+    clock, began = time.perf_counter(), cpu_seconds()
     mod = schedule(kernel, width).build(target="verilog", simulator=engine or "jit")
     text = str(mod)
     built = cpu_seconds()
@@ -129,7 +131,8 @@ def measure(kernel: str, width: int, engine: str) -> dict[str, float]:
         }
     mod.build_model()
     ready = cpu_seconds()
-    return {"model": sum(ready) - sum(built)}
+    wall = time.perf_counter() - clock
+    return {"model": sum(ready) - sum(built), "wall": wall}
 
 
 def in_process(kernel: str, width: int, engine: str, limit: float) -> dict[str, float] | None:
@@ -174,7 +177,8 @@ def rows_of(kernel: str, width: int, engines: Sequence[str], limit: float) -> li
         most = MODEL_SECONDS[engine]
         model = in_process(kernel, width, engine, limit)
         if model is not None:
-            note = "with the run-time library, once a machine" if engine == "verilator" else ""
+            note = f"{model['wall']:.1f} s by the clock from Python"
+            note += ", with the run-time library, once a machine" * (engine == "verilator")
             row = Row(f"{what}: {engine} model", model["model"], "s", against, most, at_most, note)
             rows.append(row)
         else:
@@ -207,22 +211,28 @@ def growth(rows: list[Row]) -> list[Row]:
 
 def main() -> int:
     """Measure, print, write; 1 when a limit fails."""
-    parser = argparse.ArgumentParser(description="Width", add_help=False)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="only the smallest widths")
+    parser.add_argument(
+        "--only", nargs="+", choices=ENTRIES, metavar="ENTRY", help=f"of {', '.join(ENTRIES)}"
+    )
     parser.add_argument("--limit", type=float, default=600.0, help="seconds an entry may take")
     parser.add_argument("--engine", choices=MODEL_SECONDS, help="only its models")
+    parser.add_argument("--json", default="", help="where to write the figures")
     parser.add_argument("--entry", help=argparse.SUPPRESS)
-    given, rest = parser.parse_known_args()
+    given = parser.parse_args()
     if given.entry:
         kernel, width, engine = given.entry.split(":")
         print(json.dumps(measure(kernel, int(width), engine)))
         return 0
-    pairs, lanes = ((44,), (64, 128)) if given.quick else (tuple(PAIRS), LANES)
     engines = [given.engine] if given.engine else [*MODEL_SECONDS]
-    rows = [row for width in pairs for row in rows_of("gemm", width, engines, given.limit)]
-    rows += [row for width in lanes for row in rows_of("int8", width, engines, given.limit)]
+    rows = []
+    for entry in given.only or (QUICK if given.quick else ENTRIES):
+        kernel, width = entry.split(":")
+        rows += rows_of(kernel, int(width), engines, given.limit)
     title = "Width: CPU seconds from Python to Verilog and to simulation models"
-    return finish("rtl_width", title, [*rows, *growth(rows)], rest)
+    target = ["--json", given.json] if given.json else []
+    return finish("rtl_width", title, [*rows, *growth(rows)], target)
 
 
 if __name__ == "__main__":
