@@ -70,8 +70,9 @@ class Nests(StraightLine):
             if "parallel" not in loop.attrs or {"pipeline_ii", "unroll"} & loop.attrs.keys():
                 continue
             note = (
-                f"Loop {loop.attrs.get('loop_name', '?')} ({loop.place}) is marked parallel, and its iterations "
-                "run one after another all the same: `unroll` it for copies that run at once, or `pipeline` it."
+                f"Loop {loop.attrs.get('loop_name', '?')} ({loop.place}) is marked parallel, and its "
+                "iterations run one after another all the same: `unroll` it for copies that run at once, "
+                "or `pipeline` it."
             )
             if note not in self.function.notes:
                 self.function.notes.append(note)
