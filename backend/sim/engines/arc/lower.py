@@ -8,6 +8,7 @@ from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.dialects.diagnostics import BuildError
 
 from .model import ArcModel
+from .reads import merge_reads
 from .recipe import FLATTEN, TO_LLVM, TO_STATE
 from .split import split_model
 from .words.delay_lines import pack_delay_lines
@@ -32,6 +33,7 @@ def _lower(top: str, text: str) -> ArcModel:
         _fold_resets(module)
         # Verified once, not after each of the passes: that would take a third of their time.
         run_hw_passes(module, TO_STATE, verify=False)
+        merge_reads(_model(module))
         module.operation.verify()
         size, ports, registers = _layout(module)
         memories = _memories(module)

@@ -15,7 +15,6 @@ ARC_PASSES = (
     "arc-lower-arcs-to-funcs",
     "arc.model(arc-allocate-state)",
     "arc-lower-clocks-to-funcs",
-    "cse",
 )
 """From hardware without memories and enables to functions over a block of state."""
 TO_STATE = (
