@@ -82,6 +82,20 @@ BODIES = {
 """,
         ["read 2", "read 0", "write 1", "write 1", "write 1"],
     ),
+    "first under a condition": (
+        NAMES.format(k=0)
+        + """
+  %c = arc.state_read %c0 : <i1>
+  scf.if %c {
+    %x = arc.state_read %b0 : <i8>
+    arc.state_write %a0 = %x : <i8>
+  }
+  %y = arc.state_read %b0 : <i8>
+  arc.state_write %a0 = %y : <i8>
+  arc.state_write %b0 = %one : <i8>
+""",
+        ["read 2", "read 1", "write 0", "read 1", "write 0", "write 1"],
+    ),
     "of a register under conditions": (
         NAMES.format(k=0)
         + """
