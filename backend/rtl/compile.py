@@ -48,7 +48,10 @@ from .read.stream_places import stream_places
 from .report import design_report, float_operations, function_report
 from .resources.capacity import LARGE_TEXT
 from .resources.design import has_ultra, ultra_memories
+from .verilog.block_cells import block_modules
+from .verilog.block_products import block_products
 from .verilog.comparisons import offset_comparisons
+from .verilog.early_writes import early_writes
 from .verilog.finish import finish_verilog
 from .verilog.memories import told_memories
 from .verilog.products import shifted_products
@@ -371,15 +374,17 @@ def compile_design(
     design.hw_text = compiler.text(wrapper=wrapper)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
-    exported = export_verilog(shifted_products(offset_comparisons(design.hw_text, device)))
+    mapped = shifted_products(offset_comparisons(design.hw_text, device))
+    mapped, blocks = block_products(early_writes(mapped, device), device)
     design.verilog = finish_verilog(
-        exported,
+        export_verilog(mapped),
         design.top,
         title,
         directives,
         design.debug,
         ultra_memories(design.hw_text, device),
         told_memories(design.hw_text),
+        block_modules(blocks),
     )
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):

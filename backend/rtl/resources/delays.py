@@ -25,7 +25,8 @@ class Delays:
         control: the same of enables and resets of registers, beyond 64 readers.
         table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
         carry: onto a carry chain and off it; ``carry_bit`` along it.
-        block: a multiplier block.
+        block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
+            in use, and ``block_setup`` in front of its registers.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
         setup: in front of a flip-flop.
     """
@@ -43,6 +44,8 @@ class Delays:
     setup: float
     control: float = 0.0
     ultra: float = 0.0
+    block_out: float = 0.0
+    block_setup: float = 0.0
 
     def in_design(self, tables: int, blocks: int) -> Delays:
         """The delays in a design with so many lookup tables, and multiplier and RAM blocks.
@@ -58,6 +61,7 @@ class Delays:
 _ECP5 = Delays(
     clock_out=0.52, wire=0.75, far=0.7, spread=0.12, table=0.24, joined=0.2, carry=0.9,
     carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
+    block_out=0.735, block_setup=0.095,
 )  # fmt: skip
 _XCUP = Delays(
     clock_out=0.08, wire=0.21, far=0.12, spread=0.06, table=0.09, joined=0.08, carry=0.30,

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ..verilog.block_products import block_products
+from ..verilog.early_writes import early_writes
 from .build import Graph
 from .cover import Costs, Cover
 from .delays import DELAYS
@@ -15,7 +17,7 @@ from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
 from .parse import ModuleOps, read_modules
-from .timing import ModuleTiming, Timer
+from .timing import ModuleTiming, Timer, block_timing
 
 LARGE_BITS = 64 * 1024
 """Bits of a memory below which it is not worth a block of 288 kbit."""
@@ -53,23 +55,30 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     The last one is the top.
     """
     family = FAMILIES[device]
+    text, shapes = block_products(early_writes(text, device), device)
+    blocks = {shape.module for shape in shapes}
     found: dict[str, ModuleResources] = {}
     drawn: list[tuple[ModuleOps, Graph, Cover]] = []
     drives: dict[str, Driven] = {}
+    timings: dict[str, ModuleTiming] = {}
     for module in with_fifos(read_modules(text)):
         graph = Graph(module, drives)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, family)
-        inside = Counter(instance.module for instance in module.instances)
-        found[module.name] = ModuleResources(cover.run(), inside)
+        inside = Counter(i.module for i in module.instances if i.module not in blocks)
+        sections = cover.run()
+        for instance in module.instances:
+            if instance.module in blocks:
+                sections.setdefault(instance.section, Counter())["dsp"] += 1
+        found[module.name] = ModuleResources(sections, inside)
         drives[module.name] = driven.covered(graph.nodes)
         drawn.append((module, graph, cover))
     if drawn:
         total = whole(found, drawn[-1][0].name)
-        blocks = total.get("dsp", 0) + total.get("bram", 0)
-        delays = DELAYS[device].in_design(total.get("lut", 0), blocks)
-    timings: dict[str, ModuleTiming] = {}
+        used = total.get("dsp", 0) + total.get("bram", 0)
+        delays = DELAYS[device].in_design(total.get("lut", 0), used)
+        timings = dict.fromkeys(blocks, block_timing(delays))
     for module, graph, cover in drawn:
         timing = Timer(module, graph, cover, family, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing

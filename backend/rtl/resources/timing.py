@@ -72,6 +72,20 @@ class ModuleTiming:
     through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
 
 
+def block_timing(delays: Delays) -> ModuleTiming:
+    """A multiplier block with registers at its operands (``a``, ``b``) and its result (``p``)."""
+    d = delays
+    inside = d.clock_out + d.block
+    into, out = d.wire + d.far + d.block_setup, d.block_out + d.far
+    gate = Path(d.wire + d.far, (Step("enable or reset", d.wire + d.far, ""),))
+    operand = Path(into, (Step("register", into, ""),))
+    return ModuleTiming(
+        worst=Path(inside, (Step("product", inside, ""),)),
+        ends={"a": operand, "b": operand, "ce": gate},
+        starts={"p": Path(out, (Step("register", out, ""),))},
+    )
+
+
 @dataclass(slots=True)
 class _Arrival:
     """How late a node's value comes: from registers, and from inputs; what is before it on either way.

@@ -52,6 +52,7 @@ def finish_verilog(
     signals: Mapping[str, Mapping[str, str]] | None = None,
     ultra: Mapping[str, Collection[str]] | None = None,
     told: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
+    cells: Sequence[str] = (),
 ) -> str:
     """The Verilog of a design.
 
@@ -63,6 +64,7 @@ def finish_verilog(
         signals: by module and name what signals are for; those of stages get a comment of their own.
         ultra: by module the memories that are to be blocks of 288 kbit.
         told: by module and name the attributes of memories that their texts tell.
+        cells: modules that are written already, which come last.
     """
     comments = Comments(text)
     modules = []
@@ -74,7 +76,7 @@ def finish_verilog(
         modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
     files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
-    first, *others = [text for _, text in modules]
+    first, *others = [*(text for _, text in modules), *cells]
     if others:
         others[0] = f"{_OTHERS}\n\n{others[0]}"
     head = "\n".join([*(comment_of(line) for line in [*title, *files]), *directives])

@@ -197,14 +197,32 @@ class Progress:
         for instance, (flag, now) in zip(self._instances, self._over, strict=True):
             (settled if id(instance) in early else last).append((flag, now))
         ends = [text.any_of(flag, now) for flag, now in last]
-        if settled:
-            register = text.named("producers_over")
-            ends.append(register)
-        everyone = text.all_of(*ends)
+        register = text.named("producers_over") if settled else ""
+        everyone = text.all_of(*ends, *([register] if settled else []))
         more = text.invert(everyone)
         if settled:
-            following = text.all_of(*(flag for flag, _ in settled), more)
-            text.register(register, following, 1, reset=0)
-        for flag, now in self._over:
+            self._settle(settled, register, everyone)
+        for flag, now in last:
             text.register(flag, text.all_of(text.any_of(flag, now), more), 1, reset=0)
         return everyone
+
+    def _settle(self, settled: list[tuple[str, str]], register: str, everyone: str) -> None:
+        """Bring the ends of many instances together, by registers of some each.
+
+        The end of the region clears them a cycle later by a register, so that no signal crosses the region
+        with logic in front of it. An instance that is done in that very cycle is one of the next run.
+        """
+        text = self._text
+        ended = text.register(text.named("ended"), everyone, 1, reset=0)
+        going = text.invert(ended)
+        for flag, now in settled:
+            text.register(flag, text.any_of(now, text.all_of(flag, going)), 1, reset=0)
+        flags = [flag for flag, _ in settled]
+        groups = [flags[first : first + MANY] for first in range(0, len(flags), MANY)]
+        if len(groups) > 1:
+            flags = []
+            for group in groups:
+                together = text.named("group_over")
+                text.register(together, text.all_of(*group, going), 1, reset=0)
+                flags.append(together)
+        text.register(register, text.all_of(*flags, text.invert(everyone), going), 1, reset=0)

@@ -1,0 +1,33 @@
+"""FIFOs that write into their free place in every cycle, whether a word comes or not.
+
+Whether one comes is known late: in an array of processes it takes three tables from the flags of other FIFOs,
+and one more to the enables of all bits of the place. Whether a place is free is a register. What is written
+there without a word is never read, for the next word is written over it. On ECP5, where FIFOs of few words are
+flip-flops and wires are long, these were the longest paths of an array.
+"""
+
+from __future__ import annotations
+
+import re
+
+FAMILIES = ("ecp5",)
+_FIFO = re.compile(r"^hw\.module (?:private )?@(?:fifo|elastic)_\d+x\d+\(")
+_WRITE = re.compile(r"^(  seq\.write %stored\[%tail\] %in_data wren )%[\w$.#-]+( .*)$")
+_OUTPUT = re.compile(r"^  hw\.output (%[\w$.#-]+),")
+
+
+def early_writes(text: str, device: str) -> str:
+    """A design whose FIFOs of few words write while there is room; the text as it is for other families."""
+    if device not in FAMILIES or " seq.write %stored[%tail] %in_data " not in text:
+        return text
+    lines = text.split("\n")
+    fifo, written = False, -1
+    for number, line in enumerate(lines):
+        if line.startswith("hw.module"):
+            fifo, written = _FIFO.match(line) is not None, -1
+        elif fifo and _WRITE.match(line):
+            written = number
+        elif written >= 0 and (room := _OUTPUT.match(line)):
+            lines[written] = _WRITE.sub(rf"\g<1>{room[1]}\g<2>", lines[written])
+            written = -1
+    return "\n".join(lines)
