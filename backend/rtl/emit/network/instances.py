@@ -15,7 +15,7 @@ from ..memory.ram import port_prefix
 from ..text import ModuleText, Wiring
 
 MANY = 16
-"""Processes of a region whose ends are more than one cycle's signals bring together."""
+"""Processes of a region whose ends are what one cycle's signals bring together."""
 
 
 @dataclass(slots=True, eq=False)
@@ -145,7 +145,7 @@ class Progress:
 
     In a region of many processes, those whose words others take end before these do, so that registers
     say of them that they are done: no signal crosses the whole region in the cycle in which it ends. One
-    that ends last all the same ends the region two cycles later.
+    that ends last all the same ends the region two cycles later, and three where there are several groups.
 
     Attributes:
         flags: for each instance the bit that says that it has been done in an earlier cycle.

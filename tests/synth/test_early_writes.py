@@ -1,0 +1,98 @@
+"""On ECP5, FIFOs of few words write into their free place in every cycle, and give the same words in the same cycles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo
+import allo.dataflow as df
+from allo.backend.rtl.verilog.early_writes import early_writes
+from allo.ir.types import Stream, int32
+
+WORDS = 32
+
+
+@df.region()
+def uneven(A: int32[WORDS], B: int32[WORDS]):
+    """Two FIFOs, of two words and of three, between processes of which now this one, now that one is slower."""
+    one: Stream[int32, 2]
+    two: Stream[int32, 3]
+
+    @df.kernel(mapping=[1], args=[A])
+    def first(a: int32[WORDS]):
+        for i in range(WORDS):
+            if i < 8:
+                for _ in range(9):
+                    a[i] += 8
+            one.put(a[i])
+
+    @df.kernel(mapping=[1])
+    def between():
+        for _ in range(WORDS):
+            word: int32 = one.get()
+            two.put(word * word)
+
+    @df.kernel(mapping=[1], args=[B])
+    def last(b: int32[WORDS]):
+        for i in range(WORDS):
+            word: int32 = two.get()
+            if i >= 8:
+                for _ in range(9):
+                    word += 1
+            b[i] = word
+
+
+def built(simulator: str) -> Any:
+    return allo.customize(uneven).build(
+        target="verilog", simulator=simulator, device="ecp5", clock_mhz=100
+    )
+
+
+def run(hardware: Any) -> tuple[np.ndarray, int]:
+    a = np.random.default_rng(3).integers(0, 1000, WORDS).astype(np.int32)
+    out = np.zeros(WORDS, np.int32)
+    hardware(a, out)
+    return out, hardware.cycles
+
+
+def test_words_and_cycles_are_those_of_a_fifo_that_writes_words_alone() -> None:
+    expected = np.zeros(WORDS, np.int32)
+    a = np.random.default_rng(3).integers(0, 1000, WORDS).astype(np.int32)
+    allo.customize(uneven).build()(a, expected)
+    plain, early = run(built("jit")), run(built("verilator"))
+    assert np.array_equal(plain[0], expected)
+    assert np.array_equal(early[0], expected)
+    assert plain[1] == early[1]
+
+
+def test_a_write_where_there_is_no_room_is_found() -> None:
+    hardware = built("verilator")
+    right = "if (~full)\n        stored[tail]"
+    assert hardware.design.verilog.count(right) == 2
+    wrong = hardware.design.verilog.replace(right, "if (clk | ~clk)\n        stored[tail]")
+    hardware.design.verilog = wrong
+    assert not np.array_equal(run(hardware)[0], run(built("jit"))[0])
+
+
+FIFO = [
+    "hw.module private @fifo_8x2(in %clk : !seq.clock, in %in_data : i8, out in_ready : i1) {",
+    "  seq.write %stored[%tail] %in_data wren %5 { latency = 1} : !seq.hlmem<2xi8>",
+    "  hw.output %4, %6 : i1, i8",
+    "}",
+]
+
+
+def test_the_enable_is_what_says_that_there_is_room() -> None:
+    text = early_writes("\n".join(FIFO), "ecp5")
+    assert text == "\n".join(FIFO).replace("wren %5", "wren %4")
+
+
+@pytest.mark.parametrize(
+    ("device", "name"), [("xcup", "@fifo_8x2"), ("ecp5", "@other"), ("ecp5", "@fifo")]
+)
+def test_other_text_stays(device: str, name: str) -> None:
+    text = "\n".join(FIFO).replace("@fifo_8x2", name)
+    assert early_writes(text, device) == text
