@@ -14,11 +14,17 @@ from allo.backend.rtl.verilog.block_products import BlockShape, block_products
 from allo.backend.synth.tools import find_yosys, run
 from allo.errors import ToolFailedError
 from allo.ir.types import UInt, int8, int16, int32, uint8
+from tests.verilog.readers import lint
 
 MODEL = Path(__file__).with_name("mult18x18d.v")
 SHAPES = [
     BlockShape(a, b, result, a_signed, b_signed, gated)
-    for a, b, result, gated in ((3, 4, 7, False), (4, 3, 5, True), (3, 3, 3, False), (2, 4, 24, True))
+    for a, b, result, gated in (
+        (3, 4, 7, False),
+        (4, 3, 5, True),
+        (3, 3, 3, False),
+        (2, 4, 24, True),
+    )
     for a_signed in (False, True)
     for b_signed in (False, True)
 ]
@@ -109,6 +115,11 @@ def test_designs_compute_the_same_with_blocks(primitive: bool) -> None:
     hardware(*given, out)
     a, b, c, d, e, f, g = (x.astype(np.int64) for x in given)
     assert np.array_equal(out, np.stack([a * b, c * d, e * e, f * g], 1).astype(np.int32) + 1)
+
+
+def test_verilator_has_no_warning(tmp_path: Path) -> None:
+    design = built("jit").design
+    assert lint(design.verilog, design.top, tmp_path) == []
 
 
 def test_yosys_takes_what_the_estimate_says() -> None:

@@ -1,4 +1,4 @@
-"""On ECP5, FIFOs of few words write into their free place in every cycle, and give the same words in the same cycles."""
+"""On ECP5, FIFOs of few words write into their free place in every cycle; words and cycles are the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WORDS = 32
 
 @df.region()
 def uneven(A: int32[WORDS], B: int32[WORDS]):
-    """Two FIFOs, of two words and of three, between processes of which now this one, now that one is slower."""
+    """Two FIFOs, of two words and of three, between processes of which each is slower at times."""
     one: Stream[int32, 2]
     two: Stream[int32, 3]
 

@@ -1,4 +1,4 @@
-"""Verilog of multiplier blocks with registers: the block itself for synthesis, what it does for simulation."""
+"""Verilog of multiplier blocks with registers: the block for synthesis, what it does for simulation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _GROUPS = ("INPUTA", "INPUTB", "OUTPUT")
 
 
 def block_module(shape: BlockShape) -> str:
-    """The module of a block (MULT18X18D of ECP5), in front of whose operands and behind whose result are registers."""
+    """The module of a block of ECP5 with registers in front of its operands and behind its result."""
     enable = ["  input         ce,"] if shape.gated else []
     return "\n".join(
         [
@@ -76,7 +76,10 @@ def _behaviour(shape: BlockShape) -> list[str]:
         f"  reg [{shape.a - 1}:0] a_held;",
         f"  reg [{shape.b - 1}:0] b_held;",
         f"  reg [{bits - 1}:0] p_held;",
-        *(f"  wire [{bits - 1}:0] wide_{n[0]} = {_resized(n, own, bits, signed)};" for n, own, signed in held),
+        *(
+            f"  wire [{bits - 1}:0] wide_{n[0]} = {_resized(n, own, bits, signed)};"
+            for n, own, signed in held
+        ),
         "  always_ff @(posedge clk) begin",
         *(["    if (ce) begin"] if shape.gated else []),
         *(f"{indent}{line}" for line in move),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 FAMILIES = ("ecp5",)
@@ -142,7 +142,9 @@ def _rewritten(lines: list[str], shapes: set[BlockShape]) -> list[str]:
         result = _REGISTER.match(line) if "seq.compreg" in line else None
         if result is not None:
             _block(module, number, result, replaced, shapes)
-    return [new for n, line in enumerate(lines) if (new := replaced.get(n, line)) or n not in replaced]
+    return [
+        new for n, line in enumerate(lines) if (new := replaced.get(n, line)) or n not in replaced
+    ]
 
 
 def _block(

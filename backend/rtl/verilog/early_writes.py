@@ -2,8 +2,8 @@
 
 Whether one comes is known late: in an array of processes it takes three tables from the flags of other FIFOs,
 and one more to the enables of all bits of the place. Whether a place is free is a register. What is written
-there without a word is never read, for the next word is written over it. On ECP5, where FIFOs of few words are
-flip-flops and wires are long, these were the longest paths of an array.
+there without a word is never read, for the next word is written over it. On ECP5, where FIFOs of few words
+are flip-flops and wires are long, these were among the longest paths of an array.
 """
 
 from __future__ import annotations
