@@ -40,7 +40,7 @@ from .operators.spec import Operator
 from .plan.bind import Interface, bind
 from .plan.bodies import plan
 from .plan.runs.collisions import separate_banks
-from .plan.runs.overlap import overlap
+from .plan.runs.early import overlap_early
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
 from .read.records import FunctionRecord, Program, read_program
@@ -144,7 +144,7 @@ class Compiler:
         plan(function, static, self.timing)
         warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
         binding = bind(function, callees)
-        overlap(function, lambda: estimate(function, callees))
+        overlap_early(function, binding, lambda: estimate(function, callees))
         binding.separate = separate_banks(function, binding, callees)
         self._ask(function, binding)
         count_cycles(function, callees, frozen=frozen)

@@ -1,12 +1,21 @@
-"""Integer operations on constants, computed at compile time."""
+"""Integer operations on constants, and quotients and roots of normal f32, computed at compile time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import sqrt
+from struct import pack, unpack
 
 from allo.dialects.core.integers import as_signed, is_unsigned, relation, truncating_division
 
 from .nodes import Node
+
+SMALLEST, INFINITE = 0x00800000, 0x7F800000
+"""Bits of the smallest positive normal f32, and of infinity."""
+LEAST = 2.0**-126
+"""The smallest positive normal f32."""
+
+NEGATIVE_ZEROS = {"f16": 1 << 15, "bf16": 1 << 15, "f32": 1 << 31, "f64": 1 << 63}
 
 Fold = Callable[[int, int, int], int | None]
 
@@ -57,3 +66,36 @@ def fold(op: str, nodes: list[Node], predicate: int | None) -> int | None:
         return int(relation(predicate)(a, b))
     rule = _FOLDS.get(op)
     return rule(a, b, width) if rule else None
+
+
+def fold_float(op: str, nodes: list[Node], kind: str) -> int | None:
+    """The bits of a square root or a quotient of positive normal constants in f32; None for all else.
+
+    What is computed in f64 and rounded again is the nearest result in f32. A result below the smallest
+    normal number before it is rounded is left to a unit: it is a zero where subnormals are flushed.
+    """
+    if kind != "f32" or op not in ("math.sqrt", "arith.divf"):
+        return None
+    if not all(node.kind == "const" and SMALLEST <= node.data < INFINITE for node in nodes):
+        return None
+    values = [unpack("<f", pack("<I", node.data))[0] for node in nodes]
+    exact = sqrt(values[0]) if len(values) == 1 else values[0] / values[1]
+    if exact < LEAST:
+        return None
+    try:
+        return int(unpack("<I", pack("<f", exact))[0])
+    except OverflowError:
+        return None
+
+
+def sum_with_nothing(op: str, nodes: list[Node], kind: str) -> Node | None:
+    """What a float sum with a constant -0 is: its other operand, where that is a result of arithmetic.
+
+    Of any other one, a unit would change a NaN, and could flush a subnormal.
+    """
+    if op != "arith.addf" or kind not in NEGATIVE_ZEROS:
+        return None
+    for nothing, other in (nodes, nodes[::-1]):
+        if nothing.kind == "const" and nothing.data == NEGATIVE_ZEROS[kind] and other.float_op:
+            return other
+    return None

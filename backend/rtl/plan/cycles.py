@@ -74,8 +74,8 @@ def bounding(level: Level) -> set[int]:
     return {node.number for bound in bounds for node, _ in bound.terms}
 
 
-def _span(level: Level, values: Values) -> range | None:
-    """The counter's values in one run of a loop."""
+def span(level: Level, values: Values) -> range | None:
+    """The counter's values in one run of a loop; None where bounds depend on more than ``values``."""
     if level.trips is not None:
         return range(level.trips)
     lower = [_value(floor, values) for floor in level.iv.floors]
@@ -106,11 +106,11 @@ def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
         total = iterations(leaf.levels, values)
         return None if total is None else (total - 1) * leaf.body.ii + leaf.body.stay
     for position, level in enumerate(leaf.levels):
-        span = _span(level, values)
-        if span is None:
+        found = span(level, values)
+        if found is None:
             return None
-        trips *= len(span)
-        runs *= len(span) if position < leaf.outer else 1
+        trips *= len(found)
+        runs *= len(found) if position < leaf.outer else 1
     if not trips:
         return 1
     return (trips - 1) * leaf.body.ii + (runs - 1) * leaf.gap + leaf.body.stay
@@ -151,18 +151,18 @@ class _Counter:
         return None
 
     def _loop(self, loop: Loop, values: Values) -> int | None:
-        span = _span(loop.level, values)
-        if span is None or loop.guard is not None:
+        found = span(loop.level, values)
+        if found is None or loop.guard is not None:
             return None
-        if not span:
+        if not found:
             # The cycle in which the loop finds that it does not run.
             return 1 if not self._per_run else 0
         counter = loop.level.iv.number
         if counter not in self._symbols(loop.child):
             inner = self.cycles(loop.child, values)
-            return None if inner is None else len(span) * (inner + loop.wait) - loop.wait
-        total = (len(span) - 1) * loop.wait
-        for value in span:
+            return None if inner is None else len(found) * (inner + loop.wait) - loop.wait
+        total = (len(found) - 1) * loop.wait
+        for value in found:
             inner = self._once(loop.child, {**values, counter: value})
             if inner is None:
                 return None

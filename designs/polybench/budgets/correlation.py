@@ -20,14 +20,14 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
     few = swept_columns(down * across, M, N, pairs)
     s = allo.customize(correlation_dots, instantiate=[float32, *size])
     for band, sweeps in (("mean", 1), ("deviation", 2), ("standardise", 1)):
-        every = sweeps * ceil(few * interval / (down * across))
-        s.unroll(s.get_loops("standardise_columns")[band]["j"], factor=few)
-        s.pipeline(s.get_loops("standardise_columns")[band]["j"], initiation_interval=every)
+        column, row = (s.get_loops()[band][name] for name in ("column", "row"))
+        s.unroll(column, factor=few)
+        s.pipeline(column, initiation_interval=sweeps * ceil(few * interval / (down * across)))
         if band != "standardise":
-            s.rebalance(s.get_loops("standardise_columns")[band]["i"])
-    triangle_of_dots(s, "correlate", down, across, interval)
+            s.rebalance(row)
+    triangle_of_dots(s, "correlation_dots", down, across, interval)
     for loop in ("i.outer" if down > 1 else "i", "j"):
-        s.dependence("correlate:corr", f"correlate:{loop}")
+        s.dependence("correlation_dots:corr", f"correlation_dots:{loop}")
     bank(s, s.data, N, lcm(across, few))
     bank(s, s.corr, across, across)
     bank(s, s.mean, few)
@@ -36,9 +36,9 @@ def schedule(size: tuple[int, ...], pairs: int) -> Schedule:
 
 
 def operations(size: tuple[int, ...]) -> int:
-    """Float operations of one run: those of a sweep for each word, and of half of the product."""
+    """Float operations of one run: those of the sweeps for each column, and of half of the product."""
     M, N = size
-    return M * (M - 1) * N + M * (6 * N + 6)
+    return M * (M - 1) // 2 * (2 * N - 1) + M * (6 * N + 2)
 
 
 __all__ = ["SIZES", "inputs", "operations", "reference", "schedule"]

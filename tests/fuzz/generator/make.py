@@ -11,6 +11,7 @@ from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
 from .aimed.rounds import round_kernel
 from .aimed.searches import search_kernel
+from .aimed.sweeps import sweep_kernel
 from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
@@ -33,6 +34,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "outside": (3, outside_kernel),
     "rounds": (3, round_kernel),
     "turns": (1, turn_kernel),
+    "sweeps": (3, sweep_kernel),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)

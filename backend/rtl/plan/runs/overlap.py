@@ -13,6 +13,7 @@ iteration was issued, and around which loops control has gone since then.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from math import prod
 
@@ -22,8 +23,9 @@ from ...graph.ranges import apart_across
 from ...graph.regions import Block, Function, If, Leaf, Level, Loop, Region, Seq, While
 from ..cycles import counted_runs
 from ..dependence import separate
+from .meetings import Meetings
 
-MOST_PAIRS = 4096
+MOST_PAIRS = 1 << 13
 """Pairs of accesses of one array in two bodies that are compared; with more, all keep their order."""
 MOST_EFFORT = 1 << 17
 """Runs of regions counted to see which bodies drain at no cost; where it takes more, none does."""
@@ -33,10 +35,13 @@ type State = dict[Left, int]
 """Cycles, at least, since the last issue."""
 
 
-def overlap(function: Function, cycles: Callable[[], int | None]) -> None:
+def overlap(
+    function: Function, cycles: Callable[[], int | None], meetings: Meetings | None = None
+) -> None:
     """Set how long control stays in each body, and the waits, in place; ports and units are bound.
 
     Each body drains before others start where the function, whose ``cycles`` must be known, is no slower so.
+    ``meetings`` are those of the function, which do not depend on its ports and units.
     """
     regions = list(regions_of(function.root))
     bodies = [r.body for r in regions if isinstance(r, Block | Leaf)]
@@ -44,7 +49,7 @@ def overlap(function: Function, cycles: Callable[[], int | None]) -> None:
     known = cycles()
     if known is None or checked or function.streams:
         return
-    walks = _Overlap(function.root)
+    walks = _Overlap(function.root, meetings or Meetings())
 
     def takes(draining: frozenset[int]) -> int:
         """Cycles of the function where these bodies drain; holds and waits are set."""
@@ -66,8 +71,10 @@ def overlap(function: Function, cycles: Callable[[], int | None]) -> None:
 class _Overlap:
     """Walks the regions of one function."""
 
-    def __init__(self, root: Region) -> None:
+    def __init__(self, root: Region, meetings: Meetings) -> None:
         self._bodies: dict[int, Body] = {}
+        self._regions: dict[int, Block | Leaf] = {}
+        self._meetings = meetings
         self._stays: dict[int, int] = {}
         self._levels: dict[int, tuple[Level, ...]] = {}
         self._uses: dict[int, dict[Hashable, tuple[int, int]]] = {}
@@ -100,6 +107,7 @@ class _Overlap:
             stay = body.ii if body.overlaps and region.exit is None else body.depth
         crossing = [node.avail + 1 for node in body.nodes if node.crosses]
         self._bodies[body.number], self._levels[body.number] = body, levels
+        self._regions[body.number] = region
         self._stays[body.number] = body.depth if drains else min(body.depth, max([stay, *crossing]))
         uses: dict[Hashable, tuple[int, int]] = {}
         accesses: dict[int, list[Node]] = {}
@@ -217,37 +225,65 @@ class _Overlap:
     ) -> int:
         """The same for accesses of one array, so that they keep their order; ``need`` at least."""
         (first, earlier), (second, later) = before, after
-        many = len(earlier) * len(later) > MOST_PAIRS
-        if many and all(node.kind == "load" for node in (*earlier, *later)):
-            return need
-        if many:
+        pairs = _pairs(earlier, later)
+        if pairs is None:
             return max(need, max(x.time for x in earlier) + 1 - min(y.time for y in later))
-        for x in earlier:
-            for y in later:
-                if x.kind == "load" and y.kind == "load":
-                    continue
-                gap = x.time + (x.kind == "store") - y.time
-                if gap > need and self._may_meet(first, second, x, y, carried):
-                    need = gap
+        same, step = self._around(first, second, carried)
+        for x, y in pairs:
+            gap = x.time + (x.kind == "store") - y.time
+            if gap > need and _may_meet(x.access, y.access, same, step):
+                lead = self._lead(first, second, x.access, y.access, same)
+                need = max(need, gap - lead)
         return need
 
-    def _may_meet(
-        self, before: Body, after: Body, x: Node, y: Node, carried: frozenset[int]
-    ) -> bool:
-        """Whether an access of an earlier run of a body may be of the element of one of a later run."""
-        a, b = x.access, y.access
-        assert a is not None and b is not None
-        if not set(a.banks()).intersection(b.banks()):
-            return False
-        if a.by_bank != b.by_bank:
-            return True
+    def _lead(
+        self, before: Body, after: Body, x: Access | None, y: Access | None, same: set[int]
+    ) -> int:
+        assert x is not None and y is not None
+        regions = self._regions[before.number], self._regions[after.number]
+        return self._meetings.lead(*regions, x, y, same)
+
+    def _around(
+        self, before: Body, after: Body, carried: frozenset[int]
+    ) -> tuple[set[int], Node | None]:
+        """The counters around two bodies that have one value in both, and the one that has grown."""
         common = _common(self._levels[before.number], self._levels[after.number])
+        numbers = [level.iv.number for level in common]
         step = next((level.iv for level in common if level.iv.number in carried), None)
-        same = {level.iv.number for level in common}
-        if step is not None:
-            numbers = [level.iv.number for level in common]
-            same = set(numbers[: numbers.index(step.number)])
-        return not _apart(a, b, same, step)
+        return set(numbers if step is None else numbers[: numbers.index(step.number)]), step
+
+
+def _pairs(earlier: list[Node], later: list[Node]) -> list[tuple[Node, Node]] | None:
+    """Accesses that may be of one bank and not both loads; None where there are too many."""
+    if len(earlier) * len(later) <= MOST_PAIRS:
+        return [(x, y) for x in earlier for y in later if not _only_read(x, y)]
+    of_bank: dict[int, list[Node]] = defaultdict(list)
+    for y in later:
+        for bank in _banks(y):
+            of_bank[bank].append(y)
+    found: list[tuple[Node, Node]] = []
+    for x in earlier:
+        for bank in _banks(x):
+            found += [(x, y) for y in of_bank[bank] if not _only_read(x, y)]
+        if len(found) > MOST_PAIRS:
+            return None
+    return found
+
+
+def _only_read(x: Node, y: Node) -> bool:
+    return x.kind == "load" and y.kind == "load"
+
+
+def _banks(node: Node) -> tuple[int, ...]:
+    return node.access.banks() if node.access is not None else ()
+
+
+def _may_meet(a: Access | None, b: Access | None, same: set[int], step: Node | None) -> bool:
+    """Whether an access of an earlier run of a body may be of the element of one of a later run."""
+    assert a is not None and b is not None
+    if not set(a.banks()).intersection(b.banks()):
+        return False
+    return a.by_bank != b.by_bank or not _apart(a, b, same, step)
 
 
 def _apart(a: Access, b: Access, same: set[int], step: Node | None) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 from allo.dialects.bindings import BINDING
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from ...graph.fold import fold
+from ...graph.fold import fold, fold_float, sum_with_nothing
 from ...graph.linear import (
     INDEX_RANGE,
     NARROW_BITS,
@@ -89,8 +89,12 @@ class Values(ABC):
     def compute(self, op: Op, nodes: list[Node], types: tuple[str, ...], result: str) -> Node:
         """The value of an operation of the library on nodes of these types."""
         value = fold(op.name, nodes, op.attrs.get("predicate"))
+        value = fold_float(op.name, nodes, result) if value is None else value
         if value is not None:
             return self._b.const(value, element_width(result))
+        same = sum_with_nothing(op.name, nodes, result)
+        if same is not None:
+            return same
         operator, name = self.find(op, types, result, nodes), op.name
         if op.name == "arith.subf" and operator.name.startswith(f"fsub_{result}"):
             adder = self._library.find("arith.addf", types, result)
