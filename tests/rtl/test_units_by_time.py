@@ -32,9 +32,9 @@ def by_ports(A: float32[2, 32], B: float32[32], C: float32[32], D: float32[32]) 
 
 
 def together(A: float32[2, 32], B: float32[32], C: float32[32], D: float32[32]) -> None:
-    """The two late loads of a bank are of one cycle, and keep both of its ports."""
+    """Two late loads of a bank, at once of two iterations, keep both of its ports."""
     for i in range(31, name="first"):
-        B[i] = A[0, i] * A[0, i] + A[1, i] * A[1, i + 1]
+        B[i] = A[0, i] * A[0, i] + A[1, i] + A[1, i + 1]
     for i in range(32, name="second"):
         C[i] = A[1, i]
     for i in range(31, name="third"):
