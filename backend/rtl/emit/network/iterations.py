@@ -28,6 +28,12 @@ class LoopRange:
         last = self.first + self.step * (self.trips - 1)
         return max(v.bit_length() for v in (self.first, last)) + 1
 
+    @property
+    def following(self) -> int:
+        """Bits of a register of the iterator, which ends behind the last value."""
+        end = self.first + self.step * self.trips
+        return max(self.width, end.bit_length() + 1)
+
 
 def loop_range(op: Op) -> LoopRange:
     """The range of a loop with constant bounds."""
@@ -43,8 +49,9 @@ def _constant(bound: Map) -> int:
 class Iterations:
     """What starts each instance of a region that is a loop, and when the region is done.
 
-    An instance counts the iterations that it has started and those that are over. It starts one when
-    that of every other it needs is over (``needs`` of :class:`Instance`), and its own last one.
+    An instance counts the iterations that it has started. It starts one when its last one is over, and when
+    that of every other it needs is (``needs`` of :class:`Instance`). For each such pair a counter, its
+    *lead*, says how many iterations the instance may start until the other one ends one more.
 
     Attributes:
         flags: for each instance the bit that says that it starts no more.
@@ -57,36 +64,38 @@ class Iterations:
         self._width = bits_unsigned(loop.trips)
         self._running = text.named("running")
         self._begun = [text.named(f"{i.label}_begun") for i in instances]
-        self._over = [text.named(f"{i.label}_done") for i in instances]
+        self._busy = [text.named(f"{i.label}_busy") for i in instances]
+        self._done = [i.output(text, "done") for i in instances]
         self.flags = [text.named(f"{i.label}_over") for i in instances]
-        self._now = [self._count(n) for n in range(len(instances))]
-        self._parities: dict[int, str] = {}
-
-    def _count(self, number: int) -> str:
-        """How many iterations of an instance are over, with one that ends in this cycle."""
-        text, width = self._text, self._width
-        done = text.extend(self._instances[number].output(text, "done"), 1, width, signed=False)
-        return text.binary("add", self._over[number], done, width)
+        self._free = [
+            text.any_of(text.invert(busy), done)
+            for busy, done in zip(self._busy, self._done, strict=True)
+        ]
+        self._leads: list[_Lead] = []
+        self._values: dict[int, str] = {}
 
     def start(self, instance: Instance) -> str:
         """The pulse that starts the next iteration of an instance."""
         text, width = self._text, self._width
         number = self._instances.index(instance)
-        begun, limit = self._begun[number], text.const(self._loop.trips, width)
-        ended = text.compare("eq", begun, limit, width)
+        limit = text.const(self._loop.trips, width)
+        ended = text.compare("eq", self._begun[number], limit, width)
         text.alias(self.flags[number], ended, 1)
-        free = text.compare("eq", self._now[number], begun, width)
-        conditions = [text.any_of("%start", self._running), text.invert(ended), free]
-        wide = width + 1
+        conditions = [
+            text.any_of("%start", self._running),
+            text.invert(self.flags[number]),
+            self._free[number],
+        ]
         for first, distance in instance.needs:
-            there = text.binary(
-                "add",
-                text.extend(self._now[first], width, wide, signed=False),
-                text.const(distance, wide),
-                wide,
+            lead = _Lead(
+                text.named(f"{instance.label}_lead"),
+                text.named(f"{instance.label}_waits"),
+                first,
+                number,
+                distance,
             )
-            mine = text.extend(begun, width, wide, signed=False)
-            conditions.append(text.compare("ugt", there, mine, wide))
+            self._leads.append(lead)
+            conditions.append(text.any_of(text.invert(lead.empty), self._done[first]))
         pulse = text.named(f"{instance.label}_go")
         text.alias(pulse, text.all_of(*conditions), 1)
         return pulse
@@ -101,29 +110,73 @@ class Iterations:
     def iterator(self, instance: Instance) -> tuple[str, int, bool]:
         """The iterator's value in the iteration that an instance starts."""
         text, loop = self._text, self._loop
-        width = max(loop.width, self._width + 1)
-        begun = text.extend(
-            self._begun[self._instances.index(instance)], self._width, width, signed=False
-        )
-        if loop.step != 1:
-            begun = text.binary("mul", begun, text.const(loop.step, width), width)
-        if loop.first:
-            begun = text.binary("add", begun, text.const(loop.first, width), width)
-        return begun, width, True
+        number = self._instances.index(instance)
+        if loop.step == 1 and not loop.first:
+            return self._begun[number], self._width, False
+        if number not in self._values:
+            self._values[number] = text.named(f"{instance.label}_at")
+        return self._values[number], loop.following, True
 
     def finish(self, pulses: list[str]) -> str:
         """High when the last iteration of every instance is over."""
         text, width = self._text, self._width
-        limit, zero = text.const(self._loop.trips, width), text.const(0, width)
-        all_over = [text.compare("eq", now, limit, width) for now in self._now]
-        everyone = text.all_of(*all_over)
+        rows = zip(self.flags, self._free, strict=True)
+        everyone = text.all_of(*(text.all_of(*row) for row in rows))
         more = text.all_of(text.any_of("%start", self._running), text.invert(everyone))
         text.register(self._running, more, 1, reset=0)
         for number, pulse in enumerate(pulses):
-            begun = self._begun[number]
-            one = text.extend(pulse, 1, width, signed=False)
-            following = text.binary("add", begun, one, width)
-            text.register(begun, text.mux(everyone, zero, following, width), width, reset=0)
-            kept = text.mux(everyone, zero, self._now[number], width)
-            text.register(self._over[number], kept, width, reset=0)
+            self._count(self._begun[number], (0, 1, width), pulse, everyone)
+            if number in self._values:
+                loop = self._loop
+                steps = (loop.first, loop.step, loop.following)
+                self._count(self._values[number], steps, pulse, everyone)
+            still = text.all_of(self._busy[number], text.invert(self._done[number]))
+            text.register(self._busy[number], text.any_of(pulse, still), 1, reset=0)
+        for lead in self._leads:
+            self._keep(lead, pulses[lead.second], everyone)
         return everyone
+
+    def _count(self, name: str, steps: tuple[int, int, int], pulse: str, restart: str) -> None:
+        """A register that starts at a number and goes on by another one with every pulse."""
+        text = self._text
+        first, step, width = steps
+        mask = (1 << width) - 1
+        start = text.const(first & mask, width)
+        following = text.binary("add", name, text.const(step & mask, width), width)
+        value = text.mux(restart, start, text.mux(pulse, following, name, width), width)
+        text.register(name, value, width, reset=first & mask)
+
+    def _keep(self, lead: _Lead, pulse: str, restart: str) -> None:
+        """The registers of a lead: what is left of it, and whether nothing is."""
+        text = self._text
+        done, width = self._done[lead.first], bits_unsigned(self._loop.trips + lead.distance)
+        start, one = text.const(lead.distance, width), text.const(1, width)
+        more, less = (text.binary(op, lead.name, one, width) for op in ("add", "sub"))
+        gained = text.all_of(done, text.invert(pulse))
+        spent = text.all_of(pulse, text.invert(done))
+        value = text.mux(gained, more, text.mux(spent, less, lead.name, width), width)
+        text.register(lead.name, text.mux(restart, start, value, width), width, reset=lead.distance)
+        at_one = text.compare("eq", lead.name, one, width)
+        nothing = text.any_of(
+            text.all_of(spent, at_one), text.all_of(lead.empty, text.invert(gained))
+        )
+        none_at_first = text.const(int(not lead.distance), 1)
+        empty = text.mux(restart, none_at_first, nothing, 1)
+        text.register(lead.empty, empty, 1, reset=int(not lead.distance))
+
+
+@dataclass(frozen=True, slots=True)
+class _Lead:
+    """By how many iterations an instance may still go on until another one ends one more.
+
+    Attributes:
+        name, empty: the registers of the number, and of the bit that says that it is 0.
+        first, second: the instance waited for, and the one that waits.
+        distance: the number at the start of the loop.
+    """
+
+    name: str
+    empty: str
+    first: int
+    second: int
+    distance: int
