@@ -29,7 +29,7 @@ class Delays:
             in use, and ``block_setup`` in front of its registers.
         memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
         setup: in front of a flip-flop.
-        large: by what part all wires are longer in designs of more than 2,048 tables, for each doubling.
+        large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
     """
 
     clock_out: float
@@ -56,7 +56,7 @@ class Delays:
         device, the more of them are used.
         """
         size = max(0.0, log2(max(1, tables) / 256))
-        longer = 1.0 + 0.03 * size + self.large * max(0.0, size - 3.0)
+        longer = 1.0 + 0.03 * size + self.large * max(0.0, size - 4.0)
         wider = 1.0 + min(1.6, 0.08 * blocks)
         return replace(self, wire=self.wire * longer, far=self.far * wider)
 
@@ -64,7 +64,7 @@ class Delays:
 _ECP5 = Delays(
     clock_out=0.52, wire=0.75, far=0.7, spread=0.12, table=0.24, joined=0.2, carry=0.9,
     carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
-    block_out=0.735, block_setup=0.095, large=0.12,
+    block_out=0.735, block_setup=0.095, large=0.18,
 )  # fmt: skip
 _XCUP = Delays(
     clock_out=0.08, wire=0.21, far=0.12, spread=0.06, table=0.09, joined=0.08, carry=0.30,

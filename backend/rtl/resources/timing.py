@@ -25,7 +25,7 @@ NEVER = float("-inf")
 DEEP, DEEPER = 5, 11
 """Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
 
-LEAVING = 3.0
+LEAVING = 2.0
 """Wires behind the register of a multiplier block, in those to a block: nothing draws logic to it."""
 
 
