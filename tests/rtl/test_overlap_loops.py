@@ -57,7 +57,7 @@ def test_two_loops_in_a_loop_take_as_long_as_one():
     line = two.__code__.co_firstlineno + 2
     assert note_of(report) == (
         f"Loop i (test_overlap_loops.py:{line}:5) runs its 2 pipelines at once, in 66 cycles an iteration "
-        "for 129; overlap_loops=False prevents it."
+        "for 128; overlap_loops=False prevents it."
     )
     marked = scheduled(two, "i", "j", "k").build(target="verilog").report
     assert marked.cycles == cycles
@@ -70,7 +70,7 @@ def test_the_option_keeps_one_after_the_other():
     A, C = numbers((64, 64), (64, 64))
     module(A, C)
     np.testing.assert_array_equal(C, A * 2 + 1)
-    assert module.cycles == module.report.cycles == 64 * 129 + 1
+    assert module.cycles == module.report.cycles == 64 * 128 + 1
     assert not any("pipelines at once" in note for note in module.report.notes)
     assert s.estimate(overlap_loops=False).cycles == module.report.cycles
     assert s.estimate().cycles == s.build(target="verilog").report.cycles < 65 * 66 + 2
