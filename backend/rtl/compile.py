@@ -4,50 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
-from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.diagnostics import BuildError
 from allo.dialects.passes.flush_subnormals import FLUSH
-from allo.dialects.passes.run_time_checks import Checks
+from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
+from allo.dialects.streams.loops.attempts import loops_to_try
 from allo.target import BuildRequest
 
 from . import ports
 from .budget import Compiled, meet_limit
 from .circt import export_verilog, start_circt
-from .clock import check_clock, warn_of_slow_operators
-from .compiled import CompiledModule
+from .clock import warn_of_slow_operators
+from .compiler import Compiler
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
-from .emit.deep_fifo import fifo_of
-from .emit.fifo import fifo_name
-from .emit.function import Emitter
-from .emit.memory.asked import ask_for_memories
-from .emit.network.region import RegionCompiler
-from .emit.text import Locations, ModuleText, identifier
-from .functions import callees as callees_of
-from .functions import count_cycles, estimate, partitioned, settle
-from .graph.mapping.units import Wanted, map_units
-from .graph.prune import bodies_of, regions_of
-from .graph.regions import Call
-from .graph.simplify.steps import simplify
+from .graph.mapping.units import Wanted
+from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
-from .interfaces.wrapper import Wrapper, wrap
+from .interfaces.wrapper import wrap
 from .operators.library import OperatorLibrary
-from .operators.spec import Operator
-from .plan.bind import Interface, bind
-from .plan.bodies import plan
-from .plan.runs.collisions import separate_banks
-from .plan.runs.early import overlap_early
-from .plan.timing_model import TimingModel
-from .read.elaborate import Elaborator
+from .overlap_loops import choose_loops
+from .plan.bind import Interface
 from .read.records import FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
-from .report import design_report, float_operations, function_report
+from .report import design_report
 from .resources.capacity import LARGE_TEXT
-from .resources.design import has_ultra, ultra_memories
+from .resources.design import ultra_memories
 from .verilog.block_cells import block_modules
 from .verilog.block_products import block_products
 from .verilog.comparisons import offset_comparisons
@@ -61,213 +46,46 @@ DEFAULT_CLOCK_MHZ = 200.0
 DEFAULT_DEVICE = "xcup"
 
 
-class Compiler:
-    """Compiles the functions of one module, callees first, each different one once."""
+def compile_module(
+    module: ir.Module,
+    top: str,
+    *,
+    checks: Checks,
+    overlap_loops: bool,
+    max_dsp: int | None,
+    subnormals: str,
+    **settings: Any,
+) -> tuple[Compiler, Interface, list[str]]:
+    """Compile a function of a module, which is changed, and what it calls; the third: notes of the report.
 
-    def __init__(
-        self,
-        program: Program,
-        device: str,
-        clock_mhz: float,
-        external: frozenset[str] = frozenset(),
-        wanted: Mapping[str, Wanted] | None = None,
-        subnormals: str = "keep",
-    ) -> None:
-        self.program = program
-        self.wanted = wanted or {}
-        self.external = external
-        self.library = OperatorLibrary(device, clock_mhz, subnormals)
-        check_clock(self.library.device, clock_mhz)
-        self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
-        self.timing = TimingModel.of(self.library.device, clock_mhz)
-        self.locations = Locations()
-        self.modules: dict[str, CompiledModule] = {}
-        self.units: dict[str, Operator] = {}
-        self.fifos: set[tuple[int, int, bool]] = set()
-        self._interfaces: dict[tuple[Any, ...], Interface] = {}
-        self._texts: dict[str, partial[str]] = {}
-        self.told = max((site.words for site in program.checks), default=0)
-        self._names: set[str] = set()
-        self._open: list[str] = []
+    The arguments are those of :func:`compile_design`.
+    """
 
-    def compile(
-        self,
-        name: str,
-        constants: dict[int, int] | None = None,
-        *,
-        frozen: bool = False,
-        lends: bool = False,
-    ) -> Interface:
-        """Compile a function and, before it, what it calls.
+    def attempt(
+        module: ir.Module, quiet: bool, max_dsp: int | None = None
+    ) -> tuple[Compiler, Interface]:
+        program = read_program(module, checks=checks, flush=subnormals == FLUSH, quiet=quiet)
+        return _compile(program, top, max_dsp=max_dsp, subnormals=subnormals, **settings)
 
-        Args:
-            constants: values of scalar arguments known where it is called, by position.
-            frozen: whether the module gets a ``ce`` input that freezes it when low.
-            lends: whether its arithmetic units are its caller's, which shares them.
-        """
-        record = self.program.functions[name]
-        known = dict(constants or {}) if partitioned(record) else {}
-        key = (self.program.same[name], tuple(sorted(known.items())), frozen, lends)
-        if key not in self._interfaces:
-            if name in self._open:
-                raise UnsupportedOpError(
-                    f"Function {name} calls itself.", record.place, help="use a loop."
-                )
-            self._open.append(name)
-            if "region" in record.attrs:
-                outer = self.external if len(self._open) == 1 else frozenset()
-                self._interfaces[key] = self._region(record, outer, frozen=frozen)
-            else:
-                self._interfaces[key] = self._function(record, known, frozen=frozen, lends=lends)
-            self._open.pop()
-        return self._interfaces[key]
-
-    def _function(
-        self,
-        record: FunctionRecord,
-        constants: dict[int, int],
-        *,
-        frozen: bool,
-        lends: bool,
-    ) -> Interface:
-        callees = {
-            callee: self.compile(callee, frozen=frozen, lends=True)
-            for callee in callees_of(record.ops)
-        }
-        module = self._module_name(record.name)
-        elaborator = Elaborator(self.program, record, module, self.library, constants)
-        function = elaborator.run()
-        static = elaborator.builder.static
-        simplify(function, static, self.library, self.timing)
-        map_units(function, static, self.library, self.wanted.get(module))
-        settle(function, callees)
-        plan(function, static, self.timing)
-        warn_of_slow_operators(function, self.library.device, self.library.clock_mhz)
-        binding = bind(function, callees)
-        overlap_early(function, binding, lambda: estimate(function, callees))
-        binding.separate = separate_banks(function, binding, callees)
-        self._ask(function, binding)
-        count_cycles(function, callees, frozen=frozen)
-        emitter = Emitter(
-            function,
-            static,
-            binding,
-            callees,
-            self.locations,
-            frozen=frozen,
-            lends=lends,
-            told=self.told,
-            late_returns=self.timing.late_returns,
+    tried = loops_to_try(module) if overlap_loops and checks == NO_CHECKS else []
+    if tried:
+        chosen = choose_loops(module, tried, attempt)
+        compiler, made, notes = chosen.compiler, chosen.top, chosen.notes
+        if max_dsp is not None:
+            program = compiler.program
+            compiler, made = _compile(
+                program, top, max_dsp=max_dsp, subnormals=subnormals, **settings
+            )
+    else:
+        (compiler, made), notes = attempt(module, False, max_dsp), []
+    for compiled in compiler.modules.values():
+        warn_of_slow_operators(
+            compiled.function, compiler.library.device, compiler.library.clock_mhz
         )
-        interface = emitter.run()
-        interface.estimate = estimate(function, callees)
-        interface.float_ops = float_operations(function, callees)
-        for unit, (operator, _) in binding.units.items():
-            self.units[unit] = operator
-        self.fifos |= {(width, depth, True) for width, depth in emitter.streams.fifos}
-        used = [r.callee for r in regions_of(function.root) if isinstance(r, Call)]
-        self._keep(
-            interface,
-            emitter.text,
-            CompiledModule(
-                function,
-                interface,
-                binding,
-                function_report(function, binding, lambda name: callees[name].estimate),
-                [callees[name].module for name in dict.fromkeys(used)],
-                emitter.context.debug,
-                emitter.context.waits,
-                owns_units=not emitter.lends,
-            ),
-        )
-        return interface
-
-    def _region(
-        self, record: FunctionRecord, external: frozenset[str], *, frozen: bool
-    ) -> Interface:
-        region = RegionCompiler(
-            record,
-            self._module_name(record.name),
-            self.locations,
-            lambda name, constants, freeze: self.compile(name, constants, frozen=freeze),
-            frozen=frozen,
-            external=external,
-            told=self.told,
-            ask=self._ask,
-        )
-        result = region.run()
-        self.fifos |= {(width, depth, False) for width, depth in result.fifos}
-        report = function_report(result.function, result.binding, lambda name: None)
-        for name, _ in result.instances:
-            report.instances[name] = report.instances.get(name, 0) + 1
-        inner = [interface.float_ops for _, interface in result.instances]
-        result.interface.float_ops = (
-            None if None in inner else sum(n for n in inner if n is not None)
-        )
-        self._keep(
-            result.interface,
-            result.text,
-            CompiledModule(
-                result.function,
-                result.interface,
-                result.binding,
-                report,
-                [interface.module for _, interface in result.instances],
-                {},
-                result.waits,
-            ),
-        )
-        return result.interface
-
-    def _keep(self, interface: Interface, text: ModuleText, module: CompiledModule) -> None:
-        self.modules[interface.module] = module
-        self._texts[interface.module] = partial(text.render, place=module.function.place)
-
-    def _module_name(self, name: str) -> str:
-        base = module = identifier(name)
-        number = 1
-        while module in self._names:
-            number += 1
-            module = f"{base}_{number}"
-        self._names.add(module)
-        return module
-
-    def text(self, style: str = "rtl", wrapper: Wrapper | None = None) -> str:
-        """The whole design, its top last; ``style`` says how arithmetic units are written."""
-        native = style == "native"
-        written = frozenset(fifo_name(w, d, bypass=b) for w, d, b in self.fifos)
-        outside = wrapper.render(native=native, without=written) if wrapper else []
-        fifos = [
-            fifo_of(width, depth, bypass=bypass, native=native).render(private=True, native=native)
-            for width, depth, bypass in sorted(self.fifos)
-        ]
-        top = list(self._texts)[-1]
-        used = self._used(top)
-        modules = [
-            render(private=wrapper is not None or name != top, native=native)
-            for name, render in self._texts.items()
-            if name in used
-        ]
-        units = [
-            op.unit_text(style)
-            for op in self.units.values()
-            if op.unit_text is not None and any(f"@{op.module}(" in text for text in modules)
-        ]
-        parts = [*units, *fifos, *modules, *outside, *self.locations.definitions(), ""]
-        return "\n".join(parts)
-
-    def _used(self, top: str) -> set[str]:
-        """Modules that are in the design: some are compiled twice, with and without ``ce``."""
-        found, stack = {top}, [top]
-        while stack:
-            for inner in self.modules[stack.pop()].instances:
-                if inner not in found:
-                    found.add(inner)
-                    stack.append(inner)
-        return found
+    return compiler, made, notes
 
 
-def compile_program(
+def _compile(
     program: Program,
     top: str,
     *,
@@ -275,9 +93,9 @@ def compile_program(
     device: str,
     external: Sequence[str],
     max_dsp: int | None,
-    subnormals: str = "keep",
+    subnormals: str,
 ) -> tuple[Compiler, Interface]:
-    """Compile a function that is read and what it calls; see :func:`compile_design`."""
+    """Compile a function that is read and what it calls."""
     record = top_record(program, top)
     waiting = frozenset(external if "region" in record.attrs else ())
 
@@ -308,6 +126,7 @@ def compile_design(
     interface: str | Mapping[str, Any] | None = None,
     max_dsp: int | None = None,
     subnormals: str = "keep",
+    overlap_loops: bool = True,
 ) -> HardwareDesign:
     """Compile a core IR module into hardware.
 
@@ -324,6 +143,7 @@ def compile_design(
         interface: which interface of a board each argument gets; see :mod:`.interfaces`.
         max_dsp: multiplier blocks that the design may take; see :mod:`.budget`.
         subnormals: ``"flush"`` makes float units to which they are zero.
+        overlap_loops: whether loops around pipelines may run these at once; see :mod:`.overlap_loops`.
 
     Raises:
         UnsupportedOpError: for what the RTL compiler cannot build, with its line.
@@ -335,21 +155,23 @@ def compile_design(
     module = parse_module(module) if isinstance(module, str) else module
     about = None if interface is None else read_arguments(module, top, interface)
     checks = Checks(check_bounds, check_dependences)
-    program = read_program(module, checks=checks, flush=subnormals == FLUSH)
-    record = top_record(program, top)
     start_circt()
-    waiting = frozenset(external if "region" in record.attrs else ())
-    compiler, made = compile_program(
-        program,
+    compiler, made, notes = compile_module(
+        module,
         top,
+        checks=checks,
+        overlap_loops=overlap_loops,
         clock_mhz=clock_mhz,
         device=device,
         external=external,
         max_dsp=max_dsp,
         subnormals=subnormals,
     )
+    record = compiler.program.functions[top]
+    waiting = frozenset(external if "region" in record.attrs else ())
     function = compiler.modules[made.module].function
     report = design_report(compiler.modules, made, top, target, clock_mhz, device)
+    report.notes += notes
     design = HardwareDesign(
         top=function.module,
         hw_text="",

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from allo.dialects.core.parse import parse_module
-from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import Checks
 from allo.dialects.reports.figures import DesignReport
 from allo.target import BuildRequest
 
-from .compile import compile_program
-from .read.records import read_program
+from .compile import compile_module
 from .report import design_report
 from .resources.report import add_estimates
 
@@ -26,21 +24,22 @@ def estimate(request: BuildRequest) -> DesignReport:
     clock_mhz = settings["frequency"] or settings["clock_mhz"]
     device = settings["device"]
     checks = Checks(*(bool(settings.get(name)) for name in ("check_bounds", "check_dependences")))
-    subnormals = settings["subnormals"]
     module = parse_module(request.module_text)
-    program = read_program(module, checks=checks, flush=subnormals == FLUSH)
-    compiler, interface = compile_program(
-        program,
+    compiler, interface, notes = compile_module(
+        module,
         request.top,
+        checks=checks,
+        overlap_loops=settings["overlap_loops"],
         clock_mhz=clock_mhz,
         device=device,
         external=settings["external"],
         max_dsp=settings["max_dsp"],
-        subnormals=subnormals,
+        subnormals=settings["subnormals"],
     )
     report = design_report(
         compiler.modules, interface, request.top, request.target, clock_mhz, device
     )
+    report.notes += notes
     top = compiler.modules[interface.module].function.module
     modules = {m.function.name: name for name, m in compiler.modules.items()}
     add_estimates(report, compiler.text(), top, device, modules)

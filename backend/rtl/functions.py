@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from allo.dialects.diagnostics import BuildError
 
 from .graph.nodes import Node
@@ -36,9 +38,12 @@ def settle(function: Function, callees: dict[str, Interface]) -> None:
             stream.tried = stream.tried or port.tried
 
 
-def estimate(function: Function, callees: dict[str, Interface]) -> int | None:
-    """Cycles of a run that never waits."""
-    cycles = region_cycles(function.root, lambda name: callees[name].estimate)
+def estimate(
+    function: Function, callees: dict[str, Interface], scalars: Mapping[int, int] | None = None
+) -> int | None:
+    """Cycles of a run that never waits; ``scalars``: arguments that are known, by position."""
+    known = {function.scalar_args[n].number: value for n, value in (scalars or {}).items()}
+    cycles = region_cycles(function.root, lambda name: callees[name].estimate, known)
     if cycles is None:
         return None
     return max(1, cycles + function.drain) + int(
@@ -54,6 +59,18 @@ def count_cycles(function: Function, callees: dict[str, Interface], *, frozen: b
         function.cycles = None
         return
     function.cycles = estimate(function, callees)
+
+
+def cycles_at(
+    function: Function, callees: dict[str, Interface], *, frozen: bool
+) -> Callable[[Mapping[int, int]], int | None] | None:
+    """Cycles of a run by its scalar arguments; None where they are known without, or where it waits."""
+    calls = [r for r in regions_of(function.root) if isinstance(r, Call)]
+    waits = frozen or bool(function.streams)
+    waits = waits or any(callees[call.callee].cycles is None for call in calls)
+    if waits or function.cycles is not None or not function.scalar_args:
+        return None
+    return lambda scalars: estimate(function, callees, scalars)
 
 
 def callees(ops: list[Op]) -> list[str]:

@@ -243,7 +243,7 @@ def design_report(
 ) -> DesignReport:
     """The report of a whole design."""
     report = DesignReport("allo rtl", target, name, clock_mhz, top.cycles, device=device)
-    counts = _instance_counts(modules, top.module)
+    counts = instance_counts(modules, top.module)
     report.functions = [m.report for name, m in modules.items() if counts[name]]
     report.float_ops = top.float_ops
     if top.cycles is None and top.estimate is not None:
@@ -261,7 +261,7 @@ def design_report(
     return report
 
 
-def _instance_counts(modules: dict[str, CompiledModule], top: str) -> dict[str, int]:
+def instance_counts(modules: dict[str, CompiledModule], top: str) -> dict[str, int]:
     """How often every module is there in the whole design."""
     counts = dict.fromkeys(modules, 0)
     counts[top] = 1

@@ -188,6 +188,12 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It may take so many multiplier blocks; units are packed or made of lookup tables for that.",
         none=True,
     ),
+    _rtl(
+        "overlap_loops",
+        Flag(),
+        True,
+        "A loop around pipelines runs them at once where that is faster and takes no more units.",
+    ),
     _sim(
         "stalls",
         PROBABILITY,

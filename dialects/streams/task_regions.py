@@ -9,7 +9,8 @@ region, by position, that are.
 A marked loop becomes a region that holds the loop, and in it a call for each part. The parts run their
 iterations in order, each as soon as it may: attribute ``needs`` of a call lists pairs of another call
 and a distance d, and iteration n starts when iteration n - d of that one is over. An array with the
-attribute ``copied`` has a copy for every other iteration.
+attribute ``copied`` has a copy for every other iteration. A loop that a target tries
+(:mod:`.loops.attempts`) is one, too; its region keeps the attribute ``overlap``.
 
 Leaves functions with attributes ``region`` and ``notes``, and a warning where nothing runs at once.
 """
@@ -17,6 +18,7 @@ Leaves functions with attributes ``region`` and ``notes``, and a warning where n
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 from .._mlir import ir
 from ..affine.loops import (
@@ -34,7 +36,9 @@ from ..core.signature import callee_of, functions_of, signature_of, symbol
 from ..diagnostics import DataflowWarning
 from ..passes.fold_views import fold_views
 from .concurrency import Concurrency, find_concurrency
-from .iterations import Needs, find_needs, finish_time
+from .loops.attempts import OVERLAP
+from .loops.cells import LOADS, STORES, is_variable, make_cells, read_before, sink_settings
+from .loops.iterations import Needs, find_needs, finish_time
 from .out_arrays import declare_results
 from .outline import Outliner, drop_unused
 from .processes import Process
@@ -49,12 +53,13 @@ AFTER = "after"
 
 
 @module_pass
-def make_task_regions(module: ir.Module, *, checked: bool = False) -> None:
+def make_task_regions(module: ir.Module, *, checked: bool = False, quiet: bool = False) -> None:
     """Make every function and every loop marked ``dataflow`` a region, in place.
 
     Args:
         checked: whether the build checks subscripts or dependences while it runs; then the order of
             the program is kept, so that the first error is the program's first.
+        quiet: whether the warnings were given when the module was read before.
     """
     marked = functions_of(module.operation).values()
     if not any(_is_asked(f) or _marked_loops(f) for f in marked):
@@ -66,36 +71,65 @@ def make_task_regions(module: ir.Module, *, checked: bool = False) -> None:
         names = [name for name, function in functions.items() if _is_asked(function)]
         for name, function in functions.items():
             for loop in _marked_loops(function):
-                refusal = _refusal(loop, name in inlined or _is_unrolled(loop), checked=checked)
-                if refusal:
-                    _warn(loop, refusal)
-                else:
+                try:
+                    _check(loop, name in inlined or _is_unrolled(loop), checked=checked)
                     _make_loop(module, function, loop)
+                except _RefusedError as refused:
+                    if not quiet and OVERLAP not in loop.attributes:
+                        refused.warn(loop)
         for name in names:
-            refusal = _refusal(functions[name], name in inlined, checked=checked)
-            if refusal:
-                _warn(functions[name], refusal)
-            else:
+            try:
+                _check(functions[name], name in inlined, checked=checked)
                 _make_tasks(module, functions[name])
+            except _RefusedError as refused:
+                if not quiet:
+                    refused.warn(functions[name])
 
 
-def _refusal(marked: ir.Operation, copied: bool, *, checked: bool) -> str:
-    """Why the parts of a function or loop run one after the other whatever they do, or ""."""
+class _RefusedError(Exception):
+    """The parts of a function or loop run one after the other.
+
+    Attributes:
+        why, help: the reason, and what to do, "" for nothing.
+        notes: for pairs of parts which waits for which.
+    """
+
+    def __init__(self, why: str, help: str = "", notes: Sequence[str] = ()) -> None:
+        super().__init__(why)
+        self.why, self.help, self.notes = why, help, notes
+
+    def warn(self, marked: ir.Operation) -> None:
+        """Tell the user, who asked for more."""
+        loop = string_attribute(marked, "loop_name") or "?"
+        name = f"loop {loop}" if is_loop(marked) else symbol(marked)
+        place = place_of(marked)
+        where = f"{place}: " if place else ""
+        lines = [f"{where}The parts of {name} run one after the other: {self.why}."]
+        lines += [f"note: {note}" for note in self.notes]
+        if self.help:
+            lines.append(f"help: {self.help}")
+        warnings.warn("\n".join(lines), DataflowWarning, stacklevel=3)
+
+
+def _check(marked: ir.Operation, copied: bool, *, checked: bool) -> None:
+    """Refuse a function or loop whose parts run one after the other whatever they do."""
     if checked:
-        return "the build has checks, which need the order of the program"
+        raise _RefusedError("the build has checks, which need the order of the program")
     if copied:
         what = "in" if is_loop(marked) else "called in"
-        return f"it is {what} a pipelined or unrolled loop, and is copied there"
-    if any(op.name in (MAKE, *STREAM_OPS) for op in walk(marked)):
-        return "it uses streams, whose order is the program's"
-    if not is_loop(marked) and any("stream" in kind for kind in signature_of(marked).declared):
-        return "it uses streams, whose order is the program's"
-    return ""
+        raise _RefusedError(f"it is {what} a pipelined or unrolled loop, and is copied there")
+    streams = any(op.name in (MAKE, *STREAM_OPS) for op in walk(marked))
+    if not is_loop(marked):
+        streams = streams or any("stream" in kind for kind in signature_of(marked).declared)
+    if streams:
+        raise _RefusedError("it uses streams, whose order is the program's")
 
 
 def _marked_loops(function: ir.Operation) -> list[ir.Operation]:
     """The loops marked ``dataflow``, inner ones first."""
-    return [op for op in walk(function) if is_loop(op) and "dataflow" in op.attributes][::-1]
+    marks = ("dataflow", OVERLAP)
+    loops = [op for op in walk(function) if is_loop(op)]
+    return [loop for loop in loops if any(mark in loop.attributes for mark in marks)][::-1]
 
 
 def _is_asked(function: ir.Operation) -> bool:
@@ -137,22 +171,22 @@ def _make_tasks(module: ir.Module, function: ir.Operation) -> None:
     forward_scalars(function)
     declare_results(module.operation, function)
     tasks = tasks_of(module.operation, function)
-    if _has_tasks(function, tasks):
-        found = find_concurrency(module.operation, function, tasks.section)
-        if found.overlaps:
-            _make_region(module, found)
-        else:
-            _warn(function, "each of its parts waits for the one before", notes=found.notes)
+    _check_count(tasks)
+    found = find_concurrency(module.operation, function, tasks.section)
+    if not found.overlaps:
+        raise _RefusedError("each of its parts waits for the one before", notes=found.notes)
+    _make_region(module, found)
 
 
-def _has_tasks(marked: ir.Operation, tasks: Tasks) -> bool:
-    """Whether there are two tasks or more; if not, a warning says why."""
+def _check_count(tasks: Tasks) -> None:
+    """Refuse what has fewer than two tasks."""
     if len(tasks.section.processes) > 1:
-        return True
+        return
     names = ", ".join(dict.fromkeys(n for n in tasks.joined if n))
-    why = f"its parts hand each other {names}" if names else "it has fewer than two parts"
-    _warn(marked, why, "pass what they share through arrays." if names else "")
-    return False
+    if names:
+        help = "pass what they share through arrays."
+        raise _RefusedError(f"its parts hand each other {names}", help)
+    raise _RefusedError("it has fewer than two parts")
 
 
 def _make_region(module: ir.Module, found: Concurrency) -> None:
@@ -181,23 +215,25 @@ def _make_loop(module: ir.Module, function: ir.Operation, loop: ir.Operation) ->
             if trips is not None
             else "its bounds are not constant"
         )
-        _warn(loop, why)
-        return
+        raise _RefusedError(why)
     forward_scalars(function)
     forward_scalars(loop)
+    read_before(loop)
+    sink_settings(loop)
     tasks = tasks_of(module.operation, function, loop)
-    if not _has_tasks(loop, tasks):
-        return
+    _check_count(tasks)
     outer = _outer_variables(module, function, loop, tasks)
     if outer:
-        _warn(loop, f"it shares {outer} with what is around it", "pass it through an array.")
-        return
+        why = f"it shares {outer} with what is around it"
+        raise _RefusedError(why, "pass it through an array.")
     processes = tasks.section.processes
-    needs = find_needs(module.operation, loop, processes)
-    if finish_time([1] * len(processes), trips, needs.distances) == trips * len(processes):
+    make_cells(loop, processes)
+    needs = find_needs(module.operation, loop, processes, few=OVERLAP in loop.attributes)
+    if needs is None:
+        raise _RefusedError("what its parts share is too much to count out")
+    if finish_time([[1] * len(processes)] * trips, needs.distances) == trips * len(processes):
         notes = _iteration_notes(function, tasks, needs)
-        _warn(loop, "each iteration waits for the one before", notes=notes)
-        return
+        raise _RefusedError("each iteration waits for the one before", notes=notes)
     _make_loop_region(module, function, loop, tasks, needs)
 
 
@@ -205,14 +241,33 @@ def _outer_variables(
     module: ir.Module, function: ir.Operation, loop: ir.Operation, tasks: Tasks
 ) -> str:
     """Names of scalar and of stateful variables that tasks share with code outside the loop."""
-    names = sorted(variables_of(loop, functions_of(module.operation)))
+    names = sorted(
+        _user_name(loop, name) for name in variables_of(loop, functions_of(module.operation))
+    )
     inside = set(walk(loop))
     for process in tasks.section.processes:
         for value in free_values(process.ops):
             scalar = isinstance(value.type, ir.MemRefType) and not value.type.rank
-            if scalar and value.owner.operation not in inside:
+            kept = scalar and value.owner.operation.name == "memref.get_global"
+            if kept or not scalar or is_variable(value):
+                continue
+            if value.owner.operation not in inside:
                 names.append(variable_name(function, value))
     return ", ".join(dict.fromkeys(names))
+
+
+def _user_name(loop: ir.Operation, variable: str) -> str:
+    """What the user calls a variable that keeps its value between calls."""
+    for op in walk(loop):
+        if op.name not in (*LOADS, *STORES):
+            continue
+        owner = op.operands[1 if op.name in STORES else 0].owner
+        source = owner.operation if isinstance(owner, ir.OpView | ir.Operation) else None
+        if source is None or source.name != "memref.get_global":
+            continue
+        if ir.FlatSymbolRefAttr(source.attributes["name"]).value == variable:
+            return string_attribute(op, "to" if op.name in STORES else "from") or variable
+    return variable
 
 
 def _iteration_notes(function: ir.Operation, tasks: Tasks, needs: Needs) -> list[str]:
@@ -247,7 +302,11 @@ def _make_loop_region(
     for mark in ("region", "dataflow"):
         region.attributes[mark] = ir.UnitAttr.get()
     region.attributes[NOTES] = ir.ArrayAttr.get([ir.StringAttr.get(n) for n in notes])
-    del loop.attributes["dataflow"]
+    if OVERLAP in loop.attributes:
+        region.attributes[OVERLAP] = loop.attributes[OVERLAP]
+    for mark in ("dataflow", OVERLAP):
+        if mark in loop.attributes:
+            del loop.attributes[mark]
     for number, call in enumerate(calls):
         rows = [
             (first, distance)
@@ -256,21 +315,6 @@ def _make_loop_region(
         ]
         numbers = [n for row in sorted(rows) for n in row]
         call.attributes[NEEDS] = ir.DenseI32ArrayAttr.get(numbers)
-
-
-def _warn(
-    marked: ir.Operation, why: str, help: str = "", *, notes: list[str] | None = None
-) -> None:
-    """Say why the parts of a function or loop do not run at once."""
-    loop = string_attribute(marked, "loop_name") or "?"
-    name = f"loop {loop}" if is_loop(marked) else symbol(marked)
-    place = place_of(marked)
-    where = f"{place}: " if place else ""
-    lines = [f"{where}The parts of {name} run one after the other: {why}."]
-    lines += [f"note: {note}" for note in notes or ()]
-    if help:
-        lines.append(f"help: {help}")
-    warnings.warn("\n".join(lines), DataflowWarning, stacklevel=2)
 
 
 __all__ = ["AFTER", "COPIED", "NEEDS", "NOTES", "make_task_regions"]

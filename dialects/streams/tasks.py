@@ -2,7 +2,8 @@
 
 Every nest, call and other operation with an effect at the top of its block is a task. Tasks that
 hand each other a value outside arrays are one: a scalar variable, a result, a variable that keeps its
-value between calls. What the returned scalars need stands behind the tasks.
+value between calls. The tasks of a loop may hand each other variables (:mod:`.loops.cells`); short ones
+join the one beside them that uses the same. What the returned scalars need stands behind the tasks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass, field
 from .._mlir import ir
 from ..affine.loops import is_loop, string_attribute, walk
 from ..core.signature import callee_of, functions_of
+from .loops.cells import LOADS, STORES, is_variable
 from .processes import Process, Section, is_pure
 from .values import free_values, variable_name
 
@@ -30,7 +32,10 @@ class Tasks:
 
 
 def forward_scalars(owner: ir.Operation) -> None:
-    """Scalar variables of a function or loop that are set once, before they are read, become values."""
+    """Scalar variables of a function or loop that are set once, before they are read, become values.
+
+    In a loop these are values of outside: one that is loaded in an iteration stays where it is.
+    """
     operations = [o.operation for o in owner.regions[0].blocks[0].operations]
     allocs = [op for op in operations if op.name == "memref.alloc"]
     for op in [op for op in allocs if not ir.MemRefType(op.results[0].type).rank]:
@@ -49,11 +54,20 @@ def _forward(declaration: ir.Operation) -> None:
     tops = [_at_top(op, owner) for op in loads]
     if not all(store.is_before_in_block(top) for top in tops):
         return
+    if is_loop(owner) and any(_is_made_in(v, owner) for v in _sources(store)):
+        return
     for op in loads:
         op.results[0].replace_all_uses_with(store.operands[0])
         op.erase()
     store.erase()
     declaration.erase()
+
+
+def _is_made_in(value: ir.Value, owner: ir.Operation) -> bool:
+    """Whether a value other than the variable itself is from the body of a loop, its iterator left out."""
+    if isinstance(value, ir.BlockArgument) or is_variable(value):
+        return False
+    return bool(value.owner.operation.parent.operation == owner)
 
 
 def _at_top(op: ir.Operation, owner: ir.Operation) -> ir.Operation:
@@ -71,12 +85,13 @@ def tasks_of(
     _drop_dead(owner)
     operations = [op.operation for op in owner.regions[0].blocks[0].operations]
     active = [op for op in operations if not is_pure(op) and op.name != "memref.alloc"]
-    *active, final = active
+    final = None if loop else active[-1]
+    active = active[:-1] if loop else active
     tasks = Tasks()
-    spans = _spans([*active, final], functions_of(module), function, tasks.joined)
+    spans = _spans(active, functions_of(module), function, tasks.joined, loose=loop is not None)
     for first, last in spans:
-        members = [*active, final][first : last + 1]
-        if final in members:
+        members = active[first : last + 1]
+        if final is not None and final in members:
             tasks.section.outside += members
         else:
             tasks.section.processes.append(_task(members, operations))
@@ -96,12 +111,19 @@ def _spans(
     functions: dict[str, ir.Operation],
     function: ir.Operation,
     joined: list[str],
+    *,
+    loose: bool,
 ) -> list[tuple[int, int]]:
-    """Ranges of operations that belong together, in order, each operation in one."""
+    """Ranges of operations that belong together, in order, each operation in one.
+
+    ``loose``: scalar variables join only short ranges to others.
+    """
     users: dict[Hashable, list[int]] = {}
     names: dict[Hashable, str] = {}
     for number, op in enumerate(active):
         for key, name in _shared_keys(op, functions, function):
+            if loose and isinstance(key, ir.Value) and is_variable(key):
+                continue
             users.setdefault(key, []).append(number)
             names[key] = name
     reach = list(range(len(active)))
@@ -122,7 +144,32 @@ def _spans(
         else:
             spans.append((first, last))
         first = last + 1
-    return spans
+    return _with_short(active, spans) if loose else spans
+
+
+def _with_short(active: list[ir.Operation], spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join short ranges to the next one that uses a variable they set, or to the one before."""
+
+    def variables(span: tuple[int, int], names: tuple[str, ...]) -> set[ir.Value]:
+        inside = [i for op in active[span[0] : span[1] + 1] for i in (op, *walk(op))]
+        return {v for op in inside if op.name in names for v in op.operands if is_variable(v)}
+
+    found: list[tuple[int, int]] = []
+    waiting = list(spans)
+    while waiting:
+        span = waiting.pop(0)
+        if any(_is_long(op) for op in active[span[0] : span[1] + 1]):
+            found.append(span)
+            continue
+        following = variables(waiting[0], (*LOADS, *STORES)) if waiting else set()
+        before = variables(found[-1], (*LOADS, *STORES)) if found else set()
+        if variables(span, STORES) & following:
+            waiting[0] = span[0], waiting[0][1]
+        elif variables(span, (*LOADS, *STORES)) & before:
+            found[-1] = found[-1][0], span[1]
+        else:
+            found.append(span)
+    return found
 
 
 def _is_long(op: ir.Operation) -> bool:

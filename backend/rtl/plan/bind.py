@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ..emit.text import Ports
@@ -33,6 +34,8 @@ class Interface:
             their ports are named by :func:`unit_stem`.
         frozen: whether the module has a ``ce`` input that freezes it when low.
         estimate: cycles of a run without waiting for streams.
+        cycles_at: where the cycles of a run depend on scalar arguments: these cycles for arguments given by
+            position among the scalars, None where they depend on more.
         bounds: whether the module has the port of :mod:`..emit.bounds`.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
         separate: by position of an array parameter, its banks of :attr:`Binding.separate`.
@@ -49,6 +52,7 @@ class Interface:
     units: dict[tuple[str, int], Operator] = field(default_factory=dict)
     frozen: bool = False
     estimate: int | None = None
+    cycles_at: Callable[[Mapping[int, int]], int | None] | None = None
     float_ops: int | None = 0
     bounds: bool = False
 

@@ -6,7 +6,7 @@ region once for each different value of the counters that bound it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ..graph.linear import subtract
 from ..graph.nodes import Lin
@@ -19,9 +19,16 @@ LIMIT = 1 << 20
 """Runs of regions counted one by one; a nest that needs more is not predicted."""
 
 
-def region_cycles(region: Region, callee_cycles: Callable[[str], int | None]) -> int | None:
-    """Cycles of one run of a region; None where they depend on data."""
-    return _Counter(callee_cycles).cycles(region, {})
+def region_cycles(
+    region: Region,
+    callee_cycles: Callable[[str], int | None],
+    values: Mapping[int, int] | None = None,
+) -> int | None:
+    """Cycles of one run of a region; None where they depend on data.
+
+    ``values``: those of some nodes that bound loops, by number.
+    """
+    return _Counter(callee_cycles).cycles(region, dict(values or {}))
 
 
 def counted_runs(region: Region) -> int:

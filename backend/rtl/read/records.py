@@ -115,16 +115,19 @@ class Program:
     checks: dict[Site, int] = field(default_factory=dict)
 
 
-def read_program(module: ir.Module, *, checks: Checks = NO_CHECKS, flush: bool = False) -> Program:
+def read_program(
+    module: ir.Module, *, checks: Checks = NO_CHECKS, flush: bool = False, quiet: bool = False
+) -> Program:
     """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
     The module is changed. ``checks`` are inserted. ``flush`` makes subnormals zeros for these functions.
+    ``quiet``: warnings were given when the module was read before.
     """
     with module.context:
         make_regions(module)
         make_plain_regions(module)
         share_state(module)
-        make_task_regions(module, checked=checks != NO_CHECKS)
+        make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
         insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.streams.loops.iterations import COPIES
 
 from ...graph.nodes import Array, Stream
 from ...plan.bind import Interface, PortUse
@@ -28,6 +29,7 @@ class Instance:
         label: its name in the region's module.
         after: instances, by position in the region, that are done before it starts.
         needs: in a region that is a loop, instances and by how many iterations they may be behind.
+        iterators: in such a region, positions of its scalars that are the loop's iterator.
         parity: name of the bit that says that its iteration is odd, "" in any other region.
         enable: bits that are high when nothing makes it wait.
         wires: the value on each of its ports that something is joined to, by the port's name.
@@ -43,6 +45,7 @@ class Instance:
     label: str
     after: list[int] = field(default_factory=list)
     needs: list[tuple[int, int]] = field(default_factory=list)
+    iterators: list[int] = field(default_factory=list)
     parity: str = ""
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
@@ -138,6 +141,21 @@ def _never_beside(instances: list[Instance], number: int) -> Iterator[int]:
         closed = any(n == number and distance + d <= 1 for n, d in instances[first].needs)
         if closed:
             yield id(instances[first])
+
+
+def never_same_copy(instances: list[Instance]) -> frozenset[frozenset[int]]:
+    """Pairs of instances of a loop, by ``id``, that use different copies of an array whenever both run.
+
+    The second of them waits for the first in each iteration, and the first for the second's last but one: so
+    the first is one iteration ahead.
+    """
+    return frozenset(
+        frozenset((id(first), id(second)))
+        for number, second in enumerate(instances)
+        for before, distance in second.needs
+        for first in (instances[before],)
+        if distance == 0 and any(n == number and d <= COPIES for n, d in first.needs)
+    )
 
 
 class Progress:

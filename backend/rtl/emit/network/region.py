@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
-from allo.dialects.streams.iterations import finish_time
+from allo.dialects.streams.loops.iterations import finish_time
 from allo.dialects.streams.task_regions import AFTER, COPIED, NEEDS, NOTES
 from allo.dialects.types import parse_stream
 
@@ -28,12 +28,14 @@ from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams
 from .shared_ports import SharedPorts
 
+MOST_TURNS = 1 << 14
+"""Iterations of a loop that are counted one by one where each takes a number of cycles of its own."""
 InterfaceOf = Callable[[str, dict[int, int], bool], Interface]
 
 
 @dataclass(slots=True)
 class RegionResult:
-    """What a compiled region gives to the compiler."""
+    """What a compiled region gives to the compiler; ``trips``: how often its instances run."""
 
     interface: Interface
     text: ModuleText
@@ -42,6 +44,7 @@ class RegionResult:
     instances: list[tuple[str, Interface]]
     fifos: set[tuple[int, int]]
     waits: ModuleWaits
+    trips: int = 1
 
 
 class RegionCompiler:
@@ -106,6 +109,7 @@ class RegionCompiler:
             [(i.callee, i.interface) for i in self._instances],
             streams.fifos,
             self._waits(streams, flags, interface),
+            1 if self._loop is None else self._loop.trips,
         )
 
     def _run_instances(self, watch: BoundsWatch) -> tuple[str, list[str]]:
@@ -238,6 +242,7 @@ class RegionCompiler:
             label,
             op.attrs.get(AFTER, []),
             list(zip(needs[::2], needs[1::2], strict=True)),
+            [n for n, scalar in enumerate(scalars) if isinstance(scalar, LoopRange)],
             "" if self._loop is None else self._text.named(f"{label}_odd"),
         )
         self._instances.append(instance)
@@ -270,22 +275,47 @@ class RegionCompiler:
 
     def _count_cycles(self, interface: Interface) -> None:
         """Cycles of a run that never waits; exact where nothing can make a task wait."""
+        if self._loop is not None:
+            self._count_iterations(interface, self._loop)
+            return
         known = [i.interface.estimate for i in self._instances]
         durations = [cycles for cycles in known if cycles is not None]
         if not known or len(durations) < len(known):
             return
-        if self._loop is not None:
-            needs = {
-                (first, second): distance
-                for second, instance in enumerate(self._instances)
-                for first, distance in instance.needs
-            }
-            interface.estimate = finish_time(durations, self._loop.trips, needs)
-        else:
-            ends: list[int] = []
-            for instance, own in zip(self._instances, durations, strict=True):
-                ends.append(max((ends[n] for n in instance.after), default=0) + own)
-            interface.estimate = max(ends)
+        ends: list[int] = []
+        for instance, own in zip(self._instances, durations, strict=True):
+            ends.append(max((ends[n] for n in instance.after), default=0) + own)
+        interface.estimate = max(ends)
         waits = self._frozen or any(i.interface.cycles is None for i in self._instances)
         if NOTES in self._record.attrs and not waits:
             interface.cycles = self._function.cycles = interface.estimate
+
+    def _count_iterations(self, interface: Interface, loop: LoopRange) -> None:
+        """The same where the region is a loop; an iteration may take a number of cycles of its own."""
+        each = [_cycles_by_turn(instance, loop) for instance in self._instances]
+        rows = [[c for c in row if c is not None] for row in zip(*each, strict=True)]
+        if not each or any(len(row) < len(each) for row in rows):
+            return
+        needs = {
+            (first, second): distance
+            for second, instance in enumerate(self._instances)
+            for first, distance in instance.needs
+        }
+        interface.estimate = finish_time(rows, needs)
+        waits = self._frozen or any(
+            i.interface.cycles is None and i.interface.cycles_at is None for i in self._instances
+        )
+        if not waits:
+            interface.cycles = self._function.cycles = interface.estimate
+
+
+def _cycles_by_turn(instance: Instance, loop: LoopRange) -> list[int | None]:
+    """Cycles of each iteration of an instance, where nothing makes it wait."""
+    interface = instance.interface
+    if interface.estimate is not None or interface.cycles_at is None or loop.trips > MOST_TURNS:
+        return [interface.estimate] * loop.trips
+    turns = range(loop.first, loop.first + loop.step * loop.trips, loop.step)
+    return [
+        interface.cycles_at({**instance.constants, **dict.fromkeys(instance.iterators, turn)})
+        for turn in turns
+    ]

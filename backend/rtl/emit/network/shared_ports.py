@@ -1,14 +1,16 @@
 """RAM ports that the kernel instances of a dataflow region share.
 
 A port that several instances use grants the first of those that ask and freezes the others for the
-cycle; one of external memory freezes the instance that asks until the memory is ready.
+cycle; one of external memory freezes the instance that asks until the memory is ready. Two copies of an
+array are one memory, where that has ports enough for all that run at once, or else a memory each.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations, product
 
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
@@ -16,19 +18,23 @@ from ...graph.regions import Function
 from ...plan.bind import Binding, Interface, PortUse
 from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
 from ..text import ModuleText, identifier
-from .instances import Instance, all_earlier
+from .instances import Instance, all_earlier, never_same_copy
 
 PORTS = 2
 
 
 @dataclass(slots=True)
 class _Client:
-    """A kernel's RAM port on one bank of an array."""
+    """A kernel's RAM port on one bank of an array.
+
+    ``data``: what it reads from each copy of an array whose copies are split.
+    """
 
     instance: Instance
     stem: str
     bank: int
     use: PortUse
+    data: list[str] = field(default_factory=list)
 
     def wire(self, text: ModuleText, suffix: str) -> str:
         """A value that the instance's output will define."""
@@ -62,17 +68,20 @@ class SharedPorts:
         self._users: dict[tuple[int, int, int], list[_Client]] = defaultdict(list)
         self._local: dict[tuple[int, int, int], tuple[str, _Request]] = {}
         self._earlier: dict[int, frozenset[int]] = {}
+        self._apart: frozenset[frozenset[int]] = frozenset()
 
     def assign(self, instances: list[Instance], freezable: Callable[[Instance], Interface]) -> None:
         """Give every instance its ports; one that may have to wait gets a ``freezable`` interface."""
         self._earlier = all_earlier(instances)
+        self._apart = never_same_copy(instances)
+        self._split_copies(instances)
         crowded = {
             id(client.instance)
             for (number, _), users in _clients(instances).items()
-            for port in self._spread(users)
+            for port in self._spread(users, self._function.arrays[number])
             for client in port
             if self._function.arrays[number].name in self._external
-            or any(self._meet(client, other) for other in port)
+            or any(self._meet(client, other, self._function.arrays[number]) for other in port)
         }
         for instance in instances:
             if id(instance) in crowded and not instance.interface.frozen:
@@ -80,10 +89,10 @@ class SharedPorts:
         for (number, bank), users in _clients(instances).items():
             array = self._function.arrays[number]
             uses = self._binding.ports.setdefault(number, {})
-            for port, together in enumerate(self._spread(users)):
-                for client in together:
-                    self._users[number, bank, port].append(client)
-                    use = uses.setdefault((bank, port), PortUse())
+            for port, together in enumerate(self._spread(users, array)):
+                for client, place in product(together, _places(array, bank)):
+                    self._users[number, place, port].append(client)
+                    use = uses.setdefault((place, port), PortUse())
                     use.reads |= client.use.reads
                     use.writes |= client.use.writes
                     array.loaded |= client.use.reads
@@ -91,7 +100,25 @@ class SharedPorts:
         for array in self._function.arrays:
             self._binding.ports.setdefault(array.number, {})
 
-    def _spread(self, users: list[_Client]) -> list[list[_Client]]:
+    def _split_copies(self, instances: list[Instance]) -> None:
+        """Give each copy of an array a memory of its own where only then nothing waits for a port."""
+        clients = _clients(instances)
+        for array in self._function.arrays:
+            banks = [users for (number, _), users in clients.items() if number == array.number]
+            if not array.copied or not any(self._is_crowded(users, array) for users in banks):
+                continue
+            array.split = True
+            array.split = not any(self._is_crowded(users, array) for users in banks)
+
+    def _is_crowded(self, users: list[_Client], array: Array) -> bool:
+        """Whether some users of a bank may ask for one port in one cycle."""
+        return any(
+            self._meet(client, other, array)
+            for port in self._spread(users, array)
+            for client, other in combinations(port, 2)
+        )
+
+    def _spread(self, users: list[_Client], array: Array) -> list[list[_Client]]:
         """The users of each port of a bank: as few as can be of those that may ask at once.
 
         Two of one instance never share a port: it would wait for itself.
@@ -101,17 +128,17 @@ class SharedPorts:
             crowds = [
                 (
                     any(client.instance is other.instance for other in port),
-                    sum(self._meet(client, other) for other in port),
+                    sum(self._meet(client, other, array) for other in port),
                 )
                 for port in ports
             ]
             ports[crowds.index(min(crowds))].append(client)
         return ports
 
-    def _meet(self, client: _Client, other: _Client) -> bool:
+    def _meet(self, client: _Client, other: _Client, array: Array) -> bool:
         """Whether two users of a port may ask in one cycle: no instance starts after the other."""
         a, b = client.instance, other.instance
-        if client is other:
+        if client is other or (array.split and frozenset((id(a), id(b))) in self._apart):
             return False
         return id(a) not in self._earlier[id(b)] and id(b) not in self._earlier[id(a)]
 
@@ -160,14 +187,14 @@ class SharedPorts:
         text, users = self._text, self._users[key]
         grants, before = [], ""
         for number, client in enumerate(users):
-            enable = client.wire(text, "en")
+            enable = self._enable(client, array, key[1])
             grant = text.all_of(enable, text.invert(before)) if before else enable
-            if ready or any(self._meet(client, other) for other in users[:number]):
+            if ready or any(self._meet(client, other, array) for other in users[:number]):
                 served = text.all_of(grant, ready) if ready else grant
                 client.instance.enable.append(text.any_of(text.invert(enable), served))
             before = text.any_of(before, enable) if before else enable
             grants.append(grant)
-            client.instance.wires[f"{client.stem}_rdata"] = data
+            client.instance.wires[f"{client.stem}_rdata"] = self._data(client, array, data)
         granted = list(zip(grants, users, strict=True))
         address = text.choose(
             [(g, self._address(c, array)) for g, c in granted], bits_unsigned(array.depth - 1)
@@ -179,10 +206,29 @@ class SharedPorts:
             value = text.choose([(g, c.wire(text, "wdata")) for g, c in writers], array.width)
         return _Request(address, before, write, value)
 
+    def _enable(self, client: _Client, array: Array, place: int) -> str:
+        """Whether a user asks for a bank, of the copy of its iteration where copies are split."""
+        text, asks = self._text, client.wire(self._text, "en")
+        if not array.split:
+            return asks
+        odd = client.instance.parity
+        second = place >= array.layout.bank_count
+        return text.all_of(asks, odd if second else text.invert(odd))
+
+    def _data(self, client: _Client, array: Array, data: str) -> str:
+        """The word that a user reads: where copies are split, of the copy of its iteration."""
+        if not array.split or not client.use.reads:
+            return data
+        client.data.append(data)
+        if len(client.data) == 1:
+            return data
+        first, second = client.data
+        return self._text.mux(client.instance.parity, second, first, array.width)
+
     def _address(self, client: _Client, array: Array) -> str:
-        """The word that a user asks for, in the copy of its iteration where there are two."""
+        """The word that a user asks for, in the copy of its iteration where one memory has two."""
         text, word = self._text, client.wire(self._text, "addr")
-        if not array.copied:
+        if not array.copied or array.split:
             return word
         width, address = bits_unsigned(array.layout.bank_depth - 1), text.fresh()
         text.line(
@@ -210,6 +256,11 @@ class SharedPorts:
         data, asked = self._local[key]
         writes = [RamUse(asked.write, asked.address, (), asked.value)] if asked.write else []
         return RamPort(asked.address, data, (), asked.write, asked.value, writes)
+
+
+def _places(array: Array, bank: int) -> list[int]:
+    """The banks that a user of a bank uses: one, or one of each copy."""
+    return list(range(bank, array.banks, array.layout.bank_count))
 
 
 def _clients(instances: list[Instance]) -> dict[tuple[int, int], list[_Client]]:

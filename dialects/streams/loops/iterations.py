@@ -1,6 +1,6 @@
 """The tasks of a loop's body: which iteration of one must be over before another may start its own.
 
-Everything is counted out as in :mod:`network`: the elements each task touches in each iteration. An
+Everything is counted out as in :mod:`..network`: the elements each task touches in each iteration. An
 array that every iteration writes before it reads it gets two copies that iterations take in turn, so
 that one task fills one while another still reads the other.
 """
@@ -13,16 +13,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
-from .._mlir import ir
-from ..affine.loops import induction_variable, is_affine_loop, spec_of, walk
-from ..core.effects import EffectAnalysis, Key
-from ..core.signature import functions_of
-from .network import MOST_STEPS, Element
-from .processes import Process
-from .trace import Trace
-from .values import free_values
+from ..._mlir import ir
+from ...affine.loops import induction_variable, is_affine_loop, spec_of, walk
+from ...core.effects import EffectAnalysis, Key
+from ...core.signature import functions_of
+from ..network import MOST_STEPS, Element
+from ..processes import Process
+from ..trace import Trace
+from ..values import free_values
 
 COPIES = 2
+MOST_TRIED = 1 << 17
+"""Accesses counted out for a loop that nobody marked: a third of a second."""
 
 
 @dataclass(slots=True)
@@ -69,14 +71,18 @@ class _Uses:
 
 
 def finish_time(
-    durations: Sequence[int], trips: int, distances: Mapping[tuple[int, int], int]
+    durations: Sequence[Sequence[int]], distances: Mapping[tuple[int, int], int]
 ) -> int:
-    """When the last iteration of every task is over, if each starts as soon as it may."""
+    """When the last iteration of every task is over, if each starts as soon as it may.
+
+    Args:
+        durations: for each iteration what each task takes.
+    """
     ends: list[list[int]] = []
-    for turn in range(trips):
+    for turn, tasks in enumerate(durations):
         row: list[int] = []
         ends.append(row)
-        for number, duration in enumerate(durations):
+        for number, duration in enumerate(tasks):
             waits = [ends[turn - 1][number]] if turn else []
             for (first, second), distance in distances.items():
                 if second == number and distance <= turn:
@@ -85,11 +91,20 @@ def finish_time(
     return max(ends[-1], default=0) if ends else 0
 
 
-def find_needs(module: ir.Operation, loop: ir.Operation, tasks: Sequence[Process]) -> Needs:
-    """What the tasks of a loop with constant bounds wait for."""
+def find_needs(
+    module: ir.Operation, loop: ir.Operation, tasks: Sequence[Process], *, few: bool = False
+) -> Needs | None:
+    """What the tasks of a loop with constant bounds wait for.
+
+    ``few``: None where more than :data:`MOST_TRIED` accesses would have to be counted out.
+    """
     found = Needs()
+    left = MOST_TRIED
     for values, exact in _shared(module, tasks):
-        counted = _Count(module, loop, tasks, values, exact)
+        counted = _Count(module, loop, tasks, values, exact, left if few else MOST_STEPS)
+        left = counted.left
+        if few and left < 0:
+            return None
         pairs = _distances(counted.rounds, COPIES, doubled=False)
         waits = any(first > second and d < COPIES for (first, second), d in pairs.items())
         if waits and len(values) == 1 and _is_private(values[0], loop, counted):
@@ -136,6 +151,7 @@ class _Count:
     Attributes:
         rounds: for each iteration of the loops around, the uses of each task.
         covered: whether each iteration writes every element before it reads it.
+        left: accesses that could still be counted; below 0 where they were too many.
     """
 
     def __init__(
@@ -145,9 +161,10 @@ class _Count:
         tasks: Sequence[Process],
         values: list[ir.Value],
         exact: bool,
+        most: int,
     ) -> None:
         self._exact = exact
-        self._left = MOST_STEPS
+        self.left = most
         self.rounds: list[list[_Uses]] = []
         self.covered = exact
         around = _loops_around(loop)
@@ -158,7 +175,7 @@ class _Count:
             self.rounds.append([_Uses() for _ in tasks])
             for turn, value in enumerate(_iterators(loop)):
                 self._iteration(turn, (*point, value))
-                if self._left < 0:
+                if self.left < 0:
                     self._give_up()
                     return
 
@@ -167,7 +184,7 @@ class _Count:
         filled = False
         for trace, use in zip(self._traces, self.rounds[-1], strict=True):
             for access, index, _ in trace.events(env):
-                self._left -= 1
+                self.left -= 1
                 use.stores = use.stores or access.writes
                 if access.whole or index is None or not self._exact:
                     use.unknown = True
