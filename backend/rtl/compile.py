@@ -33,6 +33,7 @@ from .graph.mapping.units import Wanted, map_units
 from .graph.prune import bodies_of, regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
+from .graph.stepping import step_addresses
 from .interfaces.arguments import read_arguments
 from .interfaces.wrapper import Wrapper, wrap
 from .operators.library import OperatorLibrary
@@ -136,6 +137,7 @@ class Compiler:
         function = elaborator.run()
         static = elaborator.builder.static
         simplify(function, static, self.library, self.timing)
+        step_addresses(function, static, self.timing)
         map_units(function, static, self.library, self.wanted.get(module))
         settle(function, callees)
         plan(function, static, self.timing)
