@@ -22,6 +22,7 @@ from .graph.mapping.units import Wanted, map_units
 from .graph.prune import regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
+from .graph.stepping import step_addresses
 from .interfaces.wrapper import Wrapper
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
@@ -114,6 +115,7 @@ class Compiler:
         function = elaborator.run()
         static = elaborator.builder.static
         simplify(function, static, self.library, self.timing)
+        step_addresses(function, static, self.timing)
         map_units(function, static, self.library, self.wanted.get(module))
         settle(function, callees)
         plan(function, static, self.timing)

@@ -21,6 +21,7 @@ from .calls import Calls
 from .context import Context
 from .counters import Counters
 from .memory.ram import Scope
+from .stepped import SteppedRegisters
 from .stream_ports import StreamPorts
 
 
@@ -34,6 +35,7 @@ class Control:
         self._scope: Scope = ()
         self._free = False
         self._counters = Counters(context, self._register)
+        self._stepped = SteppedRegisters(context, self._register)
         self._calls = calls
 
     def emit(self) -> str:
@@ -196,6 +198,9 @@ class Control:
             enter = go
         else:
             enter, skipped, final = self._counters.range_nest(leaf.levels, go, advance, stop)
+        for stepped in leaf.stepped:
+            context.homes[stepped.node.number] = body
+            self._stepped.emit(stepped, leaf, advance, stop)
         self._issue(leaf, enter, final, turn, stop)
         text.alias(advance, context.valid(body, body.ii - 1), 1)
         if leaf.exit is not None:

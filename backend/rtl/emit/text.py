@@ -310,20 +310,20 @@ class ModuleText:
             gates = [self.moves[enable]]
         else:
             gates = [g for g in (enable, "" if free else self.enable) if g]
+        gate = self.all_of(*gates) if gates else ""
+        moving, tail = self.native_all_of(gate, *busy) if busy else gate, ""
         if reset:
             # Resets to other than zero are written as data: CIRCT's arc knows no other.
             following = self.mux("%rst", self.const(reset, width), following, width)
-            gates = [self.any_of("%rst", self.all_of(*gates))] if gates else []
-            reset = None
-        tail = ""
-        if reset is not None:
+            gate = self.any_of("%rst", gate) if gate else ""
+            moving = self.native_any_of("%rst", moving) if moving else ""
+        elif reset is not None:
             tail = f" reset %rst, {self.const(reset, width)}"
-        gate = self.all_of(*gates) if gates else ""
         plain = _register(name, following, gate, tail, width)
         if not busy:
             self.line(plain, place)
             return name
-        native = _register(name, following, self.native_all_of(gate, *busy), tail, width)
+        native = _register(name, following, moving, tail, width)
         self.styled(plain, native, place)
         return name
 

@@ -80,6 +80,7 @@ class Node:
         body: the body it runs in; None for values that are stable while bodies read them.
         low, high: range of the value where it serves as an index symbol.
         rest_of: of a remainder the expression and the divisor.
+        quotient_of: of a quotient by no power of two the expression, which is not negative, and the divisor.
         floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
             below and not above.
         data: constant value, :class:`Lin`, wire spelling, by kind; of a put or get that does not
@@ -110,6 +111,7 @@ class Node:
     low: int = 0
     high: int = 0
     rest_of: tuple[Lin, int] | None = None
+    quotient_of: tuple[Lin, int] | None = None
     floors: tuple[Lin, ...] = ()
     ceilings: tuple[Lin, ...] = ()
     stride: int = 1

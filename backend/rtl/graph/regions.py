@@ -35,6 +35,31 @@ class Level:
 
 
 @dataclass(slots=True, eq=False)
+class Stepped:
+    """A register that holds an expression of loop counters, and moves when they do.
+
+    When a level moves on, and with it all levels inside go back to their start, the register grows by what
+    stands in ``adds`` for this level, modulo ``divisor`` where that is not 0, else modulo its bits. When all
+    ``levels`` go back to their start, it grows by ``back``, and is at ``start`` again.
+
+    Attributes:
+        node: its value.
+        levels: the outermost first, each of several iterations. Levels inside of these do not move it.
+        start: the value in the first iteration.
+        rest: a remainder; where it passes its divisor, ``factor`` is added once more.
+    """
+
+    node: Node
+    levels: tuple[Level, ...]
+    adds: tuple[int, ...]
+    start: int
+    back: int
+    divisor: int = 0
+    rest: Stepped | None = None
+    factor: int = 0
+
+
+@dataclass(slots=True, eq=False)
 class Guess:
     """A register that iterations of a loop write before it is known that they run.
 
@@ -94,6 +119,8 @@ class Leaf(Region):
     ``exit`` may end the loop; nothing else ends a while loop, which has no levels.
     ``rewind``: the first ``outer`` levels may run on without waiting for the pipeline to drain; then
     ``gap`` cycles are left between the iterations of one run of the inner levels and those of the next.
+    ``stepped``: registers that move with the counters of ``chain``: levels, and of loops around them, that
+    have several iterations.
     """
 
     levels: list[Level]
@@ -107,6 +134,8 @@ class Leaf(Region):
     rewind: bool = False
     outer: int = 0
     gap: int = 0
+    chain: tuple[Level, ...] = ()
+    stepped: list[Stepped] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)

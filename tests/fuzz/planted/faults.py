@@ -5,6 +5,7 @@ from __future__ import annotations
 from . import Fault
 from .calls import CALLS
 from .overlap import OVERLAP
+from .stepped import STEPPED
 
 _CPU = ("cpu",)
 _RTL = ("jit",)
@@ -405,6 +406,7 @@ FAULTS: tuple[Fault, ...] = (
     *_BOUNDARY,
     *_SCHEDULING,
     *OVERLAP,
+    *STEPPED,
     *_ARITHMETIC,
     *_STREAMS,
     *_CPP,

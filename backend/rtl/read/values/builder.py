@@ -313,6 +313,7 @@ class Builder:
             quotient = self.op(
                 glue.divide_by_constant(width, divisor, bits_unsigned(top // divisor)), (value,)
             )
+            quotient.quotient_of = lifted, divisor
         quotient_lin = self.as_symbol(quotient, 0, top // divisor)
         # The remainder's range is known better than its linear form tells.
         if divisor & (divisor - 1) == 0:
