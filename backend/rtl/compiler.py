@@ -18,11 +18,11 @@ from .emit.network.region import RegionCompiler
 from .emit.text import Locations, ModuleText, identifier
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
+from .graph.addresses.stepping import step_addresses
 from .graph.mapping.units import Wanted, map_units
 from .graph.prune import regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
-from .graph.stepping import step_addresses
 from .interfaces.wrapper import Wrapper
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator

@@ -1,4 +1,4 @@
-"""Expressions of loop counters that are registers, stepped beside the counters (graph/stepping.py)."""
+"""Expressions of loop counters that are registers, stepped beside them (graph/addresses/stepping.py)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 import allo
 import allo.dataflow as df
 from allo import Partition
-from allo.backend.rtl.graph.adders import adder_bits
+from allo.backend.rtl.graph.addresses.adders import adder_bits
+from allo.backend.rtl.graph.addresses.stepping import _Stepper
 from allo.backend.rtl.graph.nodes import Lin, Node
-from allo.backend.rtl.graph.stepping import _Stepper
 from allo.customize import Schedule
 from allo.errors import SimulationError
 from allo.ir.types import Stream, int16, int32

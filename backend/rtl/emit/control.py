@@ -17,11 +17,11 @@ from ..graph.nodes import Body
 from ..graph.regions import Block, Call, If, Leaf, Loop, Region, Seq, While
 from ..resources.parse import section_of
 from .activity import Tokens
+from .addresses.stepped import SteppedRegisters
 from .calls import Calls
 from .context import Context
 from .counters import Counters
 from .memory.ram import Scope
-from .stepped import SteppedRegisters
 from .stream_ports import StreamPorts
 
 

@@ -11,16 +11,18 @@ from ..verilog.block_products import block_products
 from ..verilog.early_writes import early_writes
 from .build import Graph
 from .cover import Costs, Cover
-from .delays import DELAYS
+from .delays import DELAYS, Delays
 from .family import FAMILIES
 from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
 from .parse import ModuleOps, read_modules
-from .timing import ModuleTiming, Timer, block_timing
+from .timing import ModuleTiming, Path, Step, Timer
 
 LARGE_BITS = 64 * 1024
 """Bits of a memory below which it is not worth a block of 288 kbit."""
+LEAVING = 2.0
+"""Wires behind the register of a multiplier block, in those to a block: nothing draws logic to it."""
 _SIZE = re.compile(r": <(\d+)xi(\d+)>")
 KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
 """The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""
@@ -78,7 +80,7 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
         total = whole(found, drawn[-1][0].name)
         used = total.get("dsp", 0) + total.get("bram", 0)
         delays = DELAYS[device].in_design(total.get("lut", 0), used)
-        timings = dict.fromkeys(blocks, block_timing(delays))
+        timings = dict.fromkeys(blocks, _block_timing(delays))
     for module, graph, cover in drawn:
         timing = Timer(module, graph, cover, family, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
@@ -138,3 +140,17 @@ def instance_counts(modules: Mapping[str, ModuleResources], top: str) -> dict[st
 
     visit(top, 1)
     return dict(counts)
+
+
+def _block_timing(delays: Delays) -> ModuleTiming:
+    """A multiplier block with registers at its operands (``a``, ``b``) and its result (``p``)."""
+    d = delays
+    inside = d.clock_out + d.block
+    into, out = d.wire + d.far + d.block_setup, d.block_out + LEAVING * d.far
+    gate = Path(d.wire + d.far, (Step("enable or reset", d.wire + d.far, ""),))
+    operand = Path(into, (Step("register", into, ""),))
+    return ModuleTiming(
+        worst=Path(inside, (Step("product", inside, ""),)),
+        ends={"a": operand, "b": operand, "ce": gate},
+        starts={"p": Path(out, (Step("register", out, ""),))},
+    )

@@ -25,9 +25,6 @@ NEVER = float("-inf")
 DEEP, DEEPER = 5, 11
 """Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
 
-LEAVING = 2.0
-"""Wires behind the register of a multiplier block, in those to a block: nothing draws logic to it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -73,20 +70,6 @@ class ModuleTiming:
     ends: dict[str, Path] = field(default_factory=dict)
     starts: dict[str, Path] = field(default_factory=dict)
     through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
-
-
-def block_timing(delays: Delays) -> ModuleTiming:
-    """A multiplier block with registers at its operands (``a``, ``b``) and its result (``p``)."""
-    d = delays
-    inside = d.clock_out + d.block
-    into, out = d.wire + d.far + d.block_setup, d.block_out + LEAVING * d.far
-    gate = Path(d.wire + d.far, (Step("enable or reset", d.wire + d.far, ""),))
-    operand = Path(into, (Step("register", into, ""),))
-    return ModuleTiming(
-        worst=Path(inside, (Step("product", inside, ""),)),
-        ends={"a": operand, "b": operand, "ce": gate},
-        starts={"p": Path(out, (Step("register", out, ""),))},
-    )
 
 
 @dataclass(slots=True)

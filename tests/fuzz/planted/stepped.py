@@ -10,7 +10,7 @@ STEPPED = [
     Fault(
         "no_step_back",
         "rtl emit",
-        "allo.backend.rtl.emit.stepped",
+        "allo.backend.rtl.emit.addresses.stepped",
         "back = (stepped.back, 0)",
         "back = before",
         "a register of an address starts anew with its loops",
@@ -19,7 +19,7 @@ STEPPED = [
     Fault(
         "one_step_for_all_levels",
         "rtl graph",
-        "allo.backend.rtl.graph.stepping",
+        "allo.backend.rtl.graph.addresses.stepping",
         "return factors.get(level.iv.number, 0) - back",
         "return factors.get(level.iv.number, 0)",
         "what is added to an address allows for the counters inside that go back",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..graph.regions import Leaf, Level, Stepped
-from .context import Context
+from ...graph.regions import Leaf, Level, Stepped
+from ..context import Context
 
 
 class SteppedRegisters:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..operators.digits import signed_digits
-from .nodes import Lin
+from ...operators.digits import signed_digits
+from ..nodes import Lin
 
 type _Part = tuple[bool, int, int]
 """Whether it is subtracted, its lowest bit, and the bit above its highest."""

@@ -15,12 +15,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..plan.timing_model import TimingModel
+from ...plan.timing_model import TimingModel
+from ..linear import add, bits_unsigned, subtract, symbol
+from ..nodes import Body, Lin, Node
+from ..prune import prune, regions_of
+from ..regions import Choice, Function, If, Leaf, Level, Loop, Region, Seq, Stepped, While
 from .adders import adder_bits, constant_bits
-from .linear import add, bits_unsigned, subtract, symbol
-from .nodes import Body, Lin, Node
-from .prune import prune, regions_of
-from .regions import Choice, Function, If, Leaf, Level, Loop, Region, Seq, Stepped, While
 
 SIMPLE, WIDE, NARROW = 5, 2, 5
 """Lookup tables, found with Yosys for registers of 7 to 16 bits: what one saves that always grows by the

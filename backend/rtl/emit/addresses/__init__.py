@@ -1,0 +1,1 @@
+"""Registers that hold the addresses of a pipeline."""

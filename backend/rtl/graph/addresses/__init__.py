@@ -1,0 +1,1 @@
+"""Which addresses of a pipeline are registers stepped beside its loop counters."""
