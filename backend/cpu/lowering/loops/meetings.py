@@ -83,8 +83,8 @@ def _meeting_of(body: Body) -> Row | None:
         found = _meetings_in([a for a in body.accesses if a.key == key], body)
         if found is None:
             return None
-        places += [place for place in found if place not in places]
-    return places[0] if len(places) == 1 else None
+        places += found
+    return places[0] if places and all(place == places[0] for place in places) else None
 
 
 def _meetings_in(accesses: list[Access], body: Body) -> list[Row] | None:
@@ -115,8 +115,7 @@ def _meetings_along(rows: list[tuple[bool, Row | None]], body: Body) -> list[Row
             moving = row
     if moving is None:
         return None
-    places = [_difference(row, moving, body.index) for row in resting]
-    return [place for position, place in enumerate(places) if place not in places[:position]]
+    return [_difference(row, moving, body.index) for row in resting]
 
 
 def _difference(left: Row, right: Row, index: ir.Value) -> Row:

@@ -29,11 +29,9 @@ class SteppedRegisters:
         self._c.debug[name[1:]] = f"{node.label} of loop {leaf.band} ({node.place})"
         ends = {level.iv.number: self._end(level) for level in leaf.chain}
         carry = text.all_of(advance, *(ends[n] for n in _inside(leaf, stepped)))
-        start = text.const(stepped.start, width)
-        grown = text.binary("add", name, self._growth(stepped, ends), width, node.place)
-        following = grown
+        following = text.binary("add", name, self._growth(stepped, ends), width, node.place)
         if stop:
-            following = text.mux(stop, start, following, width)
+            following = text.mux(stop, text.const(stepped.start, width), following, width)
             carry = text.any_of(carry, stop)
         self._register(name, following, width, enable=carry, reset=stepped.start, place=node.place)
 
