@@ -7,9 +7,10 @@ import re
 from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.dialects.diagnostics import BuildError
 
+from .flatten import flatten
 from .model import ArcModel
 from .reads import merge_reads
-from .recipe import FLATTEN, TO_LLVM, TO_STATE
+from .recipe import TO_LLVM, TO_STATE
 from .split import split_model
 from .words.delay_lines import pack_delay_lines
 from .words.wide import halve_wide_words
@@ -27,7 +28,7 @@ def lower_text(top: str, text: str) -> ArcModel:
 def _lower(top: str, text: str) -> ArcModel:
     module = parse_hw(text)
     try:
-        run_hw_passes(module, FLATTEN)
+        flatten(module)
         _refuse_leftovers(module, top)
         pack_delay_lines(module)
         _fold_resets(module)
