@@ -8,6 +8,7 @@ from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.dialects.diagnostics import BuildError
 
 from .flatten import flatten
+from .lanes.roll import define_loops, roll_lanes
 from .model import ArcModel
 from .reads import merge_reads
 from .recipe import TO_LLVM, TO_STATE
@@ -39,6 +40,7 @@ def _lower(top: str, text: str) -> ArcModel:
         size, ports, registers = _layout(module)
         memories = _memories(module)
         split = split_model(module, top, ports, size)
+        loops = roll_lanes(module)
         halve_wide_words(module)
         run_hw_passes(module, TO_LLVM, verify=False)
         module.operation.verify()
@@ -48,7 +50,7 @@ def _lower(top: str, text: str) -> ArcModel:
             help='use simulator="verilator".',
             notes=tuple(str(error).splitlines()[:10]),
         ) from error
-    lowered = _body(module.operation.get_asm(assume_verified=True))
+    lowered = define_loops(module, loops)
     initial = f"{top}_initial"
     return ArcModel(
         text=lowered,
@@ -62,12 +64,6 @@ def _lower(top: str, text: str) -> ArcModel:
         registers=registers,
         memories=memories,
     )
-
-
-def _body(text: str) -> str:
-    """A module's text without its ``module { … }``."""
-    start = text.index("{", text.index("module")) + 1
-    return text[start : text.rindex("}")]
 
 
 def _refuse_leftovers(module: ir.Module, top: str) -> None:

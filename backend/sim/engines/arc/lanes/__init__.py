@@ -1,0 +1,1 @@
+"""Lanes of a model: what repeats at other places of the state becomes one loop."""
