@@ -27,7 +27,7 @@ def lower_design(design: HardwareDesign, timeout: float | None = None) -> ArcMod
         ToolFailedError: when it takes too long.
     """
     text = design.native_hw_text or design.hw_text
-    key = content_key(design.top, text, *TO_STATE, "24")
+    key = content_key(design.top, text, *TO_STATE, "25")
 
     def lower() -> str:
         model: ArcModel = in_circt(_LOWER, design.top, text, timeout=timeout)

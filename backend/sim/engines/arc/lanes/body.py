@@ -155,7 +155,9 @@ class Body:
 
     def _lane(self, members: list[int]) -> Lane:
         steps = self.steps
-        reads = {o for m in members for o in steps[m].operands if o >= 0 and steps[o].name == STATE_READ}
+        reads = {
+            o for m in members for o in steps[m].operands if o >= 0 and steps[o].name == STATE_READ
+        }
         lane = Lane(sorted({*members, *reads}))
         local = {number: at for at, number in enumerate(lane.numbers)}
         lane.shape = tuple(self._shape(number, local, lane) for number in lane.numbers)
@@ -172,7 +174,9 @@ class Body:
         operands = [self._operand(operand, local, lane) for operand in step.operands]
         if step.name == STATE_READ:
             return (step.name, *operands)
-        attributes = [(name, step.op.attributes[name]) for name in step.op.attributes if name != _HINT]
+        attributes = [
+            (name, step.op.attributes[name]) for name in step.op.attributes if name != _HINT
+        ]
         kinds = [result.type for result in step.op.results]
         return (step.name, *kinds, *attributes, *operands)
 

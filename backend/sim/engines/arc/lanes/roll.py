@@ -1,63 +1,30 @@
 """Loops over the lanes of a model.
 
-A design of a thousand lanes has the code of a thousand lanes: LLVM takes half a minute for it, and a processor reads it
-anew each cycle. Where lanes differ only in where their registers lie, and these lie at equal distances, a loop does
-all of them. The code of one lane is a function of the state, moved by a distance for each kind of register.
+A design of a thousand lanes would have the code of a thousand lanes, which takes LLVM long to compile and a
+processor long to read in each cycle. Where lanes differ only in where their registers lie, and these lie at
+equal distances, a loop does all of them. The code of one lane is a function of the state, which is moved
+by a distance for each kind of register.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from allo.backend.rtl._circt import ir
-from allo.backend.sim.driver.llvm_text import FunctionText
 
 from ..graph import STATE_READ, STORAGE
 from .body import CONSTANT, Body, Step
+from .loop import Loop
 from .runs import Run, find_runs
 
 _FUNCTION = "func.func"
-_POINTER = "!llvm.ptr"
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A function that calls another one for each of some lanes.
-
-    Attributes:
-        strides: bytes from lane to lane of each pointer behind the first, which stays.
-        given: types of the values that all lanes share.
-    """
-
-    name: str
-    lane: str
-    count: int
-    strides: list[int]
-    given: list[str]
-
-    def text(self) -> str:
-        """The function in the llvm dialect."""
-        given = [(f"%v{number}", kind) for number, kind in enumerate(self.given)]
-        parameters = [("state", _POINTER), *((name[1:], kind) for name, kind in given)]
-        function = FunctionText(self.name, parameters)
-        function.branch("lane", [(function.constant(0, 64), "i64")])
-        function.block("lane", [("%lane", "i64")])
-        pointers = ["%state"]
-        for stride in self.strides:
-            distance = function.binary("mul", "%lane", function.constant(stride, 64), 64)
-            pointers.append(function.index("%state", distance, 8))
-        function.call(self.lane, [*((pointer, _POINTER) for pointer in pointers), *given])
-        following = function.binary("add", "%lane", function.constant(1, 64), 64)
-        ended = function.compare("eq", following, function.constant(self.count, 64), 64)
-        function.branch_if(ended, "end", "lane", [(following, "i64")])
-        function.block("end")
-        function.finish()
-        return function.text()
 
 
 def roll_lanes(module: ir.Module) -> list[Loop]:
-    """Replace lanes of the functions of a module by calls of loops, in place; gives the loops, which the module only declares."""
+    """Replace lanes of the functions of a module by calls of loops, in place.
+
+    Gives the loops, which the module only declares.
+    """
     loops: list[Loop] = []
     functions = [op.operation for op in module.body.operations if op.operation.name == _FUNCTION]
     for function in functions:
@@ -119,12 +86,18 @@ class _Rolling:
         )
 
     def _value(self, number: int) -> ir.Value:
-        return self._body.block.arguments[-1 - number] if number < 0 else self._steps[number].op.results[0]
+        return (
+            self._body.block.arguments[-1 - number]
+            if number < 0
+            else self._steps[number].op.results[0]
+        )
 
     def _given_kinds(self, run: Run) -> list[str] | None:
         """The types of what lanes take from outside, the same in LLVM; None where one is not."""
         kinds = [str(self._value(number).type) for number in self._given(run)]
-        known = all(kind in ("f32", "f64") or kind[:1] == "i" and kind[1:].isdigit() for kind in kinds)
+        known = all(
+            kind in ("f32", "f64") or kind[:1] == "i" and kind[1:].isdigit() for kind in kinds
+        )
         return kinds if known else None
 
     def _loop(self, name: str, lane: str, run: Run) -> Loop:

@@ -29,7 +29,7 @@ class Run:
 
 
 def find_runs(lanes: Sequence[Lane]) -> list[Run]:
-    """Runs that may be done one after the other, behind what all other lanes read and in front of what they write.
+    """Runs that may be done one after the other, behind what all else reads and in front of what it writes.
 
     A loop does a lane before the next one begins. So no lane may read what an earlier one of its run, or
     an earlier run, has written.
@@ -76,7 +76,10 @@ def _reads_first(run: Run) -> bool:
 
 
 def _ordered(runs: list[Run]) -> list[Run]:
-    """The runs, each before those that write what it reads; the shortest are left out until there is an order."""
+    """The runs, each before those that write what it reads.
+
+    Where there is no such order, the shortest runs are left out until there is one.
+    """
     writer = {state: run for run in runs for lane in run.lanes for state in lane.written}
     later: dict[Run, set[Run]] = {run: set() for run in runs}
     for run in runs:
