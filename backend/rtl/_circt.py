@@ -83,7 +83,9 @@ def export_verilog(text: str) -> str:
     module = parse_hw(text)
     with module.context:
         module.operation.attributes["circt.loweringOptions"] = ir.StringAttr.get(LOWERING_OPTIONS)
-    run_hw_passes(module, VERILOG_PASSES)
+    run_hw_passes(module, VERILOG_PASSES, verify=False)
+    if not module.operation.verify():
+        raise ValueError("CIRCT's passes made a design that is not valid")
     out = io.StringIO()
     with module.context:
         circt.export_verilog(module, out)

@@ -11,6 +11,7 @@ from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
+from allo.dialects.processes.collecting import without_collection
 from allo.dialects.streams.loops.attempts import loops_to_try
 from allo.target import BuildRequest
 
@@ -37,6 +38,7 @@ from .verilog.block_cells import block_modules
 from .verilog.block_products import block_products
 from .verilog.comparisons import offset_comparisons
 from .verilog.early_writes import early_writes
+from .verilog.files import NumberedFiles
 from .verilog.finish import finish_verilog
 from .verilog.memories import told_memories
 from .verilog.products import shifted_products
@@ -99,6 +101,7 @@ def _compile(
     record = top_record(program, top)
     waiting = frozenset(external if "region" in record.attrs else ())
 
+    @without_collection()
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
         compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals)
         return compiler, compiler.compile(top)
@@ -198,8 +201,9 @@ def compile_design(
     directives = wrapper.directives if wrapper else []
     mapped = shifted_products(offset_comparisons(design.hw_text, device))
     mapped, blocks = block_products(early_writes(mapped, device), device)
+    files = NumberedFiles(compiler.locations.files)
     design.verilog = finish_verilog(
-        export_verilog(mapped),
+        export_verilog(files.numbered(mapped)),
         design.top,
         title,
         directives,
@@ -207,6 +211,7 @@ def compile_design(
         ultra_memories(design.hw_text, device),
         told_memories(design.hw_text),
         block_modules(blocks),
+        files.paths,
     )
     design.native_hw_text = compiler.text("native", wrapper)
     if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):

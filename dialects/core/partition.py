@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
@@ -47,7 +47,7 @@ class DimPartition:
     @property
     def depth(self) -> int:
         """Elements a bank holds along this dimension."""
-        return -(-self.extent // self.banks)
+        return -(-self.extent // self.banks) if self.banks else 0
 
     def split(self, position: Any) -> tuple[Any, Any]:
         """(bank, offset) of element ``position``, or of each element of an array of positions."""
@@ -62,19 +62,20 @@ class DimPartition:
 
 @dataclass(frozen=True, slots=True)
 class ArrayLayout:
-    """The partition of a whole array, dimension by dimension."""
+    """The partition of a whole array, dimension by dimension.
+
+    Attributes:
+        bank_count: the number of banks.
+        bank_depth: words in each bank.
+    """
 
     dims: tuple[DimPartition, ...]
+    bank_count: int = field(init=False, repr=False, compare=False)
+    bank_depth: int = field(init=False, repr=False, compare=False)
 
-    @property
-    def bank_count(self) -> int:
-        """The number of banks."""
-        return prod(d.banks for d in self.dims)
-
-    @property
-    def bank_depth(self) -> int:
-        """Words in each bank."""
-        return prod(d.depth for d in self.dims)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bank_count", prod(d.banks for d in self.dims))
+        object.__setattr__(self, "bank_depth", prod(d.depth for d in self.dims))
 
     def locate(self, index: Sequence[int]) -> tuple[int, int]:
         """(bank number, word address in that bank) of an element; both row-major."""

@@ -48,14 +48,15 @@ def identifier(name: str) -> str:
     return f"{clean}_" if clean in KEYWORDS else clean
 
 
-def _written(place: SourcePlace) -> str:
-    return f"{mlir_string(one_line(place.file))}:{place.line}:{place.col}"
-
-
 class Locations:
-    """Location aliases of a whole design."""
+    """Location aliases of a whole design.
+
+    Attributes:
+        files: the files of all places that were written.
+    """
 
     def __init__(self) -> None:
+        self.files: set[str] = set()
         self._aliases: dict[SourcePlace, int] = {}
 
     def suffix(self, place: SourcePlace | Sequence[SourcePlace] | None) -> str:
@@ -66,14 +67,19 @@ class Locations:
             return f" loc(#p{self._aliases.setdefault(place, len(self._aliases))})"
         if len(place) == 1:
             return self.suffix(place[0])
-        return f" loc(fused[{', '.join(map(_written, place))}])"
+        return f" loc(fused[{', '.join(map(self._written, place))}])"
 
     def definitions(self) -> list[str]:
         """The alias lines that end a module's text."""
         lines = []
         for place, number in self._aliases.items():
-            lines.append(f"#p{number} = loc({_written(place)})")
+            lines.append(f"#p{number} = loc({self._written(place)})")
         return lines
+
+    def _written(self, place: SourcePlace) -> str:
+        file = one_line(place.file)
+        self.files.add(file)
+        return f"{mlir_string(file)}:{place.line}:{place.col}"
 
 
 @dataclass(slots=True)

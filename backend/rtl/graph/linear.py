@@ -43,9 +43,9 @@ def symbol(node: Node, factor: int = 1, const: int = 0) -> Lin:
 def add(a: Lin, b: Lin) -> Lin:
     """The sum of two expressions, without terms that cancel."""
     if not b.terms:
-        return Lin(a.const + b.const, a.terms)
+        return Lin(a.const + b.const, a.terms) if b.const else a
     if not a.terms:
-        return Lin(a.const + b.const, b.terms)
+        return Lin(a.const + b.const, b.terms) if a.const else b
     merged: dict[int, tuple[Node, int]] = {node.number: (node, k) for node, k in a.terms}
     for node, factor in b.terms:
         old = merged.get(node.number)
@@ -56,13 +56,17 @@ def add(a: Lin, b: Lin) -> Lin:
 
 def scale(a: Lin, factor: int) -> Lin:
     """The product of an expression and a constant."""
-    if factor == 0:
-        return Lin(0)
+    if factor == 1:
+        return a
+    if not a.terms or not factor:
+        return Lin(a.const * factor)
     return Lin(a.const * factor, tuple((node, k * factor) for node, k in a.terms))
 
 
 def subtract(a: Lin, b: Lin) -> Lin:
     """The difference of two expressions."""
+    if a.terms == b.terms:
+        return Lin(a.const - b.const)
     return add(a, scale(b, -1))
 
 

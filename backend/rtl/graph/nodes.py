@@ -24,9 +24,9 @@ type Cases = frozenset[frozenset[Literal]]
 ALWAYS: Cases = frozenset({frozenset()})
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Lin:
-    """``const + sum(coefficient * symbol)``; symbols are nodes that carry a range.
+    """``const + sum(coefficient * symbol)``; symbols are nodes that carry a range. It is never changed.
 
     Attributes:
         const: the constant part.
@@ -54,6 +54,8 @@ class Lin:
     def bounds(self) -> tuple[int, int]:
         """Lowest and highest value the ranges of the symbols allow."""
         low = high = self.const
+        if not self.terms:
+            return low, high
         for node, factor in self.terms:
             a, b = factor * node.low, factor * node.high
             low += min(a, b)

@@ -7,6 +7,7 @@ so is an element of a RAM that nothing could read in between: each write takes a
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from math import gcd
 
@@ -28,7 +29,8 @@ from .values import glue
 from .values.assume import chosen_under, implies
 from .values.builder import Builder
 
-Signature = tuple[tuple[tuple[int, int], ...], ...]
+Signature = tuple[tuple[tuple[Node, int], ...], ...]
+"""The subscripts of an access without their constants."""
 
 
 @dataclass(slots=True)
@@ -58,7 +60,7 @@ class _Known:
 
 
 def _split(index: tuple[Lin, ...]) -> tuple[Signature, tuple[int, ...]]:
-    return tuple(lin.signature for lin in index), tuple(lin.const for lin in index)
+    return tuple([lin.terms for lin in index]), tuple([lin.const for lin in index])
 
 
 class Memory:
@@ -68,6 +70,7 @@ class Memory:
         self._b = builder
         self.forwards = False
         """Whether a register that was written under a condition is read there without a choice."""
+        self._places: dict[tuple[Hashable, ...], tuple[range, Lin, Lin]] = {}
 
     def load(self, array: Array, index: tuple[Lin, ...]) -> Node:
         """The value of an element."""
@@ -311,17 +314,19 @@ class Memory:
         return self._b.lin_node(word, bits_unsigned(array.depth - 1))
 
     def _access(self, array: Array, index: tuple[Lin, ...]) -> Access:
-        chosen, word = Lin(0), Lin(0)
-        banks, places = [0], []
-        for dim, position in zip(array.layout.dims, index, strict=True):
-            candidates, which, w = self._located(dim, position)
+        word, banks, parts = Lin(0), [0], []
+        for number, (dim, position) in enumerate(zip(array.layout.dims, index, strict=True)):
+            candidates, which, w = self._place(array.number, number, dim, position)
             word = add(scale(word, dim.depth), w)
-            chosen = add(scale(chosen, len(candidates)), which)
-            places.append(add(scale(which, candidates.step), Lin(candidates.start)))
+            parts.append((candidates, which))
             banks = [bank * dim.banks + k for bank in banks for k in candidates]
         word_node = self._word_node(array, word)
         if len(banks) == 1:
             return Access(array, index, banks[0], None, word_node, asserted=self._b.asserted)
+        chosen, places = Lin(0), []
+        for candidates, which in parts:
+            chosen = add(scale(chosen, len(candidates)), which)
+            places.append(add(scale(which, candidates.step), Lin(candidates.start)))
         return Access(
             array,
             index,
@@ -332,6 +337,19 @@ class Memory:
             candidates=tuple(banks),
             places=tuple(places),
         )
+
+    def _place(
+        self, array: int, number: int, dim: DimPartition, position: Lin
+    ) -> tuple[range, Lin, Lin]:
+        """:meth:`_located`, found once for equal subscripts where it takes no nodes."""
+        key = self._b.body.number, array, number, position.terms, position.const
+        found = self._places.get(key)
+        if found is None:
+            nodes = self._b.function.count
+            found = self._located(dim, position)
+            if self._b.function.count == nodes:
+                self._places[key] = found
+        return found
 
     def _located(self, dim: DimPartition, position: Lin) -> tuple[range, Lin, Lin]:
         """Banks of a dimension that a subscript may name, which of them it names, and the word."""

@@ -7,7 +7,7 @@ CIRCT writes ``// @[/home/me/gemm.py:12:{13,20}, :14:9]`` behind every line, ``a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 MARK = "\t// @["
 """What CIRCT's comments begin with."""
@@ -55,15 +55,25 @@ def short_names(files: Iterable[str]) -> dict[str, str]:
 class Comments:
     """The comments of one design: reads those of CIRCT, and writes them anew.
 
+    Args:
+        files: the paths of files that the text has other names for.
+
     Attributes:
         names: what a file is called in comments, by its path.
     """
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, files: Mapping[str, str] | None = None) -> None:
+        paths = files or {}
         found = {line.rpartition(MARK)[2] for line in text.split("\n") if MARK in line}
-        self._places = {c: places_of(c.rstrip().removesuffix("]")) for c in found}
+        read = {c: places_of(c.rstrip().removesuffix("]")) for c in found}
+        self._places = {
+            comment: [(paths.get(file, file), line, column) for file, line, column in places]
+            for comment, places in read.items()
+        }
         self.names = short_names(f for places in self._places.values() for f, _, _ in places)
-        self._written = {comment: self.listed(places) for comment, places in self._places.items()}
+        listed = {comment: self.listed(places) for comment, places in self._places.items()}
+        self._behind = {c: f"  {comment_of(text)}" if text else "" for c, text in listed.items()}
+        """What stands behind a line in place of a comment of CIRCT."""
 
     def listed(self, places: Iterable[Place]) -> str:
         """``gemm.py:12:13, 14:9``: the first column of each line; "" for no place."""
@@ -86,6 +96,6 @@ class Comments:
                 lines.append(line.replace("end // always_ff @(posedge)", "end"))
                 continue
             code = code.rstrip()
-            written = "" if _BARE.match(code) else self._written[comment]
-            lines.append(f"{code}  {comment_of(written)}" if written else code)
+            behind = self._behind[comment]
+            lines.append(code if not behind or _BARE.match(code) else code + behind)
         return "\n".join(lines)

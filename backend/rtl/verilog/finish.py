@@ -53,6 +53,7 @@ def finish_verilog(
     ultra: Mapping[str, Collection[str]] | None = None,
     told: Mapping[str, Mapping[str, tuple[str, ...]]] | None = None,
     cells: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
 ) -> str:
     """The Verilog of a design.
 
@@ -65,8 +66,9 @@ def finish_verilog(
         ultra: by module the memories that are to be blocks of 288 kbit.
         told: by module and name the attributes of memories that their texts tell.
         cells: modules that are written already, which come last.
+        files: the paths of files that the text has other names for.
     """
-    comments = Comments(text)
+    comments = Comments(text, files)
     modules = []
     for module in split_modules(text):
         made = mark_unread(comments.rewrite(name_values(module.text)))

@@ -18,7 +18,7 @@ SEPARATE = "allo.separate"
 _STYLE = re.compile(r'allo\.style = "(\w+)"')
 _TOLD = re.compile(r"seq\.hlmem @([\w$.]+) [^{]*\{(allo\.[^}]*)\}")
 _MODULE = re.compile(r"^hw\.module (?:private )?@([\w$.]+)")
-_MEMORY = re.compile(r"^(\s*)(reg +(?:\[\d+:0\] +)?(\w+)\[0:\d+\];)", re.MULTILINE)
+_MEMORY = re.compile(r"\n(\s*)reg +(?:\[\d+:0\] +)?(\w+)\[0:\d+\];")
 
 
 def traits(*, separate: bool, style: str = "") -> str:
@@ -64,12 +64,15 @@ def mark_memories(
         told: by name the attributes that were told.
     """
 
-    def marked(found: re.Match[str]) -> str:
-        large = (_styled(ULTRA),) if found[3] in ultra else ()
-        all_told = dict.fromkeys([*(told or {}).get(found[3], ()), *large])
-        return f"{found[1]}(* {', '.join(all_told)} *)\n{found[0]}" if all_told else found[0]
+    said = told or {}
 
-    return _MEMORY.sub(marked, module)
+    def marked(found: re.Match[str]) -> str:
+        large = (_styled(ULTRA),) if found[2] in ultra else ()
+        all_told = dict.fromkeys([*said.get(found[2], ()), *large])
+        mark = f"\n{found[1]}(* {', '.join(all_told)} *)" if all_told else ""
+        return f"{mark}{found[0]}"
+
+    return _MEMORY.sub(marked, module) if said or ultra else module
 
 
 def _styled(style: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_MODULE = re.compile(r"^module ([A-Za-z_][\w$]*)\b.*?^endmodule$", re.M | re.S)
+_HEAD = re.compile(r"^module ([A-Za-z_][\w$]*)\b", re.M)
+_END = re.compile(r"\nendmodule$", re.M)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,11 @@ class VerilogModule:
 
 def split_modules(text: str) -> list[VerilogModule]:
     """The modules of a text, in order."""
-    return [VerilogModule(found[1], found[0]) for found in _MODULE.finditer(text)]
+    found, start = [], 0
+    while (head := _HEAD.search(text, start)) and (end := _END.search(text, head.end())):
+        start = end.end()
+        found.append(VerilogModule(head[1], text[head.start() : start]))
+    return found
 
 
 def module_files(text: str) -> dict[str, str]:

@@ -10,9 +10,10 @@ from .comments import MARK, places_of
 _VALUE = re.compile(
     r"^  (?:wire +(?:\[\d+:0\] *)?|assign )(_GEN(?:_\d+)?) =([^;]*);(?:\t// @\[(.*)\])?$", re.M
 )
-_UNNAMED = re.compile(r"\b_GEN(?:_\d+)?\b")
+_UNNAMED = re.compile(r"_(?<!\w_)GEN(?:_\d+)?\b")
 _OF_INSTANCE = re.compile(r"^  wire +(?:\[\d+:0\] *)?_([a-z]\w*);", re.M)
-_LEADING = re.compile(r"\b_[A-Za-z]\w*\b")
+_LEADING = re.compile(r"_(?<!\w_)[A-Za-z]\w*")
+"""A name that begins with an underscore: it stands first in the pattern, so that it is found quickly."""
 _DECLARED = re.compile(r"^ +(?:[a-z]\w* +)?(?:\[\d+:0\] *)?([A-Za-z_]\w*)", re.M)
 """What a line may declare: a port, a wire, a register, an instance."""
 _COMMENT = re.compile(r"\t// @\[.*$", re.M)

@@ -17,19 +17,20 @@ _DECLARED = re.compile(
     r"^  (?:(input|output|wire|reg|logic)\b *)?(?:\[(\d+):0\] *)?([A-Za-z_]\w*)(\[\d+:\d+\])?"
     r"(?:,|;| =|$|(?=\s*//))"
 )
+_DECLARING = ("  input", "  output", "  wire", "  reg", "  logic")
 _LINE_COMMENT = re.compile(r"//.*$", re.M)
 _PART = re.compile(r"([A-Za-z_]\w*)\[(\d+)(?::(\d+))?\]")
 _WORD = re.compile(r"(?<![.\w$'])[A-Za-z_]\w*")
 _APART = str.maketrans(dict.fromkeys("(){};,=<>?~&|^+-*/%!@#\n\t", " "))
 """What stands between signals with their bits; ``.pin``, ``8'h0`` and ``$signed`` are words like others."""
-_ASSIGNED = re.compile(r"^ *(?:assign )?([A-Za-z_]\w*)(?:\[.*?\])? <?=(?: |$)", re.M)
+_ASSIGNED = re.compile(r" *(?:assign )?([A-Za-z_]\w*)(?:\[.*?\])? <?=(?: |$)")
 _EMPTY = "/* unused */"
 _EMPTY_PIN = re.compile(r"^( *)(\.\w+ *\()/\* unused \*/(\s*\),?)", re.M)
 _OFF = "/* verilator lint_off UNUSEDSIGNAL */"
 _ON = "/* verilator lint_on UNUSEDSIGNAL */"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Signal:
     """A declared signal: the number of its line, and its bits; ``joined`` to the output of an instance.
 
@@ -45,11 +46,12 @@ class _Signal:
 
 def mark_unread(module: str) -> str:
     """A module in which everything that is not read is marked."""
-    code = _LINE_COMMENT.sub("", module)
-    lines = module.split("\n")
-    assigned = _ASSIGNED.findall(code)
-    signals = _signals(code.split("\n"), set(assigned))
-    read, parts = _reads(code)
+    bare = _LINE_COMMENT.sub("", module)
+    lines, code = module.split("\n"), bare.split("\n")
+    assignments = (_ASSIGNED.match(line) for line in code if "=" in line)
+    assigned = [found[1] for found in assignments if found is not None]
+    signals = _signals(code, set(assigned))
+    read, parts = _reads(bare)
     read.subtract(assigned)
     read.subtract(signal.name for signal in signals)
     read.subtract(signal.name for signal in signals if signal.joined)
@@ -70,7 +72,7 @@ def _signals(code: list[str], assigned: set[str]) -> list[_Signal]:
         if line.startswith(");"):
             head = False
             continue
-        if not line.startswith("  ") or (not head and line[2:3] == " "):
+        if not line.startswith("  " if head else _DECLARING):
             continue
         match = _DECLARED.match(line if not head else f"  {line.strip()}")
         if match is None or (not head and match[1] is None):

@@ -430,6 +430,7 @@ class Memories:
     def _ram(self, array: Array, uses: dict[tuple[int, int], PortUse]) -> None:
         text = self._text
         width = bits_unsigned(array.depth - 1)
+        separate = self._c.binding.separate_of(array)
         for bank in sorted({bank for bank, _ in uses}):
             suffix = f"_{bank}" if array.banks > 1 else ""
             ports: list[RamPort] = []
@@ -445,5 +446,5 @@ class Memories:
                     value = text.choose(_written(users.writes), array.width)
                 reading = users.reading(text) if users.reads else ()
                 ports.append(RamPort(address, data, reading, enable, value, users.writes))
-            separate = bank in self._c.binding.separate_of(array)
-            ram_bank(text, array, text.named(f"{array.name}{suffix}_ram"), ports, separate)
+            name = text.named(f"{array.name}{suffix}_ram")
+            ram_bank(text, array, name, ports, bank in separate)

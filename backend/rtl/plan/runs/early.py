@@ -16,33 +16,34 @@ from ...graph.nodes import Body, Node
 from ...graph.prune import bodies_of
 from ...graph.regions import Function
 from ..bind import Binding
-from .meetings import Meetings
-from .overlap import overlap
+from .overlap import overlap, starts
+from .swaps import Swaps
 
 
 def overlap_early(function: Function, binding: Binding, cycles: Callable[[], int | None]) -> None:
     """Set how long control stays in each body, and the waits, where units and ports are bound anew if that
     makes the function, whose ``cycles`` are asked, faster."""
-    meetings = Meetings()
-    overlap(function, cycles, meetings)
+    swaps = Swaps()
+    overlap(function, cycles, swaps)
     first = cycles()
     bodies = list(bodies_of(function.root))
     if first is None or len(bodies) < 2:
         return
     nodes = [node for body in bodies for node in body.nodes]
     bound = [(node, node.unit, dict(_ports(node))) for node in nodes]
+    put_back = starts(function)
     changed = False
     for body in bodies:
         changed = _by_time(body) | _by_second_port(body, binding) | changed
     if not changed:
         return
-    overlap(function, cycles, meetings)
+    overlap(function, cycles, swaps)
     if (cycles() or first) < first:
         return
     for node, unit, ports in bound:
         node.unit = unit
         _ports(node).update(ports)
-    overlap(function, cycles, meetings)
+    put_back()
 
 
 def _ports(node: Node) -> dict[int, int]:

@@ -37,7 +37,12 @@ class Meetings:
         self._leads: dict[tuple[int, int, tuple[Row, ...]], int] = {}
 
     def lead(
-        self, before: Block | Leaf, after: Block | Leaf, x: Access, y: Access, same: set[int]
+        self,
+        before: Block | Leaf,
+        after: Block | Leaf,
+        x: Access,
+        y: Access,
+        same: frozenset[int],
     ) -> int:
         """Cycles, at least, from the issue of ``x`` on an element to that of ``y`` on it, counted without
         those from the last issue of ``before`` to the first of ``after``.
@@ -114,7 +119,7 @@ def _levels(region: Block | Leaf) -> list[Level]:
 
 
 def _rows(
-    before: Block | Leaf, after: Block | Leaf, x: Access, y: Access, same: set[int]
+    before: Block | Leaf, after: Block | Leaf, x: Access, y: Access, same: frozenset[int]
 ) -> Iterator[Row]:
     """What two accesses of one element ask, as far as it can be said of counters."""
     mine, theirs = ({level.iv.number for level in _levels(r)} for r in (before, after))

@@ -13,20 +13,15 @@ iteration was issued, and around which loops control has gone since then.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator
 from math import prod
 
-from ...graph.nodes import Access, Body, Lin, Node
+from ...graph.nodes import Body, Node
 from ...graph.prune import children_of, regions_of
-from ...graph.ranges import apart_across
 from ...graph.regions import Block, Function, If, Leaf, Level, Loop, Region, Seq, While
 from ..cycles import counted_runs
-from ..dependence import separate
-from .meetings import Meetings
+from .swaps import Between, Swaps
 
-MOST_PAIRS = 1 << 13
-"""Pairs of accesses of one array in two bodies that are compared; with more, all keep their order."""
 MOST_EFFORT = 1 << 17
 """Runs of regions counted to see which bodies drain at no cost; where it takes more, none does."""
 type Left = tuple[int, frozenset[int]]
@@ -36,12 +31,12 @@ type State = dict[Left, int]
 
 
 def overlap(
-    function: Function, cycles: Callable[[], int | None], meetings: Meetings | None = None
+    function: Function, cycles: Callable[[], int | None], swaps: Swaps | None = None
 ) -> None:
     """Set how long control stays in each body, and the waits, in place; ports and units are bound.
 
     Each body drains before others start where the function, whose ``cycles`` must be known, is no slower so.
-    ``meetings`` are those of the function, which do not depend on its ports and units.
+    ``swaps`` are those of the function.
     """
     regions = list(regions_of(function.root))
     bodies = [r.body for r in regions if isinstance(r, Block | Leaf)]
@@ -49,7 +44,7 @@ def overlap(
     known = cycles()
     if known is None or checked or function.streams:
         return
-    walks = _Overlap(function.root, meetings or Meetings())
+    walks = _Overlap(function.root, swaps or Swaps())
 
     def takes(draining: frozenset[int]) -> int:
         """Cycles of the function where these bodies drain; holds and waits are set."""
@@ -68,13 +63,33 @@ def overlap(
     takes(draining)
 
 
+def starts(function: Function) -> Callable[[], None]:
+    """What sets holds and waits back to what they are now."""
+    regions = list(regions_of(function.root))
+    holds = [(r.body, r.body.hold) for r in regions if isinstance(r, Block | Leaf)]
+    waits = [(r, r.waits) for r in regions if isinstance(r, Seq)]
+    again = [(r, r.wait) for r in regions if isinstance(r, Loop)]
+    drain = function.drain
+
+    def put_back() -> None:
+        function.drain = drain
+        for body, hold in holds:
+            body.hold = hold
+        for seq, cycles in waits:
+            seq.waits = cycles
+        for loop, wait in again:
+            loop.wait = wait
+
+    return put_back
+
+
 class _Overlap:
     """Walks the regions of one function."""
 
-    def __init__(self, root: Region, meetings: Meetings) -> None:
+    def __init__(self, root: Region, swaps: Swaps) -> None:
         self._bodies: dict[int, Body] = {}
         self._regions: dict[int, Block | Leaf] = {}
-        self._meetings = meetings
+        self._swaps = swaps
         self._stays: dict[int, int] = {}
         self._levels: dict[int, tuple[Level, ...]] = {}
         self._uses: dict[int, dict[Hashable, tuple[int, int]]] = {}
@@ -208,112 +223,17 @@ class _Overlap:
             for use, (_, last) in self._uses[before.number].items():
                 if use in mine:
                     need = max(need, last + 1 - mine[use][0])
-            others = self._accesses[after.number]
+            others, between = self._accesses[after.number], self._between(before, after, carried)
             for number, earlier in self._accesses[before.number].items():
                 if number in others:
-                    pair = (before, earlier), (after, others[number])
-                    need = max(need, self._orders(*pair, carried, need))
+                    need = self._swaps.wait(between, earlier, others[number], need)
             self._apart[key] = need
         return self._apart[key]
 
-    def _orders(
-        self,
-        before: tuple[Body, list[Node]],
-        after: tuple[Body, list[Node]],
-        carried: frozenset[int],
-        need: int,
-    ) -> int:
-        """The same for accesses of one array, so that they keep their order; ``need`` at least."""
-        (first, earlier), (second, later) = before, after
-        pairs = _pairs(earlier, later)
-        if pairs is None:
-            return max(need, max(x.time for x in earlier) + 1 - min(y.time for y in later))
-        same, step = self._around(first, second, carried)
-        for x, y in pairs:
-            gap = x.time + (x.kind == "store") - y.time
-            if gap > need and _may_meet(x.access, y.access, same, step):
-                lead = self._lead(first, second, x.access, y.access, same)
-                need = max(need, gap - lead)
-        return need
-
-    def _lead(
-        self, before: Body, after: Body, x: Access | None, y: Access | None, same: set[int]
-    ) -> int:
-        assert x is not None and y is not None
-        regions = self._regions[before.number], self._regions[after.number]
-        return self._meetings.lead(*regions, x, y, same)
-
-    def _around(
-        self, before: Body, after: Body, carried: frozenset[int]
-    ) -> tuple[set[int], Node | None]:
-        """The counters around two bodies that have one value in both, and the one that has grown."""
+    def _between(self, before: Body, after: Body, carried: frozenset[int]) -> Between:
         common = _common(self._levels[before.number], self._levels[after.number])
-        numbers = [level.iv.number for level in common]
-        step = next((level.iv for level in common if level.iv.number in carried), None)
-        return set(numbers if step is None else numbers[: numbers.index(step.number)]), step
-
-
-def _pairs(earlier: list[Node], later: list[Node]) -> list[tuple[Node, Node]] | None:
-    """Accesses that may be of one bank and not both loads; None where there are too many."""
-    if len(earlier) * len(later) <= MOST_PAIRS:
-        return [(x, y) for x in earlier for y in later if not _only_read(x, y)]
-    of_bank: dict[int, list[Node]] = defaultdict(list)
-    for y in later:
-        for bank in _banks(y):
-            of_bank[bank].append(y)
-    found: list[tuple[Node, Node]] = []
-    for x in earlier:
-        for bank in _banks(x):
-            found += [(x, y) for y in of_bank[bank] if not _only_read(x, y)]
-        if len(found) > MOST_PAIRS:
-            return None
-    return found
-
-
-def _only_read(x: Node, y: Node) -> bool:
-    return x.kind == "load" and y.kind == "load"
-
-
-def _banks(node: Node) -> tuple[int, ...]:
-    return node.access.banks() if node.access is not None else ()
-
-
-def _may_meet(a: Access | None, b: Access | None, same: set[int], step: Node | None) -> bool:
-    """Whether an access of an earlier run of a body may be of the element of one of a later run."""
-    assert a is not None and b is not None
-    if not set(a.banks()).intersection(b.banks()):
-        return False
-    return a.by_bank != b.by_bank or not _apart(a, b, same, step)
-
-
-def _apart(a: Access, b: Access, same: set[int], step: Node | None) -> bool:
-    """Whether two accesses never meet, where counters in ``same`` are equal and ``step`` has grown."""
-
-    def varies(node: Node) -> bool:
-        return node.kind != "arg" and node.number not in same
-
-    for x, y in zip(a.index, b.index, strict=True):
-        if separate(x, y) or apart_across(x, y, varies):
-            return True
-        if step is not None and _steps_past(x, y, step, varies):
-            return True
-    return False
-
-
-def _steps_past(x: Lin, y: Lin, step: Node, varies: Callable[[Node], bool]) -> bool:
-    """Whether two subscripts differ because a counter has grown: ``x = y`` asks for no growth or less."""
-    if x.signature != y.signature:
-        return False
-    factor = 0
-    for node, coefficient in x.terms:
-        if node is step:
-            factor = coefficient
-        elif varies(node):
-            return False
-    if not factor:
-        return False
-    growth, rest = divmod(x.const - y.const, factor)
-    return bool(rest) or growth < 1
+        regions = self._regions[before.number], self._regions[after.number]
+        return self._swaps.between(*regions, carried, [level.iv for level in common])
 
 
 def _common(first: tuple[Level, ...], second: tuple[Level, ...]) -> tuple[Level, ...]:
