@@ -101,10 +101,10 @@ def _compile(
     record = top_record(program, top)
     waiting = frozenset(external if "region" in record.attrs else ())
 
-    @without_collection()
     def compiled(wanted: Mapping[str, Wanted]) -> tuple[Compiler, Interface]:
         compiler = Compiler(program, device, clock_mhz, waiting, wanted, subnormals)
-        return compiler, compiler.compile(top)
+        with without_collection():
+            return compiler, compiler.compile(top)
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
         compiler, made = compiled(wanted)

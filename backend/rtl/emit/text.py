@@ -39,7 +39,8 @@ KEYWORDS = frozenset(
 
 def identifier(name: str) -> str:
     """A Verilog identifier for a user's name, of a length that tools take with a suffix behind it."""
-    clean = re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
+    plain = name.isascii() and name.isidentifier()
+    clean = name if plain else re.sub(r"[^A-Za-z0-9_]", "_", name) or "v"
     if len(clean) + _ENCODED * clean.count("__") > LONGEST:
         digest = hashlib.sha256(clean.encode()).hexdigest()[:8]
         clean = f"{re.sub('_+', '_', clean)[: LONGEST - 9]}_{digest}"
@@ -58,13 +59,19 @@ class Locations:
     def __init__(self) -> None:
         self.files: set[str] = set()
         self._aliases: dict[SourcePlace, int] = {}
+        self._last: tuple[SourcePlace | None, str] = None, ""
+        """The last place, which many lines have one after the other, and what it was written as."""
 
     def suffix(self, place: SourcePlace | Sequence[SourcePlace] | None) -> str:
         """`` loc(#p3)``; for no place one that leaves no comment in the Verilog."""
         if not place:
             return " loc(unknown)"
+        if place is self._last[0]:
+            return self._last[1]
         if isinstance(place, SourcePlace):
-            return f" loc(#p{self._aliases.setdefault(place, len(self._aliases))})"
+            number = self._aliases.setdefault(place, len(self._aliases))
+            self._last = place, f" loc(#p{number})"
+            return self._last[1]
         if len(place) == 1:
             return self.suffix(place[0])
         return f" loc(fused[{', '.join(map(self._written, place))}])"

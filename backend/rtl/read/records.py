@@ -6,6 +6,7 @@ Each operation becomes an :class:`Op` once; unrolling and inlining then elaborat
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -294,6 +295,7 @@ def _read_expr(expr: ir.AffineExpr) -> Expr:
     return fold(expr, leaf, lambda operator, a, b: (operator, a, b))
 
 
+@cache
 def element_width(kind: str) -> int:
     """Bits of a scalar type in hardware: ``index`` has 64, where nothing is known of its values."""
     if kind == "index":

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from allo.dialects.affine.asserted import ACCESS_MARK
@@ -27,6 +27,7 @@ from .stream_ops import Streams
 from .values.arithmetic import Arithmetic, is_pure
 from .values.builder import INDEX_HIGH, INDEX_LOW, Bound, Builder, Deferred
 
+_OPEN = nullcontext()
 SKIPPED = frozenset({"affine.yield", "scf.yield", "func.return", "memref.dealloc", "scf.condition"})
 
 
@@ -166,12 +167,12 @@ class StraightLine:
         with self._straight():
             self.env[op.results[0]] = self.arithmetic.evaluate(op, operands)
 
-    @contextmanager
-    def _straight(self) -> Iterator[None]:
+    def _straight(self) -> AbstractContextManager[None]:
         """Fill the open leaf body, or the block of straight-line code at this point."""
-        if self._leaf:
-            yield
-            return
+        return _OPEN if self._leaf else self._in_block()
+
+    @contextmanager
+    def _in_block(self) -> Iterator[None]:
         if self._block is None:
             self._block = Block(self.function.new_body())
             self._seq.children.append(self._block)

@@ -53,6 +53,11 @@ class Instance:
     section: str = ""
     place: str = ""
 
+    def numbered(self) -> dict[str, int]:
+        """Its inputs without the clock, numbered in order."""
+        ports = (port for port, value in self.inputs.items() if value != "%clk")
+        return {port: number for number, port in enumerate(ports)}
+
 
 @dataclass(slots=True)
 class ModuleOps:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from allo.dialects.diagnostics import CapacityWarning
+from allo.dialects.processes.collecting import without_collection
 from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
 
 from .capacity import excess
@@ -32,7 +33,8 @@ def add_estimates(
         device: device family.
         modules: function name to module name.
     """
-    found = module_resources(text, device)
+    with without_collection():
+        found = module_resources(text, device)
     report.resources = whole(found, top)
     worst = found[top].timing.worst
     if worst.delay_ns > 0.0:

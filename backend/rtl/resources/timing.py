@@ -109,6 +109,7 @@ class Timer:
     ) -> None:
         self._module, self._graph, self._family, self._d = module, graph, family, delays
         self._children = children
+        self._inputs_of = [instance.numbered() for instance, _ in graph.calls]
         self._nodes = graph.nodes
         self._arrivals: dict[int, _Arrival] = {}
         self._ports = {number: port for port, number in graph.inputs.items()}
@@ -144,17 +145,16 @@ class Timer:
         found = ModuleTiming()
         for value, delay, what, place in self._ends():
             self._end(value, Path(delay, (Step(what, delay, place),)))
-        for instance, values in self._graph.calls:
+        for (instance, values), inputs in zip(self._graph.calls, self._inputs_of, strict=True):
             child = self._children.get(instance.module)
             if child is None:
                 continue
             if child.worst.delay_ns > found.worst.delay_ns:
                 found.worst = child.worst.at(instance.place)
-            names = [port for port, value in instance.inputs.items() if value != "%clk"]
             placed = {id(path): path.at(instance.place) for path in child.ends.values()}
-            for port, value in zip(names, values, strict=True):
+            for port, number in inputs.items():
                 if port in child.ends:
-                    self._end(value, placed[id(child.ends[port])])
+                    self._end(values[number], placed[id(child.ends[port])])
         length, number, last = self._worst
         if length > found.worst.delay_ns:
             found.worst = self._trace(number).then(last)
@@ -282,9 +282,9 @@ class Timer:
         child = self._children.get(instance.module)
         if child is None or place[1] not in child.through:
             return []
+        numbers = self._inputs_of[place[0]]
         reach = child.through[place[1]][0]
-        names = [port for port, value in instance.inputs.items() if value != "%clk"]
-        return [value for port, value in zip(names, values, strict=True) if port in reach]
+        return [values[n] for n in sorted(numbers[port] for port in reach if port in numbers)]
 
     def _compute(self, number: int) -> _Arrival:
         node, d = self._nodes[number], self._d

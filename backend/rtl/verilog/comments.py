@@ -34,7 +34,8 @@ def places_of(comment: str) -> list[Place]:
     found: list[Place] = []
     file = OWN
     for entry in _ENTRY.finditer(comment):
-        file = entry[1] or file
+        # a file whose line is not known stands alone in front of the next entry
+        file = next((part for part in reversed(entry[1].split(", ")) if part), file)
         if file != OWN:
             found.append((file, int(entry[2]), int(entry[3] or entry[4])))
     return found

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 
+from allo.dialects.processes.collecting import without_collection
+
 from .comments import Comments, comment_of
 from .memories import mark_memories
 from .modules import split_modules
@@ -44,6 +46,7 @@ def name_stages(module: str, stages: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
+@without_collection()
 def finish_verilog(
     text: str,
     top: str,

@@ -87,16 +87,18 @@ class Swaps:
         assert a is not None and b is not None
         if not set(a.banks()).intersection(b.banks()):
             return None
+        if a.by_bank != b.by_bank:  # subscripts and words of banks are not compared
+            return 0
         ways = [
             (x.terms, y.terms, x.const - y.const) for x, y in zip(a.index, b.index, strict=True)
         ]
-        key = (a.array.number, a.by_bank, b.by_bank, *ways)
+        key = (a.array.number, a.by_bank, *ways)
         if key not in between.leads:
             between.leads[key] = self._find(between, a, b)
         return between.leads[key]
 
     def _find(self, between: Between, a: Access, b: Access) -> int | None:
-        if a.by_bank == b.by_bank and _apart(a, b, between):
+        if _apart(a, b, between):
             return None
         return self._meetings.lead(between.before, between.after, a, b, between.same)
 

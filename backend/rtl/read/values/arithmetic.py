@@ -42,15 +42,12 @@ _SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})
 _NOT_DEFERRED = frozenset({"arith.uitofp", "arith.sitofp", "arith.minui", "arith.maxui"})
 _UNSIGNED = frozenset({"arith.divui", "arith.remui", "arith.ceildivui", "arith.shrui"})
 _PURE_DIALECTS = ("arith.", "math.")
+_PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
 
 def is_pure(op: Op) -> bool:
     """Whether an operation only computes a value."""
-    return op.name.startswith(_PURE_DIALECTS) or op.name in (
-        "affine.apply",
-        "affine.min",
-        "affine.max",
-    )
+    return op.name.startswith(_PURE_DIALECTS) or op.name in _PURE
 
 
 class Arithmetic(Values):
