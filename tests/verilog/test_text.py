@@ -11,6 +11,7 @@ import pytest
 
 import allo
 from allo.backend.rtl.verilog.comments import Comments, places_of, short_names
+from allo.backend.rtl.verilog.files import NumberedFiles
 from allo.backend.rtl.verilog.finish import finish_verilog
 from allo.backend.rtl.verilog.names import name_values, operation_of
 from allo.backend.rtl.verilog.unread import mark_unread
@@ -87,6 +88,22 @@ def test_comments_of_circt_are_read() -> None:
     ]
     assert places_of("-:20:12, :3:4, k.py:9:1") == [("k.py", 9, 1)]
     assert places_of("") == []
+    assert places_of("0, :3:4, 1, 2:9:1") == [("0", 3, 4), ("2", 9, 1)]
+
+
+def test_files_have_numbers_in_the_order_of_their_paths() -> None:
+    paths = [f"/x/{name}.py" for name in "kfjbcadeghi"]
+    files = NumberedFiles([*paths, "-"])
+    assert list(files.paths.values()) == sorted(paths)
+    assert list(files.paths) == sorted(files.paths)
+    text = 'loc(fused["/x/a.py":1:2, "/x/k.py":3:4, "-":5:6])'
+    assert files.numbered(text) == 'loc(fused["00":1:2, "10":3:4, "-":5:6])'
+    comments = Comments("  reg x;\t// @[00:1:2, 10:3:4, -:5:6]", files.paths)
+    assert comments.names == {"/x/a.py": "a.py", "/x/k.py": "k.py"}
+    assert (
+        comments.rewrite("  reg x;\t// @[00:1:2, 10:3:4, -:5:6]")
+        == "  reg x;  // a.py:1:2, k.py:3:4"
+    )
 
 
 def test_files_of_one_name_are_told_apart() -> None:

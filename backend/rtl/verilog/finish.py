@@ -80,9 +80,9 @@ def finish_verilog(
         made = mark_memories(name_stages(made, stages), large, (told or {}).get(module.name))
         modules.append((module.name, made))
     modules.sort(key=lambda module: module[0] != top)
-    files = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
+    short = [f"{name} is {path}" for path, name in comments.names.items() if name != path]
     first, *others = [*(text for _, text in modules), *cells]
     if others:
         others[0] = f"{_OTHERS}\n\n{others[0]}"
-    head = "\n".join([*(comment_of(line) for line in [*title, *files]), *directives])
+    head = "\n".join([*(comment_of(line) for line in [*title, *short]), *directives])
     return "\n\n".join([*([head] if head else []), first, *others]) + "\n"
