@@ -110,7 +110,8 @@ class Builder:
 
     def const(self, value: int, width: int) -> Node:
         """The node of a constant, its value cut to ``width`` bits; equal constants share it."""
-        value &= (1 << width) - 1
+        if value < 0 or value.bit_length() > width:  # masks of wide words are long
+            value &= (1 << width) - 1
         key = ("const", value, width)
         found = self.static.unique.get(key)
         if found is None:
