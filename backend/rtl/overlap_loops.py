@@ -72,7 +72,7 @@ def choose_loops[C: Compiling](
     made = trial.regions(tried)
     each = (_found(loop, region, plain, trial) for loop, region in made.items())
     worth = [f for f in each if f is not None]
-    kept = [f for f in worth if not f.in_registers and sum(f.copies.values()) <= MOST_COPIED]
+    kept = _that_fit([f for f in worth if not f.in_registers])
     design = plain
     while kept:
         whole = len(kept) == len(made) == len(tried)
@@ -106,6 +106,10 @@ class _Found:
     copies: dict[str, int]
     in_registers: bool
 
+    @property
+    def bits_copied(self) -> int:
+        return sum(self.copies.values())
+
     def told(self, *, kept: bool) -> str:
         """A note of the report."""
         loop = self.loop
@@ -120,7 +124,7 @@ class _Found:
         needs = [f"{n} {name}" for name, n in sorted(self.units.items())]
         costs = [f"units of its own ({', '.join(needs)})"] if needs else []
         if self.copies:
-            kbit = sum(self.copies.values()) / 1024
+            kbit = self.bits_copied / 1024
             costs.append(f"second copies of {', '.join(self.copies)} ({kbit:.3g} kbit)")
         if self.in_registers:
             costs.append("memories in place of registers")
@@ -225,6 +229,16 @@ def _found(
         copies,
         any(a.layout.bank_depth <= 1 < a.layout.bank_count for a in arrays),
     )
+
+
+def _that_fit(found: list[_Found]) -> list[_Found]:
+    """As many loops as memories may grow by the copies of together, those of the fewest bits first."""
+    kept, total = [], 0
+    for each in sorted(found, key=lambda f: f.bits_copied):
+        total += each.bits_copied
+        if total <= MOST_COPIED:
+            kept.append(each)
+    return kept
 
 
 def _is_better(design: _Design[Any], plain: _Design[Any]) -> bool:

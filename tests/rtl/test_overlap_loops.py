@@ -35,6 +35,11 @@ def note_of(report: Any) -> str:
     return note
 
 
+def notes_by_loop(report: Any) -> dict[str, str]:
+    """What the report says of each loop whose pipelines run at once, or could, by the loop's name."""
+    return {n.split()[1]: n for n in report.notes if "pipelines at once" in n}
+
+
 def told_cycles(note: str) -> tuple[int, int]:
     """Cycles of an iteration with and without its pipelines at once, as a note tells them."""
     each = re.search(r"in ([\d,]+) cycles an iteration for ([\d,]+)", note)
@@ -85,6 +90,24 @@ def floats(A: float32[8, 32], C: float32[8, 32]):
             C[i, k] = B[k] + 1.0
 
 
+def test_a_loop_that_gains_little_stays_as_it_is():
+    def uneven(A: int32[16, 64], C: int32[16, 8]):
+        B: int32[64]
+        for i in range(16):
+            for j in range(64):
+                B[j] = A[i, j] * 2
+            for k in range(8):
+                C[i, k] = B[k] + 1
+
+    A, C = numbers((16, 64), (16, 8))
+    s = piped(uneven, "j", "k")
+    cycles, report = everywhere(s, [A, C], [A, A[:, :8] * 2 + 1])
+    assert not any("pipelines at once" in note for note in report.notes)
+    assert cycles == report.cycles == s.estimate(overlap_loops=False).cycles
+    marked_cycles, _ = everywhere(scheduled(uneven, "i", "j", "k"), [A, C], [A, A[:, :8] * 2 + 1])
+    assert marked_cycles < cycles < 1.25 * marked_cycles, "the mark gives less than asked for"
+
+
 def test_units_that_would_be_there_twice_are_left_to_the_mark():
     A, C = (np.random.default_rng(0).random((8, 32), np.float32) for _ in range(2))
     want = (A + np.float32(2)) + np.float32(1)
@@ -101,6 +124,33 @@ def test_units_that_would_be_there_twice_are_left_to_the_mark():
     with_mark, without = told_cycles(note)
     assert with_mark == round((marked_cycles - 1) / 8)
     assert without == (cycles - 1) // 8, "the last iteration drains"
+
+
+def test_a_loop_without_such_units_is_kept_beside_one_with_them():
+    def mixed(A: float32[8, 32], C: float32[8, 32], D: int32[8, 32], E: int32[8, 32]):
+        B: float32[32]
+        F: int32[32]
+        for i in range(8):
+            for j in range(32):
+                B[j] = A[i, j] + 2.0
+            for k in range(32):
+                C[i, k] = B[k] + 1.0
+        for m in range(8):
+            for p in range(32):
+                F[p] = D[m, p] * 2
+            for q in range(32):
+                E[m, q] = F[q] + 1
+
+    A, C = (np.random.default_rng(0).random((8, 32), np.float32) for _ in range(2))
+    D, E = numbers((8, 32), (8, 32))
+    want = (A + np.float32(2)) + np.float32(1)
+    s = piped(mixed, "j", "k", "p", "q")
+    cycles, report = everywhere(s, [A, C, D, E], [A, want, D, D * 2 + 1])
+    assert report.float_units == 1
+    notes = notes_by_loop(report)
+    assert "could run its 2 pipelines at once" in notes["i"]
+    assert "runs its 2 pipelines at once" in notes["m"]
+    assert cycles < s.estimate(overlap_loops=False).cycles - 6 * 32
 
 
 def test_different_units_are_not_there_twice():
@@ -187,6 +237,73 @@ def test_large_copies_are_left_to_the_mark():
     cycles, report = everywhere(piped(wide, "j", "k"), [A, C], [A, A * 2 + 1])
     assert cycles > 4 * 1200
     assert note_of(report).endswith("; it takes second copies of B (45.2 kbit).")
+
+
+def rows_and_rows(first: int, second: int) -> Schedule:
+    """Two loops one after the other, each with a buffer of so many words between its pipelines."""
+
+    def kernel[N, M](A: int32[4, N], C: int32[4, N], D: int32[4, M], E: int32[4, M]):
+        B: int32[N]
+        F: int32[M]
+        for i in range(4):
+            for j in range(N):
+                B[j] = A[i, j] * 2
+            for k in range(N):
+                C[i, k] = B[k] + 1
+        for m in range(4):
+            for p in range(M):
+                F[p] = D[m, p] * 2
+            for q in range(M):
+                E[m, q] = F[q] + 1
+
+    s = allo.customize(kernel, instantiate=[first, second])
+    for loop in "jkpq":
+        s.pipeline(loop)
+    return s
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"), [((600, 64), "m"), ((64, 600), "i"), ((120, 130), "i"), ((130, 120), "m")]
+)
+def test_of_two_loops_the_one_whose_copies_fit_is_kept(words, kept):
+    first, second = words
+    A, C, D, E = numbers((4, first), (4, first), (4, second), (4, second))
+    s = rows_and_rows(first, second)
+    cycles, report = everywhere(s, [A, C, D, E], [A, A * 2 + 1, D, D * 2 + 1])
+    notes = notes_by_loop(report)
+    assert set(notes) == {"i", "m"}
+    for loop, note in notes.items():
+        assert ("runs its 2 pipelines" in note) == (loop == kept)
+    assert s.estimate(overlap_loops=False).cycles > cycles
+
+
+def test_a_loop_that_the_design_does_not_wait_for_stays_as_it_is():
+    def slow(A: int32[8, 256], C: int32[8, 256]):
+        for m in range(8):
+            for n in range(256):
+                C[m, n] = A[m, n] + 3
+
+    def quick(A: int32[8, 32], C: int32[8, 32]):
+        B: int32[32]
+        for i in range(8):
+            for j in range(32):
+                B[j] = A[i, j] * 2
+            for k in range(32):
+                C[i, k] = B[k] + 1
+
+    def both(A: int32[8, 256], C: int32[8, 256], D: int32[8, 32], E: int32[8, 32]):
+        slow(A, C)
+        quick(D, E)
+
+    parts = [allo.customize(slow), piped(quick, "j", "k")]
+    parts[0].pipeline("n")
+    s = allo.customize(both)
+    s.compose(parts)
+    s.dataflow("both")
+    A, C, D, E = numbers((8, 256), (8, 256), (8, 32), (8, 32))
+    cycles, report = everywhere(s, [A, C, D, E], [A, A + 3, D, D * 2 + 1])
+    assert cycles == s.estimate(overlap_loops=False).cycles
+    assert "could run its 2 pipelines at once" in note_of(report)
 
 
 def test_arrays_of_registers_are_left_to_the_mark():
