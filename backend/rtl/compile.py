@@ -37,11 +37,12 @@ from .resources.design import ultra_memories
 from .verilog.block_cells import block_modules
 from .verilog.block_products import block_products
 from .verilog.comparisons import offset_comparisons
-from .verilog.early_writes import early_writes
+from .verilog.early_writes import early_writes, writes_in_reset
 from .verilog.files import NumberedFiles
 from .verilog.finish import finish_verilog
 from .verilog.memories import told_memories
 from .verilog.products import shifted_products
+from .verilog.running_bits import running_bits
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -200,10 +201,10 @@ def compile_design(
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
     mapped = shifted_products(offset_comparisons(design.hw_text, device))
-    mapped, blocks = block_products(early_writes(mapped, device), device)
+    mapped, blocks = block_products(running_bits(early_writes(mapped, device), device), device)
     files = NumberedFiles(compiler.locations.files)
     design.verilog = finish_verilog(
-        export_verilog(files.numbered(mapped)),
+        writes_in_reset(export_verilog(files.numbered(mapped)), device),
         design.top,
         title,
         directives,

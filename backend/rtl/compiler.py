@@ -170,6 +170,7 @@ class Compiler:
             frozen=frozen,
             external=external,
             told=self.told,
+            outermost=len(self._open) == 1,
             ask=self._ask,
         )
         result = region.run()

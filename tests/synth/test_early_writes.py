@@ -9,7 +9,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.rtl.verilog.early_writes import early_writes
+from allo.backend.rtl.verilog.early_writes import early_writes, writes_in_reset
 from allo.ir.types import Stream, int32
 
 WORDS = 32
@@ -70,9 +70,9 @@ def test_words_and_cycles_are_those_of_a_fifo_that_writes_words_alone() -> None:
 
 def test_a_write_where_there_is_no_room_is_found() -> None:
     hardware = built("verilator")
-    right = "if (~full)\n        stored[tail]"
+    right = "if (~full)\n      stored[tail]"
     assert hardware.design.verilog.count(right) == 2
-    wrong = hardware.design.verilog.replace(right, "if (clk | ~clk)\n        stored[tail]")
+    wrong = hardware.design.verilog.replace(right, "if (clk | ~clk)\n      stored[tail]")
     hardware.design.verilog = wrong
     assert not np.array_equal(run(hardware)[0], run(built("jit"))[0])
 
@@ -96,3 +96,37 @@ def test_the_enable_is_what_says_that_there_is_room() -> None:
 def test_other_text_stays(device: str, name: str) -> None:
     text = "\n".join(FIFO).replace("@fifo_8x2", name)
     assert early_writes(text, device) == text
+
+
+GUARDED = """  always_ff @(posedge clk) begin
+    if (rst) begin
+    end
+    else begin
+      if (~full)
+        stored[tail] <= in_data;
+    end
+  end // always_ff @(posedge)
+"""
+UNGUARDED = """  always_ff @(posedge clk) begin
+    if (~full)
+      stored[tail] <= in_data;
+  end // always_ff @(posedge)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "written"),
+    [
+        ("fifo_8x2", "ecp5", UNGUARDED),
+        ("elastic_8x4", "ecp5", UNGUARDED),
+        ("kernel", "ecp5", GUARDED),
+        ("fifo_8x2", "xcup", GUARDED),
+    ],
+)
+def test_a_reset_keeps_no_fifo_from_writing(name: str, device: str, written: str) -> None:
+    text = "module {}(\n  input clk\n);\n{}endmodule\n"
+    assert writes_in_reset(text.format(name, GUARDED), device) == text.format(name, written)
+
+
+def test_the_fifos_of_a_design_write_in_a_reset() -> None:
+    assert "    if (rst) begin\n    end\n" not in built("jit").design.verilog

@@ -163,10 +163,9 @@ class StreamPorts:
                 asks.append(predicate)
                 passes.append(text.invert(predicate))
             ask = text.all_of(*asks)
-            fires = text.all_of(ask, ready)
             self._probe(node, channel, ask, text.invert(ready))
             if node.kind == "get":
-                self._take(node, channel, ask, fires, flag)
+                self._take(node, channel, ask, flag)
             else:
                 channel.offers.append((ask, self._c.value(node.operands[0], body, time)))
             # One conjunction, which synthesis balances: that the step runs is asked where it is used.
@@ -202,13 +201,15 @@ class StreamPorts:
             return ""
         return self._c.value(node.operands[0], body, node.time)
 
-    def _take(self, node: Node, channel: Channel, ask: str, fires: str, flag: str) -> None:
+    def _take(self, node: Node, channel: Channel, ask: str, flag: str) -> None:
         text, width = self._text, node.width
         channel.wants.append(ask)
         channel.passing.append(ask)
         held = text.named(f"{channel.prefix}_{node.number}_held")
-        text.register(held, channel.data, width, enable=fires, free=True, place=node.place)
-        self._c.name_raw(node, text.mux(flag, held, channel.data, width))
+        # It takes the word of every cycle until one has passed: whether one comes is known late.
+        word = text.mux(flag, held, channel.data, width)
+        text.register(held, word, width, free=True, place=node.place)
+        self._c.name_raw(node, word)
 
     # --- overlapping iterations -----------------------------------------------------------
 
@@ -285,7 +286,7 @@ class StreamPorts:
         ask = text.all_of(*asks)
         fires = text.all_of(ask, self._ready(node, channel))
         if node.kind == "get":
-            self._take(node, channel, ask, fires, flag)
+            self._take(node, channel, ask, flag)
         else:
             channel.offers.append((ask, self._c.value(node.operands[0], body, 0)))
         return text.any_of(*passed), flag, [ask, text.invert(fires)]

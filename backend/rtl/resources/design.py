@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from ..verilog.block_products import block_products
 from ..verilog.early_writes import early_writes
+from ..verilog.running_bits import running_bits
 from .build import Graph
 from .cover import Costs, Cover
 from .delays import DELAYS, Delays
@@ -57,7 +58,7 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     The last one is the top.
     """
     family = FAMILIES[device]
-    text, shapes = block_products(early_writes(text, device), device)
+    text, shapes = block_products(running_bits(early_writes(text, device), device), device)
     blocks = {shape.module for shape in shapes}
     found: dict[str, ModuleResources] = {}
     drawn: list[tuple[ModuleOps, Graph, Cover]] = []

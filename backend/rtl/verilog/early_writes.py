@@ -4,6 +4,9 @@ Whether one comes is known late: in an array of processes it takes three tables 
 and one more to the enables of all bits of the place. Whether a place is free is a register. What is written
 there without a word is never read, for the next word is written over it. On ECP5, where FIFOs of few words
 are flip-flops and wires are long, these were among the longest paths of an array.
+
+Nor does a reset keep them from it: what CIRCT exports of a memory is written only while there is none, so the
+signal that empties all FIFOs of an array would go through a table to every enable.
 """
 
 from __future__ import annotations
@@ -13,6 +16,12 @@ import re
 FAMILIES = ("ecp5",)
 _FIFO = re.compile(r"^hw\.module (?:private )?@(?:fifo|elastic)_\d+x\d+\(")
 _WRITE = re.compile(r"^(  seq\.write %stored\[%tail\] %in_data wren )%[\w$.#-]+( .*)$")
+_MODULE = re.compile(r"^module (?:fifo|elastic)_\d+x\d+\(.*?^endmodule", re.MULTILINE | re.DOTALL)
+_GUARDED = re.compile(
+    r"^    if \(rst\) begin\n    end\n    else begin\n"
+    r"  (    if \(.*\)\n)  (      stored\[tail\] <= in_data;\n)    end\n",
+    re.MULTILINE,
+)
 _OUTPUT = re.compile(r"^  hw\.output (%[\w$.#-]+),")
 
 
@@ -31,3 +40,10 @@ def early_writes(text: str, device: str) -> str:
             lines[written] = _WRITE.sub(rf"\g<1>{room[1]}\g<2>", lines[written])
             written = -1
     return "\n".join(lines)
+
+
+def writes_in_reset(verilog: str, device: str) -> str:
+    """Exported Verilog whose FIFOs of few words write during a reset, too; for ECP5 alone."""
+    if device not in FAMILIES:
+        return verilog
+    return _MODULE.sub(lambda module: _GUARDED.sub(r"\1\2", module[0]), verilog)

@@ -48,7 +48,10 @@ class RegionResult:
 
 
 class RegionCompiler:
-    """Compiles one region function; ``ask`` looks at the memories whose kind the source asks for."""
+    """Compiles one region function.
+
+    ``ask`` looks at the memories whose kind the source asks for; ``outermost``: it is the whole design.
+    """
 
     def __init__(
         self,
@@ -60,9 +63,11 @@ class RegionCompiler:
         frozen: bool,
         external: frozenset[str] = frozenset(),
         told: int = 0,
+        outermost: bool = False,
         ask: Callable[[Function, Binding], None],
     ) -> None:
         self._record = record
+        self._outermost = outermost
         self._told = told
         self._ask = ask
         self._interface_of = interface_of
@@ -93,11 +98,12 @@ class RegionCompiler:
             self._text.enable = "%ce"
         self._scalar_ports(interface)
         memories.declare(interface)
-        streams = RegionStreams(self._text)
+        streams = RegionStreams(self._text, outermost=self._outermost)
         streams.join(self._streams, self._instances, interface)
         watch = BoundsWatch(self._text, self._told)
         everyone, flags = self._run_instances(watch)
         memories.finish()
+        streams.finish(everyone)
         self._text.output("done", "i1", everyone)
         interface.bounds = watch.finish()
         self._count_cycles(interface)

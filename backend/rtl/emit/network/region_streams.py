@@ -21,14 +21,17 @@ End = tuple[Instance, str]
 class RegionStreams:
     """Joins the streams of one region.
 
+    ``outermost``: the region is the whole design, which starts no earlier than a cycle after its end.
+
     Attributes:
         fifos: width and depth of every FIFO made.
         made: every FIFO by its label.
         labels: label of the FIFO, or prefix of the port, by number of the stream.
     """
 
-    def __init__(self, text: ModuleText) -> None:
+    def __init__(self, text: ModuleText, *, outermost: bool = False) -> None:
         self._text = text
+        self._emptied = text.named("emptied") if outermost else ""
         self.fifos: set[tuple[int, int]] = set()
         self.made: dict[str, Fifo] = {}
         self.labels: dict[int, str] = {}
@@ -36,9 +39,17 @@ class RegionStreams:
     def _empty(self) -> str:
         """When the region's FIFOs are emptied: by a reset, and by every start.
 
-        What one run leaves in them is nothing to the next.
+        What one run leaves in them is nothing to the next. Those of the whole design are emptied by a
+        register, in the cycle after the reset and after the end of a run, in which no process puts a
+        word yet: a start is one signal of the outside, and there may be hundreds of FIFOs.
         """
-        return self._text.any_of("%rst", "%start")
+        return self._emptied or self._text.any_of("%rst", "%start")
+
+    def finish(self, everyone: str) -> None:
+        """Empty the FIFOs of the whole design when ``everyone`` has been done."""
+        if self._emptied and self.made:
+            emptied = self._text.any_of("%rst", everyone)
+            self._text.register(self._emptied, emptied, 1, free=True)
 
     def join(self, streams: list[Stream], instances: list[Instance], interface: Interface) -> None:
         """Join every stream's producer and consumer, or give an end outside a port.
