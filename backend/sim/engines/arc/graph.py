@@ -14,6 +14,8 @@ AND = ("comb.and", "arith.andi")
 STATE_READ, MEMORY_READ = "arc.state_read", "arc.memory_read"
 STATE_WRITE, MEMORY_WRITE = "arc.state_write", "arc.memory_write"
 STORAGE = "arc.storage.get"
+_READS = frozenset((STATE_READ, MEMORY_READ))
+_COPIED = frozenset((STATE_READ, STORAGE))
 _HAVE_OFFSETS = (
     STORAGE,
     "arc.root_input",
@@ -33,27 +35,24 @@ class Node:
 
     Attributes:
         state: byte offset of the register or memory that it names or reads, or -1.
+        reads: whether it reads a register or a memory.
+        is_constant: whether it depends on nothing, the storage itself excepted.
+        is_copied: whether to do it again costs no more than to keep its value.
     """
 
     op: ir.Operation
     name: str
     operands: list[Node]
     state: int = -1
+    reads: bool = field(init=False)
+    is_constant: bool = field(init=False)
+    is_copied: bool = field(init=False)
 
-    @property
-    def reads(self) -> bool:
-        """Whether the node reads a register or a memory."""
-        return self.name in (STATE_READ, MEMORY_READ)
-
-    @property
-    def is_constant(self) -> bool:
-        """Whether the node depends on nothing, the storage itself excepted."""
-        return not self.operands and self.name != STORAGE
-
-    @property
-    def is_copied(self) -> bool:
-        """Whether to do it again costs no more than to keep its value."""
-        return self.name in (STATE_READ, STORAGE)
+    def __post_init__(self) -> None:
+        name = self.name
+        self.reads = name in _READS
+        self.is_constant = not self.operands and name != STORAGE
+        self.is_copied = name in _COPIED
 
 
 @dataclass(slots=True, eq=False)
@@ -89,17 +88,19 @@ class Graph:
 
     def add(self, op: ir.Operation, name: str) -> Node:
         """A node for an operation whose operands all have theirs."""
-        if len(op.results) != 1:
+        results = op.results
+        if len(results) != 1:
             raise UnknownFormError
-        operands = [node for value in op.operands if (node := self._of.get(value)) is not None]
+        known = self._of
+        operands = [node for value in op.operands if (node := known.get(value)) is not None]
         node = Node(op, name, operands)
         if name in _HAVE_OFFSETS:
             if operands:
                 raise UnknownFormError  # within a storage of its own
             node.state = ir.IntegerAttr(op.attributes["offset"]).value
-        elif name in (STATE_READ, MEMORY_READ):
+        elif node.reads:
             node.state = self._state(operands)
-        self._of[op.results[0]] = node
+        known[results[0]] = node
         self.nodes.append(node)
         return node
 

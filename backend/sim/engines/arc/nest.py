@@ -181,19 +181,23 @@ class _Places:
             if node.is_constant:
                 places[node] = root
                 continue
-            found = list(dict.fromkeys(users[node]))
-            if len(found) > 1 and not node.is_copied:
-                found = [_around_all(found)]
-            if ordered and node.reads:
+            found = users[node]
+            if len(found) > 1:
+                found = list(dict.fromkeys(found))
+                if len(found) > 1 and not node.is_copied:
+                    found = [_around_all(found)]
+            if ordered and node.reads and node.state in self._writers:
                 found = [self._before(branch, node.state) for branch in found]
-            places[node] = found = _outermost(found)
+            if len(found) > 1:
+                found = _outermost(found)
+            places[node] = found
             for operand in node.operands:
                 users[operand] += found
         return places
 
     def _before(self, branch: Branch, state: int) -> Branch:
         """The branch itself, or one around it, that runs before all writes of a state."""
-        for writer in self._writers.get(state, ()):
+        for writer in self._writers[state]:
             shared, mine, other = meeting(branch, writer)
             if mine is not None and other is not None and mine.position > other.position:
                 branch = shared
@@ -226,8 +230,6 @@ def _around_all(branches: list[Branch]) -> Branch:
 
 def _outermost(branches: list[Branch]) -> list[Branch]:
     """The branches that no other of them is around."""
-    if len(branches) < 2:
-        return branches
     kept = dict.fromkeys(branches)
     return [b for b in kept if not any(a in kept for a in b.around() if a is not b)]
 

@@ -12,6 +12,9 @@ from allo.backend.rtl._circt import ir
 
 from .graph import STATE_READ, STATE_WRITE, STORAGE
 
+_PLAIN = ("comb.", "arith.", "hw.constant", STATE_READ, STATE_WRITE, STORAGE)
+"""How the names of operations begin that hold no blocks."""
+
 _Place = tuple[int, ir.Type]
 
 
@@ -23,27 +26,38 @@ def merge_reads(model: ir.OpView) -> None:
             values alone.
     """
     block = model.regions[0].blocks[0]
-    _merge_names(block, block.arguments[0])
-    written = {op.operands[0] for op, _ in _walk(block, None) if op.name == STATE_WRITE}
+    operations = list(_walk(block, None))
+    _merge_names(operations, block.arguments[0])
+    written = {op.operands[0] for op, name, _ in operations if name == STATE_WRITE}
     _Merger(written).visit(block, None)
 
 
 def _walk(
     block: ir.Block, outermost: ir.Operation | None
-) -> Iterator[tuple[ir.Operation, ir.Operation]]:
-    """All operations, each with the operation of the outermost block that it is or lies in."""
-    for op in [view.operation for view in block.operations]:
+) -> Iterator[tuple[ir.Operation, str, ir.Operation]]:
+    """All operations, their names, and the operation of the outermost block that each is or lies in."""
+    for view in block.operations:
+        op = view.operation
+        name = op.name
         around = outermost or op
-        inner = [part for region in op.regions for part in region.blocks]
-        yield op, around  # which may be erased meanwhile
-        for part in inner:
+        yield op, name, around
+        for part in _inside(op, name):
             yield from _walk(part, around)
 
 
-def _merge_names(block: ir.Block, storage: ir.Value) -> None:
+def _inside(op: ir.Operation, name: str) -> list[ir.Block]:
+    """The blocks in an operation."""
+    if name.startswith(_PLAIN):
+        return []
+    return [block for region in op.regions for block in region.blocks]
+
+
+def _merge_names(
+    operations: list[tuple[ir.Operation, str, ir.Operation]], storage: ir.Value
+) -> None:
     names: dict[_Place, ir.Value] = {}
-    for op, around in _walk(block, None):
-        if op.name != STORAGE or op.operands[0] != storage:
+    for op, name, around in operations:
+        if name != STORAGE or op.operands[0] != storage:
             continue
         state = op.results[0]
         first = names.setdefault((ir.IntegerAttr(op.attributes["offset"]).value, state.type), state)
@@ -70,13 +84,13 @@ class _Merger:
         written: set[ir.Value] = set()
         before: dict[ir.Value, ir.Value | None] = {}
         for op in [view.operation for view in block.operations]:
-            if op.name == STATE_READ:
+            name = op.name
+            if name == STATE_READ:
                 self._read(op, outermost, before)
                 continue
-            ended = {op.operands[0]} if op.name == STATE_WRITE else set()
-            for region in op.regions:
-                for inner in region.blocks:
-                    ended |= self.visit(inner, outermost or op)
+            ended = {op.operands[0]} if name == STATE_WRITE else set()
+            for inner in _inside(op, name):
+                ended |= self.visit(inner, outermost or op)
             for state in ended:
                 before.setdefault(state, self._known.pop(state, None))
             written |= ended

@@ -17,8 +17,8 @@ from ..graph import MEMORY_READ, MEMORY_WRITE, STATE_READ, STATE_WRITE, STORAGE
 CONSTANT = "hw.constant"
 MOST_WRITES = 8
 """Writes of one lane that use a value; one with more users is computed outside of lanes."""
-_WRITES = (STATE_WRITE, MEMORY_WRITE)
-_LEAVES = (STORAGE, CONSTANT)
+_WRITES = frozenset((STATE_WRITE, MEMORY_WRITE))
+_NOT_COMPUTED = _WRITES | {STORAGE, CONSTANT, STATE_READ}
 _HINT = "sv.namehint"
 
 
@@ -30,22 +30,20 @@ class Step:
         operands: the number of the operation that computes each operand; an argument of the function counts
             from -1 downward.
         state: byte offset of the register or memory that it names, reads or writes, or -1.
+        writes: whether it is a write of a register or memory.
+        computes: whether it computes a value of others, or takes one from a memory.
     """
 
     op: ir.Operation
     name: str
     operands: list[int]
     state: int = -1
+    writes: bool = field(init=False)
+    computes: bool = field(init=False)
 
-    @property
-    def writes(self) -> bool:
-        """Whether it is a write of a register or memory."""
-        return self.name in _WRITES
-
-    @property
-    def computes(self) -> bool:
-        """Whether it computes a value of others, or takes one from a memory."""
-        return not self.writes and self.name not in _LEAVES and self.name != STATE_READ
+    def __post_init__(self) -> None:
+        self.writes = self.name in _WRITES
+        self.computes = self.name not in _NOT_COMPUTED
 
 
 @dataclass(slots=True, eq=False)
@@ -140,9 +138,9 @@ class Body:
         users: dict[int, set[int] | None] = {}
         for number in range(len(self.steps) - 1, -1, -1):
             step = self.steps[number]
-            mine = {number} if step.writes else users.get(number, set())
             if not step.writes and not step.computes:
                 continue
+            mine = {number} if step.writes else users.get(number, set())
             for operand in step.operands:
                 if operand < 0 or not self.steps[operand].computes:
                     continue
