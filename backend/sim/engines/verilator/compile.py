@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
+from allo.backend.rtl.emit.fifo import filling
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
 from allo.backend.rtl.waiting import ModuleWaits
 from allo.backend.sim.driver.ports import top_ports
@@ -96,7 +97,8 @@ def seen_text(waits: Mapping[str, ModuleWaits]) -> str:
     """Verilator configuration that lets the signals be read which say why a design hangs."""
     signals = {(name, wait.signal) for name, module in waits.items() for wait in module.waits}
     for name, module in waits.items():
-        signals |= {(fifo.module, "count") for fifo in module.fifos.values()}
+        for fifo in module.fifos.values():
+            signals |= {(fifo.module, register) for register in filling(fifo.depth)}
         for member in module.members:
             signals |= {(name, signal) for signal, _ in member.sites} | {(name, member.over)}
     return "".join(
