@@ -137,6 +137,7 @@ def buffered(words: int):
     return df.customize(buffered_sums)
 
 
+@pytest.mark.slow
 def test_yosys_makes_of_large_fifos_the_blocks_that_the_estimate_counts() -> None:
     built = buffered(8192).build(target="verilog", simulator="jit", device="xcup", clock_mhz=200)
     assert str(built).count('(* no_rw_check, ram_style = "ultra" *)') == 1
