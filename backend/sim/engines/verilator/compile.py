@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
-from allo.backend.rtl.emit.fifo import filling
 from allo.backend.rtl.design import HardwareDesign, SharedUnit
+from allo.backend.rtl.emit.fifo import filling
 from allo.backend.rtl.waiting import ModuleWaits
 from allo.backend.sim.driver.ports import top_ports
 from allo.dialects.caches.files import cached, content_key
