@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from allo.backend.rtl._circt import ir, parse_hw, run_hw_passes, without_classes
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.processes.collecting import without_collection
 
 from .flatten import flatten
 from .lanes.roll import define_loops, roll_lanes
@@ -25,20 +23,8 @@ _MEMORY = re.compile(r"!arc\.memory<(\d+) x i(\d+),")
 
 def lower_text(top: str, text: str) -> ArcModel:
     """Lower a design given as text, in this process."""
-    with without_classes(), _nothing_collected():
+    with without_classes(), without_collection():
         return _lower(top, text)
-
-
-@contextmanager
-def _nothing_collected() -> Iterator[None]:
-    """Keep Python from looking for unused cycles: it would walk the graph of a design again and again."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _lower(top: str, text: str) -> ArcModel:
