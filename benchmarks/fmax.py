@@ -1,10 +1,12 @@
 """The clock that designs reach on ECP5 after place and route, against the clock asked for and the estimate.
 
-    scripts/python benchmarks/fmax.py [--only NAME …] [--clock MHZ] [--seeds N] [--json FILE]
+    scripts/python benchmarks/fmax.py [--only NAME …] [--clock MHZ] [--seeds N] [--router NAME]
 
 Every design is built for ECP5 at the clock, synthesised by Yosys, and placed and routed by nextpnr
 (LFE5U-85F, speed grade 6) between registers at its ports. With ``--seeds`` it is placed and routed that
-often, with the seeds 1, 2, …, and the median counts. What the tools answer is kept in the cache.
+often, with the seeds 1, 2, …, and the median counts. With ``--router router2``
+crowded designs such as the 8 × 8 array take minutes, and small ones reach slower clocks. What the tools
+answer is kept in the cache.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import allo
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.operators import OperatorLibrary
 from allo.backend.rtl.resources.design import module_resources
-from allo.backend.synth import Synthesis, synthesize
+from allo.backend.synth import ROUTERS, Synthesis, synthesize
 from allo.customize import Schedule
 from allo.errors import AlloError
 from allo.ir.types import int8, int32
@@ -50,8 +52,12 @@ UNITS = {
 }
 
 
-type Seeds = tuple[int | None, ...]
-"""Seeds of nextpnr's random numbers; None for its own."""
+@dataclass(frozen=True)
+class Routes:
+    """How nextpnr routes: with which seeds of its random numbers (None: its own), by which router."""
+
+    seeds: tuple[int | None, ...] = (None,)
+    router: str = "router1"
 
 
 @dataclass(frozen=True)
@@ -111,33 +117,40 @@ def designs() -> dict[str, Callable[[], Schedule]]:
 
 
 def measure_design(
-    name: str, make: Callable[[], Schedule], clock_mhz: float, seeds: Seeds = (None,)
+    name: str, make: Callable[[], Schedule], clock_mhz: float, routes: Routes
 ) -> Row:
     """Build a design, and place and route it."""
     built = make().build(target="verilog", device=DEVICE, clock_mhz=clock_mhz)
     report = built.report
-    found = _routed(built.verilog, built.design.top, clock_mhz, seeds)
+    found = _routed(built.verilog, built.design.top, clock_mhz, routes)
     return _row(name, report.cycles, found, report.fmax_mhz or 0.0)
 
 
-def measure_unit(name: str, clock_mhz: float, seeds: Seeds = (None,)) -> Row:
+def measure_unit(name: str, clock_mhz: float, routes: Routes) -> Row:
     """Place and route a float unit by itself."""
     op, operands = UNITS[name]
     unit = OperatorLibrary(DEVICE, clock_mhz).find(op, ("f32",) * operands, "f32")
     assert unit.unit_text is not None
     text = unit.unit_text("rtl").replace("hw.module private", "hw.module")
     estimated = 1000.0 / module_resources(text, DEVICE)[unit.module].timing.worst.delay_ns
-    found = _routed(export_verilog(text), unit.module, clock_mhz, seeds)
+    found = _routed(export_verilog(text), unit.module, clock_mhz, routes)
     return _row(name, unit.latency, found, round(estimated, 1))
 
 
-def _routed(verilog: str, top: str, clock_mhz: float, seeds: Seeds) -> list[Synthesis]:
+def _routed(verilog: str, top: str, clock_mhz: float, routes: Routes) -> list[Synthesis]:
     """A design as each seed places and routes it."""
     return [
         synthesize(
-            verilog, top, DEVICE, clock_mhz=clock_mhz, route=True, seed=seed, timeout=TIME_LIMIT
+            verilog,
+            top,
+            DEVICE,
+            clock_mhz=clock_mhz,
+            route=True,
+            seed=seed,
+            router=routes.router,
+            timeout=TIME_LIMIT,
         )
-        for seed in seeds
+        for seed in routes.seeds
     ]
 
 
@@ -164,21 +177,22 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ, help="megahertz asked for")
     parser.add_argument("--seeds", type=int, default=0, help="how many seeds; 0: nextpnr's own")
+    parser.add_argument("--router", choices=ROUTERS, default="router1", help="of nextpnr")
     default = ROOT / "out" / "benchmarks" / "fmax.json"
     parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
     options = parser.parse_args()
     print(f"{'design':18} cycles     LUT      FF  DSP BRAM  asked reached estimate")
     rows: list[Row] = []
-    seeds: Seeds = tuple(range(1, options.seeds + 1)) or (None,)
+    routes = Routes(tuple(range(1, options.seeds + 1)) or (None,), options.router)
     failed = False
     for name in [*UNITS, *designs()]:
         if options.only and name not in options.only:
             continue
         try:
             if name in UNITS:
-                row = measure_unit(name, options.clock, seeds)
+                row = measure_unit(name, options.clock, routes)
             else:
-                row = measure_design(name, designs()[name], options.clock, seeds)
+                row = measure_design(name, designs()[name], options.clock, routes)
         except AlloError as error:
             print(f"{name:18} {type(error).__name__}: {error.message}", flush=True)
             failed = True

@@ -20,13 +20,19 @@ def register(app: typer.Typer) -> None:
         device: Annotated[str, typer.Option(help="xcup, xc7 or ecp5")] = "xcup",
         clock: Annotated[float, typer.Option(help="clock in MHz to build and route for")] = 200.0,
         route: Annotated[bool, typer.Option(help="place and route, too (ecp5)")] = False,
+        seed: Annotated[
+            int | None, typer.Option(help="seed of the random numbers of nextpnr")
+        ] = None,
+        router: Annotated[
+            str, typer.Option(help="router1, or router2 for crowded designs")
+        ] = "router1",
         timeout: Annotated[float, typer.Option(help="seconds for one run of a tool")] = 1800.0,
         output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
     ) -> None:
         """Build a design for a device, synthesise it, and show its cells, clock and critical path."""
         options = {"clock_mhz": clock, "device": device}
         built = find_schedule(what).build(target="verilog", **options)
-        found = built.synthesize(route=route, timeout=timeout)
+        found = built.synthesize(route=route, seed=seed, router=router, timeout=timeout)
         typer.echo(found.table(), nl=False)
         if output is not None:
             write_text(output, json.dumps(found.to_json(), indent=1))

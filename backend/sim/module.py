@@ -290,6 +290,8 @@ class RTLModule:
         device: str | None = None,
         route: bool = False,
         clock_mhz: float | None = None,
+        seed: int | None = None,
+        router: str = "router1",
         timeout: float = 1800.0,
         **unknown: Any,
     ) -> Synthesis:
@@ -306,6 +308,8 @@ class RTLModule:
             device: family, ``"xcup"``, ``"xc7"`` or ``"ecp5"``; None for that of the build.
             route: place and route the design, which is possible for ``"ecp5"``.
             clock_mhz: the clock that routing is asked for; None for that of the build.
+            seed: of nextpnr's random numbers, which move the clock reached by some per cent.
+            router: ``"router1"``, or ``"router2"`` for a crowded design that takes too long to route.
             timeout: seconds that one run of a tool may take.
 
         Raises:
@@ -313,7 +317,14 @@ class RTLModule:
             BuildError: there is no open tool for the device family.
             ToolMissingError, ToolFailedError: Yosys or nextpnr.
         """
-        given = {"device": device, "route": route, "clock_mhz": clock_mhz, "timeout": timeout}
+        given = {
+            "device": device,
+            "route": route,
+            "clock_mhz": clock_mhz,
+            "seed": seed,
+            "router": router,
+            "timeout": timeout,
+        }
         refuse_keywords("synthesize", unknown, given)
         chosen = read_call(SYNTHESIS, given, "synthesize")
         return synthesize(
@@ -322,6 +333,8 @@ class RTLModule:
             chosen["device"] or self.report.device,
             clock_mhz=chosen["clock_mhz"] or self.report.clock_mhz,
             route=chosen["route"],
+            seed=chosen["seed"],
+            router=chosen["router"],
             timeout=chosen["timeout"],
         )
 

@@ -4,6 +4,6 @@ It takes text and gives figures, and knows neither the compiler that made the te
 """
 
 from .figures import PathStep, Routing, Synthesis
-from .run import FAMILIES, synthesize
+from .run import FAMILIES, ROUTERS, synthesize
 
-__all__ = ["FAMILIES", "PathStep", "Routing", "Synthesis", "synthesize"]
+__all__ = ["FAMILIES", "ROUTERS", "PathStep", "Routing", "Synthesis", "synthesize"]

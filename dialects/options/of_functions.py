@@ -21,6 +21,7 @@ from .option import Option
 from .rows import rows
 
 _SYNTHESISED = ("xcup", "xc7", "ecp5")
+_ROUTERS = ("router1", "router2")
 
 _made = rows(DF_BUILD)
 _fn = rows(CUSTOMIZE)
@@ -68,6 +69,19 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
         None,
         "It is the clock that routing is asked for; None means that of the build.",
         none=True,
+    ),
+    _synthesis(
+        "seed",
+        SEED,
+        None,
+        "It is the seed of nextpnr's random numbers; None means nextpnr's own.",
+        none=True,
+    ),
+    _synthesis(
+        "router",
+        Choice(_ROUTERS),
+        "router1",
+        "It is the router of nextpnr: router1 reaches faster clocks, and router2 ends on crowded designs.",
     ),
     _synthesis("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
     # --- what lies outside a design ------------------------------------------------------

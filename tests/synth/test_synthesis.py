@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.synth import Synthesis, synthesize
+from allo.backend.synth import Synthesis, run, synthesize
 from allo.backend.synth.cells import totals
 from allo.backend.synth.figures import PathStep, Routing
 from allo.backend.synth.paths import Places, first_place, read_routing
 from allo.backend.synth.surround import surround
-from allo.backend.synth.tools import find_tool
+from allo.backend.synth.tools import Tool, find_tool
 from allo.cli import main
 from allo.errors import BuildError, OptionError, ToolFailedError, ToolMissingError
 from allo.ir.types import int8, int32
@@ -123,14 +123,55 @@ def test_a_limit_that_is_passed_is_named() -> None:
     assert caught.value.help == ("raise the limit with timeout=, or make the design smaller.")
 
 
+def test_the_seed_and_the_router_are_told_to_nextpnr(tmp_path: Path, monkeypatch) -> None:
+    """The stand-in fails with the words that it is given."""
+    stand_in = tmp_path / "words"
+    stand_in.write_text('#!/bin/sh\necho "$*"\nexit 1\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "words"))
+    told = []
+    for options in ({}, {"seed": 7}, {"router": "router2"}):
+        with pytest.raises(ToolFailedError) as caught:
+            synthesize(SIMPLE, "simple", "ecp5", route=True, **options)
+        told.append(str(caught.value))
+    assert ["--seed 7" in text for text in told] == [False, True, False]
+    assert ["--router router2 --tmg-ripup" in text for text in told] == [False, False, True]
+
+
+@pytest.mark.parametrize(("router", "instead"), [("router1", True), ("router2", False)])
+def test_the_other_router_is_named_where_the_first_takes_too_long(
+    tmp_path: Path, monkeypatch, router: str, instead: bool
+) -> None:
+    stand_in = tmp_path / "sleeper"
+    stand_in.write_text("#!/bin/sh\nsleep 60\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "sleeper"))
+    with pytest.raises(ToolFailedError, match=r"ran past its time limit of 0\.2 s") as caught:
+        run._route(
+            Places({"modules": {"": {"netnames": {}}}}, "", ""),
+            100.0,
+            run.ROUTERS[router],
+            tmp_path,
+            timeout=0.2,
+        )
+    assert ('take router="router2"' in (caught.value.help or "")) is instead
+
+
+def test_a_router_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BuildError, match="nextpnr has no router 'router3'") as caught:
+        synthesize(SIMPLE, "simple", "ecp5", route=True, router="router3")
+    assert caught.value.help == "take one of router1, router2."
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
         ({"device": "xcpu"}, OptionError, "did you mean 'xcup'?"),
+        ({"router": "router3"}, OptionError, "takes 'router1' or 'router2', not 'router3'."),
         ({"divice": "xcup"}, OptionError, "synthesize takes no option 'divice'."),
         ({"device": "xc7", "route": True}, BuildError, "No open tool places and routes designs"),
     ],
-    ids=["device", "name", "route"],
+    ids=["device", "router", "name", "route"],
 )
 def test_what_cannot_be_asked_is_refused(hardware, options, error, text) -> None:
     with pytest.raises(error) as caught:
