@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.resources.design import module_resources, whole
+from allo.backend.synth import synthesize
 
 
 def counted(text: str, device: str) -> dict[str, int]:
@@ -99,3 +101,45 @@ def test_gates_that_two_tables_read_are_drawn_into_both() -> None:
   hw.output %1, %2 : i8, i8
 }"""
     assert counted(text, "ecp5") == {"lut": 16}
+
+
+COUNTER = """hw.module @m(in %clk: !seq.clock, in %up: i1, in %down: i1, out r: iN, out t: i1, out s: i1) {
+  %1 = hw.constant 1 : iN
+  %3 = hw.constant 3 : iN
+  %r = seq.compreg %n, %clk : iN
+  %p = comb.add %r, %1 : iN
+  %q = comb.sub %r, %1 : iN
+  %m = comb.mux %down, %q, %r : iN
+  %n = comb.mux %up, %p, %m : iN
+  %e = comb.icmp eq %r, %3 : iN
+  %t = comb.and %e, %up : i1
+  %l = comb.icmp ugt %r, %3 : iN
+  %s = comb.or %l, %down : i1
+  hw.output %r, %t, %s : iN, i1, i1
+}"""
+
+
+@pytest.mark.parametrize("bits", [2, 3])
+def test_a_small_counter_is_no_carry_chain_on_ecp5(bits: int) -> None:
+    """Its sums, choices and comparisons are functions of few bits, of one or two tables each."""
+    text = COUNTER.replace("iN", f"i{bits}")
+    yosys = synthesize(export_verilog(text), "m", "ecp5")
+    found = counted(text, "ecp5")
+    assert "CCU2C" not in yosys.cells
+    assert found["ff"] == yosys.ff == bits
+    assert abs(found["lut"] - yosys.lut) <= 1
+
+
+def test_only_comparisons_of_the_same_bits_are_one() -> None:
+    """Two of the bits (x, x, y) and (x, y, y), which have the same constant, are not."""
+    text = """hw.module @m(in %x: i1, in %y: i1, out r: i1, out s: i1) {
+  %3 = hw.constant 3 : i3
+  %a = comb.concat %x, %x, %y : i1, i1, i1
+  %b = comb.concat %x, %y, %y : i1, i1, i1
+  %r = comb.icmp ugt %a, %3 : i3
+  %s = comb.icmp ult %b, %3 : i3
+  %t = comb.icmp ugt %b, %3 : i3
+  %u = comb.xor %s, %t : i1
+  hw.output %r, %u : i1, i1
+}"""
+    assert counted(text, "ecp5")["lut"] == 2

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..verilog.memories import SEPARATE, style_of
+from .family import Family
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
@@ -27,6 +28,7 @@ from .nodes import (
     repeat,
     repeats_one,
     significant,
+    trailing_zeros,
     width_of,
 )
 from .parse import Instance, ModuleOps, Op
@@ -61,6 +63,7 @@ class Graph:
     """The nodes of one module.
 
     Args:
+        family: what the module is to be made of.
         inside: by module, what drives its output ports. Outputs that are one value, or known, are so
             outside of their module too, and so are words of one input behind as many registers.
 
@@ -71,7 +74,8 @@ class Graph:
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven]) -> None:
+    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven], family: Family) -> None:
+        self._family = family
         self.nodes: list[Node] = []
         self.memories: dict[str, Memory] = {}
         self.outputs: list[Value] = []
@@ -359,12 +363,13 @@ class Graph:
             known, (size, signed) = bits_known(operands[0]), significant(operands[1])
             if not signed and known + 1 >= 1 << size and known & (known + 1) == 0:
                 return self._bitwise("xor", operands)  # nothing is borrowed
-        low = _trailing_zeros(operands[1])
+        low = trailing_zeros(operands[1])
         needed, signed = _needed([significant(value) for value in operands], name == "comb.sub")
         wraps = needed >= width
         needed = min(width, needed + 1)
         cuts = tuple(cut(value, low, needed - low) for value in operands)
-        if needed - low <= 2 and not all(is_constant(value) for value in cuts):
+        most = self._family.small if is_constant(cuts[1]) else 2
+        if needed - low <= most and not all(is_constant(value) for value in cuts):
             total = self._small_sum(name, needed - low, cuts)
         else:
             total = self._once("add", needed - low, cuts, name[5:])
@@ -384,6 +389,11 @@ class Graph:
         return join(found)
 
     def _compare(self, kind: str, a: Value, b: Value) -> Value:
+        if is_constant(a) != is_constant(b):
+            read = [cut(b if is_constant(a) else a, bit, 1)[0] for bit in range(width_of(a))]
+            bits = list(dict.fromkeys(run for run in read if run[0] >= 0))
+            if len(bits) <= self._family.few:
+                return self._logic(f"{kind} {a} {b}", 1, bits, associative=False)
         if kind in ("eq", "ne"):
             return self._once("equal", 1, (a, b) if not is_constant(a) else (b, a), kind)
         if kind in ("slt", "ult", "sgt", "ugt"):
@@ -398,7 +408,7 @@ class Graph:
 
     def _product(self, width: int, a: Value, b: Value) -> Value:
         for factor, other in ((a, b), (b, a)):
-            zeros = _trailing_zeros(factor) if is_constant(factor) else 0
+            zeros = trailing_zeros(factor) if is_constant(factor) else 0
             if 0 < zeros < width:
                 # the Verilog has zeros at the end of a constant below the product
                 rest = width - zeros
@@ -424,12 +434,6 @@ class Graph:
         high = cut(words, half, width_of(words) - half)
         above = self._chosen(high, cut(index, 0, size - 1), width) if size > 1 else high
         return self._mux(cut(index, size - 1, 1), above, below)
-
-
-def _trailing_zeros(value: Value) -> int:
-    """Low bits of a value that are zero."""
-    node, _, count = value[0]
-    return count if node == ZERO else 0
 
 
 def _needed(operands: list[tuple[int, bool]], subtracts: bool) -> tuple[int, bool]:

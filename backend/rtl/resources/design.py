@@ -65,7 +65,7 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
     for module in with_fifos(read_modules(text)):
-        graph = Graph(module, drives)
+        graph = Graph(module, drives, family)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
         cover = Cover(graph, family)
@@ -102,7 +102,7 @@ def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
     for module in read_modules(text):
         if not any(_is_large(f"{op.name} {op.rest}") for op in module.ops):
             continue
-        graph = Graph(module, {})
+        graph = Graph(module, {}, family)
         cover = Cover(graph, family)
         cover.run()
         found = {

@@ -37,6 +37,8 @@ class Family:
         block_registers: whether synthesis puts registers in front of and behind a product into its block.
             The estimate of time reckons with it; Yosys 0.70, which the counts follow, leaves those of
             DSP48E2 outside.
+        small: bits of a sum with a constant that Yosys makes of lookup tables, not of a carry chain.
+        few: bits whose comparison with a constant is logic, which tables take in with what is around it.
         level: lookup tables of a bit of a shift by a variable, for each bit of the distance.
         blocks: (shapes, blocks of 18 kbit each) of block RAM with one reading and one writing port.
         true_blocks: the same with two ports that do both.
@@ -49,6 +51,8 @@ class Family:
     dsp_least: int
     carry_absorbs: bool
     shift_registers: bool
+    small: int
+    few: int
     level: float
     blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
@@ -185,17 +189,17 @@ def _of_one_sign(
 
 
 XILINX = Family(
-    "xcup", 6, (27, 18), True, 9, True, True, 0.68,
+    "xcup", 6, (27, 18), True, 9, True, True, 2, 1, 0.68,
     ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
     block_registers=True, ultra=(4096, 72), ultra_worth=4.2,
 )  # fmt: skip
 SERIES_7 = Family(
-    "xc7", 6, (25, 18), True, 9, True, True, 0.68,
+    "xc7", 6, (25, 18), True, 9, True, True, 2, 1, 0.68,
     ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
     block_registers=True,
 )  # fmt: skip
 ECP5 = Family(
-    "ecp5", 4, (18, 18), False, 2, False, False, 1.35,
+    "ecp5", 4, (18, 18), False, 2, False, False, 4, 4, 1.35,
     ((_RAMB18_SDP, 1),), ((_RAMB18_TDP, 1),),
 )  # fmt: skip
 FAMILIES = {"xcup": XILINX, "xc7": SERIES_7, "ecp5": ECP5, "generic": ECP5}

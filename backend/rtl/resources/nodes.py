@@ -198,3 +198,9 @@ def significant(value: Value) -> tuple[int, bool]:
         if below == node and low >= 0 and low + size - 1 == ~first:
             return total - count, True
     return total, True
+
+
+def trailing_zeros(value: Value) -> int:
+    """Low bits of a value that are zero."""
+    node, _, count = value[0]
+    return count if node == ZERO else 0

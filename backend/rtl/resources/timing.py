@@ -17,6 +17,7 @@ from .build import Graph, Memory
 from .cover import Cover
 from .delays import Delays
 from .family import Family
+from .fanout import registers_behind, tables_behind
 from .memory import memory_cost
 from .nodes import Node, Value, is_constant, width_of
 from .parse import ModuleOps
@@ -119,11 +120,8 @@ class Timer:
         self._inside = BlockRegisters()
         if family.block_registers:
             self._inside = block_registers(graph, self._sums_of_blocks)
-        self._gated: Counter[Value] = Counter()
-        for node in self._nodes:
-            if node.kind == "register" and node.made:
-                for control in node.operands[1:]:
-                    self._gated[control] += node.made.bit_count()
+        self._gated = registers_behind(self._nodes)
+        self._readers = tables_behind(self._nodes)
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
         self._from_inputs: dict[str, tuple[float, int, Path]] = {}
         for memory in graph.memories.values():
@@ -370,9 +368,10 @@ class Timer:
         return 0.0
 
     def _fanin_spread(self, node: Node) -> int:
-        """Readers of the one bit that all bits of a node read, as many as the node is wide."""
-        shared = any(bit < 0 for _, bit in node.leaves) if node.kind == "logic" else False
-        return node.made.bit_count() if shared else 1
+        """Readers of a bit that all bits of a node read: those of the node, and of others like it."""
+        if node.kind != "logic":
+            return 1
+        return max((self._readers[leaf] for leaf in node.leaves if leaf[1] < 0), default=1)
 
     def _tables(self, inputs: int, tree: bool) -> float:
         """A function of so many inputs."""
