@@ -6,6 +6,8 @@ or one bit that is repeated, as the complement of its number. Runs of constants 
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 ZERO, ONE = -1, -2
@@ -204,3 +206,23 @@ def trailing_zeros(value: Value) -> int:
     """Low bits of a value that are zero."""
     node, _, count = value[0]
     return count if node == ZERO else 0
+
+
+def registers_behind(nodes: Sequence[Node]) -> Counter[Value]:
+    """Bits of registers that each enable or reset goes to."""
+    found: Counter[Value] = Counter()
+    for node in nodes:
+        if node.kind == "register" and node.made:
+            for control in node.operands[1:]:
+                found[control] += node.made.bit_count()
+    return found
+
+
+def tables_behind(nodes: Sequence[Node]) -> Counter[tuple[int, int]]:
+    """Lookup tables that read each (node, bit), as the leaves of logic name them."""
+    found: Counter[tuple[int, int]] = Counter()
+    for node in nodes:
+        if node.kind == "logic":
+            for leaf in node.leaves:
+                found[leaf] += node.made.bit_count()
+    return found

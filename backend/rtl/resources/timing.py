@@ -17,9 +17,8 @@ from .build import Graph, Memory
 from .cover import Cover
 from .delays import Delays
 from .family import Family
-from .fanout import registers_behind, tables_behind
 from .memory import memory_cost
-from .nodes import Node, Value, is_constant, width_of
+from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
 from .parse import ModuleOps
 
 NEVER = float("-inf")
