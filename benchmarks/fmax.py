@@ -4,9 +4,9 @@
 
 Every design is built for ECP5 at the clock, synthesised by Yosys, and placed and routed by nextpnr
 (LFE5U-85F, speed grade 6) between registers at its ports. With ``--seeds`` it is placed and routed that
-often, with the seeds 1, 2, …, and the median counts. With ``--router router2``
-crowded designs such as the 8 × 8 array take minutes, and small ones reach slower clocks. What the tools
-answer is kept in the cache.
+often, with the seeds 1, 2, …, and the median counts. Crowded designs, such as the 8 × 8 array, are routed by
+nextpnr's ``router2`` and take minutes, unless ``--router`` names one. What the tools answer is kept in the
+cache.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Routes:
     """How nextpnr routes: with which seeds of its random numbers (None: its own), by which router."""
 
     seeds: tuple[int | None, ...] = (None,)
-    router: str = "router1"
+    router: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ, help="megahertz asked for")
     parser.add_argument("--seeds", type=int, default=0, help="how many seeds; 0: nextpnr's own")
-    parser.add_argument("--router", choices=ROUTERS, default="router1", help="of nextpnr")
+    parser.add_argument("--router", choices=["auto", *ROUTERS], default="auto", help="of nextpnr")
     default = ROOT / "out" / "benchmarks" / "fmax.json"
     parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
     options = parser.parse_args()

@@ -24,8 +24,8 @@ def register(app: typer.Typer) -> None:
             int | None, typer.Option(help="seed of the random numbers of nextpnr")
         ] = None,
         router: Annotated[
-            str, typer.Option(help="router1, or router2 for crowded designs")
-        ] = "router1",
+            str, typer.Option(help="router1, router2 for crowded designs, or auto")
+        ] = "auto",
         timeout: Annotated[float, typer.Option(help="seconds for one run of a tool")] = 1800.0,
         output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
     ) -> None:

@@ -291,7 +291,7 @@ class RTLModule:
         route: bool = False,
         clock_mhz: float | None = None,
         seed: int | None = None,
-        router: str = "router1",
+        router: str = "auto",
         timeout: float = 1800.0,
         **unknown: Any,
     ) -> Synthesis:
@@ -309,7 +309,7 @@ class RTLModule:
             route: place and route the design, which is possible for ``"ecp5"``.
             clock_mhz: the clock that routing is asked for; None for that of the build.
             seed: of nextpnr's random numbers, which move the clock reached by some per cent.
-            router: ``"router1"``, or ``"router2"`` for a crowded design that takes too long to route.
+            router: ``"router1"``, ``"router2"`` for a crowded design, or ``"auto"`` by the size.
             timeout: seconds that one run of a tool may take.
 
         Raises:

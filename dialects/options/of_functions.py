@@ -21,7 +21,7 @@ from .option import Option
 from .rows import rows
 
 _SYNTHESISED = ("xcup", "xc7", "ecp5")
-_ROUTERS = ("router1", "router2")
+_ROUTERS = ("auto", "router1", "router2")
 
 _made = rows(DF_BUILD)
 _fn = rows(CUSTOMIZE)
@@ -80,8 +80,9 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
     _synthesis(
         "router",
         Choice(_ROUTERS),
-        "router1",
-        "It is the router of nextpnr: router1 reaches faster clocks, and router2 ends on crowded designs.",
+        "auto",
+        "It is the router of nextpnr: router1 reaches faster clocks, and router2 ends on crowded designs; "
+        "auto takes router2 above 10,000 lookup tables.",
     ),
     _synthesis("timeout", SECONDS, 1800.0, "It limits one run of an external tool."),
     # --- what lies outside a design ------------------------------------------------------

@@ -138,6 +138,23 @@ def test_the_seed_and_the_router_are_told_to_nextpnr(tmp_path: Path, monkeypatch
     assert ["--router router2 --tmg-ripup" in text for text in told] == [False, False, True]
 
 
+@pytest.mark.parametrize(
+    ("most", "router", "second"),
+    [(-1, "auto", True), (-1, "router1", False), (10_000, "auto", False), (10_000, "router2", True)],
+)
+def test_a_crowded_design_is_routed_by_router2(
+    tmp_path: Path, monkeypatch, most: int, router: str, second: bool
+) -> None:
+    stand_in = tmp_path / "words"
+    stand_in.write_text('#!/bin/sh\necho "$*"\nexit 1\n')
+    stand_in.chmod(0o755)
+    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "words"))
+    monkeypatch.setattr(run, "CROWDED_LUT", most)
+    with pytest.raises(ToolFailedError) as caught:
+        synthesize(SIMPLE, "simple", "ecp5", route=True, router=router)
+    assert ("--router router2" in str(caught.value)) is second
+
+
 @pytest.mark.parametrize(("router", "instead"), [("router1", True), ("router2", False)])
 def test_the_other_router_is_named_where_the_first_takes_too_long(
     tmp_path: Path, monkeypatch, router: str, instead: bool
@@ -160,14 +177,14 @@ def test_the_other_router_is_named_where_the_first_takes_too_long(
 def test_a_router_that_is_not_there_is_refused() -> None:
     with pytest.raises(BuildError, match="nextpnr has no router 'router3'") as caught:
         synthesize(SIMPLE, "simple", "ecp5", route=True, router="router3")
-    assert caught.value.help == "take one of router1, router2."
+    assert caught.value.help == "take one of auto, router1, router2."
 
 
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
         ({"device": "xcpu"}, OptionError, "did you mean 'xcup'?"),
-        ({"router": "router3"}, OptionError, "takes 'router1' or 'router2', not 'router3'."),
+        ({"router": "router3"}, OptionError, "takes 'auto', 'router1' or 'router2', not 'router3'."),
         ({"divice": "xcup"}, OptionError, "synthesize takes no option 'divice'."),
         ({"device": "xc7", "route": True}, BuildError, "No open tool places and routes designs"),
     ],
