@@ -45,8 +45,8 @@ AUTOMATIC = "auto"
 CROWDED_LUT = 10_000
 """Lookup tables above which a design is routed by ``router2``, unless it asks for the other one.
 
-Measured on the LFE5U-85F: a bitonic sorter of 7,851 ends by ``router1`` in a minute with every seed, and an array of
-13,226 does not end with one seed of three.
+Measured on the LFE5U-85F: a bitonic sorter of 7,851 ends by ``router1`` in a minute with every seed,
+and an array of 13,226 does not end with one seed of three.
 """
 _SOURCE, _CELLS, _NETLIST, _REPORT = "design.sv", "cells.json", "netlist.json", "report.json"
 

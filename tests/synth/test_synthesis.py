@@ -140,7 +140,12 @@ def test_the_seed_and_the_router_are_told_to_nextpnr(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize(
     ("most", "router", "second"),
-    [(-1, "auto", True), (-1, "router1", False), (10_000, "auto", False), (10_000, "router2", True)],
+    [
+        (-1, "auto", True),
+        (-1, "router1", False),
+        (10_000, "auto", False),
+        (10_000, "router2", True),
+    ],
 )
 def test_a_crowded_design_is_routed_by_router2(
     tmp_path: Path, monkeypatch, most: int, router: str, second: bool
@@ -184,7 +189,11 @@ def test_a_router_that_is_not_there_is_refused() -> None:
     ("options", "error", "text"),
     [
         ({"device": "xcpu"}, OptionError, "did you mean 'xcup'?"),
-        ({"router": "router3"}, OptionError, "takes 'auto', 'router1' or 'router2', not 'router3'."),
+        (
+            {"router": "router3"},
+            OptionError,
+            "takes 'auto', 'router1' or 'router2', not 'router3'.",
+        ),
         ({"divice": "xcup"}, OptionError, "synthesize takes no option 'divice'."),
         ({"device": "xc7", "route": True}, BuildError, "No open tool places and routes designs"),
     ],
