@@ -71,7 +71,7 @@ SUM_OF_SQUARES = assembled(
 )
 
 
-@pytest.mark.parametrize("registers,interval", [("one memory", 4), ("each its own", 4)])
+@pytest.mark.parametrize("registers,interval", [("one memory", 4), ("each its own", 3)])
 def test_an_instruction_takes_as_long_as_a_product_and_its_registers(registers: str, interval: int):
     s = allo.customize(run)
     if registers == "each its own":

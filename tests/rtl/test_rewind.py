@@ -23,7 +23,9 @@ def sweeps(rounds: int, size: int) -> Any:
     return kernel
 
 
-@pytest.mark.parametrize(("rounds", "size"), [(20, 9), (20, 5), (3, 1), (2, 9), (1, 4), (7, 3)])
+@pytest.mark.parametrize(
+    ("rounds", "size"), [(20, 8), (20, 9), (20, 5), (3, 1), (2, 9), (1, 4), (7, 3)]
+)
 def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size):
     kernel = sweeps(rounds, size)
     rng = np.random.default_rng(size)
@@ -39,8 +41,8 @@ def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size):
     plain.pipeline("i")
     before, _ = everywhere(plain, [A, B], [want, B])
     assert cycles <= before
-    if (rounds, size) == (20, 9):
-        assert cycles < 0.85 * before, "179 iterations, 19 gaps of 3, and a drain: 248 for 370"
+    if (rounds, size) == (20, 8):
+        assert cycles < 0.75 * before, "160 iterations, 19 gaps of 3, and a drain: 227 for 329"
 
 
 def test_a_pipeline_that_drains_although_it_was_asked_not_to_is_noted():

@@ -57,7 +57,7 @@ def scheduled(kernel: Callable[..., None]) -> Schedule:
     ("kernel", "shapes", "cycles"),
     [
         # Both first sums of the second pipeline are issued a cycle after the last ones of the first.
-        (by_units, [(32,)] * 5, 32 + 32 + 10),
+        (by_units, [(32,)] * 5, 32 + 32 + 9),
         # The late load of the first pipeline leaves a port to the second one, which starts at once.
         (by_ports, [(2, 32)] + [(32,)] * 3, 32 + 32 + 31 + 5),
         (together, [(2, 32)] + [(32,)] * 3, None),

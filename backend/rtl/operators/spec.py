@@ -31,8 +31,8 @@ class Operator:
     Attributes:
         name: kind of operator for reports: ``"fadd_f32"``, ``"add_i33"``.
         latency: cycles from operands to result; 0 means combinational.
-        delay_ns: combinational delay; of a unit with latency, the longest of its input
-            and output stages.
+        delay_ns: combinational delay; of a unit with latency, the longest from its
+            operands to its first registers. Its result is a register.
         slowest_ns: the longest logic between two registers of it; no register can part it further.
         resources: cost of one.
         shareable: whether several operations may use one unit in turn.

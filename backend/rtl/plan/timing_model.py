@@ -52,10 +52,7 @@ class TimingModel:
         return 0.0
 
     def exit(self, node: Node) -> float:
-        """Logic from the last register inside a node to its result."""
-        if node.kind == "op":
-            assert node.operator is not None
-            return node.operator.delay_ns
+        """Logic from the last register inside a node to its result, which is a unit's register itself."""
         if node.kind == "load" and node.access is not None:
             forwarded = self.device.glue_ns if node.access.forwarded else 0.0
             return forwarded + (0.0 if node.access.late else self._word(node))

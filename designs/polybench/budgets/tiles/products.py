@@ -14,7 +14,7 @@ ADDED = 7
 """Cycles that these take at least: an adder at 300 MHz, and one where its sum is forwarded to the next."""
 FEWER_PAIRS = 0.05
 """The share of its cycles that a triangle may take more of on fewer pairs that are busier."""
-LEVEL = 7
+LEVEL = 6
 """Cycles that a level of a tree of additions takes."""
 
 DEPTHS = (1, 2, 3, 4, 5, 6, 8, 10)
