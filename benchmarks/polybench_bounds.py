@@ -6,8 +6,8 @@ multipliers and its adders do their work, and then those in which its last resul
     cycles = max(multiplications / multipliers, additions / adders) + 2 + 7 + 6 * levels
 
 (a load and a store, a multiplier, adders one after the other), and 19 for a division or a root. An element
-takes its next addition 9 cycles later, so at most ``elements / 9`` are added to at once, and each takes the
-sum of a tree of ``9 * multipliers / elements`` products: ``levels`` is 1 and the logarithm of that.
+takes its next addition 7 cycles later, so at most ``elements / 7`` are added to at once, and each takes the
+sum of a tree of ``7 * multipliers / elements`` products: ``levels`` is 1 and the logarithm of that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from math import ceil, inf, log2
 
 LOAD_AND_STORE, MULTIPLIER, ADDER, DIVIDER, ROOT = 2, 7, 6, 19, 19
 """Latencies in cycles at 300 MHz on ``xcup``."""
-APART = 9
+APART = 7
 """Cycles between two additions to one element."""
 MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5}
 """The share of multipliers among the units, where it is not a half: that of the operations."""

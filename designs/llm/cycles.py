@@ -71,6 +71,11 @@ class _Loops:
         depth: int = self._find(function, name).depth
         return depth
 
+    def interval(self, function: str, name: str) -> int:
+        """Cycles between two iterations of a loop, from the report; KeyError if there is no such loop."""
+        interval: int = self._find(function, name).ii
+        return interval
+
     def cycles(self, function: str, name: str) -> int:
         """Cycles of one entry of a loop, from the report; KeyError if there is no such loop."""
         cycles: int = self._find(function, name).cycles

@@ -132,10 +132,13 @@ def predict_step(
         + spread
         + CALL
     )
-    activation = loops.depth({"silu": "gate", "relu": "cut"}.get(m.activation, "bend"), "out")
+    bend = ({"silu": "gate", "relu": "cut"}.get(m.activation, "bend"), "out")
+    activation = loops.depth(*bend)
     if m.gated:
         activation += loops.depth("part", "word") + CALL
-    gelu = max(ffn // wide.activations, results + activation + spread)
+    # The activations of the first outputs are computed while the job goes on.
+    bending = ffn // v * loops.interval(*bend)
+    gelu = results + activation + spread + max(0, bending - up)
     layer = (
         (results + norm + spread, qkv),
         (attention, projected),
