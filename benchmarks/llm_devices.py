@@ -46,7 +46,7 @@ RUNS = ((2, 1, 1), (4, 1, 1), (1, 2, 2), (1, 4, 4), (1, 1, 1), (1, 2, 1), (1, 4,
 """Devices that share a layer, stages, sequences."""
 QUICK = 2
 """Runs with each link of ``--quick``."""
-U280_MHZ, U280_BYTES = 276.0, 14.41e9
+U280_MHZ, U280_BYTES = 248.0, 14.41e9
 """The clock that the report of the wide accelerator estimates, and bytes a second of a channel of HBM2."""
 
 
