@@ -86,7 +86,7 @@ def add_up_iterations(
     Terms of iterations that a loop of variable bounds leaves out change nothing.
     """
     values, extent = _values(loop), extent_of(loop)
-    if values is None or extent is None or extent < 2:
+    if not reductions or values is None or extent is None or extent < 2:
         return
     bounds, step = values
     always = spec_of(loop).constant_bounds() is not None

@@ -98,3 +98,64 @@ def test_updates_of_registers(kernel: Any, simulator: str) -> None:
         assert loop.limit.startswith("II=2: t line 49 -> line 47 (test_register_banks.py:49:")
         return
     assert (loop.ii, loop.limit) == (1, "")
+
+
+def shifted(b: int32[16]) -> int32[4]:
+    """Where a condition does not hold, the subscript is out of range: of the register of another element."""
+    t: int32[4] = 0
+    r: int32[4] = 0
+    for j, i in allo.grid(4, 16):
+        for k in range(8):
+            if k - j >= 0 and k - j < 4:
+                t[k - j] += b[i] + k
+    for k in range(4):
+        r[k] = t[k]
+    return r
+
+
+def counted(b: int32[16]) -> int32[4]:
+    """The same with known registers, of which some are none of the array's."""
+    t: int32[4] = 0
+    r: int32[4] = 0
+    for j, i in allo.grid(1, 16):
+        for k in range(8):
+            if k < (b[i] & 3) + 1:
+                t[k] = t[k] * 3 + b[i]
+    for k in range(4):
+        r[k] = t[k]
+    return r
+
+
+def left_early(b: int32[16]) -> int32[4]:
+    """The same in a loop that is left early."""
+    t: int32[4] = 0
+    r: int32[4] = 0
+    for i in range(16):
+        if b[i] == 8:
+            break
+        for k in range(8):
+            if k < (b[i] & 3) + 1:
+                t[k] += b[i]
+    for k in range(4):
+        r[k] = t[k]
+    return r
+
+
+@pytest.mark.parametrize("simulator", ["jit", "verilator"])
+@pytest.mark.parametrize(
+    "kernel", [shifted, counted, left_early], ids=lambda kernel: kernel.__name__
+)
+def test_a_false_condition_leaves_every_register(kernel: Any, simulator: str) -> None:
+    s = allo.customize(kernel)
+    s.partition(s.t, dim=1)
+    bands = {"left_early": "S_i_0"}
+    s.pipeline(s.get_loops()[bands.get(kernel.__name__, "S_j_i_0")]["i"])
+    module, reference = s.build(target="verilog", simulator=simulator), s.build()
+    for seed in range(3):
+        b = np.random.default_rng(seed).integers(-9, 9, 16, dtype=np.int32)
+        np.testing.assert_array_equal(module(b), reference(b))
+        expected = np.zeros(4, np.int64)
+        for j, x in [(j, x) for j in range(4) for x in b] if kernel is shifted else []:
+            expected += x + j + np.arange(4)
+        if kernel is shifted:
+            np.testing.assert_array_equal(module(b), expected)

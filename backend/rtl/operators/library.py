@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from allo.dialects.diagnostics import BuildError, UnsupportedOpError
+from allo.dialects.diagnostics import BuildError, InternalError, UnsupportedOpError
 from allo.dialects.passes.expand_math import SINGLE_ONLY
 from allo.dialects.text.near import did_you_mean
 
@@ -107,6 +107,7 @@ class OperatorLibrary:
         self.clock_mhz = clock_mhz
         self.flush = subnormals == "flush"
         self._found: dict[tuple[Any, ...], Operator] = {}
+        self._modules: dict[str, Operator] = {}
 
     def find(
         self,
@@ -130,12 +131,28 @@ class OperatorLibrary:
 
         Raises:
             UnsupportedOpError: when no hardware is known for it.
+            InternalError: when it has the module's name of another operator.
         """
         given = attributes or {}
         key = (op, tuple(operand_types), result_type, tuple(sorted(given.items())))
         if key not in self._found:
-            self._found[key] = self._build(op, tuple(operand_types), result_type, given)
+            found = self._build(op, tuple(operand_types), result_type, given)
+            self._check_module(found)
+            self._found[key] = found
         return self._found[key]
+
+    def _check_module(self, operator: Operator) -> None:
+        """A design knows a unit by the name of its module: two that differ must not have one name."""
+        if not operator.module or operator.unit_text is None:
+            return
+        known = self._modules.setdefault(operator.module, operator)
+        if known is operator or known.unit_text is None:
+            return
+        if any(known.unit_text(s) != operator.unit_text(s) for s in ("rtl", "native")):
+            raise InternalError(
+                f"Two units that compute different things are called {operator.module}.",
+                help="this is a fault of the RTL compiler; please report it with the kernel.",
+            )
 
     def variant(self, operator: Operator, impl: str) -> Operator:
         """The operator for what another one was found for, made of ``"dsp"`` or ``"fabric"``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import reduce
 from math import gcd
 
 from allo.dialects.core.partition import DimPartition, Partition
@@ -42,6 +43,8 @@ class _Entry:
     asserted: frozenset[int] = frozenset()
     under: tuple[tuple[Node, Node], ...] = ()
     """Predicates of stores, with the value that the element has where they hold."""
+    when: tuple[Node, ...] = ()
+    """Predicates of the stores that are not written yet; () where one of them has none."""
 
 
 @dataclass(slots=True)
@@ -61,6 +64,22 @@ class _Known:
 
 def _split(index: tuple[Lin, ...]) -> tuple[Signature, tuple[int, ...]]:
     return tuple([lin.terms for lin in index]), tuple([lin.const for lin in index])
+
+
+def _when(entry: _Entry | None, predicate: Node | None) -> tuple[Node, ...]:
+    """The predicates of an element's stores that are not written yet, after one more."""
+    if predicate is None or (entry is not None and entry.dirty and not entry.when):
+        return ()
+    before = entry.when if entry is not None and entry.dirty else ()
+    return before if predicate in before else (*before, predicate)
+
+
+def _is_inside(array: Array, index: tuple[Lin, ...]) -> bool:
+    """Whether subscripts are in range whatever their symbols are."""
+    spans = (lin.bounds() for lin in index)
+    return all(
+        low >= 0 and high < extent for (low, high), extent in zip(spans, array.shape, strict=True)
+    )
 
 
 class Memory:
@@ -104,6 +123,7 @@ class Memory:
         entry = known.groups.get(signature, {}).get(consts)
         if array.storage == "reg":
             under = self._under(entry, predicate, value)
+            when = _when(entry, predicate)
             if predicate is not None:
                 old = entry.node if entry else self._old_value(known, index, value)
                 value = self._b.select(predicate, value, old)
@@ -112,7 +132,7 @@ class Memory:
             if entry is not None and entry.dirty:
                 asserted &= entry.asserted
             known.groups.setdefault(signature, {})[consts] = _Entry(
-                value, True, index, self._b.place, asserted, under
+                value, True, index, self._b.place, asserted, under, when
             )
             return
         earlier = known.stores.get((signature, consts))
@@ -202,9 +222,20 @@ class Memory:
             for entry in group.values():
                 if entry.dirty:
                     self._b.place, self._b.asserted = entry.place, entry.asserted
-                    self._store_node(known.array, entry.index, entry.node, None)
+                    predicate = self._needed(known.array, entry)
+                    self._store_node(known.array, entry.index, entry.node, predicate)
                     entry.dirty = False
         self._b.place, self._b.asserted = place, asserted
+
+    def _needed(self, array: Array, entry: _Entry) -> Node | None:
+        """The condition of a register's write, None where writing the old value changes nothing.
+
+        Where no predicate holds, a subscript may be out of range, and name the register of another element.
+        """
+        if not entry.when or _is_inside(array, entry.index):
+            return None
+        gate = glue.gate("or")
+        return reduce(lambda a, b: self._b.op(gate, (a, b)), entry.when)
 
     def _forget_others(self, known: _Known, signature: Signature) -> None:
         if len(known.groups) > 1 or (known.groups and signature not in known.groups):

@@ -128,7 +128,7 @@ def _registers(body: Body) -> tuple[dict[Slot, Node], dict[Slot, list[Node]]]:
         access = node.access
         if access is None or access.array.storage != "reg" or access.array.constant:
             continue
-        if access.bank is None:
+        if access.bank is None or access.predicate is not None:
             unclear.add(access.array.number)
             continue
         slot = access.array.number, access.bank

@@ -105,7 +105,12 @@ def _by_digits(request: Request, factor: tuple[int, bool], position: int, consta
         return Part(total, signed or value < 0).resized(request.result_width)
 
     name = f"mul_i{request.result_width}_{'s' if signed else 'u'}{bits}_by{constant}"
-    return Drawing(name, draw, shareable=False)
+    return Drawing(name + _place(position), draw, shareable=False)
+
+
+def _place(position: int) -> str:
+    """The part of a name that says where the constant is: a unit is known by its name."""
+    return "" if position else "_first"
 
 
 def _sum(a: tuple[Signal, bool], b: tuple[Signal, bool]) -> tuple[Signal, bool]:
@@ -139,7 +144,7 @@ def _by_power(width: int, position: int, constant: int) -> Drawing:
             return operand.net.const(0, width)
         return operand.shl(constant.bit_length() - 1)
 
-    return Drawing(f"mul_i{width}_by{constant}", draw, shareable=False)
+    return Drawing(f"mul_i{width}_by{constant}{_place(1 - position)}", draw, shareable=False)
 
 
 OPERATORS: dict[str, Builder] = {"arith.muli": _build}
