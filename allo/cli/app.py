@@ -15,7 +15,6 @@ _COMMANDS = (version, targets, options, doctor, build, synth, report, llm)
 def make_app() -> typer.Typer:
     """The application with every command registered."""
     app = typer.Typer(
-        help="Allo: accelerators from Python functions.",
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,

