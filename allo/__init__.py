@@ -50,7 +50,7 @@ from .interpret import interpret
 from .memory import Layout, Memory
 from .template import meta_elif, meta_else, meta_for, meta_if
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _LAZY = {
     "IPModule": "allo.external:IPModule",
