@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -95,11 +96,18 @@ def fault_of_run(page: Path, blocks: list[Block]) -> str | None:
 
 
 def main(pages: list[str]) -> int:
+    """Check the pages, and say which one is being run and what that took; 1 if anything is wrong."""
     faults = []
-    for page in map(Path, pages):
+    for number, page in enumerate(map(Path, pages), start=1):
         blocks = blocks_of(page.read_text())
         faults += faults_of_syntax(page, blocks)
+        run = sum(block.runs for block in blocks)
+        if run:
+            print(f"[{number}/{len(pages)}] {page}: running {run} blocks", end="", flush=True)
+        began = time.monotonic()
         fault = fault_of_run(page, blocks)
+        if run:
+            print(f": {'FAILED' if fault else 'ok'}, {time.monotonic() - began:.0f} s", flush=True)
         faults += [fault] if fault else []
     for fault in faults:
         print(fault, file=sys.stderr)

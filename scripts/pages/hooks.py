@@ -9,6 +9,7 @@ reStructuredText as plain text.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ DOCS = ROOT / "docs"
 TUTORIALS = DOCS / "tutorials"
 CHANGELOG = ROOT / "CHANGELOG.md"
 LIMIT_S = 300
+LOG = logging.getLogger("mkdocs.hooks")
 
 
 def on_config(config: Any) -> Any:
@@ -89,6 +91,7 @@ def run_cells(program: Path) -> list[percent.RunCell]:
     """The cells of a tutorial, run in a process of its own."""
     if os.environ.get("ALLO_DOCS_RUN") == "0":
         return [percent.RunCell(cell) for cell in percent.cells_of(program.read_text())]
+    LOG.info("running the tutorial %s", program.name)
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "cells.json"
         done = subprocess.run(

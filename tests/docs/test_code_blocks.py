@@ -75,6 +75,15 @@ def test_a_block_that_fails_is_told_with_its_line() -> None:
     assert 'a.md.py", line 17, in <module>' in fault
 
 
+def test_the_page_that_runs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "a.md"
+    page.write_text(PAGE)
+    silent = tmp_path / "b.md"
+    silent.write_text("Text.\n")
+    assert blocks.main([str(silent), str(page)]) == 0
+    assert capsys.readouterr().out == f"[2/2] {page}: running 2 blocks: ok, 0 s\n"
+
+
 def test_a_block_that_is_no_python_is_told_with_its_line(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     page.write_text("Text.\n\n```python\nx = 1\ny = = 2\n```\n")
