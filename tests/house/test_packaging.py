@@ -18,6 +18,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD_LIMIT_S = 240
+TRIAL_LIMIT_S = 400
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +150,20 @@ def test_the_wheel_imports_from_a_folder_of_its_own(wheel: Path, tmp_path: Path)
     place, bare = done.stdout.splitlines()
     assert place == str(target / "allo" / "__init__.py")
     assert bare == "[]"
+
+
+def test_the_wheel_works_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
+    """Outside the checkout: its data files, its commands, a kernel on every target, the start page."""
+    done = subprocess.run(
+        [ROOT / "scripts" / "test-wheel", wheel],
+        cwd=tmp_path,
+        env={**os.environ, "ALLO_VENV": sys.prefix},
+        capture_output=True,
+        text=True,
+        timeout=TRIAL_LIMIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
 
 
 def test_the_version_is_told_once(wheel: Path) -> None:
