@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from allo.designs.llm.checkpoints.files import write_tensors
 from allo.designs.llm.checkpoints.float_model import Params
 from allo.designs.llm.checkpoints.load import SCALE, Checkpoint, load_checkpoint
 from allo.designs.llm.checkpoints.quantize import calibrate, quantize, quantize_rows
-from allo.designs.llm.checkpoints.safetensors import write_tensors
 from allo.designs.llm.language.speaker import FOLDER, float_perplexity, integer_perplexity
 
 CALIBRATION_WINDOWS = 48

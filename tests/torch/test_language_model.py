@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import numpy as np
+import tokenizers
 import torch
 
 from allo.designs.llm.checkpoints.float_model import FloatModel
-from allo.designs.llm.language.tokenizer import Tokenizer
 from scripts.language_model import finish, train
 
 TINY = {"layers": 1, "d": 32, "heads": 2, "ffn": 48, "context": 12, "vocab": 40, "batch": 3}
@@ -49,7 +49,8 @@ def test_what_is_written_computes_what_was_trained(tmp_path: Path):
     trainer.write_weights(3.5, 1.0)
     assert json.loads((folder / "training.json").read_text())["held_out_loss"] == 3.5
     tensors = dict(np.load(folder / "float-0.npz"))
-    Tokenizer({chr(65 + k): k for k in range(40)}, []).save(folder / "tokenizer.json")
+    words = tokenizers.models.WordLevel({chr(65 + k): k for k in range(40)}, unk_token="A")
+    tokenizers.Tokenizer(words).save(str(folder / "tokenizer.json"))
     files = (finish.configuration(TINY), folder / "tokenizer.json")
     single = {name: value.astype(np.float32) for name, value in tensors.items()}
     loaded = finish.write_folder(tmp_path / "float", single, *files)

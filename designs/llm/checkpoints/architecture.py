@@ -14,7 +14,7 @@ from allo.errors import AlloError
 
 from .. import constants
 from ..config import GPTConfig
-from .safetensors import read_json
+from .files import read_json
 
 ACTIVATIONS = {
     "gelu_new": "gelu_tanh",

@@ -18,8 +18,8 @@ from allo.errors import AlloError
 
 from ..language.tokenizer import Tokenizer, load_tokenizer
 from .architecture import Architecture, read_architecture
+from .files import read_folder, read_json
 from .names import SEGMENTS, Source, sources
-from .safetensors import read_folder, read_json
 
 SCALE = "_scale"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allo.designs.llm.checkpoints.safetensors import (
+from allo.designs.llm.checkpoints.files import (
     CheckpointFileError,
     read_folder,
     read_tensors,
@@ -37,7 +37,7 @@ def packed(header: dict, body: bytes) -> bytes:
 def test_what_is_written_is_read(tmp_path: Path):
     write_tensors(tmp_path / "m.safetensors", tensors(), {"format": "pt"})
     found = read_tensors(tmp_path / "m.safetensors")
-    assert list(found) == list(tensors())
+    assert sorted(found) == sorted(tensors())
     for name, value in tensors().items():
         assert found[name].dtype == value.dtype and found[name].shape == value.shape
         assert np.array_equal(found[name], value)
@@ -57,29 +57,33 @@ def test_bfloat16_comes_as_float32(tmp_path: Path):
 def test_a_truncated_file_is_refused(tmp_path: Path, keep: int):
     whole = (ORACLES / "gpt2" / "model.safetensors").read_bytes()
     (tmp_path / "model.safetensors").write_bytes(whole[:keep])
-    with pytest.raises(CheckpointFileError, match=r"ends inside its header|is truncated: its"):
+    with pytest.raises(CheckpointFileError, match="is truncated or damaged"):
         read_folder(tmp_path)
 
 
-def test_how_much_is_missing_is_said(tmp_path: Path):
+def test_what_is_wrong_with_a_file_is_said_whole(tmp_path: Path):
     whole = (ORACLES / "gpt2" / "model.safetensors").read_bytes()
     path = tmp_path / "model.safetensors"
     path.write_bytes(whole[:-1])
     with pytest.raises(CheckpointFileError) as error:
         read_tensors(path)
     assert str(error.value) == (
-        f"The checkpoint file {path} is truncated: its header names {len(whole)} bytes, and it "
-        f"has {len(whole) - 1}.\nhelp: copy the file again from where the model came from."
+        f"The checkpoint file {path} is truncated or damaged (Error while deserializing header: "
+        "incomplete metadata, file not fully covered).\n"
+        "help: copy the file again from where the model came from."
     )
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ({"dtype": "F8_E4M3", "shape": [4], "data_offsets": [0, 4]}, "type F8_E4M3, which is not"),
-        ({"dtype": "F32", "shape": [4], "data_offsets": [0, 4]}, r"is F32\[4\], and has 4 bytes"),
-        ({"dtype": "U8", "shape": [-4], "data_offsets": [8, 4]}, r"is U8\[-4\], and has -4 bytes"),
-        ({"dtype": "F32", "shape": [1]}, "is damaged"),
+        ({"dtype": "F8_E4M3", "shape": [8], "data_offsets": [0, 8]}, "type F8_E4M3, which is not"),
+        (
+            {"dtype": "F32", "shape": [4], "data_offsets": [0, 4]},
+            "invalid shape, data type, or offset",
+        ),
+        ({"dtype": "U8", "shape": [-4], "data_offsets": [8, 4]}, "integer `-4`"),
+        ({"dtype": "F32", "shape": [1]}, "missing field `data_offsets`"),
     ],
 )
 def test_a_wrong_header_is_refused(tmp_path: Path, entry: dict, message: str):
@@ -90,7 +94,9 @@ def test_a_wrong_header_is_refused(tmp_path: Path, entry: dict, message: str):
 
 def test_a_header_that_is_no_json_is_refused(tmp_path: Path):
     (tmp_path / "m").write_bytes((4).to_bytes(8, "little") + b"{{{{")
-    with pytest.raises(CheckpointFileError, match="header of the checkpoint file .* is damaged"):
+    with pytest.raises(
+        CheckpointFileError, match="checkpoint file .* is truncated or damaged .*header"
+    ):
         read_tensors(tmp_path / "m")
 
 
@@ -119,6 +125,6 @@ def test_parts_are_put_together_and_a_lost_one_is_named(tmp_path: Path):
 
 
 def test_a_type_without_a_place_is_refused(tmp_path: Path):
-    with pytest.raises(CheckpointFileError, match="Tensor 'x' of type complex64 cannot be"):
-        write_tensors(tmp_path / "m", {"x": np.zeros(2, np.complex64)})
+    with pytest.raises(CheckpointFileError, match="tensors cannot be written .* dtype .object"):
+        write_tensors(tmp_path / "m", {"x": np.zeros(2, object)})
     assert not (tmp_path / "m").exists()

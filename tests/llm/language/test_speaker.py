@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from allo.designs.llm.checkpoints.files import read_folder
 from allo.designs.llm.checkpoints.integer_model import IntegerModel
 from allo.designs.llm.checkpoints.load import SCALE, Checkpoint, load_checkpoint
 from allo.designs.llm.checkpoints.quantize import activations, quantize
-from allo.designs.llm.checkpoints.safetensors import read_folder
 from allo.designs.llm.language.prose import NOVELS, ProseError, load_prose, split_prose
 from allo.designs.llm.language.sampling import Sampler, SamplingError
 from allo.designs.llm.language.speaker import FOLDER, float_perplexity, integer_perplexity
