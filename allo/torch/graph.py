@@ -28,19 +28,23 @@ class Ref:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A weight that PyTorch holds in integers: floats of ``(levels - zero) * scale``.
+    """A weight that is held in integers: floats of ``(levels - zero) * factors * scale``.
 
     Attributes:
         levels: the integers.
         scale: a number, or an array of channels.
         zero: an integer, or an array of channels.
         axis: the dimension of the channels; None where there are none.
+        factors: integers of the groups of a channel, ``[channel, group]``; None where it is one group.
+        size: weights in a group.
     """
 
     levels: Any
     scale: Any
-    zero: Any
-    axis: int | None
+    zero: Any = 0
+    axis: int | None = None
+    factors: Any = None
+    size: int = 0
 
 
 class ModuleCall(NamedTuple):

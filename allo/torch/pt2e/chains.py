@@ -28,9 +28,8 @@ def grid_of(model: Model, op: Operator) -> Grid | None:
     scale, zero = (_number(model, op.args[key]) for key in ("scale", "zero_point"))
     if scale is None or zero is None:
         return None
-    return Grid(
-        scale, int(zero), int(op.args["quant_min"]), int(op.args["quant_max"]), op.args["dtype"]
-    )
+    low, high = int(op.args["quant_min"]), int(op.args["quant_max"])
+    return Grid(scale, int(zero), low, high, op.args["dtype"], op.args.get("exact", False))
 
 
 def _number(model: Model, value: object) -> float | None:

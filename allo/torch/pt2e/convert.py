@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..graph import Meta, Model, Operator, Ref
+from ..integers.arithmetic import multipliers
 from ..integers.editing import array_of, beside, readers_of, renamed
 from ..integers.pointwise import POINTWISE
 from ..integers.pools import windowed
@@ -28,8 +29,19 @@ from .values import Ending, Function, Grid, Levels
 DEQUANTIZE = frozenset(
     f"quantized_decomposed.dequantize_per_tensor.{form}" for form in ("default", "tensor")
 )
-_MAXIMA = {f"aten.max_pool{n}d.default" for n in (1, 2, 3)}
 _PADS = {"aten.constant_pad_nd.default", "aten.pad.default"}
+MOVES = {
+    *VIEWS,
+    *_PADS,
+    "aten.repeat.default",
+    "aten.roll.default",
+    "aten.pixel_shuffle.default",
+    "aten.upsample_nearest2d.vec",
+}
+"""Operators that give elements of their operand, or zeros."""
+
+MAXIMA = {f"aten.max_pool{n}d.default" for n in (1, 2, 3)}
+RELU = "aten.relu.default"
 
 
 def is_converted(model: Model) -> bool:
@@ -167,7 +179,7 @@ class _Converter:
         first = int(every_value(function.of.grid)[0])
         op = self.by_name[of]
         args = {"input": Ref(function.of.name), "table": Ref(f"{made}_table"), "offset": -first}
-        kind = "lookup" if op.target in QUANTIZE | DEQUANTIZE else op.kind
+        kind = "lookup" if op.target in QUANTIZE | DEQUANTIZE else op.args.get("function", op.kind)
         return self.emit(of, "quantized.lookup", {**args, "function": kind}, meta, made)
 
     def emit(
@@ -192,7 +204,8 @@ class _Converter:
         own = op.args.get(key)
         known = self.model.weights.get(own.name) if isinstance(own, Ref) else None
         path = f"{op.path}.{key}" if op.path else known[0] if known else name
-        path = path if path not in self.paths else f"{path}_{at}"
+        if path in self.paths:
+            path = f"{op.path}.{name}" if op.path else name
         self.paths.add(path)
         self.made.weights[name] = (path, value)
         return Ref(name)
@@ -243,13 +256,33 @@ class _Converter:
             return self._view(op)
         if meta is None or meta.dtype != "float32":
             return False
-        if op.target in POINTWISE and self._function(op):
-            return True
-        if op.target in _MAXIMA | _PADS:
+        if self._keeps_grid(op):
             return self._kept_grid(op)
         ending = ending_of(self.model, self.readers, op)
         build = _BUILDERS.get(op.target)
+        if ending and ending.grid.exact:
+            return (build or _Converter._table)(self, op, ending)
+        if op.target in POINTWISE and self._function(op):
+            return True
         return ending is not None and build is not None and build(self, op, ending)
+
+    def _keeps_grid(self, op: Operator) -> bool:
+        """Whether the levels of the result are among those of the operand, or 0."""
+        if op.target in (MAXIMA | MOVES) - VIEWS:
+            return True
+        levels = self.levels.get(next(op.refs(), ""))
+        return bool(levels and levels.grid.exact and op.target in VIEWS | {RELU})
+
+    def _table(self, op: Operator, ending: Ending) -> bool:
+        """A function of integers that becomes integers at once."""
+        source = next(op.refs())
+        function = self.function(source)
+        if function is None:
+            return False
+        table = on_grid(applied(self.torch, op, {source: function}), ending.grid)
+        self._looked_up(op.name, function, table, Meta(self.shape(op.name), ending.grid.dtype))
+        self._is_done(op.name, ending)
+        return True
 
     def _pair(self, op: Operator, ending: Ending) -> bool:
         names = [op.args[key] for key in ("self", "other")]
@@ -275,26 +308,44 @@ class _Converter:
         return True
 
     def _cat(self, op: Operator, ending: Ending) -> bool:
-        """Each part by a table onto the grid of the result."""
+        """Each part by a table, or a product, onto the grid of the result."""
         key = "tensors"
+        if ending.grid.exact:
+            parts = [self._rescaled(op, k, ref.name, ending) for k, ref in enumerate(op.args[key])]
+            self._ends(op, ending, op.target, {**op.args, key: [Ref(part) for part in parts]})
+            return True
         functions = {ref.name: self.function(ref.name) for ref in op.args[key]}
         if not all(functions.values()) or ending.grid.bits != 8:
             return False
-        parts = {}
+        tables = {}
         for number, (name, function) in enumerate(functions.items()):
             if function is None:
                 continue
             table = np.clip(on_grid(function, ending.grid), ending.low, ending.high)
             meta = Meta(self.shape(name), ending.grid.dtype)
             made = f"{op.name}_part{number}"
-            parts[name] = self._looked_up(op.name, function, table.astype(meta.dtype), meta, made)
-        args = {**op.args, key: [Ref(parts[ref.name]) for ref in op.args[key]]}
+            tables[name] = self._looked_up(op.name, function, table.astype(meta.dtype), meta, made)
+        args = {**op.args, key: [Ref(tables[ref.name]) for ref in op.args[key]]}
         self._ends(op, ending, op.target, args)
         return True
 
+    def _rescaled(self, op: Operator, number: int, source: str, ending: Ending) -> str:
+        """A part of what is put side by side, on the grid of the result."""
+        levels = self.levels[source]
+        if levels.grid.scale == ending.grid.scale:
+            return levels.name
+        ratio = ending.grid.ratio(np.asarray(levels.grid.scale))
+        factor, shift = multipliers(ratio, levels.grid.largest)
+        args = {"input": Ref(levels.name), "multiplier": int(factor), "shift": shift}
+        meta = Meta(self.shape(source), ending.grid.dtype)
+        return self.emit(op.name, "quantized.rescale", args, meta, f"{op.name}_part{number}")
+
     def _ends(self, op: Operator, ending: Ending, target: str, args: Mapping[str, Any]) -> None:
         """Write an operator whose result is integers; those of its ending are done with it."""
-        made = self.emit(op.name, target, args, Meta(self.shape(op.name), ending.grid.dtype))
+        self.emit(op.name, target, args, Meta(self.shape(op.name), ending.grid.dtype))
+        self._is_done(op.name, ending)
+
+    def _is_done(self, made: str, ending: Ending) -> None:
         for step in ending.steps:
             self.slots[step.name] = []
             self.done.add(step.name)

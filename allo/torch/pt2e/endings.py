@@ -31,15 +31,15 @@ def ended(
         bias: the float that is added, of each channel.
         less: what is subtracted from the sums before anything else, of each channel.
     """
-    inverse = ending.grid.inverse
-    ratio = np.asarray(unit, np.float64) * inverse
+    grid = ending.grid
+    ratio = grid.ratio(np.asarray(unit, np.float64))
     multiplier, shift = multipliers(ratio, bound)
-    args: dict[str, Any] = {"shift": shift, "ties": "even", "zero": ending.grid.zero}
+    args: dict[str, Any] = {"shift": shift, **grid.rounding, "zero": grid.zero}
     args |= {"low": ending.low, "high": ending.high}
     addend = np.zeros(np.shape(ratio), np.int64)
     if bias is not None:
         most = _MARGIN + bound * np.abs(ratio)
-        offset = np.clip(bias.astype(np.float64) * inverse, -most, most)
+        offset = np.clip(bias.astype(np.float64) * grid.inverse, -most, most)
         addend = addend + np.rint(np.ldexp(offset, shift)).astype(np.int64)
     if less is not None:
         addend = addend - less.astype(np.int64) * multiplier

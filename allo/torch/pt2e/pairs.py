@@ -23,18 +23,19 @@ def pair_of(
     """The arguments of an integer sum or product, and on how many pairs of values it differs from PyTorch.
 
     PyTorch rounds each step to float32. Where that decides between two levels, no integers say the same on
-    all pairs; the addend is chosen with which the fewest differ. None for integers of more bits.
+    all pairs; the addend is chosen with which the fewest differ. None for integers of more bits. Sums
+    and products of ``allo.quantize`` are integers from the start, and differ on none.
     """
-    if left.grid.bits != 8 or right.grid.bits != 8 or left.name == right.name:
+    grid, alike = ending.grid, left.name == right.name
+    if left.grid.bits != 8 or right.grid.bits != 8 or (alike and not grid.exact):
         return None
-    wanted = _wanted(torch, op, left, right, ending)
     first, second = (_centred(levels) for levels in (left, right))
-    args: dict[str, Any] = {"zero": ending.grid.zero, "low": ending.low, "high": ending.high}
-    args |= {"ties": "even", "self": Ref(left.name), "other": Ref(right.name)}
-    unit, inverse = left.grid.step, ending.grid.inverse
+    args: dict[str, Any] = {"zero": grid.zero, "low": ending.low, "high": ending.high}
+    args |= {**grid.rounding, "self": Ref(left.name), "other": Ref(right.name)}
+    unit = left.grid.step
     if op.target == "aten.mul.Tensor":
         bound = int(np.abs(first).max() * np.abs(second).max())
-        factor, args["shift"] = multipliers(np.asarray(unit * right.grid.step * inverse), bound)
+        factor, args["shift"] = multipliers(grid.ratio(np.asarray(unit * right.grid.step)), bound)
         args |= {
             "multiplier": int(factor),
             "zero_left": left.grid.zero,
@@ -43,13 +44,15 @@ def pair_of(
         scaled, fixed = first[:, None] * second[None] * int(factor), 0
     else:
         sign = -1 if op.target == "aten.sub.Tensor" else 1
-        ratios = np.array([unit, sign * op.args.get("alpha", 1) * right.grid.step]) * inverse
+        ratios = grid.ratio(np.array([unit, sign * op.args.get("alpha", 1) * right.grid.step]))
         bound = int(np.abs(first).max() + np.abs(second).max())
         factors, args["shift"] = multipliers(ratios, bound)
         args |= {"first": int(factors[0]), "second": int(factors[1])}
         scaled = first[:, None] * int(factors[0]) + second[None] * int(factors[1])
         fixed = -left.grid.zero * int(factors[0]) - right.grid.zero * int(factors[1])
-    nudge, differing = _best(scaled, wanted, args, bound)
+    nudge, differing = 0, 0
+    if not grid.exact:
+        nudge, differing = _best(scaled, _wanted(torch, op, left, right, ending), args, bound)
     if fixed + nudge:
         args["addend"] = fixed + nudge
     return args, differing

@@ -38,8 +38,7 @@ def pool_args(
             return None
         if padded:  # what is outside the image is 0, which is the level ``zero``
             args["zero_input"], zero = levels.grid.zero, 0
-    size = max(abs(bound - levels.grid.zero) for bound in (levels.grid.low, levels.grid.high))
-    bound = count * max(size, 1 << levels.grid.bits)
+    bound = count * levels.grid.largest
     unit = np.asarray(levels.grid.step / count)
     return {
         **args,

@@ -22,8 +22,8 @@ _CONVOLUTIONS = frozenset(
         *(f"aten.conv{n}d.padding" for n in (1, 2)),
     }
 )
-_TRANSPOSED = frozenset({"aten.conv_transpose1d.default", "aten.conv_transpose2d.input"})
-PRODUCTS = frozenset({"aten.linear.default"}) | _MATMULS | _CONVOLUTIONS | _TRANSPOSED
+TRANSPOSED = frozenset({"aten.conv_transpose1d.default", "aten.conv_transpose2d.input"})
+PRODUCTS = frozenset({"aten.linear.default"}) | _MATMULS | _CONVOLUTIONS | TRANSPOSED
 
 Known = Callable[[str], Levels | None]
 
@@ -37,7 +37,7 @@ class Product:
         args: its operands.
         unit: what one in its sums stands for, of each channel or of all.
         bound: the largest magnitude of a sum.
-        bias: floats of the channels.
+        bias: floats of the channels; integers among ``args`` are added to the sums.
         less: what is subtracted from the sums of the channels, for the zero point of the input.
     """
 
@@ -69,10 +69,13 @@ def product_of(model: Model, op: Operator, known: Known, depth: int) -> Product 
         return _matmul(op, known, depth)
     source = known(op.args["input"].name)
     stored = model.stored.get(op.args["weight"].name)
-    bias = array_of(model, op.args["bias"])
-    if source is None or stored is None or (bias is None and op.args["bias"] is not None):
+    added, given = op.args["bias"], None
+    whole = model.stored.get(added.name) if isinstance(added, Ref) else None
+    if added is not None and whole is None and (given := array_of(model, added)) is None:
         return None
-    return _weighted(op, source, stored, bias)
+    if source is None or stored is None:
+        return None
+    return _weighted(op, source, stored, given, whole)
 
 
 def _matmul(op: Operator, known: Known, depth: int) -> Product | None:
@@ -86,32 +89,59 @@ def _matmul(op: Operator, known: Known, depth: int) -> Product | None:
         "quantized.matmul",
         args,
         np.asarray(left.grid.step * right.grid.step),
-        depth * _largest(left) * _largest(right),
+        depth * _furthest(left) * _furthest(right),
     )
 
 
-def _largest(levels: Levels) -> int:
+def _furthest(levels: Levels) -> int:
     grid = levels.grid
     return max(abs(grid.low - grid.zero), abs(grid.high - grid.zero))
 
 
-def _weighted(op: Operator, source: Levels, stored: Stored, bias: Array | None) -> Product | None:
+def by_channel(op: Operator, weight: Array) -> Array:
+    """The weights of a product, one row for each channel of its result."""
+    if op.target not in TRANSPOSED:
+        return np.asarray(weight.reshape(len(weight), -1))
+    groups, outs = op.args["groups"], weight.shape[1]
+    split = weight.reshape(groups, len(weight) // groups, outs, -1)
+    return np.asarray(split.swapaxes(1, 2).reshape(groups * outs, -1))
+
+
+def from_channels(op: Operator, rows: Array, shape: tuple[int, ...]) -> Array:
+    """Rows of channels in the shape of the weights."""
+    if op.target not in TRANSPOSED:
+        return np.asarray(rows.reshape(shape))
+    groups, outs = op.args["groups"], shape[1]
+    split = rows.reshape(groups, outs, shape[0] // groups, -1)
+    return np.ascontiguousarray(split.swapaxes(1, 2)).reshape(shape)
+
+
+def _weighted(
+    op: Operator, source: Levels, stored: Stored, bias: Array | None, whole: Stored | None
+) -> Product | None:
     weight = stored.levels
-    transposed = op.target in _TRANSPOSED
+    transposed = op.target in TRANSPOSED
     axis = 1 if transposed else 0
-    channels = weight.shape[axis]
-    if transposed and op.args["groups"] > 1 and stored.axis is not None:
+    scale = np.asarray(stored.scale, np.float64)
+    if not source.grid.exact:
+        scale = np.asarray(scale.astype(np.float32), np.float64)
+    if stored.axis not in (None, axis) or (
+        scale.ndim and len(scale) != len(by_channel(op, weight))
+    ):
         return None
-    if stored.axis not in (None, axis):
-        return None
-    scale = np.asarray(np.float32(stored.scale), np.float64)
     zero = np.asarray(stored.zero, np.int64)
     if zero.any():
-        shape = [channels if d == axis and zero.ndim else 1 for d in range(weight.ndim)]
+        shape = [len(zero) if d == axis and zero.ndim else 1 for d in range(weight.ndim)]
         weight = (weight.astype(np.int64) - zero.reshape(shape)).astype(np.int16)
-    rows = np.moveaxis(weight, axis, 0).reshape(channels, -1).astype(np.int64)
+    rows = by_channel(op, weight).astype(np.int64)
     level, padded = source.grid.zero, transposed
     args: dict[str, Any] = {"input": Ref(source.name), "weight": weight}
+    if whole is not None:
+        args["bias"] = whole.levels
+    if stored.factors is not None:
+        args |= {"factors": stored.factors, "factor_size": stored.size}
+        spread = np.repeat(stored.factors.astype(np.int64), stored.size, 1)
+        rows = rows * spread[:, : rows.shape[1]]
     if op.target != "aten.linear.default":
         args |= _window(op, weight)
         # An even window with padding="same" is padded behind the image only.
@@ -121,10 +151,11 @@ def _weighted(op: Operator, source: Levels, stored: Stored, bias: Array | None) 
         args["zero_input"] = level
     elif level:
         less = rows.sum(1) * level
-    magnitudes = np.abs(rows).sum(1)
-    most = max(_largest(source), 1 << source.grid.bits)
+    bounds = np.abs(rows).sum(1) * source.grid.largest
+    if whole is not None:
+        bounds = bounds + np.abs(whole.levels.astype(np.int64))
     kind, unit = op.target.split(".")[1], np.asarray(scale * source.grid.step)
-    return Product(f"quantized.{kind}", args, unit, int(magnitudes.max()) * most, bias, less)
+    return Product(f"quantized.{kind}", args, unit, int(bounds.max()), bias, less)
 
 
 def _window(op: Operator, weight: Array) -> dict[str, Any]:

@@ -20,9 +20,7 @@ def every_value(grid: Grid) -> Array:
 
 def whole(levels: Levels) -> Function:
     """The integers' own floats as a function of them."""
-    grid = levels.grid
-    centred = every_value(grid).astype(np.float32) - np.float32(grid.zero)
-    return Function(levels, centred * np.float32(grid.step))
+    return Function(levels, levels.grid.floats(every_value(levels.grid)))
 
 
 def applied(torch: Any, op: Operator, operands: dict[str, Function]) -> Function:
@@ -34,17 +32,14 @@ def applied(torch: Any, op: Operator, operands: dict[str, Function]) -> Function
 
 
 def on_grid(function: Function, grid: Grid) -> Array:
-    """The levels at which PyTorch puts each value of a function; NaN, as PyTorch has it, at any."""
-    with np.errstate(invalid="ignore"):
-        scaled = np.rint(function.values * np.float32(grid.inverse)) + np.float32(grid.zero)
-        levels = np.clip(np.nan_to_num(scaled, nan=grid.low), grid.low, grid.high)
-    return np.asarray(levels, grid.dtype)
+    """The levels at which each value of a function is put; NaN, as PyTorch has it, at any."""
+    return np.asarray(np.clip(grid.nearest(function.values), grid.low, grid.high), grid.dtype)
 
 
 def as_levels(function: Function) -> Array | None:
     """The levels whose floats a function's values are, on its own grid; None where there are none."""
     grid = function.of.grid
     levels = on_grid(function, grid)
-    back = (levels.astype(np.float32) - np.float32(grid.zero)) * np.float32(grid.step)
+    back = grid.floats(levels)
     inside = slice(*(bound - int(every_value(grid)[0]) for bound in (grid.low, grid.high + 1)))
     return levels if np.array_equal(back[inside], function.values[inside]) else None

@@ -15,12 +15,16 @@ from ..integers.arithmetic import Array
 class Grid:
     """Integers that stand for floats: ``(level - zero) * scale``.
 
+    PyTorch rounds scales to float32, and halves to even. ``allo.quantize`` takes scales as they are, and
+    rounds halves of sums up.
+
     Attributes:
         scale: of one level.
         zero: the level that stands for 0.
         low: the lowest level.
         high: the highest level.
         dtype: PyTorch's name of the integers' type.
+        exact: whether it is one of ``allo.quantize``.
     """
 
     scale: float
@@ -28,11 +32,12 @@ class Grid:
     low: int
     high: int
     dtype: str
+    exact: bool = False
 
     @property
     def step(self) -> float:
-        """The scale as PyTorch multiplies by it, a float32."""
-        return float(np.float32(self.scale))
+        """The scale as it is multiplied by: PyTorch's a float32."""
+        return self.scale if self.exact else float(np.float32(self.scale))
 
     @property
     def inverse(self) -> float:
@@ -43,6 +48,36 @@ class Grid:
         """Where PyTorch puts a float32; halves go to even."""
         scaled = np.rint(np.float32(value) * np.float32(self.inverse)) + np.float32(self.zero)
         return int(np.clip(scaled, self.low, self.high))
+
+    def ratio(self, unit: Array) -> Array:
+        """How many levels something is that stands for ``unit``."""
+        return unit / self.scale if self.exact else unit * self.inverse
+
+    def floats(self, levels: Array) -> Array:
+        """What levels stand for, float32."""
+        if self.exact:
+            return np.asarray((levels - self.zero) * self.scale, np.float32)
+        centred = levels.astype(np.float32) - np.float32(self.zero)
+        return np.asarray(centred * np.float32(self.step))
+
+    def nearest(self, values: Array) -> Array:
+        """The levels of float32 numbers before the bounds are applied; NaN becomes any level."""
+        with np.errstate(invalid="ignore"):
+            if self.exact:
+                return np.nan_to_num(np.rint(values.astype(np.float64) / self.scale))
+            scaled = np.rint(values * np.float32(self.inverse)) + np.float32(self.zero)
+            return np.nan_to_num(scaled, nan=self.low)
+
+    @property
+    def largest(self) -> int:
+        """The largest magnitude of a level, with and without the zero point."""
+        bounds = (self.low, self.high)
+        return max(abs(bound - zero) for bound in bounds for zero in (0, self.zero))
+
+    @property
+    def rounding(self) -> dict[str, str]:
+        """The argument of an integer operator that says where halves go."""
+        return {} if self.exact else {"ties": "even"}
 
     @property
     def levels(self) -> Array:

@@ -6,10 +6,11 @@ from typing import Any
 
 from ..exporting import KNOWN, export_model
 from ..integers.running import FloatModel, fold_fixed
+from ..pt2e.convert import convert
 from ..wheel import load_torch
-from .convert import convert
 from .inputs import samples_of
 from .model import QuantizedModel
+from .nodes import with_nodes
 from .observe import Peaks
 from .plan import Plan
 from .rewrite import rewrite
@@ -50,5 +51,5 @@ def quantize(model: Any, calibration: Any, scheme: str = "w8a8") -> QuantizedMod
     for call in calls:
         peaks.see(floats.values(call))
     migrate(graph, peaks)
-    integers = convert(graph, Plan(graph), peaks, floats, chosen)
+    integers = convert(torch, with_nodes(graph, Plan(graph), peaks, chosen)).graph
     return QuantizedModel(model, integers, chosen, list(calls[0]))

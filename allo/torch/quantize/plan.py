@@ -13,33 +13,15 @@ from ..graph import Model, Operator
 from ..integers.editing import readers_of
 from ..integers.running import CHAIN
 from ..operators import VIEWS
+from ..pt2e.convert import MAXIMA, MOVES, RELU
+from ..pt2e.pairs import PAIRS
+from ..pt2e.pools import POOLS
+from ..pt2e.products import PRODUCTS
 
-_MATMULS = {"aten.matmul.default", "aten.mm.default", "aten.bmm.default"}
-_CONVOLUTIONS = {
-    *(f"aten.conv{n}d.default" for n in (1, 2, 3)),
-    *(f"aten.conv{n}d.padding" for n in (1, 2)),
-}
-TRANSPOSED = {"aten.conv_transpose1d.default", "aten.conv_transpose2d.input"}
-PRODUCTS = {"aten.linear.default", *_MATMULS, *_CONVOLUTIONS, *TRANSPOSED}
-
-MOVES = {
-    *VIEWS,
-    "aten.constant_pad_nd.default",
-    "aten.pad.default",
-    "aten.repeat.default",
-    "aten.roll.default",
-    "aten.pixel_shuffle.default",
-    "aten.upsample_nearest2d.vec",
-}
-"""Operators that give elements of their operand, or zeros."""
-
-_MAXIMA = {f"aten.max_pool{n}d.default" for n in (1, 2, 3)}
-
-KEEPING = {*MOVES, "aten.relu.default", *_MAXIMA}
+KEEPING = {*MOVES, RELU, *MAXIMA}
 """Operators whose result has the scale of their operand."""
 
-POOLS = {*(f"aten.avg_pool{n}d.default" for n in (1, 2, 3)), "aten.mean.dim", "aten.mean.default"}
-_JOINING = {"aten.add.Tensor", "aten.sub.Tensor", "aten.mul.Tensor", "aten.cat.default"}
+_JOINING = {*PAIRS, "aten.cat.default"}
 
 TABLES = {
     CHAIN,
@@ -70,13 +52,13 @@ FLOATS = {
     "aten.index_select.default",
     "aten.embedding.default",
     "aten.logical_not.default",
-    "aten.relu.default",
+    RELU,
     "aten.cat.default",
     *MOVES,
 }
 """Operators whose float32 form has an exact reference."""
 
-_ALWAYS = {*TABLES, *POOLS, *_MAXIMA}
+_ALWAYS = {*TABLES, *POOLS, *MAXIMA}
 """Operators that are done in integers wherever they stand."""
 
 FOLLOWING = {*KEEPING, *_JOINING} - _ALWAYS
