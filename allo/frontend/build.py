@@ -60,18 +60,15 @@ def build_module(
         source, names = source_of(function), Names(function, frames, global_vars)
     values, instance_id = functions.top_values(instantiate)
     try:
-        info = functions.build_instance(
-            module,
+        asked = functions.Instantiation(
             source,
             names,
-            None,
-            values,
-            instance_id,
-            None,
             (fn, "top"),
+            values=values,
+            instance_id=instance_id,
             is_region=functions.is_region(fn),
-            prepare=prepare,
         )
+        info = functions.build_instance(module, asked, prepare)
     except FrontendError as error:
         # The message shows the user's line; a traceback through the compiler would hide it.
         raise error.with_traceback(None) from error.__cause__

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import FunctionType
 from typing import Any
@@ -111,19 +112,19 @@ def instance_for_call(
             place,
             help="a region runs inside a kernel of another region, or is the top of a build.",
         )
-    return build_instance(
-        ctx.module,
+    asked = Instantiation(
         source,
         names,
+        key,
         outer,
         values,
         instance_id,
         place,
-        key,
         is_region=region,
         shared=shared,
         state=own if outer is None else (function.tree, outer.state or id(outer), *own[1:]),
     )
+    return build_instance(ctx.module, asked)
 
 
 def _inferred(
@@ -183,39 +184,62 @@ def _template_value(ctx: FunctionContext, node: ast.expr) -> Any:
     return ctx.constant(node, "A template argument")
 
 
+@dataclass(frozen=True, slots=True)
+class Instantiation:
+    """What an instance is made of.
+
+    Attributes:
+        source: the function's text.
+        names: what its free names mean.
+        key: tells it from other instances of the module.
+        outer: the function that it is nested in.
+        values: of its template parameters.
+        instance_id: the name that the call gave to the instance.
+        place: the call.
+        symbol: its name; None for one that follows from the function's.
+        pid: its coordinates, where it is a process.
+        is_region: whether it is a region.
+        shared: parameters that share the caller's variable.
+        state: tells the state that it keeps between calls from that of others.
+    """
+
+    source: Source
+    names: Names
+    key: Any
+    outer: FunctionContext | None = None
+    values: Sequence[Any] = ()
+    instance_id: str | None = None
+    place: SourcePlace | None = None
+    symbol: str | None = None
+    pid: tuple[int, ...] | None = None
+    is_region: bool = False
+    shared: SharedParameters = frozenset()
+    state: object = None
+
+
 def build_instance(
     module: ModuleContext,
-    source: Source,
-    names: Names,
-    outer: FunctionContext | None,
-    values: Sequence[Any],
-    instance_id: str | None,
-    place: SourcePlace | None,
-    key: Any,
-    *,
-    symbol: str | None = None,
-    pid: tuple[int, ...] | None = None,
-    is_region: bool = False,
-    shared: SharedParameters = frozenset(),
-    state: object = None,
+    asked: Instantiation,
     prepare: Callable[[FunctionContext], None] | None = None,
 ) -> FunctionInfo:
     """Elaborate one function with given template arguments and register it."""
-    tree = source.tree
-    wanted = symbol or (f"{tree.name}_{instance_id}" if instance_id else tree.name)
-    name = module.unique_symbol(wanted)
-    info = FunctionInfo(name, tree.name, tuple(values), instance_id, place=source.header(), pid=pid)
+    source, instance_id, values = asked.source, asked.instance_id, asked.values
+    origin, header = source.tree.name, source.header()
+    name = module.unique_symbol(
+        asked.symbol or (f"{origin}_{instance_id}" if instance_id else origin)
+    )
+    info = FunctionInfo(name, origin, tuple(values), instance_id, place=header, pid=asked.pid)
     function = Function(name, [], [], place=source.header())
-    ctx = FunctionContext(module, source, names, function, info, outer)
-    ctx.shared_parameters, ctx.state = shared, state
-    module.instances[key] = info
+    ctx = FunctionContext(module, source, asked.names, function, info, asked.outer)
+    ctx.shared_parameters, ctx.state = asked.shared, asked.state
+    module.instances[asked.key] = info
     module.building.append(info)
     try:
-        _bind_template(ctx, values, place)
+        _bind_template(ctx, values, asked.place)
         _signature(ctx)
         if prepare is not None:
             prepare(ctx)
-        dispatch.body(ctx, is_region=is_region)
+        dispatch.body(ctx, is_region=asked.is_region)
     finally:
         module.building.pop()
     module.functions.append(function)

@@ -304,19 +304,11 @@ def _instance(
         inner.scopes[0] = _states(declared.scopes) | inner.scopes[0]
         _check_arguments(inner, taken, ctx)
 
-    info = functions.build_instance(
-        ctx.module,
-        ctx.source.nested(node),
-        ctx.names,
-        ctx,
-        (),
-        None,
-        None,
-        (node, id(ctx), declared.path, pid),
-        symbol=symbol,
-        pid=pid,
-        prepare=prepare,
+    key = (node, id(ctx), declared.path, pid)
+    asked = functions.Instantiation(
+        ctx.source.nested(node), ctx.names, key, ctx, symbol=symbol, pid=pid
     )
+    info = functions.build_instance(ctx.module, asked, prepare)
     function = ctx.module.trees[info.name]
     if info.results:
         raise DataflowError(
