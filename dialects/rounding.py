@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from .ranges.interval import of_bits
 from .types import Fixed, FixedPoint
 
 
 def raw_range(dtype: FixedPoint) -> tuple[int, int]:
     """The least and the greatest raw value."""
-    if isinstance(dtype, Fixed):
-        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
-    return 0, (1 << dtype.bits) - 1
+    return of_bits(dtype.bits, signed=isinstance(dtype, Fixed))
 
 
 def quantised(

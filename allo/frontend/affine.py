@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.ranges.interval import INDEX_RANGE
 from allo.dialects.types import AlloType
 
-from .rules.integers import INDEX_RANGE, range_of
+from .rules.integers import range_of
 
 
 @dataclass(slots=True, eq=False)

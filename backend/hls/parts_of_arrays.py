@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.intervals import Interval, expression_interval, interval_of
 from allo.dialects.affine.loops import (
     enclosing_loops,
     is_affine_loop,
@@ -15,7 +14,6 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import bound_map
-from allo.dialects.affine.ranges import loop_of
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.effects import LOADS, STORES
 from allo.dialects.core.locations import place_of
@@ -31,6 +29,9 @@ from allo.dialects.core.rewrite import replace_operation
 from allo.dialects.core.signature import function_around, symbol
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.passes.unroll import fold_conditions, unroll_completely
+from allo.dialects.ranges.indices import loop_of
+from allo.dialects.ranges.interval import Interval
+from allo.dialects.ranges.values import expression_interval, interval_of
 
 from .errors import MemorySplitError, UnknownPartError
 

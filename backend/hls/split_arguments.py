@@ -24,7 +24,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.intervals import interval_of
 from allo.dialects.affine.loops import walk
 from allo.dialects.checked import module_pass
 from allo.dialects.core.effects import VIEWS, whole_array
@@ -42,6 +41,7 @@ from allo.dialects.core.signature import (
 )
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.passes.fold_views import fold_accesses, fold_views
+from allo.dialects.ranges.values import interval_of
 
 from .errors import MemorySplitError, UnknownPartError
 from .parts_of_arrays import Split, move_access, part_of, unroll_for, used_whole

@@ -16,9 +16,9 @@ import islpy as isl
 
 from .._mlir import ir
 from ..core.effects import Effect, EffectAnalysis, Memory
+from ..ranges.indices import Unknown, expression_text
 from .loops import induction_variable, is_affine_loop, spec_of, string_attribute
 from .maps import BoundMap, bound_map, condition_of
-from .ranges import Unknown, expression_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from .._mlir import arith, ir
 from ..affine.loops import walk
 from ..checked import module_pass
 from ..core.integers import as_signed
+from ..ranges.interval import of_bits
 
 _Rewrite = Callable[[ir.Operation], ir.Value | None]
 _INDEX_BITS = 64
@@ -167,9 +168,7 @@ def _float_to_int(op: ir.Operation, *, signed: bool) -> ir.Value | None:
     bits = _bits(result)
     if not isinstance(value.type, ir.FloatType) or not bits:
         return None
-    lowest, highest = (
-        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
-    )
+    lowest, highest = of_bits(bits, signed=signed)
     raw = (arith.FPToSIOp if signed else arith.FPToUIOp)(result.type, value).result
     above = _compare_float(arith.CmpFPredicate.OGE, value, highest + 1)
     below = _compare_float(arith.CmpFPredicate.OLE, value, lowest)

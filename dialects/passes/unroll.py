@@ -17,8 +17,8 @@ from ..affine.loops import (
     walk,
 )
 from ..affine.maps import BoundMap, Condition, condition_of, constant_map
-from ..affine.ranges import value_range
 from ..affine.substitute import replace_index, simplify
+from ..ranges.indices import value_range
 
 
 def unroll_completely(op: ir.Operation) -> bool:

@@ -20,8 +20,7 @@ from ..affine.associative import (
     family_of,
     tree,
 )
-
-type Interval = tuple[int, int]
+from ..ranges.interval import OF_ARITH, Interval, combined, of_bits, within
 
 WIDENING = ("arith.extsi", "arith.extui")
 _SUMS_AND_PRODUCTS = ("arith.addi", "arith.muli")
@@ -153,32 +152,22 @@ def _passes(chain: _Chain, op: ir.Operation, cast: ir.Operation) -> bool:
     if chain.family not in _SUMS_AND_PRODUCTS:
         return False
     span = _span(op)
-    low, high = (0, (1 << width) - 1) if cast.name == "arith.extui" else _signed(width)
-    return low <= span[0] and span[1] <= high
+    return within(span, of_bits(width, signed=cast.name != "arith.extui"))
 
 
 def _span(op: ir.Operation) -> Interval:
     """What a sum or product of two operands is not outside of, before it is cut to its type."""
-    a, b = (_span_of(v) for v in op.operands)
-    if op.name == "arith.addi":
-        return a[0] + b[0], a[1] + b[1]
-    if op.name == "arith.subi":
-        return a[0] - b[1], a[1] - b[0]
-    products = [x * y for x in a for y in b]
-    return min(products), max(products)
+    found = combined(OF_ARITH[op.name], *(_span_of(v) for v in op.operands))
+    return found or of_bits(int(op.result.type.width))
 
 
 def _span_of(value: ir.Value) -> Interval:
     """The range of an operand by its type, or by the type that it was widened from."""
     maker = _maker(value)
     if maker is None or maker.name not in WIDENING:
-        return _signed(int(value.type.width))
+        return of_bits(int(value.type.width))
     width = int(maker.operands[0].type.width)
-    return _signed(width) if maker.name == "arith.extsi" else (0, (1 << width) - 1)
-
-
-def _signed(width: int) -> Interval:
-    return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    return of_bits(width, signed=maker.name == "arith.extsi")
 
 
 def _stored(chain: _Chain) -> int | None:

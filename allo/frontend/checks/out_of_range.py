@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from allo.dialects.affine.points import first_point, span_over
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
+from allo.dialects.ranges.points import first_point, span_over
 from allo.frontend.checks.spans import evaluated, loads
 
 from ..affine import Affine, FloorDiv, Iter, Mod, shown_iteration

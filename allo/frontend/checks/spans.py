@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from allo.dialects.ranges.interval import Interval, combined, hull, kept
 from allo.dialects.types import AlloType
 
 from ..affine import Affine
@@ -42,8 +43,6 @@ from ..tree import (
     Var,
     View,
 )
-
-Span = tuple[int, int]
 
 
 def may_fault(value: Expr) -> bool:
@@ -137,7 +136,7 @@ def loads(values: Iterable[Expr]) -> Iterator[Load]:
         pending.extend(children(value))
 
 
-def span_of(value: Subscript) -> Span | None:
+def span_of(value: Subscript) -> Interval | None:
     """(least, greatest) value that an index or integer expression cannot leave, or None."""
     if isinstance(value, Affine):
         return value.bounds()
@@ -151,7 +150,8 @@ def span_of(value: Subscript) -> Span | None:
         case Cast():
             return _kept(span_of(value.value), value.dtype)
         case Select():
-            return _union(span_of(value.then), span_of(value.other))
+            then, other = span_of(value.then), span_of(value.other)
+            return None if then is None or other is None else hull(then, other)
         case Math(function="ctpop"):
             return 0, value.dtype.bits
         case Binary():
@@ -159,48 +159,27 @@ def span_of(value: Subscript) -> Span | None:
     return _type_span(value.dtype)
 
 
-def _type_span(dtype: AlloType) -> Span | None:
+def _type_span(dtype: AlloType) -> Interval | None:
     return range_of(dtype) if is_integer(dtype) else None
 
 
-def _kept(span: Span | None, dtype: AlloType) -> Span | None:
+def _kept(span: Interval | None, dtype: AlloType) -> Interval | None:
     """A range after conversion to a type: what may wrap may be anything there."""
-    whole = _type_span(dtype)
-    if whole is None or (span is not None and span[0] >= whole[0] and span[1] <= whole[1]):
-        return span
-    return whole
+    return kept(span, _type_span(dtype))
 
 
-def _union(a: Span | None, b: Span | None) -> Span | None:
-    return None if a is None or b is None else (min(a[0], b[0]), max(a[1], b[1]))
-
-
-def _binary(value: Binary) -> Span | None:
+def _binary(value: Binary) -> Interval | None:
     left, right = span_of(value.lhs), span_of(value.rhs)
-    if value.op == "&":
-        ends = [s[1] for s in (left, right) if s is not None and s[0] >= 0]
-        return (0, min(ends)) if ends else None
-    if left is None or right is None:
+    operator = _OPERATORS.get(value.op)
+    if operator is None or (value.op in ("/", "%") and (left is None or left[0] < 0)):
         return None
-    match value.op:
-        case "+":
-            return left[0] + right[0], left[1] + right[1]
-        case "-":
-            return left[0] - right[1], left[1] - right[0]
-        case "*":
-            ends = [a * b for a in left for b in right]
-            return min(ends), max(ends)
-        case "min":
-            return min(left[0], right[0]), min(left[1], right[1])
-        case "max":
-            return max(left[0], right[0]), max(left[1], right[1])
-        case "//" if right[0] > 0:
-            ends = [a // b for a in left for b in right]
-            return min(ends), max(ends)
-        case "/" if right[0] > 0 and left[0] >= 0:
-            return left[0] // right[1], left[1] // right[0]
-        case "%" if right[0] > 0 and left[0] >= 0:
-            return 0, min(left[1], right[1] - 1)
-        case ">>" if left[0] >= 0 and right[0] >= 0:
-            return left[0] >> min(right[1], 4096), left[1] >> min(right[0], 4096)
-    return None
+    return combined(operator, left, right)
+
+
+_OPERATORS = {
+    **{op: op for op in ("+", "-", "*", "min", "max", "&", ">>")},
+    "//": "floordiv",
+    "/": "floordiv",
+    "%": "mod",
+}
+"""Those that intervals have; ``/`` and ``%`` round toward zero, which is down where nothing is negative."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.ranges.interval import within
 from allo.dialects.types import AlloType, Float, Index, Int
 from allo.frontend.affine import is_affine
 from allo.frontend.emit.affine_maps import affine_expr, atoms_of
@@ -14,7 +15,7 @@ from allo.frontend.emit.spellings import cast_steps, comparison, operation_name
 
 from ..affine import Affine, FloorDiv, Iter, Symbol
 from ..rules import operations as ops
-from ..rules.integers import range_of, within
+from ..rules.integers import range_of
 from ..tree import (
     ArgValue,
     Binary,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
+from allo.dialects.ranges.interval import INDEX_BITS
 from allo.dialects.types import AlloType, Index, Int, UInt
 
 from ..tree import Binary, Const, Expr, Math
 from . import operations as ops
-from .integers import INDEX_BITS, is_integer, wrap
+from .integers import is_integer, wrap
 
 
 def bit_range(value: Expr, low: Expr, width: int | Expr, place: SourcePlace) -> Expr:

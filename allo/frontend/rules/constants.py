@@ -12,6 +12,7 @@ from typing import Any
 
 from allo.dialects.core.integers import truncating_division
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, TypeMismatchError
+from allo.dialects.ranges.interval import of_bits
 from allo.dialects.types import AlloType, Float, Int
 
 from ..tree import Const
@@ -48,7 +49,7 @@ def nearest_integer(value: float, dtype: AlloType) -> int:
         return 0
     low, high = range_of(dtype)
     if isinstance(dtype, Int):
-        low, high = -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
+        low, high = of_bits(dtype.bits)
     if value <= low:
         return low
     return high if value >= high else math.trunc(value)

@@ -14,6 +14,7 @@ from typing import TypeGuard
 
 from allo.dialects import rounding
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
+from allo.dialects.ranges.interval import INDEX_BITS, within
 from allo.dialects.types import (
     AlloType,
     Fixed,
@@ -30,7 +31,7 @@ from allo.dialects.types import (
 from ..checks.spans import span_of
 from ..tree import Binary, Cast, Compare, Const, Expr
 from . import modes
-from .integers import INDEX_BITS, is_integer, range_of, within, wrap
+from .integers import is_integer, range_of, wrap
 
 _SINGLE_BITS = 100
 """Up to so many bits, whole or fraction, float32 scales by a power of two without overflow."""

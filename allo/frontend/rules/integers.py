@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects.core.integers import as_signed
+from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE, Interval, of_bits, within
 from allo.dialects.types import AlloType, Fixed, Index, Int, UInt, int32
 
 
@@ -30,25 +31,11 @@ def smallest_int(value: int) -> Int:
     return int32 if width == 32 else Int(width)
 
 
-INDEX_BITS = 64
-"""Bits of an index value on every target; its ``bits`` are what the typing tables count."""
-INDEX_RANGE = (-(1 << (INDEX_BITS - 1)), (1 << (INDEX_BITS - 1)) - 1)
-
-Range = tuple[int, int]
-
-
-def range_of(dtype: AlloType) -> Range:
+def range_of(dtype: AlloType) -> Interval:
     """Least and greatest value of an integer type; one bit is 0 or 1, signed or not."""
     if isinstance(dtype, Index):
         return INDEX_RANGE
-    if isinstance(dtype, Int) and dtype.bits > 1:
-        return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
-    return 0, (1 << dtype.bits) - 1
-
-
-def within(values: Range, limits: Range) -> bool:
-    """Whether every value of a range is in another."""
-    return limits[0] <= values[0] and values[1] <= limits[1]
+    return of_bits(dtype.bits, signed=isinstance(dtype, Int) and dtype.bits > 1)
 
 
 def is_exact_index(dtype: AlloType) -> bool:

@@ -7,24 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 from allo.dialects.diagnostics import DTypeError, SourcePlace, TypeMismatchError
+from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE, Interval, within
 from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt, float32
 
 from ..affine import Affine
 from ..checks.spans import span_of
 from ..tree import Binary, Cast, Compare, Const, Expr, IndexValue, Math, Select
 from . import constants, fixed
-from .integers import (
-    INDEX_BITS,
-    INDEX_RANGE,
-    Range,
-    is_exact_index,
-    is_integer,
-    is_signed,
-    range_of,
-    smallest_int,
-    within,
-    wrap,
-)
+from .integers import is_exact_index, is_integer, is_signed, range_of, smallest_int, wrap
 from .typing import RuleSet
 
 BOOL = UInt(1)
@@ -225,7 +215,7 @@ def _holding_index(left: AlloType, right: AlloType) -> AlloType:
     return Int(wide.bits + isinstance(wide, UInt))
 
 
-def value_range(value: Expr) -> Range:
+def value_range(value: Expr) -> Interval:
     """A range that holds every value of an integer expression."""
     found = span_of(value)
     return range_of(value.dtype) if found is None else found

@@ -14,11 +14,11 @@ from allo.dialects.affine.loops import (
     terminator,
 )
 from allo.dialects.affine.maps import BoundMap, Condition, constant_map
-from allo.dialects.affine.ranges import value_range, value_range_at
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.expressions import linear_form
 from allo.dialects.core.rewrite import replace_operation
 from allo.dialects.core.signature import signature_of
+from allo.dialects.ranges.indices import map_range
 
 from ..resolve import buffers_of
 
@@ -136,7 +136,7 @@ def box_bounds(
 
     The last tile of a split that does not divide, for example, reaches past the end.
     """
-    around = range_of(outer)
+    around = map_range(outer)
     below = around is None or around[0] + low < 0
     above = not kind.is_dynamic_dim(dim) and (
         around is None or around[1] + low + extent > kind.get_dim_size(dim)
@@ -149,41 +149,15 @@ def box_bounds(
     return lower, upper
 
 
-def range_of(bound: BoundMap) -> tuple[int, int] | None:
-    """(least, greatest) value of a one-result map, None where loops do not tell."""
-    constant = bound.constant()
-    if constant is not None:
-        return constant, constant
-    form = None
-    if not bound.map.n_symbols:
-        form = linear_form(bound.map.results[0], bound.map.n_dims)
-    if form is None:
-        return None
-    around = value_range(list(zip(bound.operands, form[0], strict=True)))
-    return None if around is None else (around[0] + form[1], around[1] + form[1])
-
-
 def outside_rows(index: BoundMap, kind: ir.MemRefType, dim: int, block: ir.Block) -> list[BoundMap]:
     """What is negative where a subscript leaves its array, as far as it can in a block."""
-    around = _range_in(index, block)
+    around = map_range(index, block.operations[0].operation)
     rows = [index] if around is None or around[0] < 0 else []
     if kind.is_dynamic_dim(dim):
         return rows
     size = kind.get_dim_size(dim)
     above = around is None or around[1] >= size
     return [*rows, scaled(index, -1, size - 1)] if above else rows
-
-
-def _range_in(index: BoundMap, block: ir.Block) -> tuple[int, int] | None:
-    """:func:`range_of` a subscript in a block, conditions on single indices around it counted."""
-    constant = index.constant()
-    form = None if index.map.n_symbols else linear_form(index.map.results[0], index.map.n_dims)
-    if constant is not None or form is None:
-        return None if constant is None else (constant, constant)
-    around = value_range_at(
-        block.operations[0].operation, list(zip(index.operands, form[0], strict=True))
-    )
-    return None if around is None else (around[0] + form[1], around[1] + form[1])
 
 
 def common_block(loop: ir.Operation, ops: Sequence[ir.Operation]) -> ir.Block:

@@ -17,8 +17,8 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import bound_map
-from allo.dialects.affine.ranges import Unknown, expression_text
 from allo.dialects.core.effects import EffectAnalysis
+from allo.dialects.ranges.indices import Unknown, expression_text
 
 from ..resolve import FoundBuffer
 from .buffers import Part

@@ -17,10 +17,10 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, bound_map, constant_map
-from allo.dialects.affine.ranges import index_bounds, value_range, value_range_at
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.ranges.indices import index_bounds, value_range, value_range_at
 
 from ..resolve import FoundBuffer, FoundLoop
 from .buffers import Part, split_subscripts

@@ -40,11 +40,6 @@ class FloatModel:
         values = self.values(inputs)
         return [values[name].numpy() for name in self.model.outputs]
 
-    def applied(self, op: Operator, given: Any) -> Any:
-        """An operator of one tensor, applied to another one."""
-        with self.torch.no_grad():
-            return run_operator(self.torch, op, dict.fromkeys(op.refs(), given))
-
 
 def run_operator(torch: Any, op: Operator, values: Mapping[str, Any]) -> Any:
     """The result of an operator by PyTorch, from the tensors that it reads."""

@@ -1,1 +1,1 @@
-"""Models that PyTorch's export quantisation (PT2E) has converted, as graphs of integers."""
+"""From quantise and dequantise nodes, as PyTorch's export quantisation (PT2E) has them, to integers."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.maps import rows_of
 from allo.dialects.core.expressions import OPERATORS, fold, leaves
+from allo.dialects.ranges.interval import Interval, combined
 
 from ..emit.values import Scalar
 from . import literals
@@ -39,6 +40,11 @@ class IndexText:
     def bounds(self) -> Bounds:
         """The inclusive range, None where a bound is unknown."""
         return self.low, self.high
+
+    @property
+    def interval(self) -> Interval | None:
+        """The same where both bounds are known."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
     @property
     def widened(self) -> IndexText:
@@ -173,11 +179,7 @@ def _add(left: IndexText, right: IndexText, *, widen: bool = True) -> IndexText:
 
 
 def _multiply(left: IndexText, right: IndexText, *, widen: bool = True) -> IndexText:
-    bounds = (left.low, left.high, right.low, right.high)
-    low = high = None
-    if None not in bounds:
-        corners = [a * b for a in bounds[:2] for b in bounds[2:]]  # type: ignore[operator]
-        low, high = min(corners), max(corners)
+    low, high = combined("*", left.interval, right.interval) or (None, None)
     wide = left.wide or right.wide or (widen and not fits_int((low, high)))
     if wide and not (left.wide or right.wide):
         left = left.widened

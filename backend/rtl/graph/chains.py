@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 
 from allo.dialects.affine.associative import DIFFERENCES, EXTREMES, MODULAR, family_of
 from allo.dialects.core.integers import as_signed
+from allo.dialects.ranges.interval import Interval, differences, of_bits, products, summed, within
 
-from .linear import Range, within
 from .nodes import Body, Node
-from .spans import Spans, differences, products, signed_range, summed, unsigned_range
+from .spans import Spans
 
 INTEGER_EXTREMES = frozenset(name for name in EXTREMES if name.endswith("i"))
 _SUMS = ("arith.addi", "arith.subi")
@@ -33,7 +33,7 @@ class Leaf:
 
     node: Node
     signed: bool
-    span: Range
+    span: Interval
     negative: bool = False
     low: int = 0
 
@@ -201,8 +201,8 @@ class Finder:
         width = chain.width
         if node.width >= width:
             span = self._spans.of(node)
-            if not within(span, (signed_range(width)[0], unsigned_range(width)[1])):
-                span = signed_range(width)
+            if not within(span, (of_bits(width)[0], of_bits(width, signed=False)[1])):
+                span = of_bits(width)
         else:
             span = self._spans.signed(node) if view == "s" else self._spans.unsigned(node)
         return Leaf(node, span[0] < 0, span, negative)
@@ -272,8 +272,8 @@ class Finder:
         low = node.data[1]
         span = self._spans.of(other)
         span = span[0] >> low, span[1] >> low
-        if not within(span, (signed_range(chain.width)[0], unsigned_range(chain.width)[1])):
-            span = signed_range(chain.width)
+        if not within(span, (of_bits(chain.width)[0], of_bits(chain.width, signed=False)[1])):
+            span = of_bits(chain.width)
         return [(value, negative != minus, "", 0), Leaf(other, span[0] < 0, span, negative, low)]
 
     def _fits(self, node: Node, cast: Node, view: str) -> bool:
@@ -281,8 +281,8 @@ class Finder:
         if cast.data[0] != "slice" or not view:
             return False
         if view == "s":
-            return within(self._spans.signed(node), signed_range(cast.width))
-        return within(self._spans.unsigned(node), unsigned_range(cast.width))
+            return within(self._spans.signed(node), of_bits(cast.width))
+        return within(self._spans.unsigned(node), of_bits(cast.width, signed=False))
 
     def _passes(self, chain: Chain, node: Node, view: str) -> bool:
         """Whether an operation in fewer bits than the chain's, extended, is what more bits would give."""
@@ -290,7 +290,7 @@ class Finder:
         if rule is None:
             return chain.family in MODULAR
         read = self._spans.signed if view == "s" else self._spans.unsigned
-        limits = (signed_range if view == "s" else unsigned_range)(node.width)
+        limits = of_bits(node.width, signed=view == "s")
         a, b = (read(o) for o in node.operands)
         return within(rule(a, b), limits)
 

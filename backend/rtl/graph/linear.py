@@ -8,19 +8,13 @@ from __future__ import annotations
 
 from math import gcd
 
+from allo.dialects.ranges.interval import INDEX_BITS, of_bits, within
+
 from .nodes import Lin, Node
 
-Range = tuple[int, int]
-INDEX_BITS = 64
-INDEX_RANGE: Range = (-(1 << 63), (1 << 63) - 1)
 NARROW_BITS = 32
 """The width of run-time index values known to fit in it; wider ones have as many bits as they need."""
-NARROW_RANGE: Range = (-(1 << 31), (1 << 31) - 1)
-
-
-def within(values: Range, limits: Range) -> bool:
-    """Whether every value of a range is in another."""
-    return limits[0] <= values[0] and values[1] <= limits[1]
+NARROW_RANGE = of_bits(NARROW_BITS)
 
 
 def index_width(low: int, high: int) -> int:

@@ -9,27 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from allo.dialects.core.integers import as_signed
+from allo.dialects.ranges.interval import OF_ARITH, Interval, combined, hull, of_bits, within
 
-from .linear import Range, bits_signed, bits_unsigned, within
+from .linear import bits_signed, bits_unsigned
 from .nodes import Node
 
 
-def signed_range(width: int) -> Range:
-    """What bits in two's complement can be."""
-    return -(1 << (width - 1)), (1 << (width - 1)) - 1
-
-
-def unsigned_range(width: int) -> Range:
-    """What bits without a sign can be."""
-    return 0, (1 << width) - 1
-
-
-def bits_of(span: Range) -> int:
+def bits_of(span: Interval) -> int:
     """Bits that hold a span, with a sign where it has negative values."""
     return bits_signed(*span) if span[0] < 0 else bits_unsigned(span[1])
 
 
-def value_range(node: Node) -> Range:
+def value_range(node: Node) -> Interval:
     """The value of a node of any body, read in two's complement."""
     order: dict[int, Node] = {}
     stack = [(node, False)]
@@ -47,33 +38,33 @@ class Spans:
     """The spans of nodes, found in the order given, in which operands come first."""
 
     def __init__(self, nodes: Iterable[Node]) -> None:
-        self._found: dict[int, Range] = {}
+        self._found: dict[int, Interval] = {}
         for node in nodes:
             self.note(node)
 
-    def of(self, node: Node) -> Range:
+    def of(self, node: Node) -> Interval:
         """An interval with an integer that is congruent to the value."""
         found = self._found.get(node.number)
         if found is not None:
             return found
         if node.kind == "const":
             return node.data, node.data
-        if node.kind == "iv" and 0 <= node.low <= node.high <= unsigned_range(node.width)[1]:
+        if node.kind == "iv" and 0 <= node.low <= node.high <= of_bits(node.width, signed=False)[1]:
             return node.low, node.high
-        return signed_range(node.width)
+        return of_bits(node.width)
 
-    def signed(self, node: Node) -> Range:
+    def signed(self, node: Node) -> Interval:
         """The value, read in two's complement."""
-        return _moved(self.of(node), signed_range(node.width), 1 << node.width)
+        return _moved(self.of(node), of_bits(node.width), 1 << node.width)
 
-    def unsigned(self, node: Node) -> Range:
+    def unsigned(self, node: Node) -> Interval:
         """The value, read without a sign."""
-        return _moved(self.of(node), unsigned_range(node.width), 1 << node.width)
+        return _moved(self.of(node), of_bits(node.width, signed=False), 1 << node.width)
 
     def note(self, node: Node) -> None:
         """Find the span of a node whose operands are known."""
         width = node.width
-        found: Range | None = None
+        found: Interval | None = None
         if node.kind == "wire":
             found = self._wire(node)
         elif node.kind == "op":
@@ -87,11 +78,11 @@ class Spans:
                 found = min(0, *words), max(0, *words)
         if found is None:
             return
-        low, high = signed_range(width)[0], unsigned_range(width)[1]
+        low, high = of_bits(width)[0], of_bits(width, signed=False)[1]
         if found[1] - found[0] <= high and within(found, (low, high)):
             self._found[node.number] = found
 
-    def _wire(self, node: Node) -> Range | None:
+    def _wire(self, node: Node) -> Interval | None:
         how = node.data[0]
         first = node.operands[0]
         if how == "slice":
@@ -109,7 +100,7 @@ class Spans:
         return None
 
 
-def _moved(span: Range, limits: Range, modulus: int) -> Range:
+def _moved(span: Interval, limits: Interval, modulus: int) -> Interval:
     """A span as values within limits of one modulus; the limits where it wraps."""
     for shift in (0, modulus, -modulus):
         moved = span[0] + shift, span[1] + shift
@@ -118,58 +109,42 @@ def _moved(span: Range, limits: Range, modulus: int) -> Range:
     return limits
 
 
-def summed(a: Range, b: Range) -> Range:
-    """Where sums lie."""
-    return a[0] + b[0], a[1] + b[1]
+def _signed(name: str) -> Callable[[Spans, Node], Interval | None]:
+    operator = OF_ARITH[name]
+    return lambda spans, node: combined(operator, *(spans.of(o) for o in node.operands))
 
 
-def differences(a: Range, b: Range) -> Range:
-    """Where differences lie."""
-    return a[0] - b[1], a[1] - b[0]
-
-
-def products(a: Range, b: Range) -> Range:
-    """Where products lie."""
-    corners = [x * y for x in a for y in b]
-    return min(corners), max(corners)
-
-
-def _arithmetic(rule: Callable[[Range, Range], Range]) -> Callable[[Spans, Node], Range]:
-    return lambda spans, node: rule(*(spans.of(o) for o in node.operands))
-
-
-def _conjunction(spans: Spans, node: Node) -> Range:
+def _conjunction(spans: Spans, node: Node) -> Interval:
     return 0, min(spans.unsigned(o)[1] for o in node.operands)
 
 
-def _disjunction(spans: Spans, node: Node) -> Range:
+def _disjunction(spans: Spans, node: Node) -> Interval:
     highest = max(spans.unsigned(o)[1] for o in node.operands)
     return 0, (1 << bits_unsigned(highest)) - 1
 
 
-def _selection(spans: Spans, node: Node) -> Range:
-    (a, b), (c, d) = (spans.of(o) for o in node.operands[1:])
-    return min(a, c), max(b, d)
+def _selection(spans: Spans, node: Node) -> Interval:
+    return hull(*(spans.of(o) for o in node.operands[1:]))
 
 
-def _extreme(choose: Callable[[int, int], int], *, signed: bool) -> Callable[[Spans, Node], Range]:
-    def rule(spans: Spans, node: Node) -> Range:
+def _extreme(
+    choose: Callable[[int, int], int], *, signed: bool
+) -> Callable[[Spans, Node], Interval]:
+    def rule(spans: Spans, node: Node) -> Interval:
         a, b = ((spans.signed if signed else spans.unsigned)(o) for o in node.operands)
         return choose(a[0], b[0]), choose(a[1], b[1])
 
     return rule
 
 
-def _remainder(spans: Spans, node: Node) -> Range | None:
+def _remainder(spans: Spans, node: Node) -> Interval | None:
     value, divisor = (spans.unsigned(o) for o in node.operands)
     # By zero the value stays.
     return 0, value[1] if divisor[0] == 0 else min(value[1], divisor[1] - 1)
 
 
-_RULES: dict[str, Callable[[Spans, Node], Range | None]] = {
-    "arith.addi": _arithmetic(summed),
-    "arith.subi": _arithmetic(differences),
-    "arith.muli": _arithmetic(products),
+_RULES: dict[str, Callable[[Spans, Node], Interval | None]] = {
+    **{name: _signed(name) for name in ("arith.addi", "arith.subi", "arith.muli")},
     "arith.andi": _conjunction,
     "arith.ori": _disjunction,
     "arith.xori": _disjunction,

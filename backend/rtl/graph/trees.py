@@ -16,17 +16,17 @@ from dataclasses import replace
 from functools import partial
 
 from allo.dialects.core.integers import as_signed
+from allo.dialects.ranges.interval import Interval, differences, of_bits, products, summed
 
 from ..operators.library import OperatorLibrary
 from ..plan.timing_model import TimingModel
 from .chains import Chain, Finder, Guarded, Leaf, neutral_of
-from .linear import Range
 from .making import Maker
 from .nodes import Body, Node
 from .prune import bodies_of, count_uses, regions_of
 from .regions import Exit, Function
 from .regions import Leaf as LoopLeaf
-from .spans import Spans, bits_of, differences, products, signed_range, summed
+from .spans import Spans, bits_of
 
 type Moment = tuple[int, float]
 """A cycle, and nanoseconds into it."""
@@ -292,14 +292,14 @@ class _Planter:
             highest = (min if name == "arith.andi" else max)(a.span[1], b.span[1])
             span = 0, (1 << max(1, highest.bit_length())) - 1
         else:
-            span = signed_range(chain.width)
+            span = of_bits(chain.width)
         width = self._width(chain, span)
         if bits_of(span) > chain.width:
-            span = signed_range(chain.width)
+            span = of_bits(chain.width)
         node = self._narrow(chain, maker, name, (a, b), width)
         return Leaf(node, span[0] < 0, span, negative)
 
-    def _width(self, chain: Chain, span: Range) -> int:
+    def _width(self, chain: Chain, span: Interval) -> int:
         return min(chain.width, bits_of(span))
 
     def _narrow(

@@ -7,8 +7,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
+from allo.dialects.ranges.interval import INDEX_BITS
+
 from ..graph.conditions import find_conditions
-from ..graph.linear import INDEX_BITS
 from ..graph.nodes import Body, Node
 from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop, Region, Seq, While

@@ -13,8 +13,8 @@ from allo.dialects.affine.asserted import ACCESS_MARK
 from allo.dialects.core.bounds import CHECKS, site_from
 from allo.dialects.core.fifos import TRIES
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.ranges.interval import INDEX_RANGE
 
-from ..graph.linear import INDEX_RANGE
 from ..graph.nodes import Array, Lin, Node, Stream
 from ..graph.regions import Block, Function, Region, Seq
 from ..operators.library import OperatorLibrary

@@ -15,12 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..._mlir import ir
-from ...affine.intervals import expression_interval, interval_of
 from ...affine.loops import walk
 from ...affine.maps import BoundMap, bound_map
 from ...checked import module_pass
 from ...core.bounds import CHECK
 from ...core.effects import array_name
+from ...ranges.values import expression_interval, interval_of
 from ...streams.space import stream_space
 from .maker import Maker
 

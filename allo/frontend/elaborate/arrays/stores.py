@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
+from allo.dialects.ranges.interval import INDEX_RANGE
 from allo.dialects.types import AlloType
 from allo.frontend.affine import Iter, constant, of_atom
 from allo.frontend.checks.spans import loads
@@ -13,7 +14,6 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Indices, Named, Valu
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.shared_parameters import may_share
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules.integers import INDEX_RANGE
 from allo.frontend.tree import Compute, Computed, Const, Copy, Declare, Expr, Fill, For, Store, Var
 
 

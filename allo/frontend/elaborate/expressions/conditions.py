@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from allo.dialects.ranges.interval import INDEX_RANGE, within
 from allo.frontend.affine import Affine, constant, is_affine
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import indexing
-from allo.frontend.rules.integers import INDEX_RANGE, within
 from allo.frontend.tree import AffineCondition
 
 Constraint = tuple[Affine, bool]

@@ -11,22 +11,14 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from allo.dialects.ranges.interval import INDEX_RANGE, Interval, within
 from allo.dialects.types import AlloType, Index, Int, UInt
 from allo.frontend.affine import Affine, ScalarArg, Symbol, constant, of_atom
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.context import ConstBinding, FunctionContext, IterBinding, as_int
 from allo.frontend.rules import operations as ops
-from allo.frontend.rules.integers import (
-    INDEX_RANGE,
-    Range,
-    is_exact_index,
-    is_integer,
-    range_of,
-    smallest_int,
-    within,
-    wrap,
-)
+from allo.frontend.rules.integers import is_exact_index, is_integer, range_of, smallest_int, wrap
 from allo.frontend.tree import Binary, Compare, Const, Expr, Select, Subscript
 
 _SYMBOLS: dict[type[ast.operator], str] = {
@@ -175,7 +167,7 @@ def _result(ctx: FunctionContext, symbol: str, left: _Typed, right: _Typed) -> A
     return ctx.rules.result(symbol, left.dtype, right.dtype)
 
 
-def _fits(values: Range, dtype: AlloType) -> bool:
+def _fits(values: Interval, dtype: AlloType) -> bool:
     """Whether no value is lost; index arithmetic is modulo its 64 bits by definition."""
     if isinstance(dtype, Index):
         return True

@@ -189,13 +189,11 @@ class Instantiation:
     """What an instance is made of.
 
     Attributes:
-        source: the function's text.
-        names: what its free names mean.
+        source, names: the function's text, and what its free names mean.
         key: tells it from other instances of the module.
         outer: the function that it is nested in.
         values: of its template parameters.
-        instance_id: the name that the call gave to the instance.
-        place: the call.
+        instance_id, place: the name that the call gave to the instance, and the call.
         symbol: its name; None for one that follows from the function's.
         pid: its coordinates, where it is a process.
         is_region: whether it is a region.

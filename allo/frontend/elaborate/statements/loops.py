@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, SourcePlace, UnknownNameError
+from allo.dialects.ranges.interval import INDEX_RANGE, Interval, within
 from allo.frontend.affine import Affine, Iter, constant, is_affine, of_atom
 from allo.frontend.capture import MISSING
 from allo.frontend.checks.spans import span_of
@@ -15,7 +16,6 @@ from allo.frontend.elaborate import dispatch, exits
 from allo.frontend.elaborate.context import FunctionContext, IterBinding
 from allo.frontend.elaborate.expressions import guards, indexing
 from allo.frontend.elaborate.expressions.order import Before
-from allo.frontend.rules.integers import INDEX_RANGE, Range, within
 from allo.frontend.tree import Compute, Const, Expr, For, If, Subscript, Var, While
 
 _ITERATIONS = ("range", "grid", "reduction")
@@ -285,7 +285,7 @@ def _loop(
     )
 
 
-def _span(counter: Counter) -> Range | None:
+def _span(counter: Counter) -> Interval | None:
     """The counter's least and greatest value, where constants bound it and it runs at all."""
     values = _values(counter)
     return (values[0], values[-1]) if values else None
@@ -306,14 +306,14 @@ def _values(counter: Counter) -> range | None:
     return range(lower, upper, counter.step.const)  # type: ignore[union-attr]
 
 
-def _reach(counter: Counter) -> Range:
+def _reach(counter: Counter) -> Interval:
     """A range that holds every value of the counter while its loop runs."""
     low = max(_limits(p)[0] for p in counter.lower)
     high = min(_limits(p)[1] for p in counter.upper) - 1
     return low, max(low, high)
 
 
-def _limits(value: Subscript) -> Range:
+def _limits(value: Subscript) -> Interval:
     found = span_of(value) or INDEX_RANGE
     return found if within(found, INDEX_RANGE) else INDEX_RANGE
 

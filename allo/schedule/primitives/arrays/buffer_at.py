@@ -19,10 +19,10 @@ from allo.dialects.affine.loops import (
     walk,
 )
 from allo.dialects.affine.maps import BoundMap, bound_map
-from allo.dialects.affine.ranges import value_range
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.ranges.indices import value_range
 from allo.schedule.analysis.buffers import (
     Part,
     alloc,

@@ -18,6 +18,7 @@ from allo.dialects.affine.loops import (
 )
 from allo.dialects.affine.maps import BoundMap, bound_map, constant_map
 from allo.dialects.affine.substitute import replace_index
+from allo.dialects.ranges.indices import map_range
 from allo.schedule.analysis.buffers import (
     Part,
     add_index,
@@ -28,7 +29,6 @@ from allo.schedule.analysis.buffers import (
     linear_map,
     load,
     make_guard,
-    range_of,
     redirect,
     scaled,
     split_subscripts,
@@ -254,6 +254,6 @@ def _shift_and_load(
 
 def _outside(index: BoundMap, kind: ir.MemRefType, dim: int) -> list[BoundMap]:
     """What is negative where the subscript leaves the array, as before a border that is not read."""
-    around, size = range_of(index), kind.get_dim_size(dim)
+    around, size = map_range(index), kind.get_dim_size(dim)
     rows = [index] if around is None or around[0] < 0 else []
     return [*rows, scaled(index, -1, size - 1)] if around is None or around[1] >= size else rows

@@ -18,7 +18,6 @@ stays as it was, so no result can change.
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.intervals import expression_interval
 from allo.dialects.affine.loops import (
     LoopSpec,
     body_operations,
@@ -33,6 +32,7 @@ from allo.dialects.affine.loops import (
 )
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.core.effects import EffectAnalysis
+from allo.dialects.ranges.values import expression_interval
 
 from .accesses import Access, Body, Row, read_body, uses_index
 

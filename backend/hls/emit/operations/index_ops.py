@@ -7,6 +7,7 @@ range asks for, and an operation is done in 64 bits where ``int`` might not hold
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
+from allo.dialects.ranges.interval import Interval, combined, hull, of_bits
 
 from ...text.ctype import (
     BOOL,
@@ -32,6 +33,22 @@ def ends(value: Scalar) -> Bounds:
     return value.low, value.high
 
 
+def ends_of(operator: str, a: Scalar, b: Scalar) -> Bounds:
+    """The range of what an operator of :mod:`allo.dialects.ranges.interval` gives."""
+    return combined(operator, *(_interval(value) for value in (a, b))) or _UNKNOWN
+
+
+def hull_of(a: Scalar, b: Scalar) -> Bounds:
+    """The range of one value or the other."""
+    one, other = _interval(a), _interval(b)
+    return _UNKNOWN if one is None or other is None else hull(one, other)
+
+
+def _interval(value: Scalar) -> Interval | None:
+    low, high = ends(value)
+    return None if low is None or high is None else (low, high)
+
+
 def non_negative(value: Scalar) -> bool:
     """Whether a value is known not to be negative."""
     low, _ = ends(value)
@@ -51,7 +68,7 @@ def _is_wide(value: Scalar) -> bool:
 
 def arithmetic(e: FunctionEmitter, op: ir.Operation, symbol: str, a: Scalar, b: Scalar) -> None:
     """``a + b``, ``a - b`` or ``a * b``."""
-    bounds = _combined(symbol, ends(a), ends(b))
+    bounds = ends_of(symbol, a, b)
     left, right = e.text(a), e.text(b)
     if not fits_index(bounds):
         text = f"(int64_t)((uint64_t){left} {symbol} (uint64_t){right})"
@@ -62,23 +79,10 @@ def arithmetic(e: FunctionEmitter, op: ir.Operation, symbol: str, a: Scalar, b: 
     e.define(op, f"{left} {symbol} {right}", index_ctype(bounds), bounds=bounds)
 
 
-def _combined(symbol: str, a: Bounds, b: Bounds) -> Bounds:
-    al, ah = a
-    bl, bh = b
-    if al is None or ah is None or bl is None or bh is None:
-        return _UNKNOWN
-    if symbol == "+":
-        return al + bl, ah + bh
-    if symbol == "-":
-        return al - bh, ah - bl
-    corners = [x * y for x in (al, ah) for y in (bl, bh)]
-    return min(corners), max(corners)
-
-
 def bitwise(e: FunctionEmitter, op: ir.Operation, symbol: str, a: Scalar, b: Scalar) -> None:
     """``a & b``, ``a | b`` or ``a ^ b``."""
     both = fits_int(ends(a)) and fits_int(ends(b))
-    bounds: Bounds = (-(1 << 31), (1 << 31) - 1) if both else _UNKNOWN
+    bounds: Bounds = of_bits(32) if both else _UNKNOWN
     if both and non_negative(a) and non_negative(b):
         bounds = (0, bounds[1])
     e.define(op, f"{e.text(a)} {symbol} {e.text(b)}", index_ctype(bounds), bounds=bounds)
@@ -215,7 +219,7 @@ def from_integer(e: FunctionEmitter, op: ir.Operation, a: Scalar, *, signed: boo
         e.define(op, f"{e.text(a)} ? {bounds[0] or 1} : 0", index_ctype(bounds), bounds=bounds)
         return
     bits = a.ctype.bits
-    bounds = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+    bounds = of_bits(bits, signed=signed)
     known = bounds if fits_index(bounds) else _UNKNOWN
     text = e.plain(a, a.ctype.with_sign(signed))
     e.define(op, text, index_ctype(known), bounds=known)

@@ -273,22 +273,13 @@ def _extremum(name: str, signed: bool) -> Handler:
             return
         need = max(need_of(a), need_of(b)) if signed else 0
         if index.is_index(a) and signed:
-            bounds = _extremum_range(name, a, b)
+            bounds = index.ends_of(name, a, b)
             e.define(op, index.extremum_text(e, name, a, b), index_ctype(bounds), bounds=bounds)
             return
         text = f"{name}({e.typed(a, ctype)}, {e.typed(b, ctype)})"
         e.define(op, text, ctype, need=need)
 
     return emit
-
-
-def _extremum_range(name: str, a: Scalar, b: Scalar) -> tuple[int | None, int | None]:
-    al, ah = index.ends(a)
-    bl, bh = index.ends(b)
-    if a.ctype.kind is not Kind.INDEX or None in (al, ah, bl, bh):
-        return None, None
-    pick = min if name == "min" else max
-    return pick(al, bl), pick(ah, bh)  # type: ignore[type-var]
 
 
 def _constant(e: FunctionEmitter, op: ir.Operation) -> None:
@@ -309,20 +300,12 @@ def _select(e: FunctionEmitter, op: ir.Operation) -> None:
         e.define(op, text, a.ctype)
         return
     ctype = e.result_ctype(op, joint_sign(a, b))
-    bounds = _extremum_hull(a, b)
+    bounds = index.hull_of(a, b) if index.is_index(a) else (None, None)
     if ctype.kind is Kind.INDEX:
         ctype = index_ctype(bounds)
     text = f"{e.text(condition)} ? {e.typed(a, ctype)} : {e.typed(b, ctype)}"
     need = max(need_of(a), need_of(b)) if ctype.signed else 0
     e.define(op, text, ctype, need=need, bounds=bounds)
-
-
-def _extremum_hull(a: Scalar, b: Scalar) -> tuple[int | None, int | None]:
-    al, ah = index.ends(a)
-    bl, bh = index.ends(b)
-    if a.ctype.kind is not Kind.INDEX or None in (al, ah, bl, bh):
-        return None, None
-    return min(al, bl), max(ah, bh)  # type: ignore[type-var]
 
 
 def _bit_count(function: str) -> Handler:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE
 
-from ...graph.linear import (
-    INDEX_BITS,
-    INDEX_RANGE,
-    add,
-    constant,
-    scale,
-)
+from ...graph.linear import add, constant, scale
 from ...graph.making import DIVISIONS
 from ...graph.nodes import Lin, Node
 from ...graph.words import is_zero

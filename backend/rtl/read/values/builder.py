@@ -14,10 +14,9 @@ from math import gcd
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE, within
 
 from ...graph.linear import (
-    INDEX_BITS,
-    INDEX_RANGE,
     add,
     bits_signed,
     bits_unsigned,
@@ -27,7 +26,6 @@ from ...graph.linear import (
     scale,
     subtract,
     symbol,
-    within,
 )
 from ...graph.linear import floor_divide as linear_floor_divide
 from ...graph.nodes import Array, Body, Lin, Node, Stream

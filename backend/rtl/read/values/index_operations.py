@@ -8,18 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...graph.linear import (
-    INDEX_BITS,
-    INDEX_RANGE,
-    Range,
-    add,
-    constant,
-    index_width,
-    scale,
-    subtract,
-    symbol,
-    within,
-)
+from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE, Interval, of_bits, within
+
+from ...graph.linear import add, constant, index_width, scale, subtract, symbol
 from ...graph.nodes import Lin, Node
 from ..records import Op, element_width
 from .builder import Bound
@@ -37,9 +28,7 @@ def _index_cast(self: Values, op: Op, operands: list[Bound]) -> Node | Lin:
         masked = _masked(node)
         if masked is not None:
             return self.modulo(self.wrapped(masked[0]), masked[1])
-        if signed or width == INDEX_BITS:
-            return self.as_index(node, (-(1 << (width - 1)), (1 << (width - 1)) - 1))
-        return self.as_index(node, (0, (1 << width) - 1))
+        return self.as_index(node, of_bits(width, signed=signed or width == INDEX_BITS))
     width, value = element_width(target), self.lin(operands[0])
     return self.lin_of_width(self.wrapped(value) if width > INDEX_BITS else value, width)
 
@@ -147,7 +136,7 @@ def _computed(self: Values, op: Op, operands: list[Bound]) -> Lin:
     return self.as_index(node, _result_range(op.name, width, [v.bounds() for v in values]))
 
 
-def _width_of(name: str, ranges: list[Range]) -> int:
+def _width_of(name: str, ranges: list[Interval]) -> int:
     negative = any(low < 0 for low, _ in ranges)
     if name == "arith.shli" and within(ranges[1], (0, INDEX_BITS - 1)):
         low, high = _shifted(ranges)
@@ -164,13 +153,13 @@ def _width_of(name: str, ranges: list[Range]) -> int:
     return width
 
 
-def _shifted(ranges: list[Range]) -> Range:
+def _shifted(ranges: list[Interval]) -> Interval:
     """What a left shift gives, by amounts below the bits of an index."""
     (low, high), (_, amount) = ranges
     return min(low, low << amount), max(high, high << amount)
 
 
-def _result_range(name: str, width: int, ranges: list[Range]) -> Range:
+def _result_range(name: str, width: int, ranges: list[Interval]) -> Interval:
     (a_low, a_high), (b_low, b_high) = ranges
     if name == "arith.andi" and (a_low >= 0 or b_low >= 0):
         return 0, min(high for low, high in ranges if low >= 0)
@@ -183,7 +172,7 @@ def _result_range(name: str, width: int, ranges: list[Range]) -> Range:
         return 0, a_high
     if name in ("arith.shrsi", "arith.shrui") and a_low >= 0:
         return 0, a_high
-    return -(1 << (width - 1)), (1 << (width - 1)) - 1
+    return of_bits(width)
 
 
 _SHIFTS = frozenset({"arith.shli", "arith.shrsi", "arith.shrui"})

@@ -11,17 +11,10 @@ from typing import Any
 
 from allo.dialects.bindings import BINDING
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.ranges.interval import INDEX_RANGE, Interval, products, within
 
 from ...graph.fold import fold, fold_float, sum_with_nothing
-from ...graph.linear import (
-    INDEX_RANGE,
-    NARROW_BITS,
-    Range,
-    bits_signed,
-    index_width,
-    scale,
-    within,
-)
+from ...graph.linear import NARROW_BITS, bits_signed, index_width, scale
 from ...graph.making import extension_of, operand_attributes
 from ...graph.nodes import Lin, Node
 from ...operators.library import OperatorLibrary
@@ -168,7 +161,7 @@ class Values(ABC):
             result = self.choose(less, *pick, (low, high))
         return result
 
-    def choose(self, condition: Node, a: Lin, b: Lin, limits: Range | None = None) -> Lin:
+    def choose(self, condition: Node, a: Lin, b: Lin, limits: Interval | None = None) -> Lin:
         """One index value or another; ``limits`` are what is known of the result."""
         if condition.kind == "const":
             return a if condition.data else b
@@ -192,7 +185,7 @@ class Values(ABC):
         """An index value modulo its 64 bits."""
         return self._b.wrapped(value)
 
-    def as_index(self, node: Node, limits: Range) -> Lin:
+    def as_index(self, node: Node, limits: Interval) -> Lin:
         """A node as an index value of a range."""
         return self._b.as_symbol(node, *limits)
 
@@ -213,7 +206,6 @@ class Values(ABC):
         return self._b.modulo(value, divisor)
 
 
-def _product_range(a: Lin, b: Lin) -> Range:
-    corners = [x * y for x in a.bounds() for y in b.bounds()]
-    found = min(corners), max(corners)
+def _product_range(a: Lin, b: Lin) -> Interval:
+    found = products(a.bounds(), b.bounds())
     return found if within(found, INDEX_RANGE) else INDEX_RANGE

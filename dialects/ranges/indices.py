@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Protocol
 
-import islpy as isl
-
 from .._mlir import ir
+from ..affine.loops import LoopSpec, is_affine_loop, parent_of, spec_of
+from ..affine.maps import BoundMap, condition_of
 from ..core.expressions import linear_form
-from .loops import LoopSpec, is_affine_loop, parent_of, spec_of
-from .maps import BoundMap, condition_of
+from .points import span_over
 
 Term = tuple[ir.Value, int]
 
@@ -38,6 +37,19 @@ def value_range_at(op: ir.Operation, terms: Sequence[Term]) -> tuple[int, int] |
     """The same over the iterations that reach ``op``, as far as conditions on single indices tell."""
     simple = _interval(terms, index_bounds(op))
     return simple if simple is not None else value_range(terms)
+
+
+def map_range(bound: BoundMap, at: ir.Operation | None = None) -> tuple[int, int] | None:
+    """(least, greatest) value of a one-result map, where ``at`` runs; None where loops do not tell."""
+    constant = bound.constant()
+    if constant is not None:
+        return constant, constant
+    form = None if bound.map.n_symbols else linear_form(bound.map.results[0], bound.map.n_dims)
+    if form is None:
+        return None
+    terms = list(zip(bound.operands, form[0], strict=True))
+    around = value_range(terms) if at is None else value_range_at(at, terms)
+    return None if around is None else (around[0] + form[1], around[1] + form[1])
 
 
 def index_bounds(op: ir.Operation) -> dict[ir.Value, tuple[int | None, int | None]]:
@@ -133,12 +145,7 @@ def _exact(terms: Sequence[Term]) -> tuple[int, int] | None:
         if spec.step > 1 and (low := spec.lower.constant()) is not None:
             rows.append(f"({name} - {low}) mod {spec.step} = 0")
     total = " + ".join(f"{c} * {names[v]}" for v, c in terms) or "0"
-    inputs = ", ".join(names.values())
-    relation = isl.Map(f"{{ [{inputs}] -> [{total}] : {' and '.join(rows)} }}")
-    image = relation.range()
-    if image.is_empty() or not image.is_bounded():
-        return None
-    return image.dim_min_val(0).to_python(), image.dim_max_val(0).to_python()
+    return span_over(list(names.values()), rows, total)
 
 
 def _texts(bound: BoundMap, names: dict[ir.Value, str]) -> list[str]:

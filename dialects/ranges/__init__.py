@@ -1,0 +1,1 @@
+"""Where index and integer values lie: interval arithmetic, and exact answers of islpy over loops."""
