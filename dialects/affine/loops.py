@@ -223,3 +223,10 @@ def string_attribute(op: ir.Operation | ir.OpView, name: str) -> str | None:
     """The value of a string attribute, or None."""
     attributes = op.operation.attributes
     return ir.StringAttr(attributes[name]).value if name in attributes else None
+
+
+def root_of(op: ir.Operation) -> ir.Operation:
+    """The operation of the function's own block that holds another, or is it."""
+    while (parent := parent_of(op)) is not None and parent.name != "func.func":
+        op = parent
+    return op

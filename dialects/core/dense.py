@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -83,3 +84,20 @@ def float_of(word: int, width: int) -> float:
     """The float of 16, 32 or 64 bits with these bits."""
     code, integer = _FLOATS[width]
     return float(struct.unpack(code, struct.pack(integer, word))[0])
+
+
+def number_text(word: int, element: ir.Type) -> str:
+    """An element as MLIR writes it; a float by its bits, which keeps infinities and NaN."""
+    if not isinstance(element, (ir.IntegerType, ir.IndexType)):
+        return f"0x{word:0{element.width // 4}X}"
+    width = 64 if isinstance(element, ir.IndexType) else element.width
+    return ("false", "true")[word] if width == 1 else str(as_signed(word, width))
+
+
+def nested_text(flat: Sequence[str], shape: Sequence[int]) -> str:
+    """Elements in row-major order as the nested lists of a shape."""
+    if not shape:
+        return flat[0]
+    size = len(flat) // shape[0]
+    parts = [nested_text(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+    return f"[{', '.join(parts)}]"

@@ -49,6 +49,18 @@ class Kind(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class _InWords:
+    """A kind that its own words describe."""
+
+    what: str
+
+    @property
+    def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
+        return self.what
+
+
+@dataclass(frozen=True, slots=True)
 class Flag:
     """True or False, and no other value."""
 
@@ -122,15 +134,10 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(_InWords):
     """A text of one line, not empty."""
 
     what: str = "a text"
-
-    @property
-    def accepts(self) -> str:
-        """What is accepted, in words; see :class:`Kind`."""
-        return self.what
 
     def read(self, value: Any) -> str:
         """The value as it is; raises :class:`Refused` unless it is a text of one line, not empty."""
@@ -242,15 +249,10 @@ class Named:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class Called(_InWords):
     """Something that can be called."""
 
     what: str = "a function"
-
-    @property
-    def accepts(self) -> str:
-        """What is accepted, in words; see :class:`Kind`."""
-        return self.what
 
     def read(self, value: Any) -> Any:
         """The value as it is; raises :class:`Refused` if it cannot be called."""
@@ -280,7 +282,7 @@ class Either:
 
 
 @dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(_InWords):
     """An object of a class, known by its name: the ground does not import the class.
 
     Attributes:
@@ -288,13 +290,7 @@ class Instance:
         classes: names of the class or of any of its bases, as ``module.name`` ends.
     """
 
-    what: str
     classes: tuple[str, ...]
-
-    @property
-    def accepts(self) -> str:
-        """What is accepted, in words; see :class:`Kind`."""
-        return self.what
 
     def read(self, value: Any) -> Any:
         """The value as it is; raises :class:`Refused` if it is of no such class."""
@@ -304,15 +300,10 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
+class Anything(_InWords):
     """Any value: what it means is checked where it is used."""
 
     what: str = "any value"
-
-    @property
-    def accepts(self) -> str:
-        """What is accepted, in words; see :class:`Kind`."""
-        return self.what
 
     def read(self, value: Any) -> Any:
         """The value as it is."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
@@ -50,25 +49,8 @@ def GeLU[Ty, L: int32, D: int32](X: Ty[L, D]) -> Ty[L, D]:
     return Z
 
 
-def schedule_relu2d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
-
-def schedule_relu3d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
-
-def schedule_relu4d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
-
-def schedule_gelu(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
+schedule_relu2d = schedule_relu3d = schedule_relu4d = schedule_gelu = pipeline_innermost
+"""Pipeline the innermost loop."""
 
 scheduled_by(relu2d, schedule_relu2d)
 scheduled_by(relu3d, schedule_relu3d)

@@ -165,20 +165,8 @@ def schedule_layernorm3d(s: Schedule) -> Schedule:
     return s
 
 
-def schedule_batchnorm2d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loops."""
-    return pipeline_innermost(s)
-
-
-def schedule_batchnorm1d_2d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loops."""
-    return pipeline_innermost(s)
-
-
-def schedule_batchnorm1d_3d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loops."""
-    return pipeline_innermost(s)
-
+schedule_batchnorm2d = schedule_batchnorm1d_2d = schedule_batchnorm1d_3d = pipeline_innermost
+"""Pipeline the innermost loops."""
 
 scheduled_by(layer_norm, schedule_layernorm)
 scheduled_by(rms_norm, schedule_layernorm)

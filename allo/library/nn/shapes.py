@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import int32
 
 from .._defaults import pipeline_innermost, scheduled_by
@@ -47,20 +46,8 @@ def concat[Ty, B: int32, N1: int32, N2: int32, C: int32](
     return Z
 
 
-def schedule_modulate_fused(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
-
-def schedule_repeat_batch3d(s: Schedule) -> Schedule:
-    """Pipeline the innermost loop."""
-    return pipeline_innermost(s)
-
-
-def schedule_concat(s: Schedule) -> Schedule:
-    """Pipeline the innermost loops."""
-    return pipeline_innermost(s)
-
+schedule_modulate_fused = schedule_repeat_batch3d = schedule_concat = pipeline_innermost
+"""Pipeline the innermost loops."""
 
 scheduled_by(residual_add, pipeline_innermost)
 scheduled_by(modulate_fused, schedule_modulate_fused)

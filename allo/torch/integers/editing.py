@@ -47,6 +47,21 @@ def _renamed(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
+def resolved(value: Any, values: Mapping[str, Any]) -> Any:
+    """An argument with values in the place of references."""
+    if isinstance(value, Ref):
+        return values[value.name]
+    if isinstance(value, list):
+        return [resolved(item, values) for item in value]
+    return value
+
+
+def listed(value: Any, count: int) -> list[int]:
+    """An argument that may be one number for all dimensions, a number for each."""
+    whole = list(value) if isinstance(value, (list, tuple)) else [value]
+    return whole * count if len(whole) == 1 else whole
+
+
 def rename_values(model: Model, names: Mapping[str, str]) -> None:
     """Let everything read ``names[value]`` instead of ``value``."""
     model.operators = [renamed(op, names) for op in model.operators]

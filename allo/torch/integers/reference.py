@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Model, Operator, Ref
+from ..graph import Model, Operator
 from .arithmetic import Array
+from .editing import listed, resolved
 from .floats import FLOAT_OPERATORS, ROUND
 
 Arguments = dict[str, Any]
@@ -43,16 +44,8 @@ class Reference:
         """The result of one operator, from the values before it."""
         if self.otherwise and op.target not in OPERATORS:
             return self.otherwise(op, values)
-        args = {name: _resolved(value, values) for name, value in op.args.items()}
+        args = {name: resolved(value, values) for name, value in op.args.items()}
         return OPERATORS[op.target](args, op)
-
-
-def _resolved(value: Any, values: dict[str, Any]) -> Any:
-    if isinstance(value, Ref):
-        return values[value.name]
-    if isinstance(value, list):
-        return [_resolved(item, values) for item in value]
-    return value
 
 
 # --- sums of integers -----------------------------------------------------------------------------
@@ -162,7 +155,7 @@ def _transposed(args: Arguments, op: Operator) -> Array:
     dims = weight.ndim - 2
     image = source if source.ndim == dims + 2 else source[None]
     groups, outs = args["groups"], weight.shape[1]
-    strides, pads, dilations = (_listed(args[k], dims) for k in ("stride", "padding", "dilation"))
+    strides, pads, dilations = (listed(args[k], dims) for k in ("stride", "padding", "dilation"))
     shape = _shape(op)[-dims:]
     spans = [
         max((n - 1) * s + d * (k - 1) + 1, p + r)
@@ -221,9 +214,9 @@ def _windows(args: Arguments, op: Operator, fill: float) -> Array:
     """The windows of a pool, behind the dimensions of its result."""
     found = re.search(r"(\d)d", op.target)
     dims = int(found[1]) if found else len(args["kernel_size"])
-    listed = [_listed(args[key], dims) for key in ("kernel_size", "stride", "padding")]
-    sizes, strides, pads = listed[0], listed[1] if args["stride"] else listed[0], listed[2]
-    dilations = _listed(args.get("dilation", 1), dims)
+    sizes, pads = listed(args["kernel_size"], dims), listed(args["padding"], dims)
+    strides = listed(args["stride"], dims) if args["stride"] else sizes
+    dilations = listed(args.get("dilation", 1), dims)
     shape = _shape(op)[-dims:]
     source = args["self"]
     spans = [d * (k - 1) + 1 for d, k in zip(dilations, sizes, strict=True)]
@@ -243,11 +236,6 @@ def _windows(args: Arguments, op: Operator, fill: float) -> Array:
         ]
         taken.append(padded[(..., *window)])
     return np.stack(taken, -1)
-
-
-def _listed(value: Any, count: int) -> list[int]:
-    whole = list(value) if isinstance(value, (list, tuple)) else [value]
-    return whole * count if len(whole) == 1 else whole
 
 
 def _shape(op: Operator) -> tuple[int, ...]:

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..graph import Model, Operator, Ref
+from ..graph import Model, Operator
 from .arithmetic import Array
+from .editing import resolved
 
 _RESHAPED = {f"aten.{name}.default": "aten.reshape.default" for name in ("view", "_unsafe_view")}
 """A view of an array that another order of operators has left in pieces is a copy."""
@@ -48,7 +49,7 @@ def run_operator(torch: Any, op: Operator, values: Mapping[str, Any]) -> Any:
         for step in op.args["steps"]:
             known[step.name] = run_operator(torch, step, known)
         return known[op.args["steps"][-1].name]
-    args = {name: _resolved(value, values) for name, value in op.args.items()}
+    args = {name: resolved(value, values) for name, value in op.args.items()}
     if op.target == "getitem":
         return args["0"][args["1"]]
     space, name, overload = _RESHAPED.get(op.target, op.target).split(".")
@@ -65,14 +66,6 @@ def run_operator(torch: Any, op: Operator, values: Mapping[str, Any]) -> Any:
         else:
             positional.append(value)
     return function(*positional, **named)
-
-
-def _resolved(value: Any, values: Mapping[str, Any]) -> Any:
-    if isinstance(value, Ref):
-        return values[value.name]
-    if isinstance(value, list):
-        return [_resolved(item, values) for item in value]
-    return value
 
 
 def fold_fixed(torch: Any, model: Model) -> None:

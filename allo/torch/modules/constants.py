@@ -8,8 +8,7 @@ from math import prod
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
-from allo.dialects.core.dense import dense_words
-from allo.dialects.core.integers import as_signed
+from allo.dialects.core.dense import dense_words, nested_text, number_text
 from allo.dialects.core.partition import layout_of
 from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import ScheduleError
@@ -87,23 +86,9 @@ def _elements(group: Sequence[ir.Operation], kind: ir.MemRefType) -> str:
         if all(found):
             return '"0x' + "".join(each[1] for each in found if each) + '"'
     words = [dense_words(value, element, count) for value in values]
-    parts = [_nested([_number(w, element) for w in each], list(kind.shape)) for each in words]
-    return f"[{', '.join(parts)}]"
-
-
-def _number(word: int, element: ir.Type) -> str:
-    """An element as MLIR writes it; a float by its bits."""
-    if not isinstance(element, (ir.IntegerType, ir.IndexType)):
-        return f"0x{word:0{element.width // 4}X}"
-    width = 64 if isinstance(element, ir.IndexType) else element.width
-    return ("false", "true")[word] if width == 1 else str(as_signed(word, width))
-
-
-def _nested(flat: Sequence[str], shape: Sequence[int]) -> str:
-    if not shape:
-        return flat[0]
-    size = len(flat) // shape[0]
-    parts = [_nested(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
+    parts = [
+        nested_text([number_text(w, element) for w in each], list(kind.shape)) for each in words
+    ]
     return f"[{', '.join(parts)}]"
 
 

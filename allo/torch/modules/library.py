@@ -27,7 +27,6 @@ from ..text import identifier
 from .alike import global_of
 from .constants import drop_unused_constants, forget_zeros
 from .kernels import weight_types
-from .paths import matches, unmatched
 from .replace import replace_function
 from .state import ModelState
 
@@ -121,11 +120,7 @@ def _wanted(s: ModelState, library: bool | Mapping[str, bool]) -> dict[str, bool
                 place_of_caller(),
                 help="write False to keep the plain nest; s[path].replace(kernel) puts another kernel there.",
             )
-        named = matches(pattern, s.functions)
-        if not named:
-            empty = [path for path in s.origin.kinds() if path not in s.functions]
-            raise unmatched(pattern, s.functions, empty, place_of_caller())
-        found |= {match.path: value for match in named}
+        found |= {match.path: value for match in s.matched(pattern)}
     return found
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..graph import Operator, Ref
 from ..integers.arithmetic import sum_type
+from ..integers.editing import listed
 from .endings import ended
 from .values import Ending, Levels
 
@@ -29,7 +30,7 @@ def pool_args(
         args["dim"] = dims
     else:
         dims = int(op.target[len("aten.avg_pool")])
-        args |= {key: _listed(op.args[key], dims) for key in ("kernel_size", "stride", "padding")}
+        args |= {key: listed(op.args[key], dims) for key in ("kernel_size", "stride", "padding")}
         padded = any(args["padding"])
         if op.args["ceil_mode"] or (padded and not op.args["count_include_pad"]):
             return None
@@ -45,8 +46,3 @@ def pool_args(
         "sums": sum_type(bound),
         **ended(ending, unit, bound, less=np.asarray(zero * count)),
     }
-
-
-def _listed(value: Any, count: int) -> list[int]:
-    whole = list(value) if isinstance(value, (list, tuple)) else [value]
-    return whole * count if len(whole) == 1 else whole

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..graph import Model, Operator, Ref, Stored
 from ..integers.arithmetic import Array, sum_type
-from ..integers.editing import array_of
+from ..integers.editing import array_of, listed
 from ..operators.convolutions import named_padding
 from .endings import ended, left_float
 from .values import Ending, Levels
@@ -161,15 +161,10 @@ def _weighted(
 def _window(op: Operator, weight: Array) -> dict[str, Any]:
     """The arguments of a convolution, each a list."""
     dims = weight.ndim - 2
-    listed = {key: op.args[key] for key in ("stride", "dilation", "padding")}
-    for key, value in listed.items():
+    given = {key: op.args[key] for key in ("stride", "dilation", "padding")}
+    for key, value in given.items():
         if isinstance(value, str):
-            listed[key] = named_padding(value, weight.shape[2:], _each(listed["dilation"], dims))
+            given[key] = named_padding(value, weight.shape[2:], listed(given["dilation"], dims))
         else:
-            listed[key] = _each(value, dims)
-    return {**listed, "groups": op.args["groups"]}
-
-
-def _each(value: Any, count: int) -> list[int]:
-    whole = list(value) if isinstance(value, (list, tuple)) else [value]
-    return whole * count if len(whole) == 1 else whole
+            given[key] = listed(value, dims)
+    return {**given, "groups": op.args["groups"]}

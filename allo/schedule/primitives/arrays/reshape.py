@@ -10,8 +10,7 @@ from allo.dialects.affine.loops import string_attribute
 from allo.dialects.affine.maps import BoundMap, bound_map
 from allo.dialects.affine.substitute import simplify
 from allo.dialects.core.alias import AliasClasses
-from allo.dialects.core.dense import dense_words
-from allo.dialects.core.integers import as_signed
+from allo.dialects.core.dense import dense_words, nested_text, number_text
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import layout_of
 from allo.dialects.core.signature import refresh_types
@@ -157,23 +156,7 @@ def _reshape_global(op: ir.Operation, shape: Sequence[int]) -> None:
         return
     words = dense_words(op.attributes["initial_value"], kind.element_type, prod(shape))
     alike = len(set(words)) == 1
-    flat = [_number(word, kind.element_type) for word in (words[:1] if alike else words)]
+    flat = [number_text(word, kind.element_type) for word in (words[:1] if alike else words)]
     tensor = ir.RankedTensorType.get(list(shape), kind.element_type)
-    text = f"dense<{flat[0] if alike else _nested(flat, list(shape))}> : {tensor}"
+    text = f"dense<{flat[0] if alike else nested_text(flat, list(shape))}> : {tensor}"
     op.attributes["initial_value"] = ir.Attribute.parse(text)
-
-
-def _number(word: int, element: ir.Type) -> str:
-    """An element as MLIR writes it; a float by its bits, which keeps infinities and NaN."""
-    if not isinstance(element, (ir.IntegerType, ir.IndexType)):
-        return f"0x{word:0{element.width // 4}X}"
-    width = 64 if isinstance(element, ir.IndexType) else element.width
-    return ("false", "true")[word] if width == 1 else str(as_signed(word, width))
-
-
-def _nested(flat: list[str], shape: list[int]) -> str:
-    if not shape:
-        return flat[0]
-    size = len(flat) // shape[0]
-    parts = [_nested(flat[k * size : (k + 1) * size], shape[1:]) for k in range(shape[0])]
-    return f"[{', '.join(parts)}]"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import parent_of, string_attribute, walk
+from allo.dialects.affine.loops import parent_of, root_of, string_attribute, walk
 from allo.dialects.core.effects import EffectAnalysis
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import callee_of, functions_of
+from allo.dialects.core.signature import callee_of, function_around, functions_of
 from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 from allo.dialects.text.shown import shown
 from allo.schedule.bands import Band, bands_of
@@ -39,7 +39,7 @@ def fuse_behind(s: ModelState, source: Match, names: Sequence[str]) -> None:
                 help='write s["mlp.0"].fuse("1"), or s["attn"].fuse("add") for a nest beside it.',
             )
         first = _only_call(s, source)
-        caller = _function_around(first)
+        caller = function_around(first)
         path = path_beside(s, source, name)
         if path is None:
             band = next((b for b in bands_of(caller) if b.name == name and not b.hidden), None)
@@ -187,17 +187,9 @@ def _described(s: ModelState, op: ir.Operation) -> str:
         name = callee_of(op)
         path = s.module_paths.get(name)
         return f"module {path!r}" if path else f"function {name}"
-    root = op
-    while (parent := parent_of(root)) is not None and parent.name != "func.func":
-        root = parent
+    root = root_of(op)
     nest = string_attribute(root, "op_name")
     return f"nest {nest!r}" if nest else f"operation {root.name}"
-
-
-def _function_around(op: ir.Operation) -> ir.Operation:
-    while op.name != "func.func":
-        op = op.parent.operation
-    return op
 
 
 def _unknown(s: ModelState, source: Match, name: str, caller: ir.Operation) -> UnknownHandleError:

@@ -19,6 +19,7 @@ from allo.dialects.affine.loops import (
     is_affine_loop,
     is_loop,
     parent_of,
+    root_of,
     spec_of,
     string_attribute,
     walk,
@@ -81,7 +82,7 @@ def following(module: ir.Module, array: ir.Operation, nest: ir.Operation) -> Fol
 
 def follow(found: Following) -> None:
     """Move the nest's body to the store."""
-    before = _root(found.store)
+    before = root_of(found.store)
     for op in found.needed:
         op.move_before(before)
     value = found.store.operands[0]
@@ -113,13 +114,6 @@ def _is_simple(op: ir.Operation) -> bool:
     return bool(op.name.startswith(("arith.", "math.")))
 
 
-def _root(op: ir.Operation) -> ir.Operation:
-    """The operation of the function's own block that holds another."""
-    while (parent := parent_of(op)) is not None and parent.name != "func.func":
-        op = parent
-    return op
-
-
 def _is_stored_once(module: ir.Module, array: ir.Operation, store: ir.Operation) -> bool:
     """Whether a store, the only one of its array, writes each element in exactly one iteration."""
     counts = []
@@ -133,7 +127,7 @@ def _is_stored_once(module: ir.Module, array: ir.Operation, store: ir.Operation)
     if prod(counts) != prod(ir.MemRefType(array.result.type).shape):
         return False
     effects = EffectAnalysis(module.operation)
-    model = Model([_root(store)], effects)
+    model = Model([root_of(store)], effects)
     memory = model.memory_label(effects.memory_of(array.result).key)
     return memory is not None and model.writes_all(memory)
 
@@ -177,7 +171,7 @@ def _indices(
 def _ordered(module: ir.Module, found: Following) -> Following | str:
     """The nest with what has to move before the store; or why its place cannot be there."""
     effects = EffectAnalysis(module.operation)
-    first, *between = _between(_root(found.store), found.nest)
+    first, *between = _between(root_of(found.store), found.nest)
     array = effects.memory_of(found.array.result).key
     nest = _Needs.of(found.nest, effects).without(array)
     store = _Needs.of(first, effects).without(array)

@@ -10,7 +10,7 @@ from allo.dialects.affine.loops import (
     body_operations,
     induction_variable,
     is_affine_loop,
-    parent_of,
+    root_of,
     spec_of,
     string_attribute,
     walk,
@@ -94,8 +94,8 @@ def _links(function: ir.Operation, added: Sequence[ir.Operation] | None) -> list
         users = [use.owner.operation for use in array.result.uses]
         if any(user.name not in ("affine.load", "affine.store") for user in users):
             continue
-        writing = {_root(user) for user in users if user.name == "affine.store"}
-        reading = {_root(user) for user in users if user.name == "affine.load"}
+        writing = {root_of(user) for user in users if user.name == "affine.store"}
+        reading = {root_of(user) for user in users if user.name == "affine.load"}
         if len(writing) == len(reading) == 1 and writing != reading:
             first, second = roots.get(writing.pop()), roots.get(reading.pop())
             if first and second and _is_wanted(first, second, added):
@@ -105,12 +105,6 @@ def _links(function: ir.Operation, added: Sequence[ir.Operation] | None) -> list
 
 def _is_wanted(first: Band, second: Band, added: Sequence[ir.Operation] | None) -> bool:
     return added is None or (second.root in added and first.root not in added)
-
-
-def _root(op: ir.Operation) -> ir.Operation:
-    while (parent := parent_of(op)) is not None and parent.name != "func.func":
-        op = parent
-    return op
 
 
 def _follow_one(
