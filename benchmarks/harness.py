@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from rich.console import Console
@@ -27,6 +27,7 @@ class Row:
         reference: the peer's figure or the limit, in ``unit``.
         at_most: a limit from above (True), from below (False), or a peer without a verdict (None).
         note: anything a reader needs to judge the figure.
+        figures: what ``scripts/figures --update`` records, by its key.
     """
 
     what: str
@@ -36,6 +37,7 @@ class Row:
     reference: float
     at_most: bool | None = None
     note: str = ""
+    figures: dict[str, float] = field(default_factory=dict)
 
     @property
     def ratio(self) -> float:

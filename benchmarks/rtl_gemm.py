@@ -52,7 +52,18 @@ def main() -> int:
             False,
             f"{operations(SIZES):,} operations, {units} units, {hardware.cycles:,} cycles",
         ),
-        Row("measured cycles", hardware.cycles, "", "predicted", hardware.report.cycles),
+        Row(
+            "measured cycles",
+            hardware.cycles,
+            "",
+            "predicted",
+            hardware.report.cycles,
+            figures={
+                "gemm.lanes_8.cycles": hardware.cycles,
+                "gemm.lanes_8.units": units,
+                "gemm.lanes_8.busy.share": round(busy, 4),
+            },
+        ),
         Row(
             "interval without partition",
             unbanked.ii,

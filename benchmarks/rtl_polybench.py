@@ -190,12 +190,20 @@ def _run(kernel: Budgeted, function) -> tuple[np.ndarray, ...]:  # type: ignore[
     return arrays if result is None else (*arrays, np.asarray(result))
 
 
-def row_of(name: str, measured: Measured) -> Row:
+def row_of(name: str, measured: Measured, *, equal_pairs: bool) -> Row:
     """The cycles of a kernel beside those of its peer."""
+    column = f"pairs_{BUDGETS[measured.budget]}" if equal_pairs else f"dsp_{measured.budget}"
+    taken = measured.report.resources
+    figures: dict[str, float] = {"cycles": measured.cycles}
+    if not equal_pairs:
+        figures |= {"dsp": taken["dsp"], "lut": taken["lut"], "units": measured.report.float_units}
     cycles, who = PUBLISHED[name][list(BUDGETS).index(measured.budget)]
     against = who if who == _CSYNTH else f"{who}, at most {measured.budget:,} DSP"
     what = f"{name}, {measured.pairs:,} pairs"
-    return Row(what, measured.cycles, "cycles", against, cycles, note=measured.note())
+    recorded = {f"polybench.{name}.{column}.{what}": value for what, value in figures.items()}
+    return Row(
+        what, measured.cycles, "cycles", against, cycles, note=measured.note(), figures=recorded
+    )
 
 
 def verdicts(column: str, rows: list[Row], measured: list[Measured], *, judged: bool) -> list[Row]:
@@ -237,7 +245,10 @@ def main() -> int:
             most = GIVEN.get((name, budget), most_pairs(name, budget))
             most = BUDGETS[budget] if given.equal_pairs else most
             measured.append(measure(name, budget, most, given.clock, run))
-        column = [row_of(*pair) for pair in zip(given.kernel, measured, strict=True)]
+        column = [
+            row_of(name, found, equal_pairs=given.equal_pairs)
+            for name, found in zip(given.kernel, measured, strict=True)
+        ]
         rows += column
         title = f"at most {BUDGETS[budget]:,} pairs" if given.equal_pairs else f"{budget:,} DSP"
         columns += verdicts(title, column, measured, judged=not given.equal_pairs)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import ast
-import json
 from pathlib import Path
 from typing import Any
 
 from allo.designs.gallery.catalogue import ENTRIES, Entry, find
 
+from .figures.store import Figures
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ROOT / "docs" / "gallery"
-FIGURES = PAGES / "figures.json"
+FAMILY = "gallery"
+"""Of the figures: ``benchmarks/figures/gallery.json``."""
 INTRODUCTION = """# Gallery
 
 Small designs, each in one file: kernel, schedule, inputs, and a reference in NumPy or plain Python that
@@ -48,7 +50,8 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="designs to measure; all when none is named")
     parser.add_argument("--pages", action="store_true", help="measure nothing")
     chosen = parser.parse_args()
-    figures = json.loads(FIGURES.read_text()) if FIGURES.exists() else {}
+    kept = Figures()
+    figures = kept.families.get(FAMILY, {})
     if not chosen.pages:
         from .measure import measure  # builds hardware: not for pages alone
 
@@ -57,7 +60,8 @@ def main() -> None:
             write(PAGES / "waves" / f"{entry.name}.svg", picture)
             print(f"{entry.name}: {figures[entry.name]['measured_cycles']} cycles")
     figures = {entry.name: figures[entry.name] for entry in ENTRIES}
-    write(FIGURES, json.dumps(figures, indent=1) + "\n")
+    kept.replace(FAMILY, figures)
+    kept.save()
     for path, text in pages(figures).items():
         write(path, text)
 

@@ -57,12 +57,18 @@ def _run(s, places, **options):
 
 
 @pytest.mark.parametrize(
-    ("kind", "distance", "interval"),
-    [(None, None, 5), ("all", False, 1), ("RAW", 3, 2), ("all", 6, 1), ("WAW", False, 5)],
+    ("kind", "distance", "name"),
+    [
+        (None, None, "nothing_said"),
+        ("all", False, "none"),
+        ("RAW", 3, "read_after_3"),
+        ("all", 6, "all_after_6"),
+        ("WAW", False, "no_second_write"),
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("simulator", ["jit", "verilator"])
-def test_the_interval_and_the_cycles(kind, distance, interval, simulator):
+def test_the_interval_and_the_cycles(kind, distance, name, simulator, figures):
     s = allo.customize(scatter)
     s.pipeline("i")
     if kind is not None:
@@ -70,7 +76,9 @@ def test_the_interval_and_the_cycles(kind, distance, interval, simulator):
     _, want = _run(allo.customize(scatter), PLACES)
     module, h = _run(s, PLACES, target="verilog", simulator=simulator)
     np.testing.assert_array_equal(h, want)
-    assert module.report.functions[0].loops[0].ii == interval
+    interval = module.report.functions[0].loops[0].ii
+    figures.hold(f"bounds.scatter.{name}.ii", interval)
+    assert (interval == 1) == (name in ("none", "all_after_6"))
     assert module.cycles == module.report.cycles
 
 

@@ -18,9 +18,12 @@ from allo.designs.polybench.budgets.tiles.products import (
 )
 from benchmarks.polybench_bounds import bound
 from tests.designs.suites import assert_close, assert_same_bits, call, copies
+from tests.figures_plugin import Held
 
 TOLERANCE = 1e-5
 """Of the largest element: trees add in another order than NumPy."""
+FEWER_PAIRS = {("gesummv", 220): 100, ("trmm", 220): 108}
+"""Pairs with which a design is shown where it is not the most that the DSPs make."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,82 +42,89 @@ def test_hardware_gives_the_cpus_bits_on_the_budget(name: str, size: str, pairs:
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs", "cycles", "units"),
+    ("name", "pairs"),
     [
-        ("gemm", 44, 243_036, 88),
-        ("atax", 44, 7_915, 82),
-        ("bicg", 44, 7_915, 82),
-        ("mvt", 44, 8_032, 80),
-        ("gesummv", 44, 2_937, 88),
-        ("two_mm", 44, 344_667, 88),
-        ("three_mm", 44, 543_344, 88),
-        ("two_mm", 512, 30_258, 1000),
-        ("symm", 44, 223_336, 88),
-        ("trmm", 44, 111_684, 88),
-        ("syrk", 44, 144_679, 82),
-        ("syr2k", 44, 289_284, 82),
-        ("jacobi_2d", 44, 1_256_400, 50),
+        ("gemm", 44),
+        ("atax", 44),
+        ("bicg", 44),
+        ("mvt", 44),
+        ("gesummv", 44),
+        ("two_mm", 44),
+        ("three_mm", 44),
+        ("two_mm", 512),
+        ("symm", 44),
+        ("trmm", 44),
+        ("syrk", 44),
+        ("syr2k", 44),
+        ("jacobi_2d", 44),
     ],
 )
-def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, cycles: int, units: int) -> None:
+def test_medium_sizes_keep_the_units_busy(name: str, pairs: int, figures: Held) -> None:
     kernel = load(name)
     size = kernel.SIZES["medium"]
     schedule = kernel.schedule(size, pairs)
     report = schedule.build(target="verilog", clock_mhz=300, device="xcup").report
-    assert (report.cycles, report.float_units) == (cycles, units)
-    utilisation = kernel.operations(size) / (units * cycles)
-    assert 0.95 < utilisation <= bound(name, size, units, kernel.operations(size)).utilisation
+    figures.hold(f"polybench.{name}.pairs_{pairs}.cycles", report.cycles)
+    figures.hold(f"polybench.{name}.pairs_{pairs}.units", report.float_units)
+    utilisation = kernel.operations(size) / (report.float_units * report.cycles)
+    limit = bound(name, size, report.float_units, kernel.operations(size))
+    assert 0.95 < utilisation <= limit.utilisation
 
 
 @pytest.mark.parametrize(
-    ("name", "dsps", "cycles"),
+    ("name", "dsps"),
     [
-        ("gemm", 220, 97_236),
-        ("correlation", 220, 75_250),
-        ("syr2k", 220, 115_762),
-        ("trmm", 216, 46_165),
-        pytest.param("trmm", 2560, 4_166, marks=pytest.mark.slow),
-        ("mvt", 2560, 300),
-        ("bicg", 2560, 336),
-        ("gesummv", 200, 1_295),
-        ("gesummv", 2560, 165),
-        ("jacobi_2d", 2560, 56_400),
+        ("gemm", 220),
+        ("correlation", 220),
+        ("syr2k", 220),
+        ("trmm", 220),
+        pytest.param("trmm", 2560, marks=pytest.mark.slow),
+        ("mvt", 2560),
+        ("bicg", 2560),
+        ("gesummv", 220),
+        ("gesummv", 2560),
+        ("jacobi_2d", 2560),
     ],
 )
-def test_a_budget_of_dsps_holds_more_pairs(name: str, dsps: int, cycles: int) -> None:
+def test_a_budget_of_dsps_holds_more_pairs(name: str, dsps: int, figures: Held) -> None:
     kernel = load(name)
-    schedule = kernel.schedule(kernel.SIZES["medium"], most_pairs(name, dsps))
+    most = FEWER_PAIRS.get((name, dsps), most_pairs(name, dsps))
+    schedule = kernel.schedule(kernel.SIZES["medium"], most)
     report = schedule.estimate(clock_mhz=300, device="xcup")
-    assert report.cycles == cycles
+    figures.hold(f"polybench.{name}.dsp_{dsps}.cycles", report.cycles)
     assert report.resources["dsp"] <= dsps
 
 
 @pytest.mark.parametrize(
-    ("name", "pairs", "cycles"),
+    ("name", "pairs"),
     [
-        ("gemm", 1760, 6_192),
-        ("three_mm", 1760, 13_637),
-        ("syrk", 1830, 3_314),
-        pytest.param("two_mm", 1800, 8_511, marks=pytest.mark.slow),
-        pytest.param("trmm", 1660, 3_497, marks=pytest.mark.slow),
+        ("gemm", 1760),
+        ("three_mm", 1760),
+        ("syrk", 1830),
+        pytest.param("two_mm", 1800, marks=pytest.mark.slow),
+        pytest.param("trmm", 1660, marks=pytest.mark.slow),
     ],
 )
 def test_a_full_device_takes_fewer_cycles_than_published(
-    name: str, pairs: int, cycles: int
+    name: str, pairs: int, figures: Held
 ) -> None:
     kernel = load(name)
     report = kernel.schedule(kernel.SIZES["medium"], pairs).estimate(clock_mhz=300, device="xcup")
-    assert report.cycles == cycles
+    figures.hold(f"polybench.{name}.dsp_9024.cycles", report.cycles)
     assert report.resources["lut"] <= 1_303_680 and report.resources.get("bram", 0) <= 4_032
 
 
 @pytest.mark.parametrize(
-    ("size", "pairs", "tile", "cycles"),
-    [((20, 6), 18, (3, 6), 138), ((26, 6), 36, (6, 6), 121), ((50, 12), 60, (12, 5), 326)],
+    ("size", "pairs", "tile", "meets"),
+    [
+        ((20, 6), 18, (3, 6), "pieces"),
+        ((26, 6), 36, (6, 6), "forwarded"),
+        ((50, 12), 60, (12, 5), "rows"),
+    ],
     ids=["pieces", "forwarded", "rows"],
 )
 def test_groups_of_rows_follow_each_other_at_once(
-    size: tuple[int, int], pairs: int, tile: tuple[int, int], cycles: int
+    size: tuple[int, int], pairs: int, tile: tuple[int, int], meets: str, figures: Held
 ) -> None:
     """Of 25 rows in groups of 6, the last but one meets 7: its elements take more 7 cycles later."""
     kernel = load("trmm")
@@ -125,7 +135,7 @@ def test_groups_of_rows_follow_each_other_at_once(
     expected = call(schedule.build(), copies(arrays))
     assert_close(expected, call(kernel.reference, copies(arrays)), TOLERANCE)
     assert_same_bits(call(hardware, arrays), expected)
-    assert hardware.cycles == hardware.report.cycles == cycles
+    figures.hold(f"polybench.trmm.{meets}.cycles", hardware.cycles, report=hardware.report.cycles)
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
 import pytest
 
 from allo.designs.gallery.catalogue import ENTRIES, Entry, find
-from scripts.pages.gallery import FIGURES, PAGES, pages
+from scripts.pages.figures.store import Figures
+from scripts.pages.gallery import FAMILY, PAGES, pages
 from scripts.pages.measure import measure
 from scripts.pages.vcd import read_vcd
 from scripts.pages.waveform import Row, draw
@@ -47,7 +47,7 @@ def sample(tmp_path: Path) -> Path:
 
 def test_pages_are_up_to_date() -> None:
     """After an edit of a design: scripts/gallery NAME; of the generator: scripts/gallery --pages."""
-    written = pages(json.loads(FIGURES.read_text()))
+    written = pages(Figures().families[FAMILY])
     assert {path.name for path in written} == {path.name for path in PAGES.glob("*.md")}
     for path, text in written.items():
         assert path.read_text() == text, path.name
@@ -74,7 +74,7 @@ def test_a_page_has_its_parts(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 def test_pictures_are_up_to_date(entry: Entry) -> None:
     figures, picture = measure(entry)
-    assert figures == json.loads(FIGURES.read_text())[entry.name]
+    assert figures == Figures().families[FAMILY][entry.name]
     assert (PAGES / "waves" / f"{entry.name}.svg").read_text() == picture
 
 

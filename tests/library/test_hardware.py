@@ -10,6 +10,7 @@ import allo.dataflow as df
 from allo.ir.types import float32, int8, int32
 from allo.library import nn, systolic
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
+from tests.figures_plugin import Held
 from tests.library.support import floats, int8s
 
 
@@ -70,14 +71,14 @@ def test_systolic_array_of_processes(M, K, N):
     assert len([name for name in s.func_args if name.startswith("cell")]) >= 1
 
 
-def test_the_systolic_array_takes_forty_cycles():
+def test_the_systolic_array_takes_forty_cycles(figures: Held):
     s = df.customize(systolic_array, instantiate=[int8, int8, int32, 8, 8, 8])
     schedule_systolic_array(s)
     module = s.build(target="verilog")
     A, B, C = int8s(8, 8), int8s(8, 8, seed=1), np.zeros((8, 8), np.int32)
     module(A, B, C)
     np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int))
-    assert module.cycles <= 40
+    figures.hold("library.systolic_array.cycles", module.cycles)
 
 
 def test_softmax_in_verilog():

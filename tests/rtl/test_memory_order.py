@@ -16,6 +16,7 @@ from allo.backend.rtl.plan.modulo import Recurrence
 from allo.backend.rtl.plan.order import Orders
 from allo.dialects.core.partition import unpartitioned
 from allo.ir.types import int32
+from tests.figures_plugin import Held
 
 from .test_gemm import loop_called
 
@@ -108,7 +109,7 @@ def unknown[N](a: int32[256], h: int32[64]):
 
 
 @pytest.mark.parametrize("simulator", ["jit", "verilator"])
-def test_gathers_and_scatters_in_one_iteration(simulator: str) -> None:
+def test_gathers_and_scatters_in_one_iteration(simulator: str, figures: Held) -> None:
     """Each waits for the one before: a cycle for each, in which its load takes what that one stores."""
     s = allo.customize(unknown, instantiate=[16])
     s.pipeline("i")
@@ -122,7 +123,8 @@ def test_gathers_and_scatters_in_one_iteration(simulator: str) -> None:
     module(a, h)
     np.testing.assert_array_equal(h, expected)
     loop = loop_called(module.report, "i")
-    assert (loop.ii, module.cycles, module.report.cycles) == (16, 15 * 16 + 18, 15 * 16 + 18)
+    assert loop.ii == 16
+    figures.hold("rtl.gathers.cycles", module.cycles, report=module.report.cycles)
     assert loop.limit.startswith("II=16: 16 reads of h (test_memory_order.py:")
     assert loop.limit.endswith(") need 16 cycles of bank 0's 2 ports")
 

@@ -26,7 +26,7 @@ def sweeps(rounds: int, size: int) -> Any:
 @pytest.mark.parametrize(
     ("rounds", "size"), [(20, 8), (20, 9), (20, 5), (3, 1), (2, 9), (1, 4), (7, 3)]
 )
-def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size):
+def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size, figures):
     kernel = sweeps(rounds, size)
     rng = np.random.default_rng(size)
     A, B = (rng.standard_normal(size).astype(np.float32) for _ in range(2))
@@ -42,7 +42,10 @@ def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size):
     before, _ = everywhere(plain, [A, B], [want, B])
     assert cycles <= before
     if (rounds, size) == (20, 8):
-        assert cycles < 0.75 * before, "160 iterations, 19 gaps of 3, and a drain: 227 for 329"
+        # 160 iterations, 19 gaps, and a drain.
+        figures.hold("rtl.rewind.rounds.cycles", cycles)
+        figures.hold("rtl.rewind.drains.cycles", before)
+        assert cycles < 0.75 * before
 
 
 def test_a_pipeline_that_drains_although_it_was_asked_not_to_is_noted():
@@ -56,14 +59,15 @@ def test_a_pipeline_that_drains_although_it_was_asked_not_to_is_noted():
     s = allo.customize(rows)
     s.pipeline("j", rewind=True)
     s.pipeline("k")
-    notes = [n for n in s.build(target="verilog").report.notes if "rewind" in n]
+    said = "rewind has no effect"
+    notes = [n for n in s.build(target="verilog").report.notes if said in n]
     line = rows.__code__.co_firstlineno + 2
     assert len(notes) == 1
     assert notes[0].startswith("rewind has no effect on loop j (")
     assert f"test_rewind.py:{line}:13)" in notes[0]
     alone = allo.customize(sweeps(2, 9))
     alone.pipeline("i", rewind=True)
-    assert not any("rewind" in n for n in alone.build(target="verilog").report.notes)
+    assert not any(said in n for n in alone.build(target="verilog").report.notes)
 
 
 def lower(k: int, n: int, step: int) -> Any:

@@ -10,6 +10,7 @@ import pytest
 import allo
 from allo.customize import Schedule
 from allo.ir.types import float32
+from tests.figures_plugin import Held
 
 
 def by_units(
@@ -54,20 +55,21 @@ def scheduled(kernel: Callable[..., None]) -> Schedule:
 
 @pytest.mark.parametrize("simulator", ["jit", "verilator"])
 @pytest.mark.parametrize(
-    ("kernel", "shapes", "cycles"),
+    ("kernel", "shapes", "earlier"),
     [
         # Both first sums of the second pipeline are issued a cycle after the last ones of the first.
-        (by_units, [(32,)] * 5, 32 + 32 + 9),
+        (by_units, [(32,)] * 5, True),
         # The late load of the first pipeline leaves a port to the second one, which starts at once.
-        (by_ports, [(2, 32)] + [(32,)] * 3, 32 + 32 + 31 + 5),
-        (together, [(2, 32)] + [(32,)] * 3, None),
+        (by_ports, [(2, 32)] + [(32,)] * 3, True),
+        (together, [(2, 32)] + [(32,)] * 3, False),
     ],
 )
 def test_a_pipeline_starts_on_what_the_one_before_no_longer_uses(
     kernel: Callable[..., None],
     shapes: list[tuple[int, ...]],
-    cycles: int | None,
+    earlier: bool,
     simulator: str,
+    figures: Held,
 ) -> None:
     s = scheduled(kernel)
     rng = np.random.default_rng(5)
@@ -79,4 +81,5 @@ def test_a_pipeline_starts_on_what_the_one_before_no_longer_uses(
     for one, other in zip(arrays, expected, strict=True):
         assert one.tobytes() == other.tobytes()
     assert module.cycles == module.report.cycles
-    assert cycles is None or module.cycles == cycles
+    if earlier:
+        figures.hold(f"rtl.bound_anew.{kernel.__name__}.cycles", module.cycles)

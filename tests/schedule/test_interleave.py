@@ -40,20 +40,19 @@ def test_every_target_gives_the_same_bits(kernel, loop, factor, exact):
     sums.check_all(kernel, _interleaved(loop, factor), exact=exact, builds=builds)
 
 
-def test_the_latency_of_the_adder_is_hidden():
+def test_the_latency_of_the_adder_is_hidden(figures):
     """A float dot product starts an iteration in every cycle; cycles are as the report says."""
     plain, s = allo.customize(sums.dot), allo.customize(sums.dot)
     plain.pipeline("k")
     s.pipeline("k")
     s.interleave("k", 8)
     arrays = sums.arguments(sums.dot)
-    figures = []
-    for schedule in (plain, s):
+    for name, schedule in (("pipelined", plain), ("interleaved", s)):
         module = schedule.build(target="verilog", simulator="jit")
         module(*[a.copy() for a in arrays])
-        assert module.cycles == module.report.cycles
-        figures.append((module.report.functions[0].loops[0].ii, module.cycles))
-    assert figures == [(5, 329), (1, 93)]
+        figures.hold(f"schedule.dot.{name}.cycles", module.cycles, report=module.report.cycles)
+        figures.hold(f"schedule.dot.{name}.ii", module.report.functions[0].loops[0].ii)
+    assert module.report.functions[0].loops[0].ii == 1
 
 
 def test_the_module_after_it():

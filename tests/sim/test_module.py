@@ -38,14 +38,15 @@ def vadd(request):
     return vector_module(simulator=request.param)
 
 
-def test_arrays_are_written_in_place(vadd):
+def test_arrays_are_written_in_place(vadd, figures):
     rng = np.random.default_rng(3)
     for _ in range(5):
         a, b = rng.integers(0, 1 << 32, size=(2, 3, 8), dtype=np.uint32)
         c = rng.integers(0, 1 << 32, size=(3, 8), dtype=np.uint32)
         assert vadd(a, b, c) is None
         np.testing.assert_array_equal(c, a + b)
-    assert vadd.cycles == vadd.report.measured_cycles == vadd.report.cycles == 13
+    assert vadd.cycles == vadd.report.measured_cycles
+    figures.hold("sim.vadd.cycles", vadd.cycles, report=vadd.report.cycles)
 
 
 def test_arrays_of_another_dtype_are_converted_and_written_back(vadd):
@@ -121,7 +122,7 @@ def test_a_project_is_replaced_in_one_piece(tmp_path, monkeypatch):
     module = vector_module()
     folder = module.write_project(tmp_path / "vadd.prj")
     assert (folder / "vadd.sv").read_text() == module.verilog
-    assert json.loads((folder / "report.json").read_text())["cycles"] == 13
+    assert json.loads((folder / "report.json").read_text())["cycles"] == module.report.cycles
     assert "<html" in (folder / "report.html").read_text()
     before = sorted(p.name for p in folder.iterdir())
     monkeypatch.setattr(type(module.report), "html", lambda self: 1 / 0)

@@ -13,15 +13,16 @@ import allo
 from allo.designs.torch import bert_block, gpt2_block, llama_block, mlp, resnet_block
 from allo.errors import StepError
 from allo.ir.types import float32, int32
+from tests.figures_plugin import Held
 from tests.torch.support import assert_close, check_csim, check_hardware, initialised, tensor
 
-# A design, its model, its steps, and the cycles that it takes at most (plain ones take ten times as many).
-DESIGNS: dict[str, tuple[Any, Any, int, int]] = {
-    "mlp": (mlp, mlp.MLP, 8, 1_200),
-    "resnet_block": (resnet_block, resnet_block.ResNetBlock, 3, 30_000),
-    "bert_block": (bert_block, bert_block.BertBlock, 3, 25_000),
-    "llama_block": (llama_block, llama_block.LlamaBlock, 8, 17_000),
-    "gpt2_block": (gpt2_block, gpt2_block.GPT2Block, 22, 23_000),
+# A design, its model, and its steps.
+DESIGNS: dict[str, tuple[Any, Any, int]] = {
+    "mlp": (mlp, mlp.MLP, 8),
+    "resnet_block": (resnet_block, resnet_block.ResNetBlock, 3),
+    "bert_block": (bert_block, bert_block.BertBlock, 3),
+    "llama_block": (llama_block, llama_block.LlamaBlock, 8),
+    "gpt2_block": (gpt2_block, gpt2_block.GPT2Block, 22),
 }
 
 
@@ -33,15 +34,15 @@ def sigmoid[B: int32, L: int32, D: int32](x: float32[B, L, D]) -> float32[B, L, 
 
 
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_verified_schedule_makes_fast_hardware(name: str, tmp_path: Path) -> None:
-    design, kind, steps, most = DESIGNS[name]
+def test_a_verified_schedule_makes_fast_hardware(name: str, tmp_path: Path, figures: Held) -> None:
+    design, kind, steps = DESIGNS[name]
     model = initialised(kind())
     s = design.schedule(design.compiled(model, verify=True))
     assert len(s.steps) == steps
     x = tensor(*s.origin.example_inputs[0].shape)
     with torch.no_grad():
         assert_close(s.build()(x.numpy()), model(x), tolerance=1e-3)
-    assert check_hardware(s, x).cycles <= most
+    figures.hold(f"torch.{name}.scheduled.cycles", check_hardware(s, x).cycles)
     if name in ("mlp", "gpt2_block"):
         check_csim(s, tmp_path, x)
 

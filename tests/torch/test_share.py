@@ -12,6 +12,7 @@ from torch import nn
 from allo.errors import IllegalTransformError, ScheduleError, UnknownHandleError
 from allo.frontend import from_pytorch
 from allo.library import nn as library
+from tests.figures_plugin import Held
 from tests.torch.support import arrays, check_csim, check_hardware, initialised, tensor
 
 X = tensor(3, 6)
@@ -138,11 +139,12 @@ def test_one_module_has_nothing_to_share() -> None:
 # --- streams ------------------------------------------------------------------------------------
 
 
-def test_modules_stream_to_each_other(tmp_path: Any) -> None:
+def test_modules_stream_to_each_other(tmp_path: Any, figures: Held) -> None:
     """In modules this small the FIFO saves nothing: a pipeline starts while the one before drains."""
     plain, s = compiled(), compiled()
     s["layers.*.up"].stream_to("act", depth=8)
-    assert (check_hardware(plain, X).cycles, check_hardware(s, X).cycles) == (1_861, 1_885)
+    figures.hold("torch.gpt.shared.cycles", check_hardware(plain, X).cycles)
+    figures.hold("torch.gpt.streamed.cycles", check_hardware(s, X).cycles)
     s["layers.*.act"].stream_to("layers.*.down", depth=8)
     check_hardware(s, X)
     assert "its result passes to layers.1.down through a FIFO" in str(s.explain("layers.1.act"))

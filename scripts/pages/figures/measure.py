@@ -1,0 +1,122 @@
+"""Where a family's figures come from: tests that hold them, and benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .store import ROOT, FigureError, Number, family_of, files_of_tests
+
+
+@dataclass(frozen=True, slots=True)
+class Benchmark:
+    """A program of ``benchmarks`` whose rows have keys of figures.
+
+    Attributes:
+        families: whose figures it measures.
+        name: of its file, without the ending.
+        arguments: that it is given.
+        slow: whether it takes minutes, and runs with ``--slow`` alone.
+    """
+
+    families: tuple[str, ...]
+    name: str
+    arguments: tuple[str, ...] = ()
+    slow: bool = False
+
+
+BENCHMARKS = (
+    Benchmark(("gemm",), "rtl_gemm"),
+    Benchmark(("polybench",), "rtl_polybench", ("--report",), slow=True),
+    Benchmark(("polybench",), "rtl_polybench", ("--report", "--equal-pairs"), slow=True),
+)
+OWN = {"gallery": ("-m", "scripts.pages.gallery")}
+"""Families that a program measures and records by itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Figures by key, and what went wrong on the way, in sentences."""
+
+    figures: dict[str, Number]
+    faults: list[str]
+
+
+def test_files(families: Iterable[str], root: Path = ROOT) -> list[Path]:
+    """The files of tests that hold figures of some families, by their text."""
+    names = "|".join(re.escape(name) for name in sorted(families))
+    held = re.compile(rf'\bhold\(\s*f?"(?:{names})\.')
+    return [path for path in files_of_tests(root) if held.search(path.read_text())]
+
+
+def families_of_tests(root: Path = ROOT) -> set[str]:
+    """The families that tests hold."""
+    held = re.compile(r'\bhold\(\s*f?"(\w+)\.')
+    texts = (path.read_text() for path in files_of_tests(root))
+    return {name for text in texts for name in held.findall(text)}
+
+
+def by_tests(families: Sequence[str], *, slow: bool) -> Measured:
+    """Run the tests that hold figures of some families, and take what they measured."""
+    files = test_files(families)
+    if not files:
+        return Measured({}, [])
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "figures.json")
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-n",
+            os.environ.get("ALLO_TEST_WORKERS", "2"),
+        ]
+        command += ["--dist", "worksteal", *(["-m", "slow or not slow"] if slow else [])]
+        environment = {**os.environ, "ALLO_FIGURES_OUT": str(out)}
+        done = subprocess.run([*command, *map(str, files)], cwd=ROOT, env=environment, check=False)
+        if not out.exists():
+            return Measured({}, [f"pytest ended with {done.returncode} and measured nothing."])
+        content = json.loads(out.read_text())
+    faults = [f"{fault}." for fault in content["contradictions"]]
+    if done.returncode:
+        faults.append("A test that holds figures failed: what it measures is not recorded.")
+    wanted = {k: v for k, v in content["figures"].items() if family_of(k) in families}
+    return Measured(wanted, faults)
+
+
+def by_benchmark(benchmark: Benchmark) -> Measured:
+    """Run a benchmark, and take the figures of its rows."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "rows.json")
+        program = f"benchmarks/{benchmark.name}.py"
+        command = [sys.executable, program, *benchmark.arguments, "--json", str(out)]
+        done = subprocess.run(command, cwd=ROOT, check=False)
+        if not out.exists():
+            return Measured({}, [f"{program} ended with {done.returncode} and measured nothing."])
+        rows = json.loads(out.read_text())["rows"]
+    figures = {key: value for row in rows for key, value in row["figures"].items()}
+    return Measured(figures, [f"{program} says that a limit fails."] if done.returncode else [])
+
+
+def by_program(family: str) -> None:
+    """Run the program that measures and records a whole family.
+
+    Raises:
+        FigureError: it failed.
+    """
+    done = subprocess.run([sys.executable, *OWN[family]], cwd=ROOT, check=False)
+    if done.returncode:
+        raise FigureError(f"{' '.join(OWN[family])} ended with {done.returncode}.")
+
+
+def all_families(root: Path = ROOT) -> list[str]:
+    """Every family that something measures."""
+    of_benchmarks = {name for benchmark in BENCHMARKS for name in benchmark.families}
+    return sorted(families_of_tests(root) | of_benchmarks | set(OWN))

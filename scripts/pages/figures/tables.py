@@ -1,0 +1,125 @@
+"""Tables of pages, and single values, that are computed from several figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from math import floor
+
+from allo.designs.polybench.budgets import NAMES, load
+from benchmarks.polybench_bounds import bound
+from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
+
+from .store import Figures
+
+_LETTER = {"Stream-HLS": "S", "HeteroCL": "H", "Allo": "A", "Allo, csynth": "c"}
+
+
+def _budget(figures: Figures, kernel: str, dsps: int, what: str) -> int:
+    """A whole figure of a kernel of PolyBench on a budget of DSPs."""
+    return int(figures.find(f"polybench.{kernel}.dsp_{dsps}.{what}"))
+
+
+def _busy(figures: Figures, kernel: str, dsps: int) -> float:
+    """The share of its cycles in which a float unit does useful work."""
+    made = load(kernel)
+    units, cycles = (_budget(figures, kernel, dsps, what) for what in ("units", "cycles"))
+    return made.operations(made.SIZES[SIZE]) / (units * cycles)
+
+
+def _bold(value: int, published: int) -> str:
+    return f"**{value:,}**" if value < published else f"{value:,}"
+
+
+def _table(head: list[str], align: str, rows: list[list[str]]) -> str:
+    lines = [head, ["---", *[align] * (len(head) - 1)], *rows]
+    text = ["| " + " | ".join(line) + " |" for line in lines]
+    return "\n".join([text[0], text[1].replace(" ", ""), *text[2:]])
+
+
+_COLUMNS = [f"≤ {dsps:,} DSP" for dsps in BUDGETS]
+
+
+def polybench_cycles(figures: Figures) -> str:
+    """Cycles and utilisation on each budget, beside the published cycles."""
+    rows = []
+    for kernel in NAMES:
+        row = [kernel]
+        for dsps, (published, who) in zip(BUDGETS, PUBLISHED[kernel], strict=True):
+            cycles = _budget(figures, kernel, dsps, "cycles")
+            row.append(f"{_bold(cycles, published)} ({_busy(figures, kernel, dsps):.2f})")
+            row.append(f"{published:,} {_LETTER[who]}")
+        rows.append(row)
+    head = ["kernel", *(text for column in _COLUMNS for text in (column, "published"))]
+    return _table(head, "---:", rows)
+
+
+def polybench_sizes(figures: Figures) -> str:
+    """DSPs, float units and thousands of lookup tables."""
+    rows = []
+    for kernel in NAMES:
+        row = [kernel]
+        for dsps in BUDGETS:
+            dsp, units, lut = (
+                _budget(figures, kernel, dsps, what) for what in ("dsp", "units", "lut")
+            )
+            row.append(f"{dsp:,} · {units:,} · {round(lut / 1000):,}")
+        rows.append(row)
+    return _table(["kernel", *_COLUMNS], "---:", rows)
+
+
+def polybench_allowed(figures: Figures) -> str:
+    """The utilisation beside what the size allows, cut off after two digits."""
+    rows = []
+    for kernel in NAMES:
+        made, row = load(kernel), [kernel]
+        size = made.SIZES[SIZE]
+        for dsps in BUDGETS:
+            units = _budget(figures, kernel, dsps, "units")
+            limit = bound(kernel, size, units, made.operations(size))
+            busy = floor(100 * _busy(figures, kernel, dsps)) / 100
+            most = floor(100 * limit.utilisation) / 100
+            row.append(f"{busy:.2f} of {most:.2f} {limit.reason}".rstrip())
+        rows.append(row)
+    return _table(["kernel", *_COLUMNS], "---", rows)
+
+
+def polybench_pairs(figures: Figures) -> str:
+    """Cycles at equal pairs, for the two budgets whose pairs fit the device."""
+    rows = []
+    for kernel in NAMES:
+        row = [kernel]
+        for pairs, (published, _) in zip(BUDGETS.values(), PUBLISHED[kernel][:2], strict=False):
+            cycles = int(figures.find(f"polybench.{kernel}.pairs_{pairs}.cycles"))
+            row.append(_bold(cycles, published))
+        rows.append(row)
+    return _table(
+        ["kernel", *(f"{pairs:,} pairs" for pairs in list(BUDGETS.values())[:2])], "---:", rows
+    )
+
+
+def polybench_fewer(figures: Figures, dsps: int, *, pairs: bool = False) -> str:
+    """On how many kernels ours takes fewer cycles than published."""
+    column = list(BUDGETS).index(dsps)
+    named = f"pairs_{BUDGETS[dsps]}" if pairs else f"dsp_{dsps}"
+    return str(
+        sum(
+            figures.find(f"polybench.{kernel}.{named}.cycles") < PUBLISHED[kernel][column][0]
+            for kernel in NAMES
+        )
+    )
+
+
+TABLES: dict[str, Callable[[Figures], str]] = {
+    "polybench cycles": polybench_cycles,
+    "polybench sizes": polybench_sizes,
+    "polybench allowed": polybench_allowed,
+    "polybench pairs": polybench_pairs,
+    **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
+    **{
+        f"polybench.fewer.pairs_{pairs}": partial(polybench_fewer, dsps=dsps, pairs=True)
+        for dsps, pairs in BUDGETS.items()
+    },
+}
+"""What a mark names that is not a figure: ``<!-- table: polybench cycles -->`` for a table, and
+``<!-- figure: polybench.fewer.dsp_220 -->`` for a value."""
