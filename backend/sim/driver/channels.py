@@ -20,7 +20,7 @@ from .wires import Wires
 CHANNEL_FIELDS = ("free", "lines", "busy", "ticks", "latency", "threshold", "longest", "random")
 PORT_FIELDS = ("line", "ready", "depth")
 (FREE, LINES, BUSY, LINE_TICKS, LATENCY, THRESHOLD, LONGEST, RANDOM) = range(8)
-PORT_RING = len(PORT_FIELDS)
+(READY, DEPTH, PORT_RING) = range(1, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,6 @@ class Request:
 
 
 _MODEL = f"""
-func.func private @allo_slot(%base: !llvm.ptr, %slot: i64) -> !llvm.ptr {{
-  %p = llvm.getelementptr %base[%slot] : (!llvm.ptr, i64) -> !llvm.ptr, i64
-  return %p : !llvm.ptr
-}}
-
 // A number from xorshift64; the state is never 0.
 func.func private @allo_random(%state: !llvm.ptr) -> i64 {{
   %c13 = arith.constant 13 : i64
@@ -79,17 +74,14 @@ func.func private @allo_stall(%channel: !llvm.ptr) -> i64 {{
   %one = arith.constant 1 : i64
   %ticks = arith.constant {TICKS} : i64
   %c11 = arith.constant 11 : i64
-  %st = arith.constant {THRESHOLD} : i64
-  %sl = arith.constant {LONGEST} : i64
-  %sr = arith.constant {RANDOM} : i64
-  %pt = func.call @allo_slot(%channel, %st) : (!llvm.ptr, i64) -> !llvm.ptr
+  %pt = llvm.getelementptr %channel[{THRESHOLD}] : (!llvm.ptr) -> !llvm.ptr, i64
   %threshold = llvm.load %pt : !llvm.ptr -> i64
   %some = arith.cmpi ne, %threshold, %zero : i64
   %extra = scf.if %some -> (i64) {{
-    %pr = func.call @allo_slot(%channel, %sr) : (!llvm.ptr, i64) -> !llvm.ptr
+    %pr = llvm.getelementptr %channel[{RANDOM}] : (!llvm.ptr) -> !llvm.ptr, i64
     %hit = func.call @allo_strikes(%pr, %threshold) : (!llvm.ptr, i64) -> i1
     %stalled = scf.if %hit -> (i64) {{
-      %pl = func.call @allo_slot(%channel, %sl) : (!llvm.ptr, i64) -> !llvm.ptr
+      %pl = llvm.getelementptr %channel[{LONGEST}] : (!llvm.ptr) -> !llvm.ptr, i64
       %longest = llvm.load %pl : !llvm.ptr -> i64
       %x = func.call @allo_random(%pr) : (!llvm.ptr) -> i64
       %y = arith.shrui %x, %c11 : i64
@@ -112,8 +104,7 @@ func.func @allo_touch(%ctx: !llvm.ptr, %port: i64, %route: i64, %ways: i64, %fir
   %result = scf.if %active -> (i64) {{
     %p = llvm.getelementptr %ctx[%port] : (!llvm.ptr, i64) -> !llvm.ptr, i8
     %one = arith.constant 1 : i64
-    %s_ready = arith.constant 1 : i64
-    %p_ready = func.call @allo_slot(%p, %s_ready) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_ready = llvm.getelementptr %p[{READY}] : (!llvm.ptr) -> !llvm.ptr, i64
     %behind = arith.addi %last, %one : i64
     %next = llvm.load %p : !llvm.ptr -> i64
     // A port that waits asks again: the word's last line is the one it had.
@@ -147,20 +138,17 @@ func.func private @allo_touch_line(%ctx: !llvm.ptr, %p: !llvm.ptr, %route: i64, 
                                    %line: i64, %now: i64, %write: i1) -> i64 {{
   %zero = arith.constant 0 : i64
   %one = arith.constant 1 : i64
-  %s_ready = arith.constant 1 : i64
-  %s_depth = arith.constant 2 : i64
-  %s_ring = arith.constant {PORT_RING} : i64
   %following = arith.addi %line, %one : i64
   %last = llvm.load %p : !llvm.ptr -> i64
-  %p_ready = func.call @allo_slot(%p, %s_ready) : (!llvm.ptr, i64) -> !llvm.ptr
+  %p_ready = llvm.getelementptr %p[{READY}] : (!llvm.ptr) -> !llvm.ptr, i64
   %same = arith.cmpi eq, %following, %last : i64
   %when = scf.if %same -> (i64) {{
     %known = llvm.load %p_ready : !llvm.ptr -> i64
     scf.yield %known : i64
   }} else {{
-    %p_depth = func.call @allo_slot(%p, %s_depth) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_depth = llvm.getelementptr %p[{DEPTH}] : (!llvm.ptr) -> !llvm.ptr, i64
     %depth = llvm.load %p_depth : !llvm.ptr -> i64
-    %ring = func.call @allo_slot(%p, %s_ring) : (!llvm.ptr, i64) -> !llvm.ptr
+    %ring = llvm.getelementptr %p[{PORT_RING}] : (!llvm.ptr) -> !llvm.ptr, i64
     // A sequential reader asked for this line when it came to the one `depth` lines before.
     %sequential = arith.cmpi eq, %line, %last : i64
     scf.if %sequential {{
@@ -170,28 +158,24 @@ func.func private @allo_touch_line(%ctx: !llvm.ptr, %p: !llvm.ptr, %route: i64, 
       %st = arith.index_cast %one : i64 to index
       scf.for %k = %lo to %hi step %st {{
         %k64 = arith.index_cast %k : index to i64
-        %q = func.call @allo_slot(%ring, %k64) : (!llvm.ptr, i64) -> !llvm.ptr
+        %q = llvm.getelementptr %ring[%k64] : (!llvm.ptr, i64) -> !llvm.ptr, i64
         llvm.store %now, %q : i64, !llvm.ptr
       }}
     }}
     %at = arith.remui %line, %depth : i64
-    %p_asked = func.call @allo_slot(%ring, %at) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_asked = llvm.getelementptr %ring[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i64
     %asked = llvm.load %p_asked : !llvm.ptr -> i64
     llvm.store %now, %p_asked : i64, !llvm.ptr
 
     %way = arith.remui %line, %ways : i64
     %r0 = llvm.getelementptr %ctx[%route] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-    %p_route = func.call @allo_slot(%r0, %way) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_route = llvm.getelementptr %r0[%way] : (!llvm.ptr, i64) -> !llvm.ptr, i64
     %offset = llvm.load %p_route : !llvm.ptr -> i64
     %channel = llvm.getelementptr %ctx[%offset] : (!llvm.ptr, i64) -> !llvm.ptr, i8
-    %i_lines = arith.constant {LINES} : i64
-    %i_busy = arith.constant {BUSY} : i64
-    %i_ticks = arith.constant {LINE_TICKS} : i64
-    %i_latency = arith.constant {LATENCY} : i64
-    %p_lines = func.call @allo_slot(%channel, %i_lines) : (!llvm.ptr, i64) -> !llvm.ptr
-    %p_busy = func.call @allo_slot(%channel, %i_busy) : (!llvm.ptr, i64) -> !llvm.ptr
-    %p_ticks = func.call @allo_slot(%channel, %i_ticks) : (!llvm.ptr, i64) -> !llvm.ptr
-    %p_latency = func.call @allo_slot(%channel, %i_latency) : (!llvm.ptr, i64) -> !llvm.ptr
+    %p_lines = llvm.getelementptr %channel[{LINES}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %p_busy = llvm.getelementptr %channel[{BUSY}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %p_ticks = llvm.getelementptr %channel[{LINE_TICKS}] : (!llvm.ptr) -> !llvm.ptr, i64
+    %p_latency = llvm.getelementptr %channel[{LATENCY}] : (!llvm.ptr) -> !llvm.ptr, i64
     %latency = llvm.load %p_latency : !llvm.ptr -> i64
     %ticks = llvm.load %p_ticks : !llvm.ptr -> i64
     %free = llvm.load %channel : !llvm.ptr -> i64

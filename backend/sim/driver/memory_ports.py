@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from allo.backend.rtl.design import ArrayInterface, BankPort, HardwareDesign
@@ -94,11 +93,11 @@ class MemoryPorts:
         if self._ready:
             w.clock(0)
 
-    def sample(self, w: Wires, ports: Sequence[Port] | None = None) -> None:
-        """Read the request of this cycle of some ports, or of all."""
-        every = [(array, port) for array in self._design.arrays for port in array.ports]
-        chosen = every if ports is None else ports
-        self._accesses = [self.request(w, array, port) for array, port in chosen]
+    def sample(self, w: Wires) -> None:
+        """Read the request of this cycle of every port."""
+        self._accesses = [
+            self.request(w, array, port) for array in self._design.arrays for port in array.ports
+        ]
 
     def request(self, w: Wires, array: ArrayInterface, port: BankPort) -> Access:
         """The request of a port in this cycle."""
@@ -209,19 +208,15 @@ class MemoryPorts:
 
     # --- writing -------------------------------------------------------------------
 
-    def writes(self, w: Wires, fault: str, number: int = 0) -> str:
-        """Do the cycle's writes; gives ``fault``, or the code of a bad write.
-
-        ``number`` is that of the first port that writes.
-        """
+    def writes(self, w: Wires) -> str:
+        """Do the cycle's writes; gives the code of a bad write, or zero."""
+        fault = w.f.constant(0, 64)
         seen: dict[tuple[str, int], Access] = {}
-        for access in self._accesses:
-            if access.write is None:
-                continue
+        writing = [access for access in self._accesses if access.write is not None]
+        for number, access in enumerate(writing):
             key = (access.array.name, access.port.bank)
             fault = self.write(w, access, number, seen.get(key), fault)
             seen[key] = access
-            number += 1
         return fault
 
     def write(
@@ -257,12 +252,10 @@ class MemoryPorts:
         enable = access.write or w.f.constant(0, 1)
         return enable if within is None else w.f.binary("and", enable, within, 1)
 
-    def late_writes(
-        self, w: Wires, fault: str, ports: Sequence[Port] | None = None, first: int = 0
-    ) -> str:
-        """``fault``, or the code of a write that is out after done, of some ports or of all."""
-        chosen = write_ports(self._design) if ports is None else ports
-        for number, (_, port) in enumerate(chosen, first):
+    def late_writes(self, w: Wires) -> str:
+        """The code of a write that is out after done, or zero."""
+        fault = w.f.constant(0, 64)
+        for number, (_, port) in enumerate(write_ports(self._design)):
             fault = self.late_write(w, port, number, fault)
         return fault
 

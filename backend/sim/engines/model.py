@@ -22,7 +22,7 @@ from ..boundary.traffic import (
     lines_ahead,
 )
 from ..driver import transaction as driver
-from ..driver.channels import BUSY, LINES, initial_channel, random_state
+from ..driver.channels import BUSY, DEPTH, LINES, initial_channel, random_state
 from ..driver.context import Context
 from ..driver.memory_ports import write_ports
 from .deadlock import Standing
@@ -194,7 +194,7 @@ class DrivenModel:
         for name, route in users.items():
             state = self._context.field(f"port {name}")
             state[:] = 0
-            state[2] = lines_ahead(route)
+            state[DEPTH] = lines_ahead(route)
             offsets = [self._context.offset(f"channel {channel.name}") for channel in route]
             self._context.field(f"route {name}")[:] = offsets
 
