@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,8 +65,8 @@ class TestFile:
     modules: dict[str, str]
 
     @classmethod
-    def read(cls, stem: str, text: str) -> TestFile:
-        tree = ast.parse(text)
+    def read(cls, stem: str, tree: ast.Module) -> TestFile:
+        """What a parsed file holds."""
         imported, modules = {}, {}
         for node in ast.walk(tree):
             if not isinstance(node, ast.ImportFrom):
@@ -106,9 +106,9 @@ def checking_functions(files: list[TestFile]) -> set[tuple[str, str]]:
         checking |= more
 
 
-def without_assertion(texts: dict[str, str]) -> list[str]:
-    """``file:line name`` of every test without an assertion, of files given as name -> text."""
-    files = {name: TestFile.read(Path(name).stem, text) for name, text in texts.items()}
+def without_assertion(trees: Mapping[str, ast.Module]) -> list[str]:
+    """``file:line name`` of every test without an assertion, of files given as name -> tree."""
+    files = {name: TestFile.read(Path(name).stem, tree) for name, tree in trees.items()}
     checking = checking_functions(list(files.values()))
     return [
         f"{name}:{f.lineno} {f.name}"
@@ -118,15 +118,12 @@ def without_assertion(texts: dict[str, str]) -> list[str]:
     ]
 
 
-def in_folder(folder: Path) -> list[str]:
-    """The tests without an assertion in all files of a folder."""
-    return without_assertion(
-        {str(file.relative_to(folder)): file.read_text() for file in sorted(folder.rglob("*.py"))}
-    )
-
-
 def main(folder: str) -> int:
-    found = in_folder(Path(folder))
+    """Print the tests without an assertion in all files of a folder; 1 where there is one."""
+    files = sorted(Path(folder).rglob("*.py"))
+    found = without_assertion(
+        {str(file.relative_to(folder)): ast.parse(file.read_text()) for file in files}
+    )
     for line in found:
         print(line)
     print(f"{len(found)} tests without an assertion")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+from tests.house.tree import Tree
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
@@ -25,17 +25,34 @@ def is_there(target: Path) -> bool:
     return made or target.exists() or target.with_suffix(".py").exists()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_links_lead_somewhere(page: Path) -> None:
-    links = re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", page.read_text())
-    assert not [link for link in links if not is_there(page.parent / link)]
+def lost_links(page: Path, text: str) -> list[str]:
+    """Links of a page, with this text, that lead nowhere."""
+    links = re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", text)
+    return [f"{page_name(page)}: {link}" for link in links if not is_there(page.parent / link)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_named_files_are_there(page: Path) -> None:
-    named = re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", page.read_text())
-    missing = sorted({name for name in named if not (ROOT / name).exists()})
-    assert not missing
+def lost_files(page: Path, text: str) -> list[str]:
+    """Paths of the repository that a page, with this text, names and that are not there."""
+    named = set(re.findall(rf"`((?:{'|'.join(FOLDERS)})/[\w./-]+)`", text))
+    return [f"{page_name(page)}: {name}" for name in sorted(named) if not (ROOT / name).exists()]
+
+
+def test_links_lead_somewhere() -> None:
+    found = [lost for page in PAGES for lost in lost_links(page, page.read_text())]
+    assert not found, "\n".join(found)
+
+
+def test_named_files_are_there() -> None:
+    found = [lost for page in PAGES for lost in lost_files(page, page.read_text())]
+    assert not found, "\n".join(found)
+
+
+def test_what_is_not_there_is_told_with_its_page() -> None:
+    page = ROOT / "docs" / "page.md"
+    assert lost_links(page, "[a](start.md), [b](nowhere.md#x)") == ["docs/page.md: nowhere.md"]
+    assert lost_files(page, "`scripts/test`, `scripts/nothing`") == [
+        "docs/page.md: scripts/nothing"
+    ]
 
 
 def missing_endings(text: str, files: list[str]) -> list[str]:
@@ -44,12 +61,15 @@ def missing_endings(text: str, files: list[str]) -> list[str]:
     return sorted(name for name in named if not any(file.endswith(f"/{name}") for file in files))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=page_name)
-def test_files_named_from_a_folder_are_there(page: Path) -> None:
-    files = [
-        f"/{path.relative_to(ROOT)}" for name in FOLDERS for path in (ROOT / name).rglob("*.py")
+def test_files_named_from_a_folder_are_there(tree: Tree) -> None:
+    files = [f"/{file.name}" for file in tree.files()]
+    files += [f"/{file.relative_to(ROOT)}" for file in (ROOT / "docs").rglob("*.py")]
+    found = [
+        f"{page_name(page)}: {name}"
+        for page in PAGES
+        for name in missing_endings(page.read_text(), files)
     ]
-    assert not missing_endings(page.read_text(), files)
+    assert not found, "\n".join(found)
 
 
 def test_a_file_that_moved_is_seen() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tests.house.test_import_rules import LIBRARY, ROOT, source_files
+from tests.house.tree import Tree
 
 type Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -27,21 +27,17 @@ def is_overload(node: Definition) -> bool:
     return any(ast.unparse(decorator) == "overload" for decorator in node.decorator_list)
 
 
-def undocumented(text: str) -> list[str]:
-    """``line: name`` of every public definition of a module's text without a docstring."""
+def undocumented(tree: ast.Module) -> list[str]:
+    """``line: name`` of every public definition of a module without a docstring."""
     return [
         f"{node.lineno}: {node.name}"
-        for node in definitions(ast.parse(text).body)
+        for node in definitions(tree.body)
         if not ast.get_docstring(node) and not is_overload(node)
     ]
 
 
-def test_what_is_public_says_what_it_does() -> None:
-    silent = [
-        f"{path.relative_to(ROOT)}:{found}"
-        for path in source_files(*LIBRARY, "designs")
-        for found in undocumented(path.read_text())
-    ]
+def test_what_is_public_says_what_it_does(tree: Tree) -> None:
+    silent = [f"{file.name}:{found}" for file in tree.library for found in undocumented(file.tree)]
     assert not silent, "each needs a docstring: a whole sentence that says what it does"
 
 
@@ -55,4 +51,4 @@ def test_a_definition_without_a_docstring_is_seen() -> None:
         "class _Hidden:\n    def method(self):\n        return 5\n\n"
         "@overload\ndef either(x: int): ...\n"
     )
-    assert undocumented(text) == ["4: silent", "10: Silent", "11: method"]
+    assert undocumented(ast.parse(text)) == ["4: silent", "10: Silent", "11: method"]

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.house.tree import HOMES, LIBRARY, ROOT, Import, Source, Tree, imports_of
+
 MOST_LINES = 800
 MOST_LIBRARY_LINES = 450
-
-# Where a folder of the repository installs.
-HOMES = {"dialects": "allo.dialects", "backend": "allo.backend", "designs": "allo.designs"}
 
 # The foundation and its public modules; what kernels name is there too.
 FOUNDATION = ("allo.dialects", "allo.ir", "allo.errors", "allo.dsl", "allo.memory", "allo.template")
@@ -71,53 +67,6 @@ IMPORTERS = {
     "pycde": "backend/rtl/_circt.py",
     "torch": "allo/torch/wheel.py",
 }
-LIBRARY = ("allo", "dialects", "backend")
-
-
-@dataclass(frozen=True)
-class Import:
-    """One import statement: the module asked for, the names taken from it, and its line."""
-
-    module: str
-    names: tuple[str, ...]
-    line: int
-
-
-def source_files(*folders: str) -> list[Path]:
-    found = []
-    for folder in folders:
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            inside_link = any(p.is_symlink() for p in path.parents if p.is_relative_to(ROOT))
-            if not inside_link and "__pycache__" not in path.parts:
-                found.append(path)
-    return found
-
-
-def module_name(path: Path) -> str:
-    parts = list(path.relative_to(ROOT).with_suffix("").parts)
-    if parts[-1] == "__init__":
-        parts.pop()
-    head = HOMES.get(parts[0], parts[0])
-    return ".".join([head, *parts[1:]])
-
-
-def imports_of(tree: ast.AST, module: str, is_package: bool) -> Iterator[Import]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                yield Import(alias.name, (), node.lineno)
-        elif isinstance(node, ast.ImportFrom):
-            names = tuple(alias.name for alias in node.names)
-            yield Import(_absolute(node, module, is_package), names, node.lineno)
-
-
-def _absolute(node: ast.ImportFrom, module: str, is_package: bool) -> str:
-    if node.level == 0:
-        return node.module or ""
-    parts = module.split(".")
-    keep = len(parts) - node.level + (1 if is_package else 0)
-    base = ".".join(parts[:keep])
-    return f"{base}.{node.module}" if node.module else base
 
 
 def within(name: str, prefix: str) -> bool:
@@ -165,11 +114,11 @@ def _is_command_line(module: str) -> bool:
     return within(module, "allo.cli") or module == "allo.__main__"
 
 
-def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
-    """The import rules a module's text breaks, one line each."""
+def breaches(imports: Iterable[Import], module: str) -> list[str]:
+    """The import rules a module's imports break, one line each."""
     layer = layer_of(module)
     found = []
-    for item in imports_of(ast.parse(text), module, is_package):
+    for item in imports:
         for asked in asked_modules(item):
             if not within(asked, "allo"):
                 if asked.split(".")[0] in HOMES:
@@ -182,54 +131,63 @@ def breaches(text: str, module: str, *, is_package: bool = False) -> list[str]:
     return found
 
 
-ALL_LIBRARY = source_files(*LIBRARY, "designs")
-EVERYTHING = source_files(*LIBRARY, "designs", "benchmarks", "scripts", "tests")
+def breaches_of(files: Iterable[Source]) -> list[str]:
+    """The import rules that files break, one line each with the file's name."""
+    return [
+        f"{file.name}: {found}" for file in files for found in breaches(file.imports, file.module)
+    ]
 
 
-def test_the_library_is_found() -> None:
-    names = {module_name(path) for path in ALL_LIBRARY}
+def test_the_library_is_found(tree: Tree) -> None:
+    names = {file.module for file in tree.library}
     assert {"allo", "allo.dialects.types", "allo.backend.rtl", "allo.designs"} <= names
 
 
-@pytest.mark.parametrize("path", ALL_LIBRARY, ids=module_name)
-def test_imports_point_to_lower_layers(path: Path) -> None:
-    found = breaches(path.read_text(), module_name(path), is_package=path.name == "__init__.py")
-    assert not found, f"{path.relative_to(ROOT)}:\n" + "\n".join(found)
+def test_imports_point_to_lower_layers(tree: Tree) -> None:
+    found = breaches_of(tree.library)
+    assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("wheel", IMPORTERS)
-def test_each_wheel_has_one_importer(wheel: str) -> None:
-    strangers = []
-    for path in ALL_LIBRARY:
-        for item in imports_of(ast.parse(path.read_text()), module_name(path), False):
-            relative = str(path.relative_to(ROOT))
-            if relative.startswith(f"designs/{wheel}/"):  # a model is written in PyTorch
-                continue
-            if within(item.module, wheel) and relative != IMPORTERS[wheel]:
-                strangers.append(f"{relative}:{item.line}")
-    assert not strangers, f"{wheel} is imported past {IMPORTERS[wheel]}: {strangers}"
+def strangers(files: Iterable[Source]) -> list[str]:
+    """Imports of a wheel in another file than its importer."""
+    return [
+        f"{file.name}:{item.line}: {wheel} is imported past {importer}"
+        for file in files
+        for item in file.imports
+        for wheel, importer in IMPORTERS.items()
+        if within(item.module, wheel)
+        and file.name != importer
+        and not file.name.startswith(f"designs/{wheel}/")  # a model is written in PyTorch
+    ]
 
 
-def test_no_star_imports() -> None:
+def test_each_wheel_has_one_importer(tree: Tree) -> None:
+    found = strangers(tree.library)
+    assert not found, "\n".join(found)
+
+
+def test_no_star_imports(tree: Tree) -> None:
     stars = [
-        f"{path.relative_to(ROOT)}:{item.line}"
-        for path in EVERYTHING
-        for item in imports_of(ast.parse(path.read_text()), module_name(path), False)
+        f"{file.name}:{item.line}"
+        for file in tree.files()
+        for item in file.imports
         if "*" in item.names
     ]
     assert not stars, f"star imports: {stars}"
 
 
-@pytest.mark.parametrize(
-    ("files", "most"), [(ALL_LIBRARY, MOST_LIBRARY_LINES), (EVERYTHING, MOST_LINES)]
-)
-def test_no_file_is_too_long(files: list[Path], most: int) -> None:
-    long = {
-        str(path.relative_to(ROOT)): lines
-        for path in files
-        if (lines := len(path.read_text().splitlines())) > most
-    }
-    assert not long, f"files past {most} lines: {long}"
+def too_long(files: Iterable[Source], most: int) -> list[str]:
+    """Files with more lines than ``most``."""
+    return [
+        f"{file.name}: {lines} lines, and {most} is the most"
+        for file in files
+        if (lines := len(file.text.splitlines())) > most
+    ]
+
+
+def test_no_file_is_too_long(tree: Tree) -> None:
+    found = too_long(tree.library, MOST_LIBRARY_LINES) + too_long(tree.files(), MOST_LINES)
+    assert not found, "\n".join(found)
 
 
 def _narrows(test: ast.expr) -> bool:
@@ -243,10 +201,10 @@ def _narrows(test: ast.expr) -> bool:
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot)
 
 
-def _library_faults(text: str) -> list[str]:
+def library_faults(nodes: Iterable[ast.AST]) -> list[str]:
     """Statements a library must not hold: checks by assert, print, and ending the process."""
     faults = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes:
         if isinstance(node, ast.Assert) and not _narrows(node.test):
             faults.append(f"line {node.lineno}: assert")
         elif isinstance(node, ast.Call):
@@ -256,10 +214,18 @@ def _library_faults(text: str) -> list[str]:
     return faults
 
 
-@pytest.mark.parametrize("path", source_files(*LIBRARY), ids=module_name)
-def test_the_library_raises_and_does_not_print(path: Path) -> None:
-    faults = _library_faults(path.read_text())
-    assert not faults, f"{path.relative_to(ROOT)}: {faults}"
+def test_the_library_raises_and_does_not_print(tree: Tree) -> None:
+    found = [
+        f"{file.name}: {fault}"
+        for file in tree.files(*LIBRARY)
+        for fault in library_faults(file.nodes)
+    ]
+    assert not found, "\n".join(found)
+
+
+def breaches_in(text: str, module: str) -> list[str]:
+    """The breaches of a module's text."""
+    return breaches(imports_of(list(ast.walk(ast.parse(text))), module, False), module)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +271,7 @@ def test_the_library_raises_and_does_not_print(path: Path) -> None:
     ],
 )
 def test_a_breach_is_seen(module: str, text: str, fault: str) -> None:
-    assert breaches(text, module) == [f"line 1: {fault}"]
+    assert breaches_in(text, module) == [f"line 1: {fault}"]
 
 
 @pytest.mark.parametrize(
@@ -320,12 +286,48 @@ def test_a_breach_is_seen(module: str, text: str, fault: str) -> None:
     ],
 )
 def test_what_is_allowed_passes(module: str, text: str) -> None:
-    assert breaches(text, module) == []
+    assert breaches_in(text, module) == []
+
+
+class Planted(Source):
+    """A file of the tree with another text."""
+
+    def __init__(self, name: str, text: str) -> None:
+        super().__init__(ROOT / name)
+        self.text = text  # type: ignore[misc]
+
+
+def test_every_breach_of_every_file_is_told() -> None:
+    files = [
+        Planted(
+            "dialects/types/__init__.py", "from allo import target\nfrom ...backend import cpu"
+        ),
+        Planted("allo/frontend/emit.py", "import pycde, dialects\nfrom x import *"),
+        Planted("designs/torch/mlp.py", "import torch\nimport torch_mlir"),
+    ]
+    assert breaches_of(files) == [
+        "dialects/types/__init__.py: line 1: allo.dialects may not import allo.target",
+        "dialects/types/__init__.py: line 2: allo.dialects may not import allo.backend.cpu",
+        "allo/frontend/emit.py: line 1: dialects is imported past `allo`",
+    ]
+    assert strangers(files) == [
+        "allo/frontend/emit.py:1: pycde is imported past backend/rtl/_circt.py",
+        "designs/torch/mlp.py:2: torch_mlir is imported past dialects/_mlir.py",
+    ]
+    assert too_long(files, 1) == [
+        "dialects/types/__init__.py: 2 lines, and 1 is the most",
+        "allo/frontend/emit.py: 2 lines, and 1 is the most",
+        "designs/torch/mlp.py: 2 lines, and 1 is the most",
+    ]
 
 
 def test_library_faults_are_seen() -> None:
     text = "import sys\nassert x\nprint(1)\nsys.exit(2)\nassert x is not None\n"
-    assert _library_faults(text) == ["line 2: assert", "line 3: print()", "line 4: sys.exit()"]
+    assert library_faults(ast.walk(ast.parse(text))) == [
+        "line 2: assert",
+        "line 3: print()",
+        "line 4: sys.exit()",
+    ]
 
 
 def named_folders(text: str) -> set[str]:
@@ -334,8 +336,8 @@ def named_folders(text: str) -> set[str]:
     return set(re.findall(r"^\| `([\w/]+)` \|", section, re.M))
 
 
-def test_the_architecture_names_every_folder() -> None:
-    folders = {str(path.parent.relative_to(ROOT)) for path in source_files(*LIBRARY)}
+def test_the_architecture_names_every_folder(tree: Tree) -> None:
+    folders = {str(file.path.parent.relative_to(ROOT)) for file in tree.files(*LIBRARY)}
     named = named_folders((ROOT / "docs" / "architecture.md").read_text())
     assert folders <= named, f"docs/architecture.md needs a line for {folders - named}"
     assert all((ROOT / folder).is_dir() for folder in named)

@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import ast
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-LIBRARY = ("allo", "dialects", "backend")
+from tests.house.tree import LIBRARY, Tree
 
 # Filled while their modules are imported, which is under Python's lock of imports.
 ALLOWED = {"allo/library/_defaults.py: KERNEL_SCHEDULES"}
 _EMPTY_CALLS = {"dict", "list", "set", "defaultdict", "OrderedDict", "deque", "Counter"}
 
 
-def library_files() -> list[Path]:
-    return [
-        path
-        for folder in LIBRARY
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if not any(p.is_symlink() for p in path.parents if p.is_relative_to(ROOT))
-    ]
-
-
-def states(text: str) -> list[str]:
+def states(tree: ast.Module) -> list[str]:
     """Names of a module that start empty, and those a function declares ``global``."""
-    tree = ast.parse(text)
     found = []
     for node in tree.body:
         if isinstance(node, ast.AnnAssign) and node.value is not None and _is_empty(node.value):
@@ -44,15 +32,11 @@ def _is_empty(node: ast.expr) -> bool:
     return called and node.func.id in _EMPTY_CALLS and not node.args  # type: ignore[union-attr]
 
 
-def test_no_module_of_the_library_is_filled_by_use() -> None:
-    found = {
-        f"{path.relative_to(ROOT)}: {name}"
-        for path in library_files()
-        for name in states(path.read_text())
-    }
+def test_no_module_of_the_library_is_filled_by_use(tree: Tree) -> None:
+    found = {f"{file.name}: {name}" for file in tree.files(*LIBRARY) for name in states(file.tree)}
     assert found == ALLOWED
 
 
 def test_such_state_is_found() -> None:
     text = "a: dict[str, int] = {}\nb = []\nc = dict()\nd = {'x': 1}\n\ndef f():\n    global e\n    e = 1\n"
-    assert states(text) == ["a", "b", "c", "e"]
+    assert states(ast.parse(text)) == ["a", "b", "c", "e"]
