@@ -50,12 +50,13 @@ def test_a_workflow_is_well_formed(workflow: Path) -> None:
 
 
 def test_workflows_run_our_scripts() -> None:
-    assert {path.stem for path in WORKFLOWS} == {"ci", "docs", "release"}
+    assert {path.stem for path in WORKFLOWS} == {"ci", "docs", "nightly", "release"}
     tests = commands(ROOT / ".github/workflows/ci.yml")
     assert ".ci/run" in tests
-    assert "scripts/coverage" in tests
+    assert "scripts/coverage --report" in tests
+    assert "scripts/test-nightly" in commands(ROOT / ".github/workflows/nightly.yml")
     assert "scripts/docs" in commands(ROOT / ".github/workflows/docs.yml")
-    for script in (".ci/run", "scripts/docs", "scripts/coverage"):
+    for script in (".ci/run", "scripts/docs", "scripts/coverage", "scripts/test-nightly"):
         assert os.access(ROOT / script, os.X_OK), script
 
 

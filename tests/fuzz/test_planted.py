@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from .planted import Fault, changed
 from .planted.faults import FAULTS
-from .planted.run import CATCHES, Baseline, see
+from .planted.run import CATCHES, SEED, Baseline, _jobs, see
 from .runner.pool import Pool
 
 SIGN = next(f for f in FAULTS if f.name == "sign_extension")
@@ -18,6 +21,23 @@ def test_a_fault_changes_one_place_of_the_compiler(fault: Fault) -> None:
     with_fault = changed(fault, source)
     assert with_fault != source
     assert compile(with_fault, str(fault.file), "exec")
+
+
+FIRSTS = {
+    about["name"]: about["first"]
+    for about in json.loads((Path(__file__).parent / "campaigns" / "planted.json").read_text())[
+        "faults"
+    ]
+}
+
+
+def test_the_first_program_that_sees_each_fault_passes_without_it() -> None:
+    """The programs that see most: one for each rule that a planted fault switches off."""
+    jobs = {repr(job): job for f in FAULTS for job in _jobs(f, [SEED + FIRSTS[f.name] - 1])}
+    with Pool(1) as pool:
+        found = {v.seed: v.status for _, v in pool.run(list(jobs.values()))}
+    assert len(found) >= 30
+    assert {seed: status for seed, status in found.items() if status not in ("ok", "reject")} == {}
 
 
 def test_a_fault_that_no_longer_fits_is_refused() -> None:
