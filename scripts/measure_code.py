@@ -9,7 +9,7 @@ import json
 import sys
 import tokenize
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PRODUCT = ("allo", "dialects", "backend", "designs")
@@ -98,7 +98,7 @@ def main() -> int:
     for name, count in found.folders.most_common(8):
         print(f"{count:7,}  {name}")
     if options.json:
-        options.json.write_text(json.dumps({"product": found.product, **asdict(found)}, indent=1))
+        options.json.write_text(json.dumps({"product": found.product, **vars(found)}, indent=1))
     return 0
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.ranges.interval import INDEX_RANGE
+from allo.dialects.ranges.interval import INDEX_RANGE, linear
 from allo.dialects.types import AlloType
 
 from .rules.integers import range_of
@@ -140,22 +140,13 @@ class Affine:
 
     def bounds(self) -> tuple[int, int]:
         """A range that holds every value, as a whole number without a width."""
-        low = high = self.const
-        for atom, coefficient in self.terms:
-            ends = sorted(coefficient * end for end in atom.reach)
-            low, high = low + ends[0], high + ends[1]
-        return low, high
+        return linear(self.const, ((atom.reach, factor) for atom, factor in self.terms))
 
     def span(self) -> tuple[int, int] | None:
         """(least, greatest) value, both reached, where iterators run over constants; else None."""
-        low = high = self.const
-        for atom, coefficient in self.terms:
-            reach = getattr(atom, "span", None)
-            if not isinstance(reach, tuple):
-                return None
-            ends = sorted((coefficient * reach[0], coefficient * reach[1]))
-            low, high = low + ends[0], high + ends[1]
-        return low, high
+        spans = [(atom.span, factor) for atom, factor in self.terms if isinstance(atom, Iter)]
+        known = [(span, factor) for span, factor in spans if span is not None]
+        return linear(self.const, known) if len(known) == len(self.terms) else None
 
     def atoms(self) -> Iterator[Iter | Symbol]:
         """Every iterator and symbol in it, those under divisions included."""

@@ -9,6 +9,7 @@ from .._mlir import ir
 from ..affine.loops import LoopSpec, is_affine_loop, parent_of, spec_of
 from ..affine.maps import BoundMap, condition_of
 from ..core.expressions import linear_form
+from .interval import Interval, linear
 from .points import span_over
 
 Term = tuple[ir.Value, int]
@@ -95,7 +96,7 @@ def _tests(guard: ir.Operation) -> Iterator[tuple[ir.Value, int | None, int | No
 def _interval(
     terms: Sequence[Term], known: Mapping[ir.Value, tuple[int | None, int | None]]
 ) -> tuple[int, int] | None:
-    low = high = 0
+    parts: list[tuple[Interval, int]] = []
     for value, coefficient in terms:
         loop = loop_of(value)
         if loop is None or not is_affine_loop(loop):
@@ -109,10 +110,8 @@ def _interval(
         last = _latest(min, bounds[0] + (count - 1) * spec.step, greatest)
         if first is None or last is None or first > last:
             return None
-        ends = (first * coefficient, last * coefficient)
-        low += min(ends)
-        high += max(ends)
-    return low, high
+        parts.append(((first, last), coefficient))
+    return linear(0, parts)
 
 
 def loop_of(value: ir.Value) -> ir.Operation | None:

@@ -7,7 +7,7 @@ An interval is its least and greatest value. None stands for integers of which n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 type Interval = tuple[int, int]
 
@@ -54,6 +54,16 @@ def differences(a: Interval, b: Interval) -> Interval:
 def products(a: Interval, b: Interval) -> Interval:
     """Products."""
     return _at_ends(lambda x, y: x * y, a, b)
+
+
+def linear(constant: int, terms: Iterable[tuple[Interval, int]]) -> Interval:
+    """A constant and multiples: each term is where a value lies, and what it is multiplied by."""
+    low = high = constant
+    for (least, most), factor in terms:
+        ends = factor * least, factor * most
+        low += min(ends)
+        high += max(ends)
+    return low, high
 
 
 def combined(operator: str, a: Interval | None, b: Interval | None) -> Interval | None:

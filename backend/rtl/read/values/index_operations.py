@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from allo.dialects.ranges.interval import INDEX_BITS, INDEX_RANGE, Interval, of_bits, within
+from allo.dialects.ranges.interval import (
+    INDEX_BITS,
+    INDEX_RANGE,
+    Interval,
+    combined,
+    of_bits,
+    within,
+)
 
 from ...graph.linear import add, constant, index_width, scale, subtract, symbol
 from ...graph.nodes import Lin, Node
@@ -161,8 +168,9 @@ def _shifted(ranges: list[Interval]) -> Interval:
 
 def _result_range(name: str, width: int, ranges: list[Interval]) -> Interval:
     (a_low, a_high), (b_low, b_high) = ranges
-    if name == "arith.andi" and (a_low >= 0 or b_low >= 0):
-        return 0, min(high for low, high in ranges if low >= 0)
+    masked = combined("&", *ranges) if name == "arith.andi" else None
+    if masked is not None:
+        return masked
     if name in ("arith.andi", "arith.ori", "arith.xori") and min(a_low, b_low) >= 0:
         return 0, (1 << max(a_high, b_high).bit_length()) - 1
     if name == "arith.shli" and within(ranges[1], (0, INDEX_BITS - 1)):
