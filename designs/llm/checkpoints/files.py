@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,29 @@ class CheckpointFileError(AlloError, ValueError):
     """A file of a checkpoint that is missing, truncated or damaged."""
 
 
-def read_tensors(path: Path) -> dict[str, np.ndarray]:
-    """Every tensor of a file, by name; bfloat16 comes as float32.
+class Tensors(Mapping[str, np.ndarray]):
+    """Tensors by name; each is read when it is asked for, and bfloat16 comes as float32.
+
+    Attributes:
+        files: of each tensor, the opened file that holds it.
+    """
+
+    def __init__(self, files: Mapping[str, Any]) -> None:
+        self.files = files
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        found: np.ndarray = self.files[name].get_tensor(name)
+        return found.astype(np.float32) if found.dtype.name == "bfloat16" else found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+def read_tensors(path: Path) -> Tensors:
+    """The tensors of a file.
 
     Raises:
         CheckpointFileError: the file is missing, truncated or damaged.
@@ -36,27 +57,23 @@ def read_tensors(path: Path) -> dict[str, np.ndarray]:
         raise CheckpointFileError(f"There is no checkpoint file {path}.", help=_REMEDY)
     reader = library("safetensors")
     try:
-        with reader.safe_open(path, framework="numpy") as file:
-            return {name: _tensor(path, file, name) for name in file.offset_keys()}
+        file = reader.safe_open(path, framework="numpy")
     except reader.SafetensorError as error:
         raise CheckpointFileError(
             f"The checkpoint file {path} is truncated or damaged ({error}).", help=_REMEDY
         ) from error
+    kinds = {name: file.get_slice(name).get_dtype() for name in file.offset_keys()}
+    for name, kind in kinds.items():
+        if kind not in _KINDS:
+            raise CheckpointFileError(
+                f"Tensor {name!r} of {path} has elements of type {kind}, which is not read.",
+                help=f"convert the model to one of {', '.join(sorted(_KINDS))}.",
+            )
+    return Tensors(dict.fromkeys(kinds, file))
 
 
-def _tensor(path: Path, file: Any, name: str) -> np.ndarray:
-    kind = file.get_slice(name).get_dtype()
-    if kind not in _KINDS:
-        raise CheckpointFileError(
-            f"Tensor {name!r} of {path} has elements of type {kind}, which is not read.",
-            help=f"convert the model to one of {', '.join(sorted(_KINDS))}.",
-        )
-    found: np.ndarray = file.get_tensor(name)
-    return found.astype(np.float32) if kind == "BF16" else found
-
-
-def read_folder(folder: Path) -> dict[str, np.ndarray]:
-    """Every tensor of a model: ``model.safetensors``, or the parts that its index names.
+def read_folder(folder: Path) -> Tensors:
+    """The tensors of a model: ``model.safetensors``, or the parts that its index names.
 
     Raises:
         CheckpointFileError: a file is missing, truncated or damaged, or a part lacks a tensor
@@ -81,7 +98,7 @@ def read_folder(folder: Path) -> dict[str, np.ndarray]:
             f"tensor.",
             help=_REMEDY,
         )
-    return {tensor: parts[part][tensor] for tensor, part in places.items()}
+    return Tensors({tensor: parts[part].files[tensor] for tensor, part in places.items()})
 
 
 def write_tensors(

@@ -100,16 +100,15 @@ def _parameter(
             f"asks for {list(wanted)}.",
             help="take config.json and the safetensors files from the same model.",
         )
-    whole = _float(folder, tensors, name, source.transposed)
+    whole = _float(folder, tensors, name, found.T if source.transposed else found)
     first = source.skip + source.part * shape[0]
     return np.ascontiguousarray(whole[first : first + shape[0]])
 
 
 def _float(
-    folder: Path, tensors: Mapping[str, np.ndarray], name: str, transposed: bool
+    folder: Path, tensors: Mapping[str, np.ndarray], name: str, whole: np.ndarray
 ) -> np.ndarray:
-    """The values of a tensor, outputs first, its scales multiplied in."""
-    whole = tensors[name].T if transposed else tensors[name]
+    """The values of a tensor whose outputs are first, its scales multiplied in."""
     if whole.dtype != np.int8:
         return whole.astype(np.float32)
     scale = tensors.get(name + SCALE)
