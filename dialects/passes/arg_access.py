@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .._mlir import ir
+from ..affine.loops import spec_of
 from ..core.effects import EffectAnalysis, FunctionEffects
 from ..core.signature import callee_of, function_type, symbol
 
@@ -98,10 +99,7 @@ def _loops_around(op: ir.Operation) -> list[tuple[ir.Value, int]] | None:
 
 
 def _extent(loop: ir.Operation) -> int | None:
-    lower = loop.attributes["lowerBoundMap"].value.results
-    upper = loop.attributes["upperBoundMap"].value.results
-    constants = all(isinstance(e, ir.AffineConstantExpr) for e in (*lower, *upper))
-    if not constants or len(lower) != 1 or len(upper) != 1:
-        return None
-    plain = lower[0].value == 0 and loop.attributes["step"].value == 1
-    return upper[0].value if plain and upper[0].value > 0 else None
+    spec = spec_of(loop)
+    bounds = spec.constant_bounds()
+    plain = bounds is not None and bounds[0] == 0 and spec.step == 1
+    return bounds[1] if bounds and plain and bounds[1] > 0 else None
