@@ -51,7 +51,11 @@ def main() -> int:
         note = (
             f"predicted {predicted:,} ({predicted / cycles - 1:+.1%}), busy {linear / cycles:.0%}"
         )
-        rows.append(Row(f"{lanes} multipliers", cycles, "cycles", "full use", linear, None, note))
+        key = f"llm.lanes_{lanes}"
+        figures = {f"{key}.cycles": cycles, f"{key}.busy.share": round(linear / cycles, 4)}
+        rows.append(
+            Row(f"{lanes} multipliers", cycles, "cycles", "full use", linear, None, note, figures)
+        )
         if before:
             rows.append(
                 Row(f"gain from {lanes // 2} to {lanes}", before / cycles, "×", "limit", 1.7, False)
@@ -69,6 +73,10 @@ def main() -> int:
                 bound,
                 None,
                 f"bandwidth used {used:.1%}",
+                {
+                    f"llm.lanes_{lanes}.memory.cycles": cycles,
+                    f"llm.lanes_{lanes}.memory.share": round(used, 4),
+                },
             )  # fmt: skip
         )
         if lanes > 8:

@@ -183,6 +183,7 @@ def main() -> int:
     parser.add_argument("--context", type=int, default=256, help="tokens that the cache holds")
     parser.add_argument("--top", type=int, default=0, help="largest logits to give beside all")
     parser.add_argument("--scaling", action="store_true", help="channels and lanes doubled")
+    parser.add_argument("--figure", help="the key under which scripts/figures records the cycles")
     given, rest = parser.parse_known_args()
     rows: list[Row] = []
     tables = given.tables == "external"
@@ -206,6 +207,8 @@ def main() -> int:
         )
         name = f"{title}, W{wide.bits}A8, {layers} layers"
         rows += measure(config, wide, given.position, name, given.clock, tables, whole)
+        if given.figure:
+            rows[0] = dataclasses.replace(rows[0], figures={given.figure: rows[0].value})
     clock = f"{CLOCK_MHZ if given.scaling else given.clock:g} MHz"
     return finish("llm_wide", f"LLM: one token, {clock}", rows, rest)
 

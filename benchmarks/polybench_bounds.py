@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, inf, log2
 
-LOAD_AND_STORE, MULTIPLIER, ADDER, DIVIDER, ROOT = 2, 7, 6, 19, 19
+from allo.backend.rtl.operators.library import OperatorLibrary
+
+LOAD_AND_STORE, MULTIPLIER, DIVIDER, ROOT = 2, 7, 19, 19
 """Latencies in cycles at 300 MHz on ``xcup``."""
-APART = 7
-"""Cycles between two additions to one element."""
 MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5}
 """The share of multipliers among the units, where it is not a half: that of the operations."""
 
@@ -31,6 +32,12 @@ REASONS = {
 """What a bound below ``FED`` comes from."""
 FED = 0.95
 """A bound from which on the size can feed the units."""
+
+
+@cache
+def adder() -> int:
+    """The latency of an adder; its next addition to one element is a cycle later than its result."""
+    return OperatorLibrary("xcup", 300.0).find("arith.addf", ("f32", "f32"), "f32").latency
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +125,9 @@ def bound(name: str, size: tuple[int, ...], units: int, operations: int) -> Boun
     cycles = 0
     for phase in PHASES[name](*size):
         work = max(phase.multiplications / multipliers, phase.additions / adders)
-        tree = ceil(log2(max(1.0, APART * multipliers / phase.elements)))
+        tree = ceil(log2(max(1.0, (adder() + 1) * multipliers / phase.elements)))
         levels = phase.levels + (1 + tree if phase.elements < inf else 0)
-        fill = LOAD_AND_STORE + MULTIPLIER + ADDER * levels + phase.others
+        fill = LOAD_AND_STORE + MULTIPLIER + adder() * levels + phase.others
         useful = (phase.multiplications + phase.additions) / units
         lost["f"] += fill
         lost["b"] += work - useful

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .store import ROOT, FigureError, Number, family_of, files_of_tests
+from .store import FOLDER, ROOT, FigureError, Number, family_of, files_of_tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,34 @@ class Benchmark:
 
 BENCHMARKS = (
     Benchmark(("gemm",), "rtl_gemm"),
+    Benchmark(("llm",), "llm_scaling"),
+    *(
+        Benchmark(
+            ("llm",),
+            "llm_wide",
+            (
+                *part,
+                "--bits",
+                bits,
+                "--tables",
+                "ideal",
+                "--figure",
+                f"llm.ideal.w{bits}a8.{name}.cycles",
+            ),
+            slow=True,
+        )
+        for bits in ("8", "4")
+        for name, part in (("layer", ("--layers", "1", "--vocab", "1000")), ("whole", ()))
+    ),
+    Benchmark(
+        ("llm",), "llm_wide", ("--clock", "248", "--figure", "llm.gpt2_355m.w8a8.cycles"), slow=True
+    ),
+    Benchmark(
+        ("llm",),
+        "llm_wide",
+        ("--clock", "247", "--bits", "4", "--figure", "llm.gpt2_355m.w4a8.cycles"),
+        slow=True,
+    ),
     Benchmark(("polybench",), "rtl_polybench", ("--report",), slow=True),
     Benchmark(("polybench",), "rtl_polybench", ("--report", "--equal-pairs"), slow=True),
 )
@@ -52,15 +80,17 @@ class Measured:
 def test_files(families: Iterable[str], root: Path = ROOT) -> list[Path]:
     """The files of tests that hold figures of some families, by their text."""
     names = "|".join(re.escape(name) for name in sorted(families))
-    held = re.compile(rf'\bhold\(\s*f?"(?:{names})\.')
-    return [path for path in files_of_tests(root) if held.search(path.read_text())]
+    key = re.compile(rf'"(?:{names})\.')
+    texts = ((path, path.read_text()) for path in files_of_tests(root))
+    return [path for path, text in texts if "hold(" in text and key.search(text)]
 
 
 def families_of_tests(root: Path = ROOT) -> set[str]:
-    """The families that tests hold."""
+    """The families that tests hold: those that are recorded, and new ones."""
     held = re.compile(r'\bhold\(\s*f?"(\w+)\.')
     texts = (path.read_text() for path in files_of_tests(root))
-    return {name for text in texts for name in held.findall(text)}
+    recorded = {path.stem for path in FOLDER.glob("*.json")}
+    return recorded | {name for text in texts for name in held.findall(text)}
 
 
 def by_tests(families: Sequence[str], *, slow: bool) -> Measured:

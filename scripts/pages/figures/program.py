@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from allo.designs.llm.analysis import table as systems
+
 from . import measure
 from .check import faults
 from .marks import filled, keys_of, pages
@@ -107,6 +109,8 @@ def write_pages(figures: Figures) -> None:
         if now != text:
             path.write_text(now)
             print(f"wrote {path.relative_to(ROOT)}")
+    page = systems.PAGE.read_text()
+    systems.PAGE.write_text(systems.placed(page, systems.markdown(systems.load_systems())))
 
 
 if __name__ == "__main__":
