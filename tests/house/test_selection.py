@@ -38,7 +38,7 @@ def test_every_folder_of_tests_has_a_budget() -> None:
         file.parent.relative_to(ROOT / "tests").parts[0]
         for file in (ROOT / "tests").rglob("test_*.py")
     }
-    assert set(SELECTION.budgets) == folders
+    assert folders <= set(SELECTION.budgets)
 
 
 def test_every_few_cases_stay() -> None:
