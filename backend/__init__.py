@@ -9,6 +9,7 @@ _SUBMODULES = (
     "aie",
     "catapult",
     "cpu",
+    "devices",
     "hls",
     "ip",
     "llvm",

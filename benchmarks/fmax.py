@@ -1,9 +1,10 @@
-"""The clock that designs reach on ECP5 after place and route, against the clock asked for and the estimate.
+"""The clock that designs reach after place and route, against the clock asked for and the estimate.
 
-    scripts/python benchmarks/fmax.py [--only NAME …] [--clock MHZ] [--seeds N] [--router NAME]
+    scripts/python benchmarks/fmax.py [--device NAME] [--only NAME …] [--clock MHZ] [--seeds N]
+        [--router NAME]
 
-Every design is built for ECP5 at the clock, synthesised by Yosys, and placed and routed by nextpnr
-(LFE5U-85F, speed grade 6) between registers at its ports. With ``--seeds`` it is placed and routed that
+Every design is built for a device family at the clock, synthesised by Yosys, and placed and routed by nextpnr
+for the family's part between registers at its ports. With ``--seeds`` it is placed and routed that
 often, with the seeds 1, 2, …, and the median counts. Crowded designs, such as the 8 × 8 array, are routed by
 nextpnr's ``router2`` and take minutes, unless ``--router`` names one. What the tools answer is kept in the
 cache.
@@ -21,10 +22,11 @@ from statistics import median_low
 from typing import Any
 
 import allo
+from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.operators import OperatorLibrary
 from allo.backend.rtl.resources.design import module_resources
-from allo.backend.synth import ROUTERS, Synthesis, synthesize
+from allo.backend.synth import Synthesis, synthesize
 from allo.customize import Schedule
 from allo.errors import AlloError
 from allo.ir.types import int8, int32
@@ -32,7 +34,7 @@ from allo.library.systolic_array import schedule_systolic_array, systolic_array
 from benchmarks.harness import ROOT
 from benchmarks.kernels import float_gemm, gemm
 
-DEVICE = "ecp5"
+DEVICE = devices.routed()[0]
 CLOCK_MHZ = 100.0
 ERROR_LIMIT = 0.20
 TIME_LIMIT = 1500.0
@@ -54,10 +56,11 @@ UNITS = {
 
 @dataclass(frozen=True)
 class Routes:
-    """How nextpnr routes: with which seeds of its random numbers (None: its own), by which router."""
+    """How nextpnr routes: with which seeds of its random numbers (None: its own), which router and device."""
 
     seeds: tuple[int | None, ...] = (None,)
     router: str = "auto"
+    device: str = DEVICE
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,7 @@ def measure_design(
     name: str, make: Callable[[], Schedule], clock_mhz: float, routes: Routes
 ) -> Row:
     """Build a design, and place and route it."""
-    built = make().build(target="verilog", device=DEVICE, clock_mhz=clock_mhz)
+    built = make().build(target="verilog", device=routes.device, clock_mhz=clock_mhz)
     report = built.report
     found = _routed(built.verilog, built.design.top, clock_mhz, routes)
     return _row(name, report.cycles, found, report.fmax_mhz or 0.0)
@@ -129,10 +132,10 @@ def measure_design(
 def measure_unit(name: str, clock_mhz: float, routes: Routes) -> Row:
     """Place and route a float unit by itself."""
     op, operands = UNITS[name]
-    unit = OperatorLibrary(DEVICE, clock_mhz).find(op, ("f32",) * operands, "f32")
+    unit = OperatorLibrary(routes.device, clock_mhz).find(op, ("f32",) * operands, "f32")
     assert unit.unit_text is not None
     text = unit.unit_text("rtl").replace("hw.module private", "hw.module")
-    estimated = 1000.0 / module_resources(text, DEVICE)[unit.module].timing.worst.delay_ns
+    estimated = 1000.0 / module_resources(text, routes.device)[unit.module].timing.worst.delay_ns
     found = _routed(export_verilog(text), unit.module, clock_mhz, routes)
     return _row(name, unit.latency, found, round(estimated, 1))
 
@@ -143,7 +146,7 @@ def _routed(verilog: str, top: str, clock_mhz: float, routes: Routes) -> list[Sy
         synthesize(
             verilog,
             top,
-            DEVICE,
+            routes.device,
             clock_mhz=clock_mhz,
             route=True,
             seed=seed,
@@ -176,14 +179,15 @@ def main() -> int:
     )
     parser.add_argument("--only", nargs="+", default=[], help="names of designs")
     parser.add_argument("--clock", type=float, default=CLOCK_MHZ, help="megahertz asked for")
+    parser.add_argument("--device", choices=devices.routed(), default=DEVICE, help="family")
     parser.add_argument("--seeds", type=int, default=0, help="how many seeds; 0: nextpnr's own")
-    parser.add_argument("--router", choices=["auto", *ROUTERS], default="auto", help="of nextpnr")
+    parser.add_argument("--router", choices=devices.routers(), default="auto", help="of nextpnr")
     default = ROOT / "out" / "benchmarks" / "fmax.json"
     parser.add_argument("--json", type=Path, default=default, help="where to write the figures")
     options = parser.parse_args()
     print(f"{'design':18} cycles     LUT      FF  DSP BRAM  asked reached estimate")
     rows: list[Row] = []
-    routes = Routes(tuple(range(1, options.seeds + 1)) or (None,), options.router)
+    routes = Routes(tuple(range(1, options.seeds + 1)) or (None,), options.router, options.device)
     failed = False
     for name in [*UNITS, *designs()]:
         if options.only and name not in options.only:

@@ -18,7 +18,7 @@ import warnings
 
 import numpy as np
 
-from allo.backend.rtl.resources.capacity import PARTS
+from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.backend.sim import external_memory
 from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
@@ -39,7 +39,7 @@ BASE = Architecture(
 )  # fmt: skip
 CHANNEL = channel_of(external_memory("hbm2", clock_mhz=CLOCK_MHZ)[0])
 """What a channel of the weights gives at the clock that the design is built for."""
-U280 = {kind: PARTS["xcup"].resources[kind] for kind in ("lut", "ff", "dsp", "bram")}
+U280 = {kind: resources_of(DEFAULT_DEVICE)[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has; block RAM in blocks of 18 kbit."""
 MOST = 0.85
 """The share of each resource that a design may take."""

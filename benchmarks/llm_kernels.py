@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import allo
+from allo.backend.devices import DEFAULT_DEVICE
 from allo.customize import Schedule
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.wide import heads
@@ -37,7 +38,7 @@ from allo.errors import AlloError, DTypeWarning
 from benchmarks.harness import ROOT
 
 CLOCK_MHZ = 300.0
-DEVICE = "xcup"
+DEVICE = DEFAULT_DEVICE
 KINDS = ("lut", "ff", "dsp", "bram")
 WORST_LIMIT = 0.25
 LEAST = {"lut": 50, "ff": 50, "dsp": 1, "bram": 1}

@@ -20,7 +20,7 @@ from math import ceil, inf, log2
 from allo.backend.rtl.operators.library import OperatorLibrary
 
 LOAD_AND_STORE, MULTIPLIER, DIVIDER, ROOT = 2, 7, 19, 19
-"""Latencies in cycles at 300 MHz on ``xcup``."""
+"""Latencies in cycles at 300 MHz on the default device."""
 MULTIPLIERS_AMONG = {"jacobi_2d": 1 / 5}
 """The share of multipliers among the units, where it is not a half: that of the operations."""
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from allo.backend.rtl.resources.capacity import PARTS
+from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.designs.polybench.budgets import NAMES, Budgeted, load, most_pairs
 from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
@@ -35,7 +35,7 @@ from benchmarks.polybench_bounds import FED, REASONS, Bound, bound
 
 BUDGETS = {220: 44, 2560: 512, 9024: 1804}
 """DSPs of the published designs of a column, and the pairs that these make at 5 DSPs each."""
-DEVICE = {kind: PARTS["xcup"].resources[kind] for kind in ("lut", "ff", "dsp", "bram")}
+DEVICE = {kind: resources_of(DEFAULT_DEVICE)[kind] for kind in ("lut", "ff", "dsp", "bram")}
 """What a U280 has."""
 SIZE = "medium"
 TOLERANCE = 1e-4
@@ -130,7 +130,7 @@ def fitting(name: str, budget: int, most: int, clock: float) -> tuple[int, Desig
 
     def share_of(pairs: int) -> tuple[float, DesignReport]:
         schedule = kernel.schedule(kernel.SIZES[SIZE], pairs)
-        report = schedule.estimate(device="xcup", clock_mhz=clock)
+        report = schedule.estimate(device=DEFAULT_DEVICE, clock_mhz=clock)
         share = excess(report, budget)
         if share <= 1 or pairs == 1:
             fits.append((report.cycles or 0, pairs, report))
@@ -168,7 +168,9 @@ def measure(name: str, budget: int, most: int, clock: float, run: bool | None) -
         return found
     began = time.process_time()
     schedule = kernel.schedule(size, pairs)
-    hardware = schedule.build(target="verilog", simulator="jit", clock_mhz=clock, device="xcup")
+    hardware = schedule.build(
+        target="verilog", simulator="jit", clock_mhz=clock, device=DEFAULT_DEVICE
+    )
     megabytes = len(str(hardware)) / 1e6
     seconds = time.process_time() - began
     emitted = f"; {seconds:.1f} s to {megabytes:.1f} MB of Verilog"

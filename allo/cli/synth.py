@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from allo.backend.devices import DEFAULT_DEVICE
+
 from .build import find_schedule, write_text
 
 
@@ -17,9 +19,9 @@ def register(app: typer.Typer) -> None:
     @app.command()
     def synth(
         what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION")],
-        device: Annotated[str, typer.Option(help="xcup, xc7 or ecp5")] = "xcup",
+        device: Annotated[str, typer.Option(help="device family")] = DEFAULT_DEVICE,
         clock: Annotated[float, typer.Option(help="clock in MHz to build and route for")] = 200.0,
-        route: Annotated[bool, typer.Option(help="place and route, too (ecp5)")] = False,
+        route: Annotated[bool, typer.Option(help="place and route, too")] = False,
         seed: Annotated[
             int | None, typer.Option(help="seed of the random numbers of nextpnr")
         ] = None,

@@ -255,7 +255,7 @@ class Schedule(ScheduleState):
 
         Example::
 
-            for device in ("ecp5", "xcup"):
+            for device in allo.backend.devices.families():
                 found = s.estimate(device=device, clock_mhz=100)
                 print(found.cycles, found.resources, found.fmax_mhz)
 

@@ -21,7 +21,6 @@ from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .resources.capacity import largest
 from .resources.design import ModuleResources, instance_counts, module_resources, whole
-from .resources.family import FAMILIES
 
 ROUNDS = 16
 """Compilations after which a limit that is not met is given up."""
@@ -56,7 +55,7 @@ def meet_limit(
     wanted: dict[str, Wanted] = {}
     for _ in range(ROUNDS):
         design = compile(wanted)
-        found = module_resources(design.text, library.device.name)
+        found = module_resources(design.text, library.record.name)
         used = whole(found, design.top).get("dsp", 0)
         if used <= most:
             return wanted
@@ -113,7 +112,7 @@ class _Search:
         self._library = library
         self._counts = counts
         self._wanted = wanted
-        self._least = FAMILIES[library.device.name].dsp_least
+        self._least = library.record.cells.dsp_least
 
     def _modules(self) -> Iterator[tuple[str, CompiledModule, int]]:
         for name, module in self._design.modules.items():

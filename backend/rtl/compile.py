@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from allo.backend.devices import DEFAULT_DEVICE, family
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import BuildError
@@ -32,7 +33,6 @@ from .plan.bind import Interface
 from .read.records import FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
-from .resources.capacity import LARGE_TEXT
 from .resources.design import ultra_memories
 from .verilog.block_cells import block_modules
 from .verilog.block_products import block_products
@@ -46,7 +46,6 @@ from .verilog.running_bits import running_bits
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
-DEFAULT_DEVICE = "xcup"
 
 
 def compile_module(
@@ -83,7 +82,7 @@ def compile_module(
         (compiler, made), notes = attempt(module, False, max_dsp), []
     for compiled in compiler.modules.values():
         warn_of_slow_operators(
-            compiled.function, compiler.library.device, compiler.library.clock_mhz
+            compiled.function, compiler.library.record, compiler.library.clock_mhz
         )
     return compiler, made, notes
 
@@ -211,11 +210,12 @@ def compile_design(
         design.debug,
         ultra_memories(design.hw_text, device),
         told_memories(design.hw_text),
-        block_modules(blocks),
+        block_modules(blocks, family(device).cells.registered),
         files.paths,
     )
     design.native_hw_text = compiler.text("native", wrapper)
-    if len(design.hw_text) > LARGE_TEXT.get(device, len(design.hw_text)):
+    large = family(device).large_text
+    if large and len(design.hw_text) > large:
         design.estimate_resources()
     return design
 

@@ -53,7 +53,7 @@ class Compiler:
         self.wanted = wanted or {}
         self.external = external
         self.library = OperatorLibrary(device, clock_mhz, subnormals)
-        check_clock(self.library.device, clock_mhz)
+        check_clock(self.library.record, clock_mhz)
         self._ask = partial(ask_for_memories, device=device, has_ultra=has_ultra(device))
         self.timing = TimingModel.of(self.library.device, clock_mhz)
         self.locations = Locations()

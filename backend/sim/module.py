@@ -301,12 +301,12 @@ class RTLModule:
 
         Example::
 
-            found = mod.synthesize(device="ecp5", route=True)
+            found = mod.synthesize(route=True)
             found.lut, found.dsp, found.fmax_mhz
 
         Args:
-            device: family, ``"xcup"``, ``"xc7"`` or ``"ecp5"``; None for that of the build.
-            route: place and route the design, which is possible for ``"ecp5"``.
+            device: a family of :mod:`allo.backend.devices`; None for that of the build.
+            route: place and route the design, where an open tool routes the family.
             clock_mhz: the clock that routing is asked for; None for that of the build.
             seed: of nextpnr's random numbers, which move the clock reached by some per cent.
             router: ``"router1"``, ``"router2"`` for a crowded design, or ``"auto"`` by the size.

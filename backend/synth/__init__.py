@@ -1,9 +1,9 @@
-"""Synthesis of the generated Verilog by open tools: Yosys, and nextpnr for ECP5.
+"""Synthesis of the generated Verilog by open tools: Yosys, and nextpnr where it knows the family.
 
 It takes text and gives figures, and knows neither the compiler that made the text nor the simulators.
 """
 
 from .figures import PathStep, Routing, Synthesis
-from .run import FAMILIES, ROUTERS, synthesize
+from .run import synthesize
 
-__all__ = ["FAMILIES", "ROUTERS", "PathStep", "Routing", "Synthesis", "synthesize"]
+__all__ = ["PathStep", "Routing", "Synthesis", "synthesize"]

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .figures import PathStep, Routing
 
 _PLACE = re.compile(r"//\s*(\S.*?):(\d+):(\d+)")
 _FILE = re.compile(r"// (\S+) is (.+)")
-_CELL = re.compile(
-    r"_(TRELLIS_FF|LUT4|CCU2C|PFUMX|L6MUX21|DP16KD|PDPW16KD|MULT18X18D|TRELLIS_DPR16X4)"
-)
 _LINE = re.compile(r":(\d+)\.")
 
 
 class Places:
     """The Python lines of a netlist's signals, by way of the comments of the Verilog."""
 
-    def __init__(self, netlist: dict[str, Any], top: str, verilog: str) -> None:
+    def __init__(
+        self, netlist: dict[str, Any], top: str, verilog: str, kinds: Sequence[str]
+    ) -> None:
+        self._cell = re.compile(f"_({'|'.join(kinds)})")
         self._lines = verilog.splitlines()
         head = itertools.takewhile(lambda line: line.startswith("//"), self._lines)
         self._files = {f[1]: f[2] for f in map(_FILE.fullmatch, head) if f is not None}
@@ -33,7 +33,7 @@ class Places:
 
     def signal(self, net: str) -> str:
         """The signal of the Verilog that a net of the tools belongs to."""
-        return _CELL.split(re.sub(r"\[\d+\]$", "", net), maxsplit=1)[0]
+        return self._cell.split(re.sub(r"\[\d+\]$", "", net), maxsplit=1)[0]
 
     def of(self, signal: str) -> str:
         """``file:line:col`` of a signal, or ""."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from allo.backend import devices
 from allo.dialects.caches.files import cached_text, content_key
 from allo.dialects.diagnostics import BuildError
 
@@ -15,39 +16,10 @@ from .cells import totals
 from .figures import Routing, Synthesis
 from .paths import Places, read_routing
 from .surround import surround
-from .tools import find_nextpnr, find_yosys, run
+from .tools import find_tool, find_yosys, run
 
-_XILINX = "synth_xilinx -flatten -family {family} -noiopad -noclkbuf -top {top}"
-_ONE_PORT = (
-    "t:$mem_v2 r:SIZE>256 %i r:RD_PORTS=1 %i r:WR_PORTS=1 %i r:RD_CLK_ENABLE=1'1 %i a:ram_style %d"
-)
-"""Deep memories with one port: Yosys 0.70 knows a LUT memory for them that UltraScale+ does not have.
-
-Those that ask for a kind of block get it.
-"""
-SCRIPTS = {
-    "xcup": f"{_XILINX} -run begin:map_memory; "
-    f'setattr -set ram_style "block" {_ONE_PORT}; {_XILINX} -run map_memory:',
-    "xc7": _XILINX,
-    "ecp5": "synth_ecp5 -top {top}",
-}
-FAMILIES = tuple(SCRIPTS)
-ROUTED = "ecp5"
-PART = ("--85k", "--package", "CABGA381", "--speed", "6")
-PART_NAME = "LFE5U-85F CABGA381, speed grade 6"
-ROUTERS = {"router1": (), "router2": ("--router", "router2", "--tmg-ripup")}
-"""The routers of nextpnr: its own choice, and one that shares wires until few are crowded.
-
-The second one ends in minutes where the first one takes an hour. Small designs are 10 to 25 per cent
-slower by it. ``--tmg-ripup`` has it prefer short wires on slow paths.
-"""
 AUTOMATIC = "auto"
-CROWDED_LUT = 10_000
-"""Lookup tables above which a design is routed by ``router2``, unless it asks for the other one.
-
-Measured on the LFE5U-85F: a bitonic sorter of 7,851 ends by ``router1`` in a minute with every seed,
-and an array of 13,226 does not end with one seed of three.
-"""
+"""The router by the size of the design: the first of the family's, or the last where it is crowded."""
 _SOURCE, _CELLS, _NETLIST, _REPORT = "design.sv", "cells.json", "netlist.json", "report.json"
 
 
@@ -67,11 +39,11 @@ def synthesize(
     Args:
         verilog: the whole design.
         top: its top module.
-        family: ``"xcup"``, ``"xc7"`` or ``"ecp5"``.
+        family: a family of :mod:`allo.backend.devices`.
         clock_mhz: the clock that routing is asked for.
         route: place and route the design, between registers at its ports (:mod:`.surround`).
         seed: of nextpnr's random numbers; None for its own. The clock reached differs by some per cent.
-        router: a key of :data:`ROUTERS`; ``"auto"`` takes one by the size of the design.
+        router: one of those that the family has; ``"auto"`` takes one by the size of the design.
         timeout: seconds that each run of a tool may take.
 
     Raises:
@@ -79,9 +51,10 @@ def synthesize(
         ToolMissingError: Yosys or nextpnr is not installed.
         ToolFailedError: one of them failed, with its last lines.
     """
-    _check(family, route, router)
+    synthesis = _flow(family, route, router)
+    record, routing = devices.family(family), synthesis.routing
     tool = find_yosys()
-    script = f"read_verilog -sv {_SOURCE}; {SCRIPTS[family].format(family=family, top=top)}"
+    script = f"read_verilog -sv {_SOURCE}; {synthesis.script.format(top=top)}"
     count = f"tee -q -o {_CELLS} stat -json"
 
     def yosys(folder: Path, last: str, result: str) -> str:
@@ -93,65 +66,84 @@ def synthesize(
         with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
             return yosys(Path(name), count, _CELLS)
 
-    def routed() -> str:
+    def routed(routing: devices.Routing) -> str:
         with tempfile.TemporaryDirectory(prefix="allo_synth_") as name:
             netlist = json.loads(yosys(Path(name), f"write_json {_NETLIST}", _NETLIST))
-            places = Places(netlist, top, verilog)
-            surround(netlist, top)
+            places = Places(netlist, top, verilog, routing.signals)
+            surround(netlist, top, routing)
             (Path(name) / _NETLIST).write_text(json.dumps(netlist))
-            return _route(places, clock_mhz, options, Path(name), timeout)
+            return _route(places, clock_mhz, options, Path(name), timeout, record, routing)
 
     key = content_key(verilog, script, tool.version)
     counted = json.loads(cached_text(("synthesis",), f"{key}.json", cells))
     kinds = counted["design"]["num_cells_by_type"]
-    found = Synthesis(tool.version, family, cells=kinds, routing=None, **totals(family, kinds))
-    if not route:
+    found = Synthesis(
+        tool.version, family, cells=kinds, routing=None, **totals(synthesis.cells, kinds)
+    )
+    if not route or routing is None:
         return found
     seeded = () if seed is None else ("--seed", str(seed))
-    options = (*PART, *seeded, *ROUTERS[_router_of(router, found.lut)])
-    version = find_nextpnr().version
+    part = record.part.arguments if record.part is not None else ()
+    chosen = routing.routers[_router_of(router, found.lut, routing)]
+    options = (*part, *seeded, *chosen)
+    version = find_tool(routing.tool, routing.package).version
     key = content_key(verilog, script, tool.version, version, " ".join(options), str(clock_mhz))
-    plain = json.loads(cached_text(("routing",), f"{key}.json", routed))
+    plain = json.loads(cached_text(("routing",), f"{key}.json", lambda: routed(routing)))
     return replace(found, routing=Routing.from_json(plain))
 
 
-def _check(family: str, route: bool, router: str) -> None:
-    if family not in SCRIPTS:
+def _flow(family: str, route: bool, router: str) -> devices.Synthesis:
+    """How a family is synthesised; raises BuildError where it cannot be, or not routed so."""
+    synthesis = devices.family(family).synthesis if family in devices.families() else None
+    if synthesis is None:
         raise BuildError(
             f"Yosys cannot synthesise for the device family {family!r} here.",
-            help=f"name another one with device=: {', '.join(FAMILIES)}.",
+            help=f"name another one with device=: {', '.join(devices.synthesised())}.",
         )
-    if route and family != ROUTED:
+    if route and synthesis.routing is None:
+        others = " or ".join(f'device="{name}"' for name in devices.routed())
         raise BuildError(
             f"No open tool places and routes designs of the device family {family!r}.",
-            help=f'use device="{ROUTED}", or leave out route=True.',
+            help=f"use {others}, or leave out route=True.",
         )
-    if router not in (AUTOMATIC, *ROUTERS):
+    known = synthesis.routing.routers if synthesis.routing is not None else devices.routers()
+    names = tuple(dict.fromkeys((AUTOMATIC, *known)))
+    if router not in names:
         raise BuildError(
-            f"nextpnr has no router {router!r}.",
-            help=f"take one of {', '.join((AUTOMATIC, *ROUTERS))}.",
+            f"nextpnr has no router {router!r}.", help=f"take one of {', '.join(names)}."
         )
+    return synthesis
 
 
-def _router_of(name: str, lut: int) -> str:
+def _router_of(name: str, lut: int, routing: devices.Routing) -> str:
+    """The router that is meant, by the tables of the design where it is the tool's choice."""
     if name != AUTOMATIC:
         return name
-    return "router2" if lut > CROWDED_LUT else "router1"
+    names = tuple(routing.routers)
+    return names[-1] if lut > routing.crowded_lut else names[0]
 
 
 def _route(
-    places: Places, clock_mhz: float, options: Sequence[str], folder: Path, timeout: float
+    places: Places,
+    clock_mhz: float,
+    options: Sequence[str],
+    folder: Path,
+    timeout: float,
+    record: devices.DeviceRecord,
+    routing: devices.Routing,
 ) -> str:
     """What nextpnr tells of the netlist in a folder, as text of JSON."""
     files = ["--json", _NETLIST, "--report", _REPORT]
-    clock = ["--freq", str(clock_mhz), "--timing-allow-fail", "--lpf-allow-unconstrained"]
+    clock = ["--freq", str(clock_mhz), "--timing-allow-fail", *routing.arguments]
+    last = tuple(routing.routers)[-1]
     run(
-        find_nextpnr(),
+        find_tool(routing.tool, routing.package),
         ["-q", *options, *files, *clock],
         folder,
         what="Place and route",
         timeout=timeout,
-        instead="" if "router2" in options else ', take router="router2"',
+        instead="" if last in options else f', take router="{last}"',
     )
     report = json.loads((folder / _REPORT).read_text())
-    return json.dumps(read_routing(report, PART_NAME, clock_mhz, places).to_json())
+    part = record.part.routed if record.part is not None else record.title
+    return json.dumps(read_routing(report, part, clock_mhz, places).to_json())

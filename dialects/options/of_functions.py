@@ -16,12 +16,21 @@ from .groups import (
     STREAM,
     SYNTHESIS,
 )
-from .kinds import Anything, Choice, Flag, Instance, Integer, Items, Named, Number, PathName, Text
+from .kinds import (
+    Anything,
+    Choice,
+    Flag,
+    Instance,
+    Integer,
+    Items,
+    Listed,
+    Named,
+    Number,
+    PathName,
+    Text,
+)
 from .option import Option
 from .rows import rows
-
-_SYNTHESISED = ("xcup", "xc7", "ecp5")
-_ROUTERS = ("auto", "router1", "router2")
 
 _made = rows(DF_BUILD)
 _fn = rows(CUSTOMIZE)
@@ -55,13 +64,16 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
     # --- synthesis ----------------------------------------------------------------------
     _synthesis(
         "device",
-        Choice(_SYNTHESISED),
+        Listed("allo.backend.devices:synthesised"),
         None,
         "It is the device family; None means that of the build.",
         none=True,
     ),
     _synthesis(
-        "route", Flag(), False, "The design is placed and routed too, which is possible for ecp5."
+        "route",
+        Flag(),
+        False,
+        "The design is placed and routed too, where nextpnr knows the family.",
     ),
     _synthesis(
         "clock_mhz",
@@ -79,7 +91,7 @@ FUNCTION_OPTIONS: tuple[Option, ...] = (
     ),
     _synthesis(
         "router",
-        Choice(_ROUTERS),
+        Listed("allo.backend.devices:routers"),
         "auto",
         "It is the router of nextpnr: router1 reaches faster clocks, and router2 ends on crowded designs; "
         "auto takes router2 above 10,000 lookup tables.",

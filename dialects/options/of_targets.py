@@ -14,14 +14,14 @@ from .kinds import (
     Instance,
     Integer,
     Items,
+    Listed,
     Named,
     PathName,
     Text,
 )
-from .option import Option
+from .option import Above, Option
 from .rows import rows
 
-_DEVICE_FAMILIES = ("xcup", "xc7", "ecp5", "generic")
 _CHANNELS = Either(Either(ONE_CHANNEL, Items(ONE_CHANNEL)), Instance("a PerBank", ("PerBank",)))
 _STREAM = Instance("a StreamModel", ("StreamModel",))
 _BANK = Either(Integer(0, 4095), Text("a memory bank such as 'HBM[3]'"))
@@ -164,8 +164,8 @@ TARGET_OPTIONS: tuple[Option, ...] = (
     ),
     _rtl(
         "device",
-        Choice(_DEVICE_FAMILIES),
-        "xcup",
+        Listed("allo.backend.devices:families"),
+        Above("allo.backend.devices:DEFAULT_DEVICE"),
         "It is the device family whose delays the operators are pipelined for.",
     ),
     _rtl(

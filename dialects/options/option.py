@@ -7,7 +7,14 @@ from typing import Any
 
 from ..diagnostics import BuildError, OptionError
 from ..text.shown import shown
-from .kinds import Kind, Refused
+from .kinds import Kind, Refused, from_above
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """A default that a layer above has, at ``"module:name"``."""
+
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +24,7 @@ class Option:
     Attributes:
         name: as the user writes it.
         kind: what is accepted.
-        default: what stands where it is not given.
+        declared: what stands where it is not given, or where a layer above says it.
         doc: a sentence that says what it does.
         groups: who takes it: names of targets, or of functions.
         none: whether None is accepted, too.
@@ -26,11 +33,17 @@ class Option:
 
     name: str
     kind: Kind
-    default: Any
+    declared: Any
     doc: str
     groups: tuple[str, ...]
     none: bool = False
     error: type[BuildError] = OptionError
+
+    @property
+    def default(self) -> Any:
+        """What stands where it is not given."""
+        declared = self.declared
+        return from_above(declared.place) if isinstance(declared, Above) else declared
 
     @property
     def accepts(self) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from allo.backend.devices import family
 from allo.backend.rtl.float.add import add
 from allo.backend.rtl.float.formats import FORMATS
 from allo.backend.rtl.operators import OperatorLibrary
-from allo.backend.rtl.operators.devices import find_device
 from allo.backend.rtl.operators.netlist import Netlist, evaluate
 from allo.backend.rtl.operators.pipeline import pipeline
 
@@ -61,7 +61,7 @@ def test_each_drawing_equals_the_host(quick: bool) -> None:
 @pytest.mark.parametrize("clock_mhz", [100.0, 200.0, 300.0, 400.0])
 def test_the_unit_has_the_stages_of_the_quick_drawing(clock_mhz: float) -> None:
     unit = OperatorLibrary("xcup", clock_mhz).find("arith.addf", ("f32", "f32"), "f32")
-    quick = pipeline(_drawn(quick=True), find_device("xcup"), clock_mhz)
+    quick = pipeline(_drawn(quick=True), family("xcup").operators, clock_mhz)
     assert unit.latency == quick.latency
     assert unit.delay_ns <= round(quick.first_ns, 3)
 

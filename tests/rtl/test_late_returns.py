@@ -7,7 +7,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.rtl.operators.devices import find_device
+from allo.backend import devices
 from allo.backend.rtl.plan.timing_model import TimingModel
 from allo.ir.types import Stream, int8, int32
 from allo.library.systolic_array import schedule_systolic_array, systolic_array
@@ -120,4 +120,4 @@ def test_words_of_an_iteration_wait_for_a_slow_reader(options):
 def test_only_a_fast_clock_of_a_family_with_long_wires_gives_places_back_late(
     family: str, clock: float, late: bool
 ):
-    assert TimingModel.of(find_device(family), clock).late_returns is late
+    assert TimingModel.of(devices.family(family).operators, clock).late_returns is late

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend import devices
 from allo.backend.rtl.verilog.block_cells import block_module
 from allo.backend.rtl.verilog.block_products import BlockShape, block_products
 from allo.backend.synth.tools import find_yosys, run
@@ -16,6 +17,8 @@ from allo.errors import ToolFailedError
 from allo.ir.types import UInt, int8, int16, int32, uint8
 from tests.verilog.readers import lint
 
+BLOCK = devices.family("ecp5").cells.registered
+assert BLOCK is not None
 MODEL = Path(__file__).with_name("mult18x18d.v")
 SHAPES = [
     BlockShape(a, b, result, a_signed, b_signed, gated)
@@ -33,7 +36,7 @@ SHAPES = [
 def compared(folder: Path, shape: BlockShape, block: str) -> bool:
     """Prove by Yosys that a block does in six cycles what its text for simulation does; raises otherwise."""
     (folder / "block.sv").write_text(block)
-    (folder / "text.sv").write_text(block_module(shape))
+    (folder / "text.sv").write_text(block_module(shape, BLOCK))
     (folder / "model.v").write_text(MODEL.read_text())
     script = (
         f"read_verilog -sv block.sv model.v; hierarchy -top {shape.module}; proc; flatten; opt_clean; "
@@ -48,7 +51,7 @@ def compared(folder: Path, shape: BlockShape, block: str) -> bool:
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.module)
 def test_the_block_is_what_its_text_for_simulation_says(tmp_path: Path, shape: BlockShape) -> None:
-    assert compared(tmp_path, shape, block_module(shape))
+    assert compared(tmp_path, shape, block_module(shape, BLOCK))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_the_block_is_what_its_text_for_simulation_says(tmp_path: Path, shape: B
 )
 def test_a_wrong_block_is_found(tmp_path: Path, right: str, wrong: str) -> None:
     shape = BlockShape(3, 4, 24, True, False, True)
-    text = block_module(shape)
+    text = block_module(shape, BLOCK)
     assert right in text
     with pytest.raises(ToolFailedError):
         compared(tmp_path, shape, text.replace(right, wrong))

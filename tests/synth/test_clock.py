@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 import allo
-from allo.backend.rtl.resources.delays import DELAYS
+from allo.backend.devices import family
 from allo.backend.rtl.resources.design import module_resources
 from allo.backend.rtl.resources.timing import Path
 from allo.dialects.reports.figures import DesignReport, PathPart
@@ -15,11 +15,11 @@ from allo.errors import BuildError, ClockWarning, OptionError
 from allo.ir.types import int8, int32
 from benchmarks.kernels import gemm, kept, largest
 
-ECP5 = DELAYS["ecp5"].in_design(0, 0)
+ECP5 = family("ecp5").signals.in_design(0, 0)
 PORTS = "in %clk : !seq.clock, in %rst : i1, in %a : i8, in %b : i8"
 
 
-XCUP = DELAYS["xcup"].in_design(0, 1)
+XCUP = family("xcup").signals.in_design(0, 1)
 
 
 def worst(*modules: str, device: str = "ecp5") -> Path:

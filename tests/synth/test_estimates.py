@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 import allo
+from allo.backend.devices import family
 from allo.backend.rtl.resources.capacity import excess
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.dialects.reports.figures import DesignReport
@@ -245,11 +246,11 @@ hw.module @m(in %clk : !seq.clock, in %rst : i1, {ports}) {{
 
 def test_what_does_not_fit_is_told_with_its_largest_users() -> None:
     users = {"a": {"dsp": 100}, "8 of b": {"dsp": 200, "lut": 5}, "c": {"dsp": 12}, "d": {"dsp": 1}}
-    assert excess("ecp5", {"dsp": 313, "lut": 5}, users) == [
+    assert excess(family("ecp5").part, {"dsp": 313, "lut": 5}, users) == [
         "The design takes about 313 multiplier blocks and a LFE5U-85F has 156: 157 too many "
         "(2.0 times as many). Its largest users are 8 of b (200), a (100), c (12)."
     ]
-    assert excess("xcup", {"dsp": 313, "lut": 5}, users) == []
+    assert excess(family("xcup").part, {"dsp": 313, "lut": 5}, users) == []
 
 
 def wide(x: int32[256], y: int32[256]):

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend import devices
 from allo.backend.synth import Synthesis, run, synthesize
 from allo.backend.synth.cells import totals
 from allo.backend.synth.figures import PathStep, Routing
@@ -128,7 +131,7 @@ def test_the_seed_and_the_router_are_told_to_nextpnr(tmp_path: Path, monkeypatch
     stand_in = tmp_path / "words"
     stand_in.write_text('#!/bin/sh\necho "$*"\nexit 1\n')
     stand_in.chmod(0o755)
-    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "words"))
+    monkeypatch.setattr(run, "find_tool", lambda *_: Tool(str(stand_in), "words"))
     told = []
     for options in ({}, {"seed": 7}, {"router": "router2"}):
         with pytest.raises(ToolFailedError) as caught:
@@ -141,8 +144,8 @@ def test_the_seed_and_the_router_are_told_to_nextpnr(tmp_path: Path, monkeypatch
 @pytest.mark.parametrize(
     ("most", "router", "second"),
     [
-        (-1, "auto", True),
-        (-1, "router1", False),
+        (0, "auto", True),
+        (0, "router1", False),
         (10_000, "auto", False),
         (10_000, "router2", True),
     ],
@@ -153,10 +156,17 @@ def test_a_crowded_design_is_routed_by_router2(
     stand_in = tmp_path / "words"
     stand_in.write_text('#!/bin/sh\necho "$*"\nexit 1\n')
     stand_in.chmod(0o755)
-    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "words"))
-    monkeypatch.setattr(run, "CROWDED_LUT", most)
-    with pytest.raises(ToolFailedError) as caught:
-        synthesize(SIMPLE, "simple", "ecp5", route=True, router=router)
+    monkeypatch.setattr(run, "find_tool", lambda *_: Tool(str(stand_in), "words"))
+    record = devices.family("ecp5")
+    assert record.synthesis is not None
+    routing = replace(routing_of("ecp5"), crowded_lut=most)
+    synthesis = replace(record.synthesis, routing=routing)
+    devices.register(replace(record, name="crowded", synthesis=synthesis))
+    try:
+        with pytest.raises(ToolFailedError) as caught:
+            synthesize(SIMPLE.replace("*", "+"), "simple", "crowded", route=True, router=router)
+    finally:
+        devices.unregister("crowded")
     assert ("--router router2" in str(caught.value)) is second
 
 
@@ -167,14 +177,17 @@ def test_the_other_router_is_named_where_the_first_takes_too_long(
     stand_in = tmp_path / "sleeper"
     stand_in.write_text("#!/bin/sh\nsleep 60\n")
     stand_in.chmod(0o755)
-    monkeypatch.setattr(run, "find_nextpnr", lambda: Tool(str(stand_in), "sleeper"))
+    routing = routing_of("ecp5")
+    monkeypatch.setattr(run, "find_tool", lambda *_: Tool(str(stand_in), "sleeper"))
     with pytest.raises(ToolFailedError, match=r"ran past its time limit of 0\.2 s") as caught:
         run._route(
-            Places({"modules": {"": {"netnames": {}}}}, "", ""),
+            Places({"modules": {"": {"netnames": {}}}}, "", "", routing.signals),
             100.0,
-            run.ROUTERS[router],
+            routing.routers[router],
             tmp_path,
-            timeout=0.2,
+            0.2,
+            devices.family("ecp5"),
+            routing,
         )
     assert ('take router="router2"' in (caught.value.help or "")) is instead
 
@@ -232,10 +245,22 @@ def test_cells_are_added_up() -> None:
         "RAMB18E2": 1,
         "MUXF7": 9,
     }
-    assert totals("xcup", cells) == {
+    assert totals(library("xcup"), cells) == {
         "lut": 16, "ff": 0, "dsp": 0, "bram": 5, "uram": 0, "srl": 5, "lutram": 8, "carry": 7
     }  # fmt: skip
-    assert totals("ecp5", {"LUT4": 3, "CCU2C": 4, "TRELLIS_DPR16X4": 2})["lut"] == 19
+    assert totals(library("ecp5"), {"LUT4": 3, "CCU2C": 4, "TRELLIS_DPR16X4": 2})["lut"] == 19
+
+
+def library(name: str) -> Mapping[str, devices.Cost]:
+    synthesis = devices.family(name).synthesis
+    assert synthesis is not None
+    return synthesis.cells
+
+
+def routing_of(name: str) -> devices.Routing:
+    synthesis = devices.family(name).synthesis
+    assert synthesis is not None and synthesis.routing is not None
+    return synthesis.routing
 
 
 def test_the_first_place_of_a_comment() -> None:
@@ -259,7 +284,7 @@ def netlist() -> dict[str, Any]:
 
 def test_registers_surround_a_netlist() -> None:
     design = netlist()
-    surround(design, "m")
+    surround(design, "m", routing_of("ecp5"))
     module = design["modules"]["m"]
     assert list(module["ports"]) == ["clk", "surround_in", "surround_out"]
     kinds = [cell["type"] for cell in module["cells"].values()]
@@ -294,7 +319,8 @@ def test_the_report_of_nextpnr_is_read() -> None:
         },
         "critical_paths": [outside, inside],
     }
-    places = Places(netlist(), "m", "// k.py is /a/k.py\n  input a;  // k.py:3:5\n")
+    text = "// k.py is /a/k.py\n  input a;  // k.py:3:5\n"
+    places = Places(netlist(), "m", text, routing_of("ecp5").signals)
     found = read_routing(report, "part", 100.0, places)
     expected = (
         PathStep("clk-to-q", 0.5),

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from allo.backend.devices import DEFAULT_DEVICE, OperatorDelays, family
 from allo.dialects.diagnostics import BuildError, InternalError, UnsupportedOpError
 from allo.dialects.passes.expand_math import SINGLE_ONLY
 from allo.dialects.text.near import did_you_mean
 
-from .devices import Device, find_device
 from .request import Builder, Request
 from .spec import Operator
 
@@ -62,8 +62,8 @@ class _Registry:
         with self._lock:
             if self._table is None:
                 table: dict[str, tuple[Builder, ...]] = {}
-                for family in FAMILIES:
-                    for op, builder in importlib.import_module(family).OPERATORS.items():
+                for module in FAMILIES:
+                    for op, builder in importlib.import_module(module).OPERATORS.items():
                         table[op] = (*table.get(op, ()), builder)
                 self._table = table
             return self._table
@@ -86,8 +86,7 @@ class OperatorLibrary:
     """The operators of one device family at one clock.
 
     Args:
-        device: a family of :mod:`~allo.backend.rtl.operators.devices`: ``"xcup"``, ``"xc7"``,
-            ``"ecp5"``, ``"generic"``.
+        device: a family of :mod:`allo.backend.devices`.
         clock_mhz: the clock that every unit is pipelined for.
         subnormals: ``"keep"``, or ``"flush"`` for units of floats to which they are zero.
 
@@ -96,9 +95,10 @@ class OperatorLibrary:
     """
 
     def __init__(
-        self, device: str = "xcup", clock_mhz: float = 200.0, subnormals: str = "keep"
+        self, device: str = DEFAULT_DEVICE, clock_mhz: float = 200.0, subnormals: str = "keep"
     ) -> None:
-        self.device = find_device(device)
+        self.record = family(device)
+        self.device = self.record.operators
         if not clock_mhz > 0:
             raise BuildError(
                 f"The clock must be a positive number of megahertz, not {clock_mhz}.",
@@ -194,7 +194,7 @@ def _operator(
     operand_types: tuple[str, ...],
     result_type: str,
     attributes: tuple[tuple[str, Any], ...],
-    device: Device,
+    device: OperatorDelays,
     clock_mhz: float,
     flush: bool,
 ) -> Operator:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .devices import Device
+from allo.backend.devices import OperatorDelays
+
 from .netlist import Netlist
 from .timing import live_nodes, node_delay
 
@@ -34,7 +35,11 @@ class Pipeline:
 
 
 def pipeline(
-    net: Netlist, device: Device, clock_mhz: float, least: int = 1, first_ns: float | None = None
+    net: Netlist,
+    device: OperatorDelays,
+    clock_mhz: float,
+    least: int = 1,
+    first_ns: float | None = None,
 ) -> Pipeline:
     """Stages for ``net`` at a clock, ``least`` or more, with as few stages and registers as found.
 
@@ -47,7 +52,7 @@ def pipeline(
     return builder.result()
 
 
-def stages(net: Netlist, device: Device, clock_mhz: float) -> int:
+def stages(net: Netlist, device: OperatorDelays, clock_mhz: float) -> int:
     """The fewest stages for ``net`` at a clock."""
     builder = _Stager(net, device, device.budget_ns(clock_mhz))
     builder.place_early()
@@ -56,7 +61,7 @@ def stages(net: Netlist, device: Device, clock_mhz: float) -> int:
 
 class _Stager:
     def __init__(
-        self, net: Netlist, device: Device, budget: float, first_ns: float | None = None
+        self, net: Netlist, device: OperatorDelays, budget: float, first_ns: float | None = None
     ) -> None:
         self.net = net
         self.budget = budget

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
+from allo.backend.devices import OperatorDelays
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from .devices import Device
 from .hw_text import inline_text, module_text
 from .netlist import Netlist, Signal
 from .pipeline import Pipeline, pipeline, stages
@@ -41,7 +41,7 @@ class Request:
     operand_types: tuple[str, ...]
     result_type: str
     attributes: dict[str, Any]
-    device: Device
+    device: OperatorDelays
     clock_mhz: float
     flush: bool = False
 

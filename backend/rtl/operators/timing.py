@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from math import ceil, log, log2
 
-from .devices import Device
+from allo.backend.devices import OperatorDelays
+
 from .netlist import WIRING, Netlist, Node
 from .spec import Resources
 
@@ -18,7 +19,7 @@ def live_nodes(net: Netlist) -> list[int]:
     return sorted(needed)
 
 
-def node_delay(net: Netlist, node: Node, device: Device) -> float:
+def node_delay(net: Netlist, node: Node, device: OperatorDelays) -> float:
     """Nanoseconds through one node."""
     if node.op in WIRING:
         return 0.0
@@ -71,7 +72,7 @@ def total_resources(net: Netlist, live: list[int]) -> Resources:
     return total
 
 
-def critical_path(net: Netlist, device: Device) -> float:
+def critical_path(net: Netlist, device: OperatorDelays) -> float:
     """Nanoseconds from inputs to the output without registers."""
     arrival: dict[int, float] = {}
     for index in live_nodes(net):

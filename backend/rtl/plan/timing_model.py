@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import ceil, log2
 
+from allo.backend.devices import OperatorDelays
+
 from ..graph.nodes import Array, Node
-from ..operators.devices import Device
 from ..operators.digits import signed_digits
 
 
@@ -18,7 +19,7 @@ class TimingModel:
         budget: logic that fits between two registers.
     """
 
-    device: Device
+    device: OperatorDelays
     budget: float
 
     @property
@@ -27,7 +28,7 @@ class TimingModel:
         return self.device.return_ns > self.budget
 
     @classmethod
-    def of(cls, device: Device, clock_mhz: float) -> TimingModel:
+    def of(cls, device: OperatorDelays, clock_mhz: float) -> TimingModel:
         """The model of a family at a clock."""
         return cls(device, device.budget_ns(clock_mhz))
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from allo.backend.devices import Cells
+
 from ..verilog.memories import SEPARATE, style_of
-from .family import Family
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
@@ -74,7 +75,7 @@ class Graph:
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven], family: Family) -> None:
+    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven], family: Cells) -> None:
         self._family = family
         self.nodes: list[Node] = []
         self.memories: dict[str, Memory] = {}

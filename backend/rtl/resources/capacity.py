@@ -1,9 +1,10 @@
-"""The largest devices of the families, and whether a design fits in them."""
+"""Whether a design fits into the largest device of a family, and what takes most of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from allo.backend.devices import Part
 
 _NAMES = {
     "lut": "lookup tables",
@@ -16,45 +17,20 @@ USERS = 3
 """How many of the largest users a message names."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A device and what it has."""
-
-    name: str
-    resources: Mapping[str, int]
-
-
-PARTS: dict[str, Part] = {
-    "xcup": Part(
-        "U280 (xcu280)",
-        {"lut": 1_303_680, "ff": 2_607_360, "dsp": 9_024, "bram": 4_032, "uram": 960},
-    ),
-    "xc7": Part(
-        "XC7VX690T", {"lut": 433_200, "ff": 866_400, "dsp": 3_600, "bram": 2_940, "uram": 0}
-    ),
-    "ecp5": Part("LFE5U-85F", {"lut": 83_640, "ff": 83_640, "dsp": 156, "bram": 208, "uram": 0}),
-}
-"""By family, the largest part that its users are likely to have."""
-
-LARGE_TEXT = {"xcup": 4_000_000, "xc7": 1_500_000, "ecp5": 100_000}
-"""Characters of a design's text above which a build itself sees whether it fits."""
-
-
 def excess(
-    device: str, total: Mapping[str, int], users: Mapping[str, Mapping[str, int]]
+    part: Part | None, total: Mapping[str, int], users: Mapping[str, Mapping[str, int]]
 ) -> list[str]:
     """A sentence for each resource of which a design takes more than the device has.
 
     Args:
-        device: the family.
+        part: the device; None where nothing is too large.
         total: what the design takes.
         users: what its parts take, by a name that a reader knows.
     """
-    part = PARTS.get(device)
     if part is None:
         return []
     return [
-        f"The design takes about {total[kind]:,} {name} and a {part.name} has {there:,}: "
+        f"The design takes about {total[kind]:,} {name} and a {part.title} has {there:,}: "
         f"{total[kind] - there:,} too many ({total[kind] / max(1, there):.1f} times as many). "
         f"Its largest users are {largest(kind, users)}."
         for kind, name in _NAMES.items()

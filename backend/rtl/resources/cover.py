@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable
 from math import ceil, log2
 
+from allo.backend.devices import Cells
+
 from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
-from .family import Family
 from .memory import memory_cost
 from .merging.sums import Sums
 from .nodes import (
@@ -36,7 +37,7 @@ LEAST_SHIFT = 3
 class Cover:
     """The cost of one graph on one family: find what is wanted, pack logic, count what is made."""
 
-    def __init__(self, graph: Graph, family: Family) -> None:
+    def __init__(self, graph: Graph, family: Cells) -> None:
         self._nodes = graph.nodes
         self._graph = graph
         self._family = family
@@ -300,10 +301,13 @@ class Cover:
         return {"lut": self._family.many(count, sums.adders(number, width), width)}
 
     def _multiply(self, node: Node) -> dict[str, int]:
-        blocks, tables = self._family.product(
-            node.made.bit_length(), int(node.detail), *node.operands
-        )
+        blocks, tables = self.product(node)
         return {"dsp": blocks, "lut": tables}
+
+    def product(self, node: Node) -> tuple[int, int]:
+        """Multiplier blocks and lookup tables of a product."""
+        operands = [significant(value) for value in node.operands]
+        return self._family.product(node.made.bit_length(), int(node.detail), operands)
 
     def _equal(self, node: Node) -> dict[str, int]:
         inputs = 0

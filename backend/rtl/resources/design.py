@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from allo.backend.devices import SignalDelays, family
+
 from ..verilog.block_products import block_products
 from ..verilog.early_writes import early_writes
 from ..verilog.running_bits import running_bits
 from .build import Graph
 from .cover import Costs, Cover
-from .delays import DELAYS, Delays
-from .family import FAMILIES
 from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
@@ -57,7 +57,7 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
 
     The last one is the top.
     """
-    family = FAMILIES[device]
+    record = family(device)
     text, shapes = block_products(running_bits(early_writes(text, device), device), device)
     blocks = {shape.module for shape in shapes}
     found: dict[str, ModuleResources] = {}
@@ -65,10 +65,10 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
     for module in with_fifos(read_modules(text)):
-        graph = Graph(module, drives, family)
+        graph = Graph(module, drives, record.cells)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
-        cover = Cover(graph, family)
+        cover = Cover(graph, record.cells)
         inside = Counter(i.module for i in module.instances if i.module not in blocks)
         sections = cover.run()
         for instance in module.instances:
@@ -80,35 +80,35 @@ def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
     if drawn:
         total = whole(found, drawn[-1][0].name)
         used = total.get("dsp", 0) + total.get("bram", 0)
-        delays = DELAYS[device].in_design(total.get("lut", 0), used)
+        delays = record.signals.in_design(total.get("lut", 0), used)
         timings = dict.fromkeys(blocks, _block_timing(delays))
     for module, graph, cover in drawn:
-        timing = Timer(module, graph, cover, family, delays, timings).run()
+        timing = Timer(module, graph, cover, record.cells, delays, timings).run()
         timings[module.name] = found[module.name].timing = timing
     return found
 
 
 def has_ultra(device: str) -> bool:
     """Whether a family has blocks of 288 kbit."""
-    return bool(FAMILIES[device].ultra[0])
+    return bool(family(device).cells.ultra[0])
 
 
 def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
     """The memories of a text in blocks of 288 kbit, by module: those that the estimate counts so."""
-    family = FAMILIES[device]
+    cells = family(device).cells
     if not has_ultra(device) or not any(_is_large(line) for line in text.splitlines()):
         return {}
     large = {}
     for module in read_modules(text):
         if not any(_is_large(f"{op.name} {op.rest}") for op in module.ops):
             continue
-        graph = Graph(module, {}, family)
-        cover = Cover(graph, family)
+        graph = Graph(module, {}, cells)
+        cover = Cover(graph, cells)
         cover.run()
         found = {
             name[1:]
             for name, memory in graph.memories.items()
-            if "uram" in memory_cost(family, memory, cover.is_held)
+            if "uram" in memory_cost(cells, memory, cover.is_held)
         }
         if found:
             large[module.name] = frozenset(found)
@@ -143,7 +143,7 @@ def instance_counts(modules: Mapping[str, ModuleResources], top: str) -> dict[st
     return dict(counts)
 
 
-def _block_timing(delays: Delays) -> ModuleTiming:
+def _block_timing(delays: SignalDelays) -> ModuleTiming:
     """A multiplier block with registers at its operands (``a``, ``b``) and its result (``p``)."""
     d = delays
     inside = d.clock_out + d.block

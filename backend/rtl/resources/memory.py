@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, log2
 
+from allo.backend.devices import Cells
+
 from ..verilog.memories import BLOCK, DISTRIBUTED, ULTRA
 from .build import Memory
-from .family import Family
 
 _BLOCK = 129
 _TABLES = 16
 """Cost of a group of eight lookup tables of a Xilinx device as memory."""
 
 
-def memory_cost(family: Family, memory: Memory, held: Callable[[int], bool]) -> dict[str, int]:
+def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> dict[str, int]:
     """What one memory takes; ``held`` says whether a read's word goes to a register alone."""
     if not memory.reads:
         return {}
@@ -52,7 +53,7 @@ def memory_cost(family: Family, memory: Memory, held: Callable[[int], bool]) -> 
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}
 
 
-def _old_words(family: Family, memory: Memory, cost: dict[str, int]) -> dict[str, int]:
+def _old_words(family: Cells, memory: Memory, cost: dict[str, int]) -> dict[str, int]:
     """The cost of a block with what lets a read see the word before a write of the same cycle.
 
     Where the block does not do this between its ports, Yosys delays the writes and forwards their words.
@@ -80,7 +81,7 @@ def _read_at_writes(memory: Memory) -> bool:
     return len(memory.reads) > 1 and any(address in written for address, _ in memory.reads)
 
 
-def _table(family: Family, memory: Memory, inside: bool) -> dict[str, int]:
+def _table(family: Cells, memory: Memory, inside: bool) -> dict[str, int]:
     """A constant table."""
     words, width, reads = memory.words, memory.width, len(memory.reads)
     if words * width > 16 * 128 and inside:
@@ -92,7 +93,7 @@ def _table(family: Family, memory: Memory, inside: bool) -> dict[str, int]:
     return {"lut": reads * ceil(width * each)}
 
 
-def _distributed(family: Family, memory: Memory) -> tuple[tuple[int, int] | None, int]:
+def _distributed(family: Cells, memory: Memory) -> tuple[tuple[int, int] | None, int]:
     """(LUTs as memory, LUTs beside them), and their cost to Yosys; None where flip-flops are better."""
     words, width = memory.words, memory.width
     asked = memory.style == DISTRIBUTED

@@ -6,6 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Mapping
 
+from allo.backend.devices import family
 from allo.dialects.diagnostics import CapacityWarning
 from allo.dialects.processes.collecting import without_collection
 from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
@@ -56,7 +57,7 @@ def add_estimates(
             label = f"{times} of {name}" if times > 1 else name
             users[label] = {kind: times * count for kind, count in module.own.items()}
     report.notes.append(NOTE.format(device=device))
-    for sentence in excess(device, report.resources, users):
+    for sentence in excess(family(device).part, report.resources, users):
         report.notes.append(sentence)
         warnings.warn(sentence, CapacityWarning, stacklevel=4)
 

@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil, log, log2
 
+from allo.backend.devices import Cells, SignalDelays
+
 from .block_registers import BlockRegisters, block_registers
 from .build import Graph, Memory
 from .cover import Cover
-from .delays import Delays
-from .family import Family
 from .memory import memory_cost
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
 from .parse import ModuleOps
@@ -103,8 +103,8 @@ class Timer:
         module: ModuleOps,
         graph: Graph,
         cover: Cover,
-        family: Family,
-        delays: Delays,
+        family: Cells,
+        delays: SignalDelays,
         children: Mapping[str, ModuleTiming],
     ) -> None:
         self._module, self._graph, self._family, self._d = module, graph, family, delays
@@ -116,6 +116,7 @@ class Timer:
         self._memory_of: dict[int, Memory] = {}
         self._blocks: dict[int, float] = {}
         self._block_reads: set[int] = set()
+        self._cover = cover
         self._inside = BlockRegisters()
         if family.block_registers:
             self._inside = block_registers(graph, self._sums_of_blocks)
@@ -393,7 +394,7 @@ class Timer:
 
     def _sums_of_blocks(self, node: Node) -> int:
         """Sums behind one another that join the blocks of a product; -1 where it has no block."""
-        blocks, _ = self._family.product(node.made.bit_length(), int(node.detail), *node.operands)
+        blocks, _ = self._cover.product(node)
         return ceil(log2(blocks)) if blocks else -1
 
     def _read(self, number: int) -> float:

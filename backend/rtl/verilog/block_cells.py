@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .block_products import PORT_BITS, RESULT_BITS, BlockShape
+from allo.backend.devices import RegisteredBlock
 
-_GROUPS = ("INPUTA", "INPUTB", "OUTPUT")
+from .block_products import BlockShape
 
 
-def block_module(shape: BlockShape) -> str:
-    """The module of a block of ECP5 with registers in front of its operands and behind its result."""
+def block_module(shape: BlockShape, block: RegisteredBlock) -> str:
+    """The module of a block with registers in front of its operands and behind its result."""
     enable = ["  input         ce,"] if shape.gated else []
     return "\n".join(
         [
@@ -23,7 +23,7 @@ def block_module(shape: BlockShape) -> str:
             ");",
             "",
             "`ifdef SYNTHESIS",
-            *_cell(shape),
+            *_cell(shape, block),
             "`else",
             *_behaviour(shape),
             "`endif",
@@ -32,37 +32,28 @@ def block_module(shape: BlockShape) -> str:
     )
 
 
-def block_modules(shapes: Iterable[BlockShape]) -> list[str]:
-    """The modules of all blocks of a design."""
-    return [block_module(shape) for shape in shapes]
+def block_modules(shapes: Iterable[BlockShape], block: RegisteredBlock | None) -> list[str]:
+    """The modules of all blocks of a design, which a family without such a block has none of."""
+    return [block_module(shape, block) for shape in shapes] if block is not None else []
 
 
 def _range(bits: int) -> str:
     return f"[{bits - 1}:0]".ljust(6)
 
 
-def _cell(shape: BlockShape) -> list[str]:
-    joined = [
-        *(f".{side.upper()}{k}(wide_{side}[{k}])" for side in "ab" for k in range(PORT_BITS)),
-        *(f".C{k}(1'b0)" for k in range(PORT_BITS)),
-        f".SIGNEDA(1'b{int(shape.a_signed)})",
-        f".SIGNEDB(1'b{int(shape.b_signed)})",
-        ".SOURCEA(1'b0)",
-        ".SOURCEB(1'b0)",
-        ".CLK0(clk)",
-        f".CE0({'ce' if shape.gated else "1'b1"})",
-        ".RST0(1'b0)",
-        *(f".P{k}(product[{k}])" for k in range(RESULT_BITS)),
-    ]
+def _cell(shape: BlockShape, block: RegisteredBlock) -> list[str]:
+    bits, result = block.operand_bits, block.result_bits
+    told = {
+        "clk": "clk",
+        "ce": "ce" if shape.gated else "1'b1",
+        "a_signed": int(shape.a_signed),
+        "b_signed": int(shape.b_signed),
+    }
     return [
-        f"  wire [{PORT_BITS - 1}:0] wide_a = {_resized('a', shape.a, PORT_BITS, shape.a_signed)};",
-        f"  wire [{PORT_BITS - 1}:0] wide_b = {_resized('b', shape.b, PORT_BITS, shape.b_signed)};",
-        f"  wire [{RESULT_BITS - 1}:0] product;",
-        "  MULT18X18D #(",
-        ",\n".join(f'    .REG_{group}_CLK("CLK0")' for group in _GROUPS),
-        "  ) block (",
-        ",\n".join(f"    {', '.join(joined[k : k + 6])}" for k in range(0, len(joined), 6)),
-        "  );",
+        f"  wire [{bits - 1}:0] wide_a = {_resized('a', shape.a, bits, shape.a_signed)};",
+        f"  wire [{bits - 1}:0] wide_b = {_resized('b', shape.b, bits, shape.b_signed)};",
+        f"  wire [{result - 1}:0] product;",
+        *(line.format(**told) for line in block.instance),
         f"  assign p = product[{shape.result - 1}:0];",
     ]
 

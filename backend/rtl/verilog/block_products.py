@@ -12,8 +12,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-FAMILIES = ("ecp5",)
-PORT_BITS, RESULT_BITS = 18, 36
+from allo.backend.devices import RegisteredBlock, family
+
 _NAME = r"%[\w$.#-]+"
 _NAMES = re.compile(_NAME)
 _OPERATION = re.compile(rf"^  ({_NAME}) = (\S+) ")
@@ -108,12 +108,13 @@ def block_products(text: str, device: str) -> tuple[str, tuple[BlockShape, ...]]
     and no reset, and nothing else reads what lies between them. So does the text of families that need
     none of this stay as it is.
     """
-    if device not in FAMILIES or "comb.mul " not in text:
+    block = family(device).cells.registered
+    if block is None or "comb.mul " not in text:
         return text, ()
     shapes: set[BlockShape] = set()
     made: list[str] = []
     for lines in _modules(text):
-        made += _rewritten(lines, shapes)
+        made += _rewritten(lines, shapes, block)
     ordered = tuple(sorted(shapes))
     return "\n".join([*(shape.declaration() for shape in ordered), *made]), ordered
 
@@ -132,7 +133,7 @@ def _modules(text: str) -> Iterator[list[str]]:
     yield lines
 
 
-def _rewritten(lines: list[str], shapes: set[BlockShape]) -> list[str]:
+def _rewritten(lines: list[str], shapes: set[BlockShape], block: RegisteredBlock) -> list[str]:
     """The lines of a module with its blocks; their shapes are added to ``shapes``."""
     if not any("comb.mul " in line for line in lines):
         return lines
@@ -141,24 +142,26 @@ def _rewritten(lines: list[str], shapes: set[BlockShape]) -> list[str]:
     for number, line in enumerate(lines):
         result = _REGISTER.match(line) if "seq.compreg" in line else None
         if result is not None:
-            _block(module, number, result, replaced, shapes)
+            _replace(module, number, result, replaced, shapes, block)
     return [
         new for n, line in enumerate(lines) if (new := replaced.get(n, line)) or n not in replaced
     ]
 
 
-def _block(
+def _replace(
     module: _Module,
     number: int,
     result: re.Match[str],
     replaced: dict[int, str],
     shapes: set[BlockShape],
+    block: RegisteredBlock,
 ) -> None:
     """Replace a register, the product in front of it, and the registers in front of that."""
     product = _PRODUCT.match(module.line(result[2]))
-    if product is None or int(product[4]) > RESULT_BITS:
+    if product is None or int(product[4]) > block.result_bits:
         return
-    operands = [_operand(module, product[k], int(product[4])) for k in (2, 3)]
+    most = block.operand_bits
+    operands = [_operand(module, product[k], int(product[4]), most) for k in (2, 3)]
     a, b = operands
     enable = result[4] or ""
     if a is None or b is None or {a.enable, b.enable} != {enable}:
@@ -176,8 +179,8 @@ def _block(
     )
 
 
-def _operand(module: _Module, name: str, bits: int) -> _Operand | None:
-    """The register that an operand of a product is, extended to so many bits or not."""
+def _operand(module: _Module, name: str, bits: int, most: int) -> _Operand | None:
+    """The register that an operand of a product is, of ``most`` bits, extended to so many or not."""
     lines, signed = set[int](), True
     extended = _CONCAT.match(module.line(name))
     if extended is not None:
@@ -188,7 +191,7 @@ def _operand(module: _Module, name: str, bits: int) -> _Operand | None:
             return None
     register = _origin(module, name, bits, lines)
     found = _REGISTER.match(module.line(register))
-    if found is None or int(found[5]) != bits or bits > PORT_BITS:
+    if found is None or int(found[5]) != bits or bits > most:
         return None
     lines.add(module.defined[register])
     return _Operand(found[2], bits, signed, found[4] or "", lines)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
+from allo.backend.devices import family
+
 from ..operators.hw_text import constant_text
 
-FAMILIES = ("ecp5",)
 _SIGNED = re.compile(
     r"^  (%[\w$.#-]+) = comb\.icmp s(lt|gt|le|ge) (%[\w$.#-]+), (%[\w$.#-]+) : i(\d+)(.*)$"
 )
@@ -24,7 +25,7 @@ def offset_comparisons(text: str, device: str) -> str:
 
     Comparisons with zero stay: they are the sign bit. So does the text for families that need none of this.
     """
-    if device not in FAMILIES:
+    if not family(device).netlist.offset_comparisons:
         return text
     lines: list[str] = []
     constants: dict[str, int] = {}

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import re
 
-FAMILIES = ("ecp5",)
+from allo.backend.devices import family
+
 _FIFO = re.compile(r"^hw\.module (?:private )?@(?:fifo|elastic)_\d+x\d+\(")
 _WRITE = re.compile(r"^(  seq\.write %stored\[%tail\] %in_data wren )%[\w$.#-]+( .*)$")
 _MODULE = re.compile(r"^module (?:fifo|elastic)_\d+x\d+\(.*?^endmodule", re.MULTILINE | re.DOTALL)
@@ -27,7 +28,7 @@ _OUTPUT = re.compile(r"^  hw\.output (%[\w$.#-]+),")
 
 def early_writes(text: str, device: str) -> str:
     """A design whose FIFOs of few words write while there is room; the text as it is for other families."""
-    if device not in FAMILIES or " seq.write %stored[%tail] %in_data " not in text:
+    if not family(device).netlist.early_writes or " seq.write %stored[%tail] %in_data " not in text:
         return text
     lines = text.split("\n")
     fifo, written = False, -1
@@ -43,7 +44,7 @@ def early_writes(text: str, device: str) -> str:
 
 
 def writes_in_reset(verilog: str, device: str) -> str:
-    """Exported Verilog whose FIFOs of few words write during a reset, too; for ECP5 alone."""
-    if device not in FAMILIES:
+    """Exported Verilog whose FIFOs of few words write during a reset, too, where they write early."""
+    if not family(device).netlist.early_writes:
         return verilog
     return _MODULE.sub(lambda module: _GUARDED.sub(r"\1\2", module[0]), verilog)

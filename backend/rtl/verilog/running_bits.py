@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-FAMILIES = ("ecp5",)
+from allo.backend.devices import family
+
 _NAME = r"%[\w$.#-]+"
 _EITHER = re.compile(rf"^  ({_NAME}) = comb\.or ({_NAME}), ({_NAME}) : i1(.*)$")
 _REGISTER = re.compile(
@@ -23,7 +24,7 @@ _WAITS = re.compile(r"^  %\w+_b\d+(?:_\d+)?_passed = seq\.compreg .* : i1\b", re
 
 def running_bits(text: str, device: str) -> str:
     """A design in which such a bit is a register; the text as it is for other families."""
-    if device not in FAMILIES or "_passed = seq.compreg" not in text:
+    if not family(device).netlist.running_bits or "_passed = seq.compreg" not in text:
         return text
     return "\n".join(
         "\n".join(_rewritten(lines)) if _WAITS.search("\n".join(lines)) else "\n".join(lines)

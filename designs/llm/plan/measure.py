@@ -50,7 +50,7 @@ SETTINGS: tuple[tuple[dict[str, int], dict[str, int]], ...] = (
 def measure(shape: dict[str, int], widths: dict[str, Any]) -> dict[str, Any]:
     """Estimate one design: what each process takes on average, and the depths of its loops."""
     config, wide = GPTConfig(**{**SHAPE, **shape}), Wide(**{**WIDTHS, **widths})
-    report = schedule(config, wide).estimate(device="xcup", clock_mhz=CLOCK_MHZ)
+    report = schedule(config, wide).estimate(clock_mhz=CLOCK_MHZ)
     found: dict[str, list[dict[str, int]]] = {}
     for function in report.functions:
         name = process_name(function.name)

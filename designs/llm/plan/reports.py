@@ -193,7 +193,7 @@ def fifo(width: int, depth: int) -> Mapping[str, float]:
     """What a FIFO takes, by the estimate of a region that holds one."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DTypeWarning)
-        report = make_fifo(width, depth).estimate(device="xcup", clock_mhz=CLOCK_MHZ)
+        report = make_fifo(width, depth).estimate(clock_mhz=CLOCK_MHZ)
     region = next(f for f in report.functions if process_name(f.name) == "probe")
     return {kind: float(region.resources.get(kind, 0)) for kind in KINDS}
 

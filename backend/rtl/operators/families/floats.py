@@ -34,16 +34,6 @@ from .multiply import tiling_of
 from .products import Part, tiled_product
 from .rows import product_of_rows
 
-SMALLER_SUMS = {
-    ("f32", "xcup", 100.0),
-    ("f32", "xcup", 200.0),
-    ("f32", "xcup", 250.0),
-    ("f32", "xcup", 300.0),
-    ("bf16", "xcup", 200.0),
-}
-"""Formats, families and clocks in MHz at which Yosys was seen to take fewer tables for the small drawing of
-a sum. At others it may take more: 388 for 377 of float32 on ``xcup`` at 150 MHz."""
-
 
 def format_of(request: Request, name: str) -> FloatFormat | None:
     """The float format of this name, as the request treats its subnormals."""
@@ -74,7 +64,7 @@ def _arithmetic(request: Request) -> Operator | None:
     tiling = tiling_of(request)
     fabric = request.impl == "fabric" and request.op == "arith.mulf"
     blocks = request.impl == "dsp" and request.op != "arith.mulf"
-    smaller = (kind.name, request.device.name, request.clock_mhz) in SMALLER_SUMS
+    smaller = (kind.name, request.clock_mhz) in request.device.smaller_sums
     small = (smaller or kind.flush) and not blocks
 
     def product(a: Signal, b: Signal) -> Signal:

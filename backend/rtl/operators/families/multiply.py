@@ -7,9 +7,9 @@ such i8 numbers then takes one multiplier block and no cycle.
 
 from __future__ import annotations
 
+from allo.backend.devices import OperatorDelays
 from allo.dialects.core.integers import as_signed
 
-from ..devices import Device
 from ..digits import signed_digits
 from ..hw_text import delay_lines, wrap_module
 from ..netlist import Signal
@@ -47,7 +47,7 @@ def _build(request: Request) -> Operator:
     return product
 
 
-def better(a: Operator, b: Operator, device: Device) -> bool:
+def better(a: Operator, b: Operator, device: OperatorDelays) -> bool:
     """Whether an operator is no slower than another, and takes no more of the device."""
     if (a.latency, a.delay_ns if not b.latency else 0.0) > (b.latency, b.delay_ns):
         return False

