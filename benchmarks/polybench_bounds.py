@@ -37,7 +37,7 @@ FED = 0.95
 @cache
 def adder() -> int:
     """The latency of an adder; its next addition to one element is a cycle later than its result."""
-    return OperatorLibrary("xcup", 300.0).find("arith.addf", ("f32", "f32"), "f32").latency
+    return OperatorLibrary(clock_mhz=300.0).find("arith.addf", ("f32", "f32"), "f32").latency
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,14 @@ class Cells(Facts):
         inputs: of a lookup table.
         dsp: widths of a multiplier's operands, the larger first.
         dsp_signed: whether it takes signed operands alone, so that unsigned ones are a bit wider.
-        dsp_least: bits of a product below which it is made of lookup tables.
+        dsp_least: bits of a product below which it is made of lookup tables, ``product_table`` for each
+            product of two bits.
+        dsp_joined: bits of operands that four blocks take as one, without tables that join them; 0: none.
+        dsp_takes: whether Yosys puts the registers around a product into its block.
+        carry_bits: bits of a cell of a carry chain.
+        carry_inverts: whether a carry chain inverts an operand; where not, each bit takes a table for it.
+        wide_tables: whether multiplexers join tables to functions of more inputs.
+        equal_pair: lookup tables for a bit of a comparison of two variables with one another.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
         shift_registers: whether lookup tables can be shift registers.
         ultra: words and bits of a block of 288 kbit; ``ultra_worth``: how many blocks of 18 kbit the largest
@@ -52,6 +59,11 @@ class Cells(Facts):
         level: lookup tables of a bit of a shift by a variable, for each bit of the distance.
         blocks: (shapes, blocks of 18 kbit each) of block RAM with one reading and one writing port.
         true_blocks: the same with two ports that do both.
+        table_memory: whether lookup tables can be memories.
+        write_ports: through how many ports a block can be written in one cycle; a memory that needs more is
+            made of registers.
+        copies: whether each reading port is a block of its own.
+        block_cost: bits of registers that Yosys holds a block for.
         reads_old: whether such a block can read the word before a write of the same cycle at another port.
         registered: the block with registers that synthesis does not put into it by itself; None where it
             does, or where the family has none.
@@ -62,6 +74,17 @@ class Cells(Facts):
     dsp_signed: bool
     dsp_least: int
     carry_absorbs: bool
+    carry_bits: int = 2
+    carry_inverts: bool = True
+    wide_tables: bool = True
+    equal_pair: float = 0.0
+    dsp_joined: int = 0
+    dsp_takes: bool = False
+    product_table: float = 0.8
+    table_memory: bool = True
+    write_ports: int = 2
+    copies: bool = False
+    block_cost: int = 128
     shift_registers: bool
     small: int
     few: int
@@ -76,9 +99,14 @@ class Cells(Facts):
 
     # --- arithmetic ----------------------------------------------------------------------
 
-    def chain(self, width: int) -> int:
-        """Lookup tables of an adder whose operands are registers."""
-        return 2 * ceil(width / 2)
+    def function(self, inputs: int) -> int:
+        """Lookup tables of a bit of a function of more inputs than one has, which is no tree."""
+        return 1 << inputs - 4 if self.wide_tables else ceil((inputs - 1) / 3)
+
+    def chain(self, width: int, inverted: bool = False) -> int:
+        """Lookup tables of an adder whose operands are registers, one of them inverted or not."""
+        own = width if inverted and not self.carry_inverts else 0
+        return self.carry_bits * ceil(width / self.carry_bits) + own
 
     def many(self, terms: int, adders: int, width: int) -> int:
         """Lookup tables of a sum of three terms or more, with so many full adders.
@@ -91,8 +119,10 @@ class Cells(Facts):
             return width + ceil(each * adders)
         return self.chain(width) + 2 * adders + (8 * (terms - 2) if terms > 3 else 0)
 
-    def equal(self, inputs: int) -> int:
-        """Lookup tables that tell whether so many bits are all as wanted."""
+    def equal(self, inputs: int, pairs: int) -> int:
+        """Lookup tables that tell whether so many bits are as wanted, ``pairs`` of them two variables'."""
+        if self.equal_pair and pairs > 2:
+            return ceil(self.equal_pair * pairs + max(0, inputs - 2 * pairs) / 3)
         if inputs <= self.inputs:
             return 1
         return inputs // 4 + 1 if self.inputs == 6 else ceil((inputs - 1) / 3)
@@ -105,7 +135,9 @@ class Cells(Facts):
             return max(1, round(0.68 * width + 0.5))
         if known and width <= 4:
             return 1
-        return 2 * ceil(width / 2) + 1 if width > 4 else 3 * width - 2
+        if not self.wide_tables:
+            return 1 if known and not self.carry_inverts else width + 1
+        return self.chain(width) + 1 if width > 4 else 3 * width - 2
 
     def shift(self, width: int, stages: int) -> int:
         """Lookup tables of a shift by a variable."""
@@ -134,7 +166,9 @@ class Cells(Facts):
             return 0, result
         width = min(result, wide + narrow)
         if width < self.dsp_least:
-            return 0, ceil(0.8 * wide * narrow)
+            return 0, ceil(self.product_table * wide * narrow)
+        if self.dsp[0] < wide <= self.dsp_joined:
+            return 4, 0
         if self.dsp_signed and not (wide_signed and narrow_signed):
             wide, narrow = wide + (not wide_signed), narrow + (not narrow_signed)
         return self._tiles(width, wide, narrow)
@@ -142,7 +176,8 @@ class Cells(Facts):
     def _tiles(self, width: int, wide: int, narrow: int) -> tuple[int, int]:
         """How a product is cut into blocks, as Yosys does it: the wide operand first."""
         most = self.dsp
-        step = 17 if self.dsp_signed else 18
+        whole = most[1]
+        step = whole - 1 if self.dsp_signed else whole
         for axis, (size, limit) in enumerate(((wide, most[0]), (narrow, most[1]))):
             if size <= limit:
                 continue
@@ -150,11 +185,11 @@ class Cells(Facts):
             parts = ceil((size - limit) / step)
             blocks, tables = 0, 0
             for part in range(parts):
-                at = (18, other) if axis == 0 else (other, 18)
-                found = self._tiles(min(width, other + 18), *at)
+                at = (whole, other) if axis == 0 else (other, whole)
+                found = self._tiles(min(width, other + whole), *at)
                 blocks, tables = blocks + found[0], tables + found[1]
                 if part * step < width and part:
-                    tables += self._partial(min(width - part * step, other + 18))
+                    tables += self._partial(min(width - part * step, other + whole))
             last = size - parts * step
             offset = parts * step
             if offset >= width:

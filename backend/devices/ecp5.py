@@ -118,3 +118,4 @@ RECORD = DeviceRecord(
     ),
     large_text=100_000,
 )  # fmt: skip
+RECORDS = (RECORD,)

@@ -21,3 +21,4 @@ RECORD = DeviceRecord(
     usual_mhz=100.0,
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
 )  # fmt: skip
+RECORDS = (RECORD,)

@@ -12,9 +12,9 @@ from allo.dialects.text.near import did_you_mean
 from .checks import check_record
 from .record import DeviceRecord
 
-OWN = ("xcup", "xc7", "ecp5", "generic")
-"""The files with a ``RECORD``, in the order in which messages name them."""
-DEFAULT_DEVICE = OWN[0]
+_FILES = ("xcup", "xc7", "ecp5", "ice40", "gowin", "generic")
+"""The files with ``RECORDS``, in the order in which messages name them."""
+DEFAULT_DEVICE = _FILES[0]
 """The family of a build that names none."""
 
 
@@ -24,6 +24,7 @@ class _Registry:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._table: Mapping[str, DeviceRecord] | None = None
+        self._own: frozenset[str] = frozenset()
 
     def table(self) -> Mapping[str, DeviceRecord]:
         return self._table if self._table is not None else self._load()
@@ -33,15 +34,24 @@ class _Registry:
             self._table = _with(self.table(), record)
 
     def remove(self, name: str) -> None:
+        """Forget a record; raises DeviceError for one of Allo's own."""
         with self._lock:
-            self._table = {key: value for key, value in self.table().items() if key != name}
+            table = self.table()
+            if name in self._own:
+                raise DeviceError(
+                    f"The device family {name!r} is one of Allo's own.",
+                    help="only what register() was given can be forgotten.",
+                )
+            self._table = {key: value for key, value in table.items() if key != name}
 
     def _load(self) -> Mapping[str, DeviceRecord]:
         with self._lock:
             if self._table is None:
                 table: Mapping[str, DeviceRecord] = {}
-                for name in OWN:
-                    table = _with(table, importlib.import_module(f"{__package__}.{name}").RECORD)
+                for name in _FILES:
+                    for record in importlib.import_module(f"{__package__}.{name}").RECORDS:
+                        table = _with(table, record)
+                self._own = frozenset(table)
                 self._table = table
             return self._table
 
@@ -75,11 +85,6 @@ def unregister(name: str) -> None:
     Raises:
         DeviceError: it is one of Allo's own.
     """
-    if name in OWN:
-        raise DeviceError(
-            f"The device family {name!r} is one of Allo's own.",
-            help="only what register() was given can be forgotten.",
-        )
     _REGISTRY.remove(name)
 
 

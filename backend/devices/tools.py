@@ -56,6 +56,8 @@ class Routing(Facts):
         routers: by the name that users give, the arguments of a router of nextpnr.
         crowded_lut: lookup tables above which ``"auto"`` is the last of the routers, otherwise the first.
         flip_flop, exclusive_or: the cells that are put around a design.
+        input_pin, output_pin: the cells between a pin (``"pin"``) and the design (``"result"`` of an input,
+            ``"data"`` of an output); None where nextpnr puts them in.
         signals: kinds of cells as the names of nets hold them, which Yosys joins to the name of a signal.
     """
 
@@ -67,6 +69,8 @@ class Routing(Facts):
     flip_flop: CellUse
     exclusive_or: CellUse
     signals: tuple[str, ...]
+    input_pin: CellUse | None = None
+    output_pin: CellUse | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,12 +95,14 @@ class Part(Facts):
     Attributes:
         title: as messages name it.
         resources: how many of each it has: ``lut``, ``ff``, ``dsp``, ``bram``, ``uram``.
+        block_kbit: thousands of bits of a block of RAM.
         arguments: of nextpnr, which say that it is this part; ``routed``: that part as reports name it.
         files: by name the text of files that these arguments name.
     """
 
     title: str
     resources: Mapping[str, int]
+    block_kbit: int = 18
     arguments: tuple[str, ...] = ()
     routed: str = ""
     files: Mapping[str, str] = field(default_factory=dict)

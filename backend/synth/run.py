@@ -72,6 +72,8 @@ def synthesize(
             places = Places(netlist, top, verilog, routing.signals)
             surround(netlist, top, routing)
             (Path(name) / _NETLIST).write_text(json.dumps(netlist))
+            for file, text in record.part.files.items() if record.part else ():
+                (Path(name) / file).write_text(text)
             return _route(places, clock_mhz, options, Path(name), timeout, record, routing)
 
     key = content_key(verilog, script, tool.version)

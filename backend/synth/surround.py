@@ -31,6 +31,9 @@ class _Surrounding:
     def run(self) -> None:
         ports = self._module["ports"]
         first = before = self._fresh()
+        pin = (
+            first if self._routing.input_pin is None else self._pin(self._routing.input_pin, first)
+        )
         for name, port in ports.items():
             if port["direction"] != "input" or name == CLOCK:
                 continue
@@ -47,11 +50,24 @@ class _Surrounding:
                 self._exclusive_or(chain, held, mixed)
                 self._flip_flop(mixed, kept)
                 chain = kept
+        last: int | str = chain
+        clock = self._clock
+        if self._routing.output_pin is not None and self._routing.input_pin is not None:
+            last = self._pin(self._routing.output_pin, chain)
+            clock = self._pin(self._routing.input_pin, self._clock)
         self._module["ports"] = {
-            CLOCK: ports[CLOCK],
-            f"{STEM}in": {"direction": "input", "bits": [first]},
-            f"{STEM}out": {"direction": "output", "bits": [chain]},
+            CLOCK: {"direction": "input", "bits": [clock]},
+            f"{STEM}in": {"direction": "input", "bits": [pin]},
+            f"{STEM}out": {"direction": "output", "bits": [last]},
         }
+
+    def _pin(self, use: CellUse, signal: int | str) -> int:
+        """The net of a pin whose cell drives a signal, or is driven by it."""
+        pin = self._fresh()
+        inside, outside = ("result", "pin") if "result" in use.ports.values() else ("data", "pin")
+        out = "result" if inside == "result" else "pin"
+        self._cell(use, {inside: signal, outside: pin}, out)
+        return pin
 
     def _fresh(self) -> int:
         self._last += 1

@@ -227,7 +227,8 @@ def test_unknown_device_lists_the_families() -> None:
         OperatorLibrary("xcupp")
     assert str(caught.value) == (
         "There is no device family 'xcupp'.\n"
-        "help: did you mean 'xcup'? known families: xcup, xc7, ecp5, generic."
+        "help: did you mean 'xcup'? known families: xcup, xc7, ecp5, ice40, "
+        "ice40_hx8k, gowin, gowin_gw1n9, generic."
     )
 
 

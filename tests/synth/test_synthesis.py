@@ -221,7 +221,9 @@ def test_what_cannot_be_asked_is_refused(hardware, options, error, text) -> None
 def test_a_family_without_a_tool_is_refused() -> None:
     with pytest.raises(BuildError) as caught:
         synthesize(SIMPLE, "simple", "generic")
-    assert caught.value.help == "name another one with device=: xcup, xc7, ecp5."
+    assert caught.value.help == (
+        "name another one with device=: xcup, xc7, ecp5, ice40, ice40_hx8k, gowin, gowin_gw1n9."
+    )
 
 
 def test_a_tool_that_is_not_installed_is_named() -> None:

@@ -53,6 +53,12 @@ def block_registers(graph: Graph, sums: Callable[[Node], int]) -> BlockRegisters
     return found
 
 
+def registers_in_blocks(graph: Graph, sums: Callable[[Node], int]) -> list[Node]:
+    """The registers that blocks have inside."""
+    found = block_registers(graph, sums)
+    return [graph.nodes[number] for number in found.front | found.behind]
+
+
 def _numbers(values: Iterable[Value]) -> Iterable[int]:
     return (number for value in values for number, _, _ in value if number >= 0)
 

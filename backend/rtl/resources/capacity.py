@@ -10,7 +10,7 @@ _NAMES = {
     "lut": "lookup tables",
     "ff": "flip-flops",
     "dsp": "multiplier blocks",
-    "bram": "blocks of RAM (18 kbit)",
+    "bram": "blocks of RAM ({} kbit)",
     "uram": "blocks of RAM (288 kbit)",
 }
 USERS = 3
@@ -30,8 +30,8 @@ def excess(
     if part is None:
         return []
     return [
-        f"The design takes about {total[kind]:,} {name} and a {part.title} has {there:,}: "
-        f"{total[kind] - there:,} too many ({total[kind] / max(1, there):.1f} times as many). "
+        f"The design takes about {total[kind]:,} {name.format(part.block_kbit)} and a {part.title} has "
+        f"{there:,}: {total[kind] - there:,} too many ({total[kind] / max(1, there):.1f} times as many). "
         f"Its largest users are {largest(kind, users)}."
         for kind, name in _NAMES.items()
         if total.get(kind, 0) > (there := part.resources[kind])

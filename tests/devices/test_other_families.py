@@ -1,0 +1,72 @@
+"""iCE40 and Gowin are records like others: designs build, run, and take what is estimated."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import allo
+from allo.backend import devices
+from allo.ir.types import int32
+from benchmarks.kernels import gemm
+
+FAMILIES = ("ice40", "ice40_hx8k", "gowin", "gowin_gw1n9")
+KINDS = ("lut", "ff", "dsp", "bram")
+
+
+def product_gemm() -> Any:
+    schedule = allo.customize(gemm)
+    schedule.pipeline("k")
+    return schedule
+
+
+def built(make: Any, family: str) -> Any:
+    clock = devices.family(family).usual_mhz
+    return make().build(target="verilog", simulator="jit", device=family, clock_mhz=clock)
+
+
+@pytest.mark.parametrize(
+    ("family", "design"),
+    [
+        ("ice40", "numeric.histogram"),
+        ("ice40", "crypto.crc32"),
+        ("ice40", "gemm"),
+        ("gowin", "numeric.histogram"),
+        ("gowin", "gemm"),
+    ],
+)
+def test_estimates_are_within_a_fifth_of_yosys(family: str, design: str) -> None:
+    make = product_gemm
+    if design != "gemm":
+        make = importlib.import_module(f"allo.designs.gallery.{design}").schedule
+    module = built(make, family)
+    estimated, found = module.report.resources, module.synthesize().resources
+    far = {
+        kind: (estimated.get(kind, 0), found[kind])
+        for kind in KINDS
+        if abs(estimated.get(kind, 0) - found[kind]) > max(2, 0.2 * found[kind])
+    }
+    assert not far
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_designs_run(family: str) -> None:
+    def affine(a: int32[8], b: int32[8]) -> int32[8]:
+        c: int32[8] = 0
+        for i in range(8):
+            c[i] = a[i] * b[i] - 7
+        return c
+
+    module = built(lambda: allo.customize(affine), family)
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-1000, 1000, 8, dtype=np.int32) for _ in range(2))
+    np.testing.assert_array_equal(module(a, b), a * b - 7)
+
+
+@pytest.mark.parametrize("family", ["ice40", "gowin"])
+def test_two_writing_ports_are_no_block(family: str) -> None:
+    """The record says through how many ports a block is written; registers hold what needs more."""
+    assert devices.family(family).cells.write_ports == 1
