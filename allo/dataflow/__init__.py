@@ -25,11 +25,22 @@ from __future__ import annotations
 from typing import NoReturn
 
 from allo.dialects.text.near import unknown_attribute
+from allo.frontend.composition import Composition
 
 from .build import build, customize
-from .language import gather, get_pid, kernel, region, scatter
+from .language import gather, get_pid, kernel, part, region, scatter
 
-__all__ = ["build", "customize", "gather", "get_pid", "kernel", "region", "scatter"]
+__all__ = [
+    "Composition",
+    "build",
+    "customize",
+    "gather",
+    "get_pid",
+    "kernel",
+    "part",
+    "region",
+    "scatter",
+]
 
 
 def __getattr__(name: str) -> NoReturn:

@@ -10,6 +10,7 @@ from allo.dialects.diagnostics import BuildError, DataflowError
 from allo.dialects.options import checked, read_call
 
 if TYPE_CHECKING:
+    from allo.frontend.composition import Composition
     from allo.schedule.schedule import Schedule
 
 _DEFAULT_MODE = "csim"
@@ -22,7 +23,7 @@ class NpuOnlyError(BuildError, AssertionError):
 
 @checked("df.customize")
 def customize(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | Composition,
     enable_tensor: bool = False,
     opt_default: bool = False,
     *,
@@ -33,7 +34,7 @@ def customize(
     """Compile a region to core IR and return its Schedule.
 
     Args:
-        func: a function decorated with ``@df.region()``.
+        func: a function decorated with ``@df.region()``, or a :class:`Composition` of parts.
         enable_tensor: accepted; arrays are memrefs.
         opt_default: pipeline every innermost loop, with rewind.
         instantiate: template arguments of the region.
@@ -85,7 +86,7 @@ def _pipeline_innermost(schedule: Schedule) -> None:
 
 @checked("df.build")
 def build(
-    func: Callable[..., Any],
+    func: Callable[..., Any] | Composition,
     target: str = "vitis_hls",
     mode: str | None = _DEFAULT_MODE,
     project: str | None = None,
@@ -106,7 +107,7 @@ def build(
     """Compile a region and build it for a target.
 
     Args:
-        func: a function decorated with ``@df.region()``.
+        func: a function decorated with ``@df.region()``, or a :class:`Composition` of parts.
         target: ``"simulator"``, ``"vitis_hls"`` (default), ``"vhls"``, ``"verilog"`` …
         mode: the step to run (``"csim"``, ``"csyn"`` …), for targets that have several; None for
             the text alone.

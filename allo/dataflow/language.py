@@ -25,6 +25,17 @@ def region() -> Callable[[_F], _F]:
     return mark
 
 
+def part() -> Callable[[_F], _F]:
+    """Mark a function as a part of a region: ``@df.part()``; :class:`Composition` puts parts together."""
+
+    def mark(function: _F) -> _F:
+        _require_function(function, "df.part()")
+        function.__allo_part__ = True  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
 def kernel(
     mapping: Sequence[int] | None = None, args: Sequence[Any] | None = None
 ) -> Callable[[_F], _F]:
@@ -80,6 +91,7 @@ __all__ = [
     "meta_else",
     "meta_for",
     "meta_if",
+    "part",
     "region",
     "scatter",
 ]

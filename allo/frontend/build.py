@@ -11,8 +11,10 @@ from allo.dialects.diagnostics import FrontendError
 from .capture import Names, caller_frames, unwrap
 from .checks.out_of_range import refuse_out_of_range
 from .checks.uninitialized import warn_uninitialized
+from .composition import Composition
 from .elaborate.context import FunctionContext, ModuleContext
 from .elaborate.functions import instances as functions
+from .elaborate.functions.parts import Parts, source_of_composition
 from .elaborate.language import LANGUAGE
 from .emit.module import emit_module
 from .kernel_module import KernelModule
@@ -21,7 +23,7 @@ from .source import source_of, source_of_text
 
 
 def build_module(
-    fn: Callable[..., Any] | str,
+    fn: Callable[..., Any] | Composition | str,
     *,
     global_vars: Mapping[str, Any] | None = None,
     instantiate: Sequence[Any] | None = None,
@@ -33,7 +35,7 @@ def build_module(
     """Compile ``fn`` and every function it calls to core IR.
 
     Args:
-        fn: a Python function or a source text.
+        fn: a Python function, a composed region or a source text.
         global_vars: the names it may refer to, in place of automatic capture.
         instantiate: template arguments, in order; a string among them is the instance id.
         context: an MLIR context to reuse.
@@ -53,7 +55,10 @@ def build_module(
         )
     frames = caller_frames()
     module = ModuleContext(LANGUAGE, rules, frames, global_vars, share=share)
-    if isinstance(fn, str):
+    if isinstance(fn, Composition):
+        source, names = source_of_composition(fn), Names(None, frames, global_vars)
+        prepare = Parts(fn).begin
+    elif isinstance(fn, str):
         source, names = source_of_text(fn), Names(None, frames, global_vars or {})
     else:
         function = unwrap(functions.require_function(fn))

@@ -222,6 +222,7 @@ class FunctionContext:
         self.symbols: dict[ScalarArg, Symbol] = {}
         self.pid: tuple[int, ...] | None = info.pid
         self.region: Any = None
+        self.parts: Any = None
         self.kernel: Any = None
         self.evaluator = ConstantEvaluator(self.constant_name, self.place, self._pid_call)
 

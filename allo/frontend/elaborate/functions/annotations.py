@@ -79,7 +79,7 @@ def declared(ctx: FunctionContext, node: ast.expr) -> Declared:
             f"The type {ast.unparse(node)} must be known at compile time, but {error.reason}.",
             error.place,
         ) from None
-    return _read(ctx, node, value)
+    return read_type(ctx, node, value)
 
 
 def _unsupported_type(
@@ -112,7 +112,12 @@ def _is_type(value: Any) -> bool:
     return issubclass(made, (AlloType, ConstExpr))
 
 
-def _read(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
+def read_type(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
+    """What the value of an annotation says.
+
+    Raises:
+        UnknownNameError: it is no type.
+    """
     place = ctx.place(node)
     value = as_type(value) or value
     base = value.dtype if isinstance(value, ArrayAnnotation) else value

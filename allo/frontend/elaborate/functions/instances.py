@@ -168,12 +168,27 @@ def _template_values(
     values: list[Any] = []
     instance_id = None
     for node in nodes:
-        value = _template_value(ctx, node)
-        if isinstance(value, str):
-            instance_id = value
-        else:
-            values.append(value)
+        given = (
+            _starred(ctx, node) if isinstance(node, ast.Starred) else [_template_value(ctx, node)]
+        )
+        for value in given:
+            if isinstance(value, str):
+                instance_id = value
+            else:
+                values.append(value)
     return tuple(values), instance_id
+
+
+def _starred(ctx: FunctionContext, node: ast.Starred) -> list[Any]:
+    """The values of ``*sizes`` among template arguments."""
+    values = ctx.constant(node.value, "Template arguments behind a star")
+    if isinstance(values, (tuple, list)):
+        return list(values)
+    raise CompileTimeError(
+        f"{ast.unparse(node)} stands for no template arguments: it is {values!r}, and no tuple.",
+        ctx.place(node),
+        help="a star stands before a tuple of values, one for each template parameter.",
+    )
 
 
 def _template_value(ctx: FunctionContext, node: ast.expr) -> Any:

@@ -48,11 +48,13 @@ class Kernel:
     """A kernel as a region declares it, and the names that it sees there.
 
     Attributes:
+        owner: of the region, or of the part of it that the kernel stands in.
         path: which repetition of each ``meta_for`` around it this is.
     """
 
     node: ast.FunctionDef
     decorator: ast.Call
+    owner: FunctionContext
     scopes: list[dict[str, Binding]]
     path: tuple[str, ...]
 

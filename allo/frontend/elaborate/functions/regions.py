@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import (
     CompileTimeError,
     DataflowError,
     ShapeMismatchError,
+    SourcePlace,
     TypeMismatchError,
 )
 from allo.dialects.streams.processes import SHARE_ABOVE
@@ -76,6 +77,8 @@ def region_body(ctx: FunctionContext) -> None:
             )
     with ctx.scope():
         _region_block(ctx, ctx.source.tree.body)
+        if ctx.parts is not None:
+            ctx.parts.elaborate(ctx, _stream, _region_block)
         calls = _instances(ctx, state)
     check_ends(state)
     refuse_shared_state(calls, ctx.module.infos, ctx.module.trees)
@@ -138,7 +141,7 @@ def kernel_definition(ctx: FunctionContext, node: ast.FunctionDef) -> bool:
         )
     if not isinstance(call, ast.Call):
         raise _missing_mapping(ctx, node, call)
-    ctx.region.kernels.append(Kernel(node, call, [*ctx.scopes], ctx.region.path))
+    ctx.region.kernels.append(Kernel(node, call, ctx, [*ctx.scopes], ctx.region.path))
     return True
 
 
@@ -159,10 +162,15 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
             ctx.place(node),
             help="streams belong to the region; kernels use them by name.",
         )
-    dtype = said.dtype
-    assert isinstance(dtype, Stream)
     if node.value is not None:
         raise DataflowError(f"The stream {name} cannot be initialised.", ctx.place(node.value))
+    ctx.bind(name, _stream(ctx, name, said, ctx.place(node)))
+
+
+def _stream(ctx: FunctionContext, name: str, said: Declared, place: SourcePlace) -> StreamBinding:
+    """A stream of the region, called by its name and the repetition that it belongs to."""
+    dtype = said.dtype
+    assert isinstance(dtype, Stream)
     if isinstance(dtype.depth, bool) or as_int(dtype.depth) is None or dtype.depth < 1:
         raise CompileTimeError(
             f"The depth of stream {name} must be a positive integer, not {dtype.depth!r}.",
@@ -177,7 +185,7 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
     structs.require_flat(Declared(dtype.dtype, (), said.place))
     shape = tuple(int(extent) for extent in said.shape if extent is not None)
     called = "_".join([name, *ctx.region.path])
-    ctx.bind(name, StreamBinding(called, dtype, shape, ctx.place(node)))
+    return StreamBinding(called, dtype, shape, place)
 
 
 # --- kernels ------------------------------------------------------------------------------------
@@ -185,15 +193,15 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
 
 def _instances(ctx: FunctionContext, state: RegionState) -> list[Call]:
     calls: list[Call] = []
-    here = ctx.scopes
     for kernel in state.kernels:
-        ctx.scopes = kernel.scopes
-        mapping = _mapping(ctx, kernel.node, kernel.decorator)
-        taken = _region_arguments(ctx, kernel.node, kernel.decorator)
+        owner, here = kernel.owner, kernel.owner.scopes
+        owner.scopes = kernel.scopes
+        mapping = _mapping(owner, kernel.node, kernel.decorator)
+        taken = _region_arguments(owner, kernel.node, kernel.decorator)
         pids = itertools.product(*(range(extent) for extent in mapping))
-        built = (_instance(ctx, state, kernel, pid, taken) for pid in pids)
+        built = (_instance(owner, state, kernel, pid, taken) for pid in pids)
         instances = [i for i in built if i is not None]
-        ctx.scopes = here
+        owner.scopes = here
         if _shares(ctx, len(instances)):
             sharing.share(ctx.module, instances)
         calls += [_call(ctx, instance) for instance in instances]
