@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,13 @@ class Placed:
 
     Attributes:
         function: what ``df.part()`` stands before.
-        at: numbers behind the names of its streams and kernels, which tell it from others of its kind.
+        at: what stands behind the names of its streams and kernels, and tells it from others of its kind.
+        names: what its parameters are called in the region, where other than in the part.
     """
 
     function: Callable[..., Any]
-    at: tuple[int, ...] = ()
+    at: tuple[int | str, ...] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(slots=True, eq=False)
@@ -45,7 +47,7 @@ class Composition:
     Attributes:
         arguments: names of the region's arguments, in the order of a call.
         common: streams that parts at all places share. The other ones, and kernels, belong to the place of
-            their part, whose numbers stand behind their names.
+            their part, which stands behind their names.
     """
 
     name: str
@@ -59,11 +61,17 @@ class Composition:
     def __name__(self) -> str:
         return self.name
 
-    def add(self, function: Callable[..., Any], at: tuple[int, ...] = ()) -> None:
+    def add(
+        self,
+        function: Callable[..., Any],
+        at: tuple[int | str, ...] = (),
+        names: Mapping[str, str] | None = None,
+    ) -> None:
         """Put a part at the end of the region.
 
         Args:
             at: its place, of a part that comes several times.
+            names: parameters that have another name in the region, and that name.
 
         Raises:
             DataflowError: the function is not decorated with ``@df.part()``.
@@ -73,4 +81,4 @@ class Composition:
             raise DataflowError(
                 f"{name} is not a part of a dataflow region.", help="decorate it with @df.part()."
             )
-        self.parts.append(Placed(function, at))
+        self.parts.append(Placed(function, at, names or {}))

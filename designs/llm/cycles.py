@@ -15,6 +15,7 @@ from .accelerator import GROUP
 from .build import Design
 from .config import GPTConfig
 from .layout import jobs_of
+from .loops import Loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ def predict_step(
     Args:
         report: the ``DesignReport`` of the accelerator.
     """
-    loops = _Loops(report)
+    loops = Loops(report)
     jobs = jobs_of(config)
     linear = sum(job.depth * job.outputs // design.lanes * count for job in jobs)
     behind = loops.depth("linear_0", "mac") + design.lanes + loops.depth("rescale_0", "lane")
@@ -48,44 +49,3 @@ def predict_step(
     keys = sum(start + row + 1 for row in range(count))
     total += config.layers * (count * fixed + 2 * config.heads * keys)
     return StepPrediction(total, linear)
-
-
-class _Loops:
-    """Loops of a report by function and iterator name."""
-
-    def __init__(self, report: Any) -> None:
-        self._functions = {function.name: function for function in report.functions}
-
-    def _find(self, function: str, name: str) -> Any:
-        found = [
-            loop
-            for loop in _flatten(self._functions[function].loops)
-            if loop.name.split(".")[-1].split("*")[-1] == name
-        ]
-        if not found:
-            raise KeyError(f"{function} has no loop {name!r}")
-        return found[0]
-
-    def depth(self, function: str, name: str) -> int:
-        """Cycles of one iteration of a loop, from the report; KeyError if there is no such loop."""
-        depth: int = self._find(function, name).depth
-        return depth
-
-    def interval(self, function: str, name: str) -> int:
-        """Cycles between two iterations of a loop, from the report; KeyError if there is no such loop."""
-        interval: int = self._find(function, name).ii
-        return interval
-
-    def cycles(self, function: str, name: str) -> int:
-        """Cycles of one entry of a loop, from the report; KeyError if there is no such loop."""
-        cycles: int = self._find(function, name).cycles
-        return cycles
-
-    def row(self, function: str) -> int:
-        """Cycles of one iteration of a function's outer loop."""
-        depth: int = self._functions[function].loops[0].depth
-        return depth
-
-
-def _flatten(loops: list[Any]) -> list[Any]:
-    return [one for loop in loops for one in (loop, *_flatten(loop.children))]

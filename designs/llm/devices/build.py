@@ -1,50 +1,53 @@
-"""Schedule several devices: the schedules of the kernels, composed, and the devices' own loops."""
+"""Several wide accelerators as one design: P2 stages of P1 devices, and the links between them.
+
+A device has the stages of :mod:`..wide.build`, sized for its share: its heads, its part of the feed-forward
+layer, its layers, its part of the vocabulary. What is new is in :mod:`.stages`. A run takes ``rounds`` tokens
+of each of ``sequences`` sequences, in turns.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import product
 from typing import Any
 
-import allo
-
 from ..config import GPTConfig
-from ..wide.activation import bend, schedule_bend
-from ..wide.heads import (
-    divide,
-    mix,
-    pack,
-    schedule_divide,
-    schedule_mix,
-    schedule_pack,
-    schedule_score,
-    score,
-)
-from ..wide.linear import (
-    fetch,
-    multiply,
-    rescale,
-    schedule_fetch,
-    schedule_multiply,
-    schedule_rescale,
-)
-from ..wide.norm import normalise, schedule_normalise
+from ..stage import Placed, Stage, build_stages
+from ..wide.build import engine
+from ..wide.families.model import architecture_of
 from ..wide.parameters import Wide
-from .exchange import (
-    embed,
-    keep,
-    reduce_shares,
-    schedule_embed,
-    schedule_keep,
-    schedule_reduce,
-)
+from ..wide.stages.sizes import Device, Sizes
+from . import stages
 from .link import Pace
-from .link_kernels import arrive, depart, pace, schedule_end, schedule_pace
 from .parameters import Devices, share_of
-from .region import make_region
-from .votes import say, schedule_say
+
+ARGUMENTS = (
+    "tokens", "start", "weights", "head_weights", "affine", "head_affine", "norm_table", "last_norm",
+    "token_table", "position_table", "exponents", "attends", "gelus", "keys", "values", "logits", "chosen",
+)  # fmt: skip
+COMMON = ("leaving", "come", "ring_out", "ring_in", "votes_out", "votes_in", "elected", "told")
+"""Streams from a device to a link, and from a link to a device."""
+
+
+def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, stage: int, part: int) -> Sizes:
+    """The sizes of one device.
+
+    Raises:
+        DeviceError, WidthError: the model cannot be shared so.
+    """
+    share = share_of(config, wide, devices)
+    device = Device(
+        stage, part, devices.tensor, devices.pipeline, devices.sequences, devices.rounds
+    )
+    last = device.is_last
+    return Sizes(
+        architecture_of(config), wide, share.layers, share.heads, share.heads, share.ffn, share.inner,
+        3 * share.inner, share.ffn, share.outputs if last else 0, device, "end" if last else "stage",
+    )  # fmt: skip
 
 
 def schedule(config: GPTConfig, wide: Wide, devices: Devices, speed: Pace) -> Any:
-    """The region with its schedule applied, kernels below it first.
+    """All devices with their schedule applied.
 
     Args:
         speed: of a link, in words of V elements of 32 bits.
@@ -52,89 +55,60 @@ def schedule(config: GPTConfig, wide: Wide, devices: Devices, speed: Pace) -> An
     Raises:
         DeviceError, WidthError: the model cannot be shared so.
     """
-    s = make_region(config, wide, devices, speed)
-    share = share_of(config, wide, devices)
-    d, hd, layers, inner, ffn = config.d, config.head_dim, share.layers, share.inner, share.ffn
-    c, lanes, v, units = wide.channels, wide.lanes, wide.vector, wide.heads
-    logs = v.bit_length() - 1, wide.parts.bit_length() - 1
-    steps, rows, p1, p2 = devices.steps, d // v, devices.tensor, devices.pipeline
+    outputs = share_of(config, wide, devices).outputs
+    placed: list[Placed] = []
+    for at in product(range(devices.pipeline), range(devices.tensor)):
+        z = device_sizes(config, wide, devices, *at)
+        for stage, names in _stages(z, outputs):
+            placed.append(Placed(stage, at, names))
+        placed += _links(z, speed)
+    return build_stages("devices_step", ARGUMENTS, placed, COMMON)
 
-    def of(kernel: Any, *sizes: int) -> Any:
-        return allo.customize(kernel, instantiate=list(sizes))
 
-    outputs = layers * (3 * inner + 2 * d + ffn)
-    words = layers * (4 * inner * d + 2 * ffn * d) // (c * lanes)
-    for name, bits, count in (
-        ("weights", 8 * lanes, words),
-        ("head_weights", 8 * lanes, share.outputs * d // (c * lanes)),
-        ("affine", 64 * v, outputs // v),
-        ("head_affine", 64 * v, share.outputs // v),
-        ("gain", 64 * v, 2 * layers * rows),
-        ("last_gain", 64 * v, rows),
+def _stages(z: Sizes, outputs: int) -> Iterator[tuple[Stage, dict[str, str]]]:
+    """The stages of a device in their order, and the streams that are called otherwise in it."""
+    device = z.device
+    assert device is not None
+    shared, last = device.parts > 1, device.is_last
+    changes = {"deltas": "changes"}
+    names = {
+        "norming": {"embedded": "entered", **(changes if last else {})},
+        "rescaling": {**changes, **({"gathered": "whole"} if shared else {})},
+    }
+    for loader in stages.fetching(z, device, outputs):
+        yield loader, {}
+    if device.stage == 0:
+        yield stages.embedding(z, device), {}
+    yield stages.entering(z, device), {}
+    for name, stage in engine(z).items():
+        yield stage, names.get(name, {})
+        if name == "norming" and not last:
+            yield stages.keeping(z, device), {}
+        if name == "gathering" and shared:
+            yield stages.reducing(z, device), {}
+    if last:
+        yield stages.saying(z, device), {}
+        yield stages.electing(z, device), {}
+
+
+def _links(z: Sizes, speed: Pace) -> Iterator[Placed]:
+    """The links that start at a device."""
+    device = z.device
+    assert device is not None
+    stage, part, p1 = device.stage, device.part, device.parts
+    word, rows, sequences = 32 * z.wide.vector, z.rows, device.sequences
+    hops = z.steps * (p1 - 1)
+    ring = stage, (part + 1) % p1
+    hidden = stages.Line("hidden", word, z.steps * rows, 4, sequences * rows)
+    token = stages.Line("token", 32, z.steps, sequences, sequences)
+    sums = stages.Line("ring", word, hops * 2 * z.layers * rows, 4, 2 * p1 * rows)
+    vote = stages.Line("vote", 64, hops, 4, 2 * p1)
+    for there, line, to, source, sink in (
+        (not device.is_last, hidden, (stage + 1, part), "leaving", "come"),
+        (device.stages > 1 and device.is_last, token, (0, part), "elected", "told"),
+        (p1 > 1, sums, ring, "ring_out", "ring_in"),
+        (p1 > 1 and device.is_last, vote, ring, "votes_out", "votes_in"),
     ):
-        s.compose(schedule_fetch(of(fetch, bits, count)), id=name)
-    for last, name in enumerate(("stage", "end")):
-        if p2 == 1 and not last:
-            continue
-        said = last * share.outputs
-        element = of(multiply, lanes, c, d, 3 * inner, inner, ffn, ffn, layers, said // c)
-        s.compose(schedule_multiply(element), id=name)
-        rescaling = of(rescale, v, d, 3 * inner, ffn, layers, said, 2)
-        s.compose(schedule_rescale(rescaling, wide.rescale_interval), id=name)
-        norms = of(normalise, d, v, logs[0], wide.parts, logs[1], 2 * layers + last, 2)
-        s.compose(schedule_normalise(norms), id=name)
-        if p1 > 1:
-            reducing = of(reduce_shares, v, d, inner, ffn, layers, said, p1)
-            s.compose(schedule_reduce(reducing), id=name)
-    s.compose(schedule_embed(of(embed, d, v, config.vocab, config.context)))
-    if p2 > 1:
-        s.compose(schedule_keep(of(keep, d, v, layers)))
-    s.compose(schedule_bend(of(bend, ffn, v, layers), wide.gelu_interval))
-    s.compose(schedule_pack(of(pack, 3 * inner, hd, v, steps * layers)))
-    per_unit = share.heads // units
-    unit = hd, per_unit, 1, config.context, layers
-    s.compose(schedule_score(of(score, *unit)))
-    s.compose(schedule_mix(of(mix, *unit)))
-    s.compose(schedule_divide(of(divide, hd, v, share.heads, layers)))
-    for name, bits, count in (
-        *([("hidden", 32 * v, steps * rows), ("token", 32, steps)] if p2 > 1 else []),
-        *(
-            [
-                ("ring", 32 * v, steps * 2 * layers * (p1 - 1) * rows),
-                ("vote", 64, steps * (p1 - 1)),
-            ]
-            if p1 > 1
-            else []
-        ),
-    ):
-        s.compose(schedule_pace(of(pace, bits, count), speed.interval), id=name)
-        s.compose(schedule_end(of(depart, bits)), id=name)
-        s.compose(schedule_end(of(arrive, bits, speed.wait)), id=name)
-    s.compose(schedule_say(of(say, v, share.outputs, config.vocab, steps)))
-    _own_loops(s, devices)
-    return s
-
-
-def _own_loops(s: Any, devices: Devices) -> None:
-    top = "devices_step"
-    for array in ("weights", "exponents", "keys", "values"):
-        s.partition(f"{top}:{array}", dim=1)
-        s.partition(f"{top}:{array}", dim=2)
-    for array in (
-        "tokens", "affine", "head_affine", "norm_table", "last_norm", "token_table",
-        "position_table", "attends", "gelus", "logits",
-    ):  # fmt: skip
-        s.partition(f"{top}:{array}", dim=1)
-    s.partition(f"{top}:head_weights", dim=1)
-    s.partition(f"{top}:head_weights", dim=2)
-    for i in range(devices.pipeline):
-        for t in range(devices.tensor):
-            at = f"{i}_{t}_0"
-            arrays = [f"gather_{at}:held", f"gather_{at}:block", f"entering_{at}:block"]
-            loops = [
-                f"entering_{at}:row", f"spreading_{at}:word", f"gather_{at}:word", f"dealing_{at}:head",
-            ]  # fmt: skip
-            for array in arrays:
-                s.partition(array)
-            for loop in loops:
-                s.pipeline(loop)
+        if there:
+            link = stages.linking(line, speed, device, to)
+            yield Placed(link, (stage, part, line.name), {"source": source, "sink": sink})

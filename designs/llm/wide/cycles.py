@@ -11,13 +11,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..cycles import _Loops
+from ..checkpoints.architecture import Architecture
+from ..loops import Loops
+from .build import stages_of
 from .external.traffic import step_bytes
 from .families.model import Model, architecture_of
-from .parameters import Wide, job_words, lists
-
-CALL = 3
-"""Cycles in which a loop that a job enters starts, and hands its first word on."""
+from .parameters import Wide, job_words
+from .stages.linear import CALL
+from .stages.sizes import sizes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,60 +86,18 @@ def predict_step(
         beside: arrays whose lines lie on the channels of the weights, too. Their bytes are taken to
             come all the time, so that the weights have the rest of the bandwidth.
     """
-    loops = _Loops(report)
-    known = {function.name for function in report.functions}
-
-    def unit(kernel: str) -> str:
-        """A kernel of the units of attention; with several units, each has one of its own."""
-        return kernel if kernel in known else f"{kernel}_v0"
-
-    d, ffn, v, c = config.d, config.ffn, wide.vector, wide.channels
+    loops, m = Loops(report), architecture_of(config)
+    stages = stages_of(sizes_of(config, wide))
+    at = {name: stage.delay(loops) for name, stage in stages.items()}
     (qkv, projected, up, down), logits = job_words(config, wide)
-    sums = (
-        loops.depth("multiply" if wide.bits == 8 else "multiply_nibbles", "mac")
-        + max(1, c // v)
-        + loops.depth("gather_0", "word")
-    )
-    results = sums + loops.depth("rescale", "out") + CALL
-    spread = loops.depth("spreading_0", "word") + CALL
-    norm = loops.row("normalise") - (d // v - 1)
-    m = architecture_of(config)
-    group, new, keys, width = (
-        m.heads // m.kv_heads,
-        m.kv_heads // wide.heads,
-        position + 1,
-        m.head_dim,
-    )
-    per_unit = group * new
-    ahead = "_ahead" if wide.cache == "external" else ""
-    dealt = results + loops.depth("pack", "out") + loops.depth("dealing_0", "head") + CALL
-    first = loops.depth("embedding_0", "row") + d // v + norm + spread
-    if m.rotary:
-        dealt += loops.depth("rotate", "out") + CALL
-        first += loops.depth("embedding_0", "part") + width // v
-    # Scores of all heads begin when the keys are there, and the values are the last part of the job.
-    values = qkv * m.kv_heads / (m.heads + 2 * m.kv_heads)
-    scored = dealt - values + loops.depth(unit("score" + ahead), "key") + per_unit + new
-    mixing = max(dealt + new, scored + keys)
-    mixed = max(mixing + per_unit * keys, scored + per_unit * keys + keys)
-    # Of the last heads of every unit, those of one unit are divided after those of another.
-    last_heads = 1 + (wide.heads - 1) * group
-    divided = loops.depth("collecting_0", "turn") + last_heads * width // v
-    attention = (
-        mixed
-        + loops.depth(unit("mix" + ahead), "key")
-        + divided
-        + loops.depth("divide", "out")
-        + spread
-        + CALL
-    )
-    bend = ({"silu": "gate", "relu": "cut"}.get(m.activation, "bend"), "out")
-    activation = loops.depth(*bend)
-    if m.gated:
-        activation += loops.depth("part", "word") + CALL
+    results = at["multiplying"] + at["gathering"] + at["rescaling"]
+    norm, spread = at["norming"], at["spreading"]
+    first = at["embedding"] + norm + spread
+    attention = _attention(at, m, wide, results, qkv, position)
     # The activations of the first outputs are computed while the job goes on.
-    bending = ffn // v * loops.interval(*bend)
-    gelu = results + activation + spread + max(0, bending - up)
+    kernel = stages["activating"].kernels[-1].name
+    bending = config.ffn // wide.vector * loops.interval(kernel, "out")
+    gelu = results + at["activating"] + spread + max(0, bending - up)
     layer = (
         (results + norm + spread, qkv),
         (attention, projected),
@@ -159,12 +118,28 @@ def predict_step(
         pauses += pause
         taken += fifo.take(words)
     words = sum(words for _, words in jobs)
-    end = results + (loops.depth("saying_0", "out") if wide.all_logits else 0)
-    if wide.top:
-        end += (lists(config, wide) + 1) * wide.top + loops.depth("keep_largest", "turn")
+    end = results + at["saying"] + at.get("ranking", 0)
     return StepPrediction(
         round(pauses + taken + end),
         round(words * max(1.0, wide.lanes / rate)),
         round(pauses),
         round(taken - words),
     )
+
+
+def _attention(
+    at: dict[str, float], m: Architecture, wide: Wide, results: float, qkv: int, position: int
+) -> float:
+    """From the last word of q, k and v to the first activation of the projection."""
+    group, new, keys = m.heads // m.kv_heads, m.kv_heads // wide.heads, position + 1
+    per_unit = group * new
+    dealt = results + at["packing"] + at["dealing"] + at.get("turning", 0)
+    # Scores of all heads begin when the keys are there, and the values are the last part of the job.
+    values = qkv * m.kv_heads / (m.heads + 2 * m.kv_heads)
+    scored = dealt - values + at["scoring"] + per_unit + new
+    mixing = max(dealt + new, scored + keys)
+    mixed = max(mixing + per_unit * keys, scored + per_unit * keys + keys)
+    # Of the last heads of every unit, those of one unit are divided after those of another.
+    last_heads = 1 + (wide.heads - 1) * group
+    divided = at["collecting"] + last_heads * m.head_dim // wide.vector
+    return mixed + at["mixing"] + divided + at["dividing"] + at["spreading"] + CALL

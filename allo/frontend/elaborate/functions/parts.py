@@ -37,7 +37,7 @@ def source_of_composition(composition: Composition) -> Source:
         )
     first = source_of(unwrap(composition.parts[0].function))
     none = ast.arguments([], [], None, [], [], None, [])
-    tree = ast.FunctionDef(composition.name, none, [], [])
+    tree = ast.FunctionDef(composition.name, none, [], [], type_params=[])
     ast.copy_location(tree, first.tree)
     return Source(first.file, first.lines, tree, written=first.tree.name)
 
@@ -51,7 +51,9 @@ class Parts:
     """
 
     composition: Composition
-    bound: dict[tuple[str, tuple[int, ...]], tuple[Bound, Declared]] = field(default_factory=dict)
+    bound: dict[tuple[str, tuple[int | str, ...]], tuple[Bound, Declared]] = field(
+        default_factory=dict
+    )
     contexts: list[FunctionContext] = field(default_factory=list)
 
     def begin(self, ctx: FunctionContext) -> None:
@@ -76,8 +78,8 @@ class Parts:
         inner.region = ctx.region
         values = getattr(function, "__annotations__", {})
         for parameter in inner.source.tree.args.args:
-            name = parameter.arg
-            said = _declared(inner, parameter, values.get(name))
+            name = part.names.get(parameter.arg, parameter.arg)
+            said = _declared(inner, parameter, values.get(parameter.arg))
             is_stream = isinstance(said.dtype, Stream)
             at = part.at if is_stream and name not in self.composition.common else ()
             if (name, at) not in self.bound:
@@ -86,7 +88,7 @@ class Parts:
                 self.bound[name, at] = made, said
             bound, first = self.bound[name, at]
             _check_same(name, said, first)
-            inner.bind(name, bound)
+            inner.bind(parameter.arg, bound)
         return inner
 
     def _arguments(self, ctx: FunctionContext) -> None:
@@ -129,8 +131,8 @@ def _declared(ctx: FunctionContext, parameter: ast.arg, value: object) -> Declar
     return read_type(ctx, parameter.annotation, value)
 
 
-def _path(at: tuple[int, ...]) -> tuple[str, ...]:
-    return tuple(str(number) for number in at)
+def _path(at: tuple[int | str, ...]) -> tuple[str, ...]:
+    return tuple(str(part) for part in at)
 
 
 def _value(name: str, said: Declared) -> Var | ScalarArg:

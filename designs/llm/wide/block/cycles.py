@@ -10,10 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from ...cycles import _Loops
-from ..cycles import CALL, IDEAL, Channel, StepPrediction, _Fifo
+from ...loops import Loops
+from ..cycles import IDEAL, Channel, StepPrediction, _Fifo
 from ..families.model import Model
 from ..parameters import Wide, job_words
+from ..stages.linear import CALL
 from .parameters import Block
 
 TURN = 10
@@ -41,7 +42,7 @@ class Step:
     config: Model
     wide: Wide
     block: Block
-    loops: _Loops
+    loops: Loops
     start: int
     sizes: list[int]
     fifo: _Fifo
@@ -67,7 +68,7 @@ class Step:
         sizes = [min(block.tokens, count - first) for first in range(0, count, block.tokens)]
         fifo = _Fifo(channel.bytes_per_cycle / wide.lanes, wide.prefetch)
         fifo.pause(-channel.latency)
-        return cls(config, wide, block, _Loops(report), start, sizes, fifo)
+        return cls(config, wide, block, Loops(report), start, sizes, fifo)
 
     def ended(self, end: float, words: int, channel: Channel) -> StepPrediction:
         """A step that ends so, for which each channel reads ``words``."""

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..cycles import CALL, IDEAL, Channel, StepPrediction
+from ..cycles import IDEAL, Channel, StepPrediction
 from ..families.model import Model
 from ..parameters import Wide, job_words
+from ..stages.linear import CALL
 from .cycles import Step
 from .parameters import Block
 

@@ -1,0 +1,226 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""Stages of the linear engine: weights come, activations spread, sums are gathered and rescaled."""
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ...loops import Loops
+from ...stage import Kernel, Stage
+from ..linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
+from ..nibbles import multiply_nibbles, schedule_multiply_nibbles
+from ..parameters import channel_size
+from .sizes import Sizes
+
+CALL = 3
+"""Cycles in which a loop that a job enters starts, and hands its first word on."""
+
+
+def fetched(bits: int, words: int, name: str) -> Kernel:
+    """A loader of so many words."""
+    return Kernel(fetch, (bits, words), schedule_fetch, name)
+
+
+def loading(z: Sizes) -> Stage:
+    """One loader a channel: reads its weights ahead of their use, as far as ``prefetch`` words."""
+    C, L, PREFETCH = z.wide.channels, z.wide.lanes, z.wide.prefetch
+    WORDS = channel_size(z.model, z.wide)
+    kernel = fetched(8 * L, WORDS, "weights")
+    FETCH = kernel.template
+
+    @df.part()
+    def part(weights: UInt(8 * L)[C, WORDS], words: Stream[UInt(8 * L), PREFETCH][C]):
+        @df.kernel(mapping=[C], args=[weights])
+        def loader(memory: UInt(8 * L)[C, WORDS]):
+            c = df.get_pid()
+            fetch[*FETCH](memory[c], words[c])
+
+    return Stage(part, (kernel,), banks={"weights": 1})
+
+
+def factors_loading(bits: int, words: int) -> Stage:
+    """The loader of factors and biases of the sums."""
+    kernel = fetched(bits, words, "affine")
+    FETCH = kernel.template
+
+    @df.part()
+    def part(affine: UInt(bits)[words], affines: Stream[UInt(bits), 64]):
+        @df.kernel(mapping=[1], args=[affine])
+        def affine_loader(memory: UInt(bits)[words]):
+            fetch[*FETCH](memory, affines)
+
+    return Stage(part, (kernel,))
+
+
+def gains_loading(z: Sizes) -> Stage:
+    """The loader of gains and shifts of the norms."""
+    BITS, WORDS = 32 * z.terms[1] * z.wide.vector, z.norms * z.rows
+    kernel = fetched(BITS, WORDS, "gain")
+    FETCH = kernel.template
+
+    @df.part()
+    def part(norm_table: UInt(BITS)[WORDS], gains: Stream[UInt(BITS), 64]):
+        @df.kernel(mapping=[1], args=[norm_table])
+        def norm_loader(memory: UInt(BITS)[WORDS]):
+            fetch[*FETCH](memory, gains)
+
+    return Stage(part, (kernel,))
+
+
+def spreading(z: Sizes) -> Stage:
+    """Widens activations to words of the elements, and gives every element each word."""
+    C, V, K, LAYERS, STEPS, JOBS = (
+        z.wide.channels, z.wide.vector, z.wide.activations, z.layers, z.steps, z.jobs,
+    )  # fmt: skip
+    D, INNER, FFN, ROOM, ALONE = z.d, z.inner, z.ffn, max(z.d, z.ffn), z.device is None
+    DEPTH = (FFN if ALONE else ROOM) // K
+
+    @df.part()
+    def part(
+        normed: Stream[UInt(8 * V), 4],
+        attended: Stream[UInt(8 * V), 4],
+        bent: Stream[UInt(8 * V), 4],
+        inputs: Stream[UInt(8 * K), DEPTH][C],
+    ):
+        @df.kernel(mapping=[1])
+        def spreading():
+            for step in range(STEPS):
+                for job in range(JOBS):
+                    kind: int32 = job & 3
+                    narrow: int32 = D // V
+                    with allo.meta_if(ALONE):
+                        if job == 4 * LAYERS:
+                            kind = 0
+                        elif kind == 3:
+                            narrow = FFN // V
+                    with allo.meta_else():
+                        if kind == 1:
+                            narrow = INNER // V
+                        elif kind == 3:
+                            narrow = FFN // V
+                    wide_word: UInt(8 * K) = 0
+                    piece: UInt(8) = 0
+                    for word in range(narrow):
+                        part: UInt(8 * K) = 0
+                        if kind == 1:
+                            part = attended.get()
+                        elif kind == 3:
+                            part = bent.get()
+                        else:
+                            part = normed.get()
+                        joined: UInt(8 * K) = (wide_word >> (8 * V)) | (part << (8 * (K - V)))
+                        wide_word = joined
+                        if piece == K // V - 1:
+                            with allo.meta_for(C) as c:
+                                inputs[c].put(joined)
+                        piece = 0 if piece == K // V - 1 else piece + 1
+
+    def delay(loops: Loops) -> float:
+        return loops.depth("spreading_0", "word") + CALL
+
+    return Stage(part, loops=("spreading:word",), delay=delay)
+
+
+def multiplying(z: Sizes) -> Stage:
+    """One element a channel: its outputs of every job, a word of weights a cycle."""
+    C, L, K, STEPS, DEPTH = (
+        z.wide.channels, z.wide.lanes, z.wide.activations, z.steps,
+        (z.ffn if z.device is None else max(z.d, z.ffn)) // z.wide.activations,
+    )  # fmt: skip
+    NIBBLES = z.wide.bits == 4
+    jobs = z.up, z.ffn, z.layers, z.outputs // C
+    if NIBBLES:
+        kernel = Kernel(multiply_nibbles, (L, C, z.d, z.qkv, *jobs), schedule_multiply_nibbles)
+    else:
+        kernel = Kernel(multiply, (L, C, z.d, z.qkv, z.inner, *jobs), schedule_multiply, z.kind)
+    ELEMENT = kernel.template
+
+    @df.part()
+    def part(
+        words: Stream[UInt(8 * L), z.wide.prefetch][C],
+        inputs: Stream[UInt(8 * K), DEPTH][C],
+        sums: Stream[int32, 4][C],
+    ):
+        @df.kernel(mapping=[C])
+        def element():
+            c = df.get_pid()
+            for step in range(STEPS):
+                with allo.meta_if(NIBBLES):
+                    multiply_nibbles[*ELEMENT](words[c], inputs[c], sums[c])
+                with allo.meta_else():
+                    multiply[*ELEMENT](words[c], inputs[c], sums[c])
+
+    return Stage(part, (kernel,), delay=lambda loops: loops.depth(kernel.name, "mac"))
+
+
+def gathering(z: Sizes) -> Stage:
+    """Joins the elements' sums to words of V."""
+    C, V = z.wide.channels, z.wide.vector
+    HELD, ALL = max(C, V), z.steps * z.sums
+
+    @df.part()
+    def part(sums: Stream[int32, 4][C], gathered: Stream[int32[V], 4]):
+        @df.kernel(mapping=[1])
+        def gather():
+            held: int32[HELD] = 0
+            piece: UInt(8) = 0
+            with allo.meta_if(C >= V):
+                for word in range(ALL // V):
+                    if piece == 0:
+                        with allo.meta_for(C) as c:
+                            held[c] = sums[c].get()
+                    else:
+                        for m in range(C - V):
+                            held[m] = held[m + V]
+                    block: int32[V]
+                    for v in range(V):
+                        block[v] = held[v]
+                    gathered.put(block)
+                    piece = 0 if piece == C // V - 1 else piece + 1
+            with allo.meta_else():
+                for word in range(ALL // C):
+                    for m in range(V - C):
+                        held[m] = held[m + C]
+                    with allo.meta_for(C) as c:
+                        held[V - C + c] = sums[c].get()
+                    if piece == V // C - 1:
+                        block: int32[V]
+                        for v in range(V):
+                            block[v] = held[v]
+                        gathered.put(block)
+                    piece = 0 if piece == V // C - 1 else piece + 1
+
+    def delay(loops: Loops) -> float:
+        return max(1, C // V) + loops.depth("gather_0", "word")
+
+    return Stage(
+        part, loops=("gather:word",), registers=("gather:held", "gather:block"), delay=delay
+    )
+
+
+def rescaling(z: Sizes) -> Stage:
+    """Applies factors and biases, and sends the results where those of their job go."""
+    V, STEPS, TERMS = z.wide.vector, z.steps, z.terms[0]
+    kernel = Kernel(
+        rescale,
+        (V, z.d, z.qkv, z.up, z.layers, z.outputs, TERMS),
+        lambda s: schedule_rescale(s, z.wide.rescale_interval),
+        z.kind,
+    )
+    RESCALE = kernel.template
+
+    @df.part()
+    def part(
+        gathered: Stream[int32[V], 4],
+        affines: Stream[UInt(32 * TERMS * V), 64],
+        projected: Stream[float32[V], 4],
+        deltas: Stream[float32[V], 4],
+        hidden: Stream[float32[V], 4],
+        said: Stream[float32[V], 4],
+    ):
+        @df.kernel(mapping=[1])
+        def rescaling():
+            for step in range(STEPS):
+                rescale[*RESCALE](gathered, affines, projected, deltas, hidden, said)
+
+    return Stage(part, (kernel,), delay=lambda loops: loops.depth(kernel.name, "out") + CALL)
