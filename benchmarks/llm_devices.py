@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from allo.designs.llm.analysis.data import Transformer, transformer
-from allo.designs.llm.analysis.devices import LinkDepths, Wire, devices_time
+from allo.designs.llm.analysis.devices import LinkDepths, Shares, Wire, devices_time
 from allo.designs.llm.analysis.engine import Engine
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.devices.build import schedule
@@ -93,10 +93,7 @@ def measured_rows(runs: tuple[tuple[int, int, int], ...]) -> Iterator[Row]:
                 *depths_of(report, SHAPE.d // WIDE.vector),
                 Wire(speed.interval, speed.latency),
                 0,
-                tensor=tensor,
-                pipeline=pipeline,
-                sequences=sequences,
-                rounds=devices.rounds,
+                Shares(tensor, pipeline, sequences, devices.rounds),
             )
             what = f"p1 = {tensor}, p2 = {pipeline}, {sequences} sequences, {link.name}"
             error = foretold.cycles / cycles - 1
@@ -128,9 +125,7 @@ def u280_rows() -> Iterator[Row]:
                 links,
                 wire,
                 127,
-                tensor=tensor,
-                pipeline=pipeline,
-                sequences=sequences,
+                Shares(tensor, pipeline, sequences),
                 bytes_per_cycle=U280_BYTES / (U280_MHZ * 1e6),
             )
             turn = max(time.token, sequences * time.stage)

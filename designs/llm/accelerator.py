@@ -1,5 +1,5 @@
 # ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
-"""The spatial transformer: four processes joined by streams, layers iterated over one block.
+"""The spatial transformer: four stages joined by streams, layers iterated over one block.
 
 ``loader``  streams every weight of the model from external memory, once a step.
 ``linear``  one array of ``lanes`` int8 multipliers; works off the jobs of ``layout.jobs_of``.
@@ -12,6 +12,7 @@ A step takes ``count`` tokens at positions ``start`` … ``start + count - 1``: 
 of the prompt, decode with one token. The KV cache lives in two arrays that stay between steps.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,71 +24,84 @@ from allo.ir.types import Stream, UInt, float32, int8, int32
 from .attention import attend
 from .config import GPTConfig
 from .constants import GELU_A, GELU_C, ROUND
-from .layout import check_lanes, jobs_of
+from .kernels_schedule import schedule_attend, schedule_norm
+from .layout import Job, check_lanes, jobs_of
 from .norm import norm
+from .stage import Kernel, Stage
 from .words import send, take
 
 GROUP, GROUP_BITS = 8, 3
 """Activations that go to the linear engine in one word."""
 
 
-def make_region(
-    config: GPTConfig, lanes: int, block: int, prefetch: int, observe: bool = False
-) -> Any:
-    """The accelerator as a dataflow region, ready to be scheduled.
+@dataclass(frozen=True, slots=True)
+class SmallSizes:
+    """The sizes of the stages.
 
-    Args:
+    Attributes:
         lanes: multipliers of the linear engine; divides every layer's outputs.
         block: most tokens of one step.
         prefetch: words the weight FIFO holds.
+        gelu_ii: cycles between two GELU values.
         observe: also write every int32 accumulator of the step to the ``seen`` arrays.
     """
-    check_lanes(config, lanes)
-    LAYERS, D, HEADS, HD = config.layers, config.d, config.heads, config.head_dim
-    FFN, CTX, VOCAB = config.ffn, config.context, config.vocab
-    P, BLOCK, PREFETCH = lanes, block, prefetch
-    jobs = jobs_of(config)
-    JOBS = len(jobs)
-    job_depth = np.array([j.depth for j in jobs], np.int32)
-    job_tiles = np.array([j.outputs // lanes for j in jobs], np.int32)
-    KMAX = int(job_depth.max())
-    WORDS = int((job_depth * job_tiles).sum())
-    OUTPUTS = sum(j.outputs for j in jobs)
-    NORMS = 2 * LAYERS + 1
-    SEEN = 1 if observe else 0
-    ROW = KMAX // GROUP
 
-    @df.region()
-    def gpt_step(
-        count: int32,
-        start: int32,
-        tokens: int32[BLOCK],
-        weights: UInt(8 * P)[WORDS],
-        token_table: float32[VOCAB, D],
-        position_table: float32[CTX, D],
-        scales: float32[OUTPUTS],
-        biases: float32[OUTPUTS],
-        gains: float32[NORMS, D],
-        shifts: float32[NORMS, D],
-        factors: float32[LAYERS, 3],
-        products_seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
-        scores_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
-        sums_seen: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
-        keys: int8[LAYERS, HEADS, CTX, HD],
-        values: int8[LAYERS, HEADS, CTX, HD],
-        logits: float32[BLOCK, VOCAB],
-    ):
-        words: Stream[UInt(8 * P), PREFETCH]
-        inputs: Stream[UInt(8 * GROUP), 16]
-        sums: Stream[UInt(32 * P), 4]
-        results: Stream[float32, 16]
+    config: GPTConfig
+    lanes: int
+    block: int
+    prefetch: int
+    gelu_ii: int
+    observe: bool
 
+    @property
+    def jobs(self) -> tuple[Job, ...]:
+        """The matrix products of a step."""
+        return jobs_of(self.config)
+
+    @property
+    def widest(self) -> int:
+        """Inputs of the job that has most of them."""
+        return max(self.config.d, self.config.ffn)
+
+    @property
+    def words(self) -> int:
+        """Words of weights."""
+        return sum(job.depth * job.outputs for job in self.jobs) // self.lanes
+
+    @property
+    def outputs(self) -> int:
+        """Sums of a token."""
+        return sum(job.outputs for job in self.jobs)
+
+
+def loading(z: SmallSizes) -> Stage:
+    """Streams every weight of the model from external memory, once a step."""
+    P, WORDS, PREFETCH = z.lanes, z.words, z.prefetch
+
+    @df.part()
+    def part(weights: UInt(8 * P)[WORDS], words: Stream[UInt(8 * P), PREFETCH]):
         @df.kernel(mapping=[1], args=[weights])
         def loader(memory: UInt(8 * P)[WORDS]):
             for load in range(WORDS):
                 word: UInt(8 * P) = memory[load]
                 words.put(word)
 
+    return Stage(part, loops=("loader:load",))
+
+
+def multiplying(z: SmallSizes) -> Stage:
+    """One array of int8 multipliers, which works off the jobs."""
+    P, BLOCK, KMAX, ROW, JOBS = z.lanes, z.block, z.widest, z.widest // GROUP, len(z.jobs)
+    job_depth = np.array([j.depth for j in z.jobs], np.int32)
+    job_tiles = np.array([j.outputs // P for j in z.jobs], np.int32)
+
+    @df.part()
+    def part(
+        count: int32,
+        words: Stream[UInt(8 * P), z.prefetch],
+        inputs: Stream[UInt(8 * GROUP), 16],
+        sums: Stream[UInt(32 * P), 4],
+    ):
         @df.kernel(mapping=[1])
         def linear():
             depths: int32[JOBS] = job_depth
@@ -142,11 +156,31 @@ def make_region(
                     else:
                         k = k + 1
 
+    def unroll(s: Any) -> None:
+        s.unroll("linear_0:p")
+
+    loops = ("linear:fill", "linear:mac")
+    return Stage(part, loops=loops, registers=("linear:acc",), also=unroll)
+
+
+def rescaling(z: SmallSizes) -> Stage:
+    """Takes the sums apart and applies each output's factor and bias in float32."""
+    P, OUTPUTS, SEEN, ROWS = z.lanes, z.outputs, int(z.observe), z.block if z.observe else 1
+
+    @df.part()
+    def part(
+        count: int32,
+        scales: float32[OUTPUTS],
+        biases: float32[OUTPUTS],
+        products_seen: int32[ROWS, OUTPUTS],
+        sums: Stream[UInt(32 * P), 4],
+        results: Stream[float32, 16],
+    ):
         @df.kernel(mapping=[1], args=[scales, biases, products_seen])
         def rescale(
             scale: float32[OUTPUTS],
             bias: float32[OUTPUTS],
-            seen: int32[SEEN * (BLOCK - 1) + 1, OUTPUTS],
+            seen: int32[ROWS, OUTPUTS],
         ):
             word: UInt(32 * P) = 0
             for t in range(OUTPUTS // P):
@@ -163,6 +197,31 @@ def make_region(
                         value: float32 = wide * scale[t * P + lane] + bias[t * P + lane]
                         results.put(value)
 
+    return Stage(part, loops=("rescale:lane",))
+
+
+def computing(z: SmallSizes) -> Stage:
+    """The rest: embedding, norms, attention, GELU and residuals, an element a cycle."""
+    c = z.config
+    LAYERS, D, HEADS, HD, FFN = c.layers, c.d, c.heads, c.head_dim, c.ffn
+    CTX, VOCAB, P, BLOCK, KMAX = c.context, c.vocab, z.lanes, z.block, z.widest
+    NORMS, SEEN = 2 * LAYERS + 1, int(z.observe)
+    ROWS = LAYERS * BLOCK if z.observe else 1
+    norming = Kernel(norm, (D, NORMS, BLOCK, KMAX), schedule_norm)
+    attending = Kernel(attend, (LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN), schedule_attend)
+    NORM, ATTEND = norming.template, attending.template
+
+    @df.part()
+    def part(
+        count: int32, start: int32,
+        tokens: int32[BLOCK],
+        token_table: float32[VOCAB, D], position_table: float32[CTX, D],
+        gains: float32[NORMS, D], shifts: float32[NORMS, D], factors: float32[LAYERS, 3],
+        scores_seen: int32[ROWS, HEADS, CTX], sums_seen: int32[ROWS, HEADS, HD],
+        keys: int8[LAYERS, HEADS, CTX, HD], values: int8[LAYERS, HEADS, CTX, HD],
+        logits: float32[BLOCK, VOCAB],
+        inputs: Stream[UInt(8 * GROUP), 16], results: Stream[float32, 16],
+    ):  # fmt: skip
         @df.kernel(
             mapping=[1],
             args=[
@@ -180,8 +239,8 @@ def make_region(
             key_cache: int8[LAYERS, HEADS, CTX, HD],
             value_cache: int8[LAYERS, HEADS, CTX, HD],
             out: float32[BLOCK, VOCAB],
-            scores_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, CTX],
-            sums_out: int32[SEEN * (LAYERS * BLOCK - 1) + 1, HEADS, HD],
+            scores_out: int32[ROWS, HEADS, CTX],
+            sums_out: int32[ROWS, HEADS, HD],
         ):
             x: float32[BLOCK, D]
             delta: float32[BLOCK, D]
@@ -193,7 +252,7 @@ def make_region(
                     x[b, embed] = token_rows[token, embed]
                     delta[b, embed] = position_rows[start + b, embed]
             for layer in range(LAYERS):
-                norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2, count, small)
+                norm[*NORM](x, delta, gain, shift, layer * 2, count, small)
                 send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
                 for t in range(3 * D // P):
                     for b in range(count):
@@ -210,7 +269,7 @@ def make_region(
                             else:
                                 value_cache[layer, head, start + b, n % HD] = value
 
-                attend[LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN](
+                attend[*ATTEND](
                     queries,
                     key_cache,
                     value_cache,
@@ -225,7 +284,7 @@ def make_region(
                 send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
                 take[BLOCK, D, P](results, delta, count)
 
-                norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, layer * 2 + 1, count, small)
+                norm[*NORM](x, delta, gain, shift, layer * 2 + 1, count, small)
                 send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
                 for t in range(FFN // P):
                     for b in range(count):
@@ -240,8 +299,24 @@ def make_region(
                 send[BLOCK, KMAX, GROUP](inputs, small, count, FFN // GROUP)
                 take[BLOCK, D, P](results, delta, count)
 
-            norm[D, NORMS, BLOCK, KMAX](x, delta, gain, shift, 2 * LAYERS, count, small)
+            norm[*NORM](x, delta, gain, shift, 2 * LAYERS, count, small)
             send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
             take[BLOCK, VOCAB, P, "logits"](results, out, count)
 
-    return df.customize(gpt_step)
+    def shape(s: Any) -> None:
+        s.partition("vector_0:small", dim=2, partition_type=allo.Partition.Cyclic, factor=GROUP)
+        s.pipeline("vector_0:gelu", initiation_interval=z.gelu_ii)
+        s.unroll("send:e")
+
+    loops = ("vector:qkv", "vector:embed")
+    return Stage(part, (norming, attending), loops=loops, also=shape)
+
+
+def stages_of(z: SmallSizes) -> list[Stage]:
+    """The stages in the order in which they are built.
+
+    Raises:
+        ParallelismError: the lanes do not divide every layer's outputs.
+    """
+    check_lanes(z.config, z.lanes)
+    return [loading(z), multiplying(z), rescaling(z), computing(z)]

@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import allo
-from allo import Partition
-
-from .accelerator import GROUP, make_region
-from .attention import attend
+from .accelerator import SmallSizes, stages_of
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
-from .kernels_schedule import schedule_attend, schedule_norm
 from .network.weights import QuantizedWeights
-from .norm import norm
+from .stage import build_stages
+
+ARGUMENTS = (
+    "count", "start", "tokens", "weights", "token_table", "position_table", "scales", "biases",
+    "gains", "shifts", "factors", "products_seen", "scores_seen", "sums_seen", "keys", "values", "logits",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,26 +38,15 @@ class Design:
 
 
 def schedule(config: GPTConfig, design: Design) -> Any:
-    """The region with its schedule applied, kernels below it first."""
-    s = make_region(config, design.lanes, design.block, design.prefetch, design.observe)
-    norms, width = 2 * config.layers + 1, max(config.d, config.ffn)
-    sizes = [config.d, norms, design.block, width]
-    s.compose(schedule_norm(allo.customize(norm, instantiate=sizes)))
-    shape = [config.layers, config.heads, config.head_dim, config.context]
-    s.compose(
-        schedule_attend(
-            allo.customize(attend, instantiate=[*shape, design.block, width, int(design.observe)])
-        )
-    )
-    s.partition("linear_0:acc")
-    s.unroll("linear_0:p")
-    s.partition("vector_0:small", dim=2, partition_type=Partition.Cyclic, factor=GROUP)
-    for loop in ("loader_0:load", "linear_0:fill", "linear_0:mac", "rescale_0:lane"):
+    """The accelerator with its schedule applied.
+
+    Raises:
+        ParallelismError: the lanes do not divide every layer's outputs.
+    """
+    sizes = design.lanes, design.block, design.prefetch, design.gelu_ii, design.observe
+    s = build_stages("gpt_step", ARGUMENTS, stages_of(SmallSizes(config, *sizes)))
+    for loop in ("send:word", "take:lane", "take_logits:lane"):
         s.pipeline(loop)
-    s.unroll("send:e")
-    for loop in ("send:word", "take:lane", "take_logits:lane", "vector_0:qkv", "vector_0:embed"):
-        s.pipeline(loop)
-    s.pipeline("vector_0:gelu", initiation_interval=design.gelu_ii)
     return s
 
 

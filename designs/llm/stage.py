@@ -52,6 +52,7 @@ class Stage:
         loops: of the processes themselves that are pipelined, as ``process:loop``.
         registers: arrays of the processes themselves that are registers, as ``process:array``.
         banks: the dimension up to which an argument has memories of its own.
+        also: applies what else there is to the schedule of the design.
         delay: cycles from the last word that it takes to the first one that it gives, by a report.
         reference: the arithmetic in NumPy, bit for bit; None where words only move.
     """
@@ -61,6 +62,7 @@ class Stage:
     loops: tuple[str, ...] = ()
     registers: tuple[str, ...] = ()
     banks: Mapping[str, int] = field(default_factory=dict)
+    also: Callable[[Any], None] = lambda s: None
     delay: Callable[[Loops], float] = lambda loops: 0.0
     reference: Callable[..., Any] | None = None
 
@@ -104,6 +106,7 @@ def build_stages(
             s.partition(_own(array, one.at))
         for loop in one.stage.loops:
             s.pipeline(_own(loop, one.at))
+        one.stage.also(s)
     return s
 
 

@@ -11,12 +11,9 @@ from tests.house.test_import_rules import ROOT
 MOST_LINES, MOST_PARAMETERS = 80, 8
 FOLDER = "designs/llm"
 LONG = {
-    "accelerator.py:make_region", "accelerator.py:gpt_step", "accelerator.py:vector",
-    "analysis/devices.py:devices_time", "attention.py:attend",
-    "wide/block/heads.py:score_block", "wide/block/heads.py:mix_block",
-    "wide/block/region.py:make_block_region", "wide/block/region.py:block_step",
+    "accelerator.py:computing", "accelerator.py:part", "accelerator.py:vector", "attention.py:attend",
 }  # fmt: skip
-"""What is too long, or takes too much, as yet: the list only gets shorter."""
+"""One process of the small accelerator, which has most of its memories: the list only gets shorter."""
 
 
 def functions(tree: ast.AST) -> Iterator[ast.FunctionDef]:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from allo.backend.sim import MemoryChannel
-from allo.designs.llm.accelerator import make_region
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
 from allo.designs.llm.config import GPTConfig
@@ -125,4 +124,4 @@ def test_lanes_that_do_not_divide_are_refused():
     with pytest.raises(
         ParallelismError, match="5 lanes do not divide the 96 outputs of 0.q/0.k/0.v"
     ):
-        make_region(SMALL, 5, 4, 8)
+        schedule(SMALL, Design(lanes=5, block=4, prefetch=8))

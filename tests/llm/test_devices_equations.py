@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allo.designs.llm.analysis.data import ModelInputError, transformer
-from allo.designs.llm.analysis.devices import LinkDepths, Wire, devices_time, exchange
+from allo.designs.llm.analysis.devices import LinkDepths, Shares, Wire, devices_time, exchange
 from allo.designs.llm.analysis.engine import Depths, Engine, step_time, words_of_layer
 
 MODEL, ENGINE = transformer("gpt2-355m"), Engine()
@@ -15,7 +15,7 @@ FAST, SLOW = Wire(1, 5), Wire(14, 552)
 
 
 def time(wire: Wire, **devices: int):
-    return devices_time(MODEL, ENGINE, DEPTHS, LOOPS, wire, 127, **devices)
+    return devices_time(MODEL, ENGINE, DEPTHS, LOOPS, wire, 127, Shares(**devices))
 
 
 def test_one_device_is_equation_19():

@@ -100,6 +100,22 @@ def exchange(rows: float, job: float, parts: int, wire: Wire, depths: LinkDepths
     return end + depths.add
 
 
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """How a model is shared out.
+
+    Attributes:
+        tensor: devices that share every layer.
+        pipeline: stages, each with some of the layers.
+        sequences, rounds: sequences that are decoded in turns, and the tokens of each in a run.
+    """
+
+    tensor: int = 1
+    pipeline: int = 1
+    sequences: int = 1
+    rounds: int = 1
+
+
 def devices_time(
     model: Transformer,
     engine: Engine,
@@ -107,11 +123,7 @@ def devices_time(
     links: LinkDepths,
     wire: Wire,
     position: int,
-    *,
-    tensor: int = 1,
-    pipeline: int = 1,
-    sequences: int = 1,
-    rounds: int = 1,
+    shares: Shares,
     bytes_per_cycle: float = float("inf"),
 ) -> DeviceTime:
     """(24) T = T_1 + (rounds - 1) max(T_1, S tau) + (S - 1) tau: a run of tokens of S sequences in turns.
@@ -124,6 +136,7 @@ def devices_time(
     Raises:
         ModelInputError: the layers or the heads cannot be shared out so.
     """
+    tensor, pipeline, sequences = shares.tensor, shares.pipeline, shares.sequences
     if model.layers % pipeline:
         raise ModelInputError(f"{pipeline} stages do not divide the {model.layers} layers.")
     if model.heads % tensor:
@@ -166,7 +179,7 @@ def devices_time(
     back = wire.latency if pipeline > 1 else 1.0
     token += drain(engine, depths) + through + depths.say + links.choose + vote + back
     turns = max(token, sequences * stage)
-    cycles = token + (rounds - 1) * turns + (sequences - 1) * stage
+    cycles = token + (shares.rounds - 1) * turns + (sequences - 1) * stage
     return DeviceTime(
         cycles, token, stage, model.layers * sum(sums), (pipeline - 1) * (handover - norm - sums[1])
     )

@@ -29,16 +29,13 @@ COMMON = ("leaving", "come", "ring_out", "ring_in", "votes_out", "votes_in", "el
 """Streams from a device to a link, and from a link to a device."""
 
 
-def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, stage: int, part: int) -> Sizes:
+def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, device: Device) -> Sizes:
     """The sizes of one device.
 
     Raises:
         DeviceError, WidthError: the model cannot be shared so.
     """
     share = share_of(config, wide, devices)
-    device = Device(
-        stage, part, devices.tensor, devices.pipeline, devices.sequences, devices.rounds
-    )
     last = device.is_last
     return Sizes(
         architecture_of(config), wide, share.layers, share.heads, share.heads, share.ffn, share.inner,
@@ -58,17 +55,17 @@ def schedule(config: GPTConfig, wide: Wide, devices: Devices, speed: Pace) -> An
     outputs = share_of(config, wide, devices).outputs
     placed: list[Placed] = []
     for at in product(range(devices.pipeline), range(devices.tensor)):
-        z = device_sizes(config, wide, devices, *at)
-        for stage, names in _stages(z, outputs):
+        shape = devices.tensor, devices.pipeline, devices.sequences, devices.rounds
+        device = Device(*at, *shape)
+        z = device_sizes(config, wide, devices, device)
+        for stage, names in _stages(z, device, outputs):
             placed.append(Placed(stage, at, names))
-        placed += _links(z, speed)
+        placed += _links(z, device, speed)
     return build_stages("devices_step", ARGUMENTS, placed, COMMON)
 
 
-def _stages(z: Sizes, outputs: int) -> Iterator[tuple[Stage, dict[str, str]]]:
+def _stages(z: Sizes, device: Device, outputs: int) -> Iterator[tuple[Stage, dict[str, str]]]:
     """The stages of a device in their order, and the streams that are called otherwise in it."""
-    device = z.device
-    assert device is not None
     shared, last = device.parts > 1, device.is_last
     changes = {"deltas": "changes"}
     names = {
@@ -91,10 +88,8 @@ def _stages(z: Sizes, outputs: int) -> Iterator[tuple[Stage, dict[str, str]]]:
         yield stages.electing(z, device), {}
 
 
-def _links(z: Sizes, speed: Pace) -> Iterator[Placed]:
+def _links(z: Sizes, device: Device, speed: Pace) -> Iterator[Placed]:
     """The links that start at a device."""
-    device = z.device
-    assert device is not None
     stage, part, p1 = device.stage, device.part, device.parts
     word, rows, sequences = 32 * z.wide.vector, z.rows, device.sequences
     hops = z.steps * (p1 - 1)

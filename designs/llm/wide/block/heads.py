@@ -60,15 +60,10 @@ def pack_block[D, HD, V, C, LAYERS, B](
                 piece = 0 if piece == C // V - 1 else piece + 1
 
 
-def score_block[HD, H, CTX, LAYERS, B, WHOLE](
-    asked: "Stream[UInt(8 * HD), 4]",
-    start: int32,
-    count: int32,
-    waves: int32,
-    keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
-    scores: "Stream[int32, 4]",
-    peaks: "Stream[int32, 4]",
-):
+def score_block[HD, H, CTX, LAYERS, B, WHOLE](asked: "Stream[UInt(8 * HD), 4]", start: int32,
+    count: int32, waves: int32, keys: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
+    scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
+):  # fmt: skip
     """Scores of the tokens at ``start`` … of each block, head by head; behind each token's its peak."""
     queries: UInt(8 * HD)[H * (B + WHOLE * (CTX - B))]
     last_wave: UInt(8) = waves - 1
@@ -148,17 +143,11 @@ def score_block[HD, H, CTX, LAYERS, B, WHOLE](
 
 
 def mix_block[HD, H, CTX, LAYERS, B, WHOLE](
-    given: "Stream[UInt(8 * HD), 4]",
-    scores: "Stream[int32, 4]",
-    peaks: "Stream[int32, 4]",
-    start: int32,
-    count: int32,
-    waves: int32,
-    factors: "float32[LAYERS]",
+    given: "Stream[UInt(8 * HD), 4]", scores: "Stream[int32, 4]", peaks: "Stream[int32, 4]",
+    start: int32, count: int32, waves: int32, factors: "float32[LAYERS]",
     values: "UInt(8 * HD)[(LAYERS - WHOLE * (LAYERS - 1)) * H * CTX]",
-    sums: "Stream[UInt(32 * HD), 2]",
-    totals: "Stream[int32, 2]",
-):
+    sums: "Stream[UInt(32 * HD), 2]", totals: "Stream[int32, 2]",
+):  # fmt: skip
     """Values weighted by softmax in steps of 1 / 255, and the sum of the weights, of each token."""
     last_wave: UInt(8) = waves - 1
     for layer in range(LAYERS):

@@ -1,0 +1,1 @@
+"""The stages of an accelerator that takes several tokens a step."""

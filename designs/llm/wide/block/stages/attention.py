@@ -1,0 +1,195 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""Stages of attention for blocks: every token of a block has its heads scored and mixed."""
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ....stage import Kernel, Stage
+from ..heads import (
+    mix_block,
+    pack_block,
+    schedule_mix_block,
+    schedule_pack_block,
+    schedule_score_block,
+    score_block,
+)
+from ..vectors import divide_block, schedule_divide_block
+from .sizes import BlockSizes
+
+
+def packing(z: BlockSizes) -> Stage:
+    """Quantises q, k and v, and joins them to words of a head."""
+    m, V, C = z.model, z.wide.vector, z.wide.channels
+    HD, sizes = m.head_dim, (m.d, m.head_dim, V, C, m.layers, z.block.tokens)
+    kernel = Kernel(pack_block, sizes, lambda s: schedule_pack_block(s, C // V))
+    PACK = kernel.template
+
+    @df.part()
+    def part(
+        count: int32,
+        waves: int32,
+        projected: Stream[float32[V], 4],
+        packed: Stream[UInt(8 * HD), 4],
+    ):
+        @df.kernel(mapping=[1])
+        def packing():
+            pack_block[*PACK](projected, count, waves, packed)
+
+    return Stage(part, (kernel,))
+
+
+def dealing(z: BlockSizes) -> Stage:
+    """Gives every unit the queries, keys and values of its heads."""
+    U, HD, HEADS, LAYERS, B = (
+        z.wide.heads,
+        z.model.head_dim,
+        z.model.heads,
+        z.model.layers,
+        z.block.tokens,
+    )
+    FIRST, ROOM = 1 | 1 << U, 2 * (HEADS // U) * B
+    LATER = (1 << 2 * U) - 1 - FIRST
+
+    @df.part()
+    def part(
+        count: int32,
+        waves: int32,
+        packed: Stream[UInt(8 * HD), 4],
+        asked: Stream[UInt(8 * HD), ROOM][U],
+        given: Stream[UInt(8 * HD), ROOM][U],
+    ):
+        @df.kernel(mapping=[1])
+        def dealing():
+            last_wave: UInt(8) = waves - 1
+            for layer in range(LAYERS):
+                left: int32 = count
+                for wave in range(last_wave + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    for which in range(3):
+                        # One bit is set, of the unit whose turn it is: U for q and k, then U for v.
+                        unit: UInt(2 * U) = 1 << U if which == 2 else 1
+                        token: UInt(8) = 0
+                        heads: UInt(16) = HEADS * (last + 1)
+                        for head in range(heads):
+                            word: UInt(8 * HD) = packed.get()
+                            with allo.meta_for(U) as u:
+                                if unit[u] == 1:
+                                    asked[u].put(word)
+                                if unit[U + u] == 1:
+                                    given[u].put(word)
+                            if token == last:
+                                unit = ((unit << 1) & LATER) | ((unit >> (U - 1)) & FIRST)
+                            token = 0 if token == last else token + 1
+
+    return Stage(part, loops=("dealing:head",))
+
+
+def scoring(z: BlockSizes) -> Stage:
+    """One a unit: keeps the new keys, and multiplies the queries of a block with all keys."""
+    m, U, B, HD, ROOM = z.model, z.wide.heads, z.block.tokens, z.model.head_dim, z.room
+    H, CACHE, LAYERS = m.heads // U, z.cached, m.layers
+    sizes = HD, H, ROOM, LAYERS, B, z.encoder
+    kernel = Kernel(score_block, sizes, schedule_score_block)
+    SCORE = kernel.template
+
+    @df.part()
+    def part(
+        start: int32,
+        count: int32,
+        waves: int32,
+        keys: UInt(8 * HD)[U, CACHE],
+        asked: Stream[UInt(8 * HD), 2 * H * B][U],
+        scores: Stream[int32, ROOM][U],
+        peaks: Stream[int32, 4][U],
+    ):
+        @df.kernel(mapping=[U], args=[keys])
+        def scoring(cache: UInt(8 * HD)[U, CACHE]):
+            u = df.get_pid()
+            score_block[*SCORE](asked[u], start, count, waves, cache[u], scores[u], peaks[u])
+
+    return Stage(part, (kernel,), banks={"keys": 1})
+
+
+def mixing(z: BlockSizes) -> Stage:
+    """One a unit: the values weighted by softmax, of every token."""
+    m, U, B, HD, ROOM = z.model, z.wide.heads, z.block.tokens, z.model.head_dim, z.room
+    H, CACHE, LAYERS = m.heads // U, z.cached, m.layers
+    sizes = HD, H, ROOM, LAYERS, B, z.encoder
+    kernel = Kernel(mix_block, sizes, schedule_mix_block)
+    MIX = kernel.template
+
+    @df.part()
+    def part(
+        start: int32,
+        count: int32,
+        waves: int32,
+        exponents: float32[U, LAYERS],
+        values: UInt(8 * HD)[U, CACHE],
+        given: Stream[UInt(8 * HD), 2 * H * B][U],
+        scores: Stream[int32, ROOM][U],
+        peaks: Stream[int32, 4][U],
+        mixed: Stream[UInt(32 * HD), 2][U],
+        totals: Stream[int32, 2][U],
+    ):
+        @df.kernel(mapping=[U], args=[exponents, values])
+        def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
+            u = df.get_pid()
+            mix_block[*MIX](
+                given[u], scores[u], peaks[u], start, count, waves,
+                factors[u], cache[u], mixed[u], totals[u],
+            )  # fmt: skip
+
+    return Stage(part, (kernel,), banks={"exponents": 1, "values": 1})
+
+
+def collecting(z: BlockSizes) -> Stage:
+    """Takes the sums of the units' heads in their order."""
+    U, HD, LAYERS, HEADS = z.wide.heads, z.model.head_dim, z.model.layers, z.model.heads
+
+    @df.part()
+    def part(
+        count: int32,
+        mixed: Stream[UInt(32 * HD), 2][U],
+        totals: Stream[int32, 2][U],
+        collected: Stream[UInt(32 * HD), 2],
+        counted: Stream[int32, 2],
+    ):
+        @df.kernel(mapping=[1])
+        def collecting():
+            unit: UInt(U) = 1
+            heads_to_come: int32 = count * (LAYERS * HEADS)
+            for head in range(heads_to_come):
+                of_head: UInt(32 * HD) = 0
+                total: int32 = 0
+                with allo.meta_for(U) as u:
+                    if unit[u] == 1:
+                        of_head = mixed[u].get()
+                        total = totals[u].get()
+                collected.put(of_head)
+                counted.put(total)
+                unit = (unit << 1) | (unit >> (U - 1))
+
+    return Stage(part, loops=("collecting:head",))
+
+
+def dividing(z: BlockSizes) -> Stage:
+    """Divides by the sums of the weights, and quantises."""
+    m, V, HD, LAYERS = z.model, z.wide.vector, z.model.head_dim, z.model.layers
+    kernel = Kernel(divide_block, (HD, V, m.heads, LAYERS), schedule_divide_block)
+    DIVIDE = kernel.template
+
+    @df.part()
+    def part(
+        count: int32,
+        attends: float32[LAYERS],
+        collected: Stream[UInt(32 * HD), 2],
+        counted: Stream[int32, 2],
+        attended: Stream[UInt(8 * V), 4],
+    ):
+        @df.kernel(mapping=[1], args=[attends])
+        def dividing(factors: float32[LAYERS]):
+            divide_block[*DIVIDE](collected, counted, factors, count, attended)
+
+    return Stage(part, (kernel,))

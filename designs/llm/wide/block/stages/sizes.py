@@ -1,0 +1,108 @@
+"""Sizes of the stages for blocks of tokens: an accelerator's width, and the model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....checkpoints.architecture import Architecture
+from ...families.model import Model, architecture_of, terms
+from ...parameters import Wide, padded_vocab
+from ..parameters import Block, cached_words, said_block_words
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSizes:
+    """The sizes of an accelerator for blocks.
+
+    Attributes:
+        model, wide, block: what they follow from.
+    """
+
+    model: Architecture
+    wide: Wide
+    block: Block
+
+    @property
+    def encoder(self) -> int:
+        """1 for an encoder: all tokens are normed in the end, and it keeps a layer's keys and values."""
+        return int(self.model.post_norm)
+
+    @property
+    def norms(self) -> int:
+        """Norms of a token."""
+        return 2 * self.model.layers + 1
+
+    @property
+    def last(self) -> int:
+        """The norm from which on there is one token; an encoder has none."""
+        return self.norms if self.encoder else self.norms - 1
+
+    @property
+    def room(self) -> int:
+        """Keys that a query may see."""
+        return self.block.most if self.encoder else self.model.context
+
+    @property
+    def outputs(self) -> int:
+        """Logits, padded to whole words."""
+        return padded_vocab(self.model, self.wide)
+
+    @property
+    def outs(self) -> int:
+        """Logits of a channel."""
+        return self.outputs // self.wide.channels
+
+    @property
+    def jobs(self) -> int:
+        """Jobs of a step: four a layer, and the logits."""
+        return 4 * self.model.layers + 1 - self.encoder
+
+    @property
+    def sums(self) -> int:
+        """Sums of a token."""
+        return self.model.layers * (5 * self.model.d + self.model.ffn) + self.outputs
+
+    @property
+    def gain(self) -> int:
+        """Bits of a word of the norms' table."""
+        return 32 * terms(self.model)[1] * self.wide.vector
+
+    @property
+    def both(self) -> int:
+        """Bits of V results of a norm: quantised, and of an encoder in float32, too."""
+        return (40 if self.encoder else 8) * self.wide.vector
+
+    @property
+    def word(self) -> int:
+        """Bits of a word of L activations of R tokens."""
+        return 8 * self.wide.lanes * self.block.rows
+
+    @property
+    def rounds(self) -> int:
+        """Words of R tokens that a step has at most."""
+        return -(-self.block.most // self.block.tokens) * (self.block.tokens // self.block.rows)
+
+    @property
+    def inverse(self) -> int:
+        """The inverse of R, in steps of 1 / 65536."""
+        return 65536 // self.block.rows + 1
+
+    @property
+    def groups(self) -> int:
+        """Groups of elements that the words of activations are given to, and sums taken from."""
+        return -(-self.wide.channels // 8)
+
+    @property
+    def cached(self) -> int:
+        """Words of a head's width that a unit keeps of keys, and of values."""
+        return cached_words(self.model, self.wide, self.block)
+
+    @property
+    def said(self) -> int:
+        """Words of V float32 that a step writes."""
+        return said_block_words(self.model, self.wide, self.block)
+
+
+def block_sizes_of(config: Model, wide: Wide, block: Block) -> BlockSizes:
+    """The sizes of an accelerator for blocks."""
+    return BlockSizes(architecture_of(config), wide, block)

@@ -1,0 +1,276 @@
+# ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
+"""Stages of the vector units for blocks: embedding, norms, GELU, arranging, and what is said."""
+
+import allo
+import allo.dataflow as df
+from allo.ir.types import Stream, UInt, float32, int32
+
+from ....stage import Kernel, Stage
+from ...activation import schedule_bend
+from ...linear import fetch
+from ...stages.linear import fetched
+from ..arrange import arrange, schedule_arrange
+from ..norm import collect, normalise_rows, schedule_collect, schedule_normalise_rows
+from ..vectors import (
+    bend_block,
+    embed_block,
+    say_block,
+    schedule_embed_block,
+    schedule_say_block,
+)
+from .sizes import BlockSizes
+
+
+def gains_loading(z: BlockSizes) -> Stage:
+    """A loader for each unit of norms."""
+    GAIN, N, WORDS = z.gain, z.block.norms, z.norms * z.model.d // z.wide.vector
+    kernel = fetched(GAIN, WORDS, "gain")
+    FETCH = kernel.template
+
+    @df.part()
+    def part(norm_table: UInt(GAIN)[N, WORDS], gains: Stream[UInt(GAIN), 64][N]):
+        @df.kernel(mapping=[N], args=[norm_table])
+        def norm_loader(memory: UInt(GAIN)[N, WORDS]):
+            u = df.get_pid()
+            fetch[*FETCH](memory[u], gains[u])
+
+    return Stage(part, (kernel,), banks={"norm_table": 1})
+
+
+def embedding(z: BlockSizes) -> Stage:
+    """The tokens' rows and the positions' rows, added."""
+    m, V, MOST = z.model, z.wide.vector, z.block.most
+    D, CTX, VOCAB = m.d, m.context, m.vocab
+    kernel = Kernel(embed_block, (D, V, CTX, VOCAB, MOST), schedule_embed_block)
+    EMBED = kernel.template
+
+    @df.part()
+    def part(
+        tokens: int32[MOST],
+        count: int32,
+        start: int32,
+        token_table: UInt(32 * V)[VOCAB * D // V],
+        position_table: UInt(32 * V)[CTX * D // V],
+        embedded: Stream[float32[V], 4],
+    ):
+        @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
+        def embedding(
+            given_tokens: int32[MOST],
+            token_rows: UInt(32 * V)[VOCAB * D // V],
+            position_rows: UInt(32 * V)[CTX * D // V],
+        ):
+            embed_block[*EMBED](given_tokens, token_rows, position_rows, start, count, embedded)
+
+    return Stage(part, (kernel,))
+
+
+def summing(z: BlockSizes) -> Stage:
+    """Adds deltas to the residuals; an encoder's residuals come back from the norms."""
+    m, V, C, B, MOST = z.model, z.wide.vector, z.wide.channels, z.block.tokens, z.block.most
+    sizes = m.d, V, C, m.layers, B, MOST, z.encoder
+    kernel = Kernel(collect, sizes, lambda s: schedule_collect(s, bool(z.encoder)))
+    COLLECT, ROWS, COME = kernel.template, B * m.d // V, B * m.d // V if z.encoder else 4
+
+    @df.part()
+    def part(
+        count: int32,
+        waves: int32,
+        come: Stream[float32[V], COME],
+        deltas: Stream[float32[V], ROWS],
+        rows: Stream[float32[V], 4],
+    ):
+        @df.kernel(mapping=[1])
+        def summing():
+            collect[*COLLECT](come, deltas, count, waves, rows)
+
+    return Stage(part, (kernel,))
+
+
+def turning(z: BlockSizes) -> Stage:
+    """Deals the rows to the units of norms."""
+    D, V, B, N, NORMS, LAST = (
+        z.model.d,
+        z.wide.vector,
+        z.block.tokens,
+        z.block.norms,
+        z.norms,
+        z.last,
+    )
+    ROWS = 2 * D // V
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, rows: Stream[float32[V], 4], dealt: Stream[float32[V], ROWS][N]
+    ):
+        @df.kernel(mapping=[1])
+        def turning():
+            for norm in range(NORMS):
+                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
+                left: int32 = 1 if norm == LAST else count
+                for wave in range(last_pass + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    unit: UInt(N) = 1
+                    at: UInt(16) = 0
+                    pieces: UInt(24) = (last + 1) * (D // V)
+                    for row in range(pieces):
+                        one: float32[V] = rows.get()
+                        with allo.meta_for(N) as u:
+                            if unit[u] == 1:
+                                dealt[u].put(one)
+                        if at == D // V - 1:
+                            unit = (unit << 1) | (unit >> (N - 1))
+                        at = 0 if at == D // V - 1 else at + 1
+
+    return Stage(part, loops=("turning:row",), registers=("turning:one",))
+
+
+def norming(z: BlockSizes) -> Stage:
+    """Units of norms, each with a token of its own."""
+    m, V, PARTS, B, N = z.model, z.wide.vector, z.wide.parts, z.block.tokens, z.block.norms
+    logs = V.bit_length() - 1, PARTS.bit_length() - 1
+    sizes = m.d, V, logs[0], PARTS, logs[1], m.layers, B, N, z.encoder
+    kernel = Kernel(normalise_rows, sizes, schedule_normalise_rows)
+    NORM, EPS, ROWS, GAIN, BOTH = kernel.template, m.eps, m.d // V, z.gain, z.both
+
+    @df.part()
+    def part(
+        count: int32,
+        waves: int32,
+        dealt: Stream[float32[V], 2 * ROWS][N],
+        gains: Stream[UInt(GAIN), 64][N],
+        normed: Stream[UInt(BOTH), ROWS][N],
+    ):
+        @df.kernel(mapping=[N])
+        def norms():
+            u = df.get_pid()
+            normalise_rows[*NORM](dealt[u], gains[u], u, count, waves, EPS, normed[u])
+
+    return Stage(part, (kernel,))
+
+
+def merging(z: BlockSizes) -> Stage:
+    """Takes the units' results in turn; an encoder's go back to ``summing`` in float32, or are said."""
+    D, V, B, N, NORMS, LAST = (
+        z.model.d,
+        z.wide.vector,
+        z.block.tokens,
+        z.block.norms,
+        z.norms,
+        z.last,
+    )
+    BOTH, ENCODER, ROWS = z.both, z.encoder, B * z.model.d // z.wide.vector
+
+    @df.part()
+    def part(
+        count: int32,
+        waves: int32,
+        normed: Stream[UInt(BOTH), D // V][N],
+        merged: Stream[UInt(8 * V), 4],
+        embedded: Stream[float32[V], 4],
+        back: Stream[float32[V], ROWS],
+        states: Stream[float32[V], 4],
+    ):
+        @df.kernel(mapping=[1])
+        def merging():
+            for norm in range(NORMS):
+                last_pass: UInt(8) = 0 if norm == LAST else waves - 1
+                left: int32 = 1 if norm == LAST else count
+                for wave in range(last_pass + 1):
+                    last: UInt(8) = min(left, B) - 1
+                    left = left - B
+                    unit: UInt(N) = 1
+                    at: UInt(16) = 0
+                    pieces: UInt(24) = (last + 1) * (D // V)
+                    with allo.meta_if(ENCODER):
+                        firsts: int32 = pieces if norm == 0 else 0
+                        for first in range(firsts):
+                            begun: float32[V] = embedded.get()
+                            back.put(begun)
+                    for piece in range(pieces):
+                        part: UInt(BOTH) = 0
+                        with allo.meta_for(N) as u:
+                            if unit[u] == 1:
+                                part = normed[u].get()
+                        with allo.meta_if(ENCODER):
+                            whole: float32[V]
+                            for v in range(V):
+                                bits: UInt(32) = part[8 * V + 32 * v : 8 * V + 32 * v + 32]
+                                whole[v] = bits.bitcast()
+                            if norm == NORMS - 1:
+                                states.put(whole)
+                            else:
+                                back.put(whole)
+                                merged.put(part[0 : 8 * V])
+                        with allo.meta_else():
+                            merged.put(part)
+                        if at == D // V - 1:
+                            unit = (unit << 1) | (unit >> (N - 1))
+                        at = 0 if at == D // V - 1 else at + 1
+
+    own = ("merging:whole", "merging:begun") if ENCODER else ()
+    loops = ("merging:piece", *(("merging:first",) if ENCODER else ()))
+    return Stage(part, loops=loops, registers=own)
+
+
+def arranging(z: BlockSizes, name: str) -> Stage:
+    """Brings the activations of a block together; room for all tokens of a step, so that no job waits."""
+    m, V, R, B, WORD = z.model, z.wide.vector, z.block.rows, z.block.tokens, z.word
+    width, run, jobs, full = {
+        "normed": (m.d, m.d // V, z.norms - z.encoder, z.norms - 1),
+        "attended": (m.d, z.wide.heads * m.head_dim // V, m.layers, m.layers),
+        "bent": (m.ffn, z.wide.channels // V, m.layers, m.layers),
+    }[name]
+    sizes = z.wide.lanes, V, R, B, width, run, jobs, full
+    kernel = Kernel(arrange, sizes, schedule_arrange, name)
+    ARRANGE, ROOM = kernel.template, z.rounds * width // z.wide.lanes
+    COME = B * m.ffn // V if name == "bent" else 4
+
+    @df.part()
+    def part(
+        count: int32, waves: int32, come: Stream[UInt(8 * V), COME], leave: Stream[UInt(WORD), ROOM]
+    ):
+        @df.kernel(mapping=[1])
+        def arranging():
+            arrange[*ARRANGE](come, count, waves, leave)
+
+    return Stage(part, (kernel,))
+
+
+def activating(z: BlockSizes) -> Stage:
+    """GELU of every token."""
+    m, V = z.model, z.wide.vector
+    sizes = m.ffn, V, m.layers, int(m.activation == "gelu")
+    kernel = Kernel(bend_block, sizes, lambda s: schedule_bend(s, z.wide.gelu_interval))
+    BEND, LAYERS, ROOM = kernel.template, m.layers, z.block.tokens * m.ffn // V
+
+    @df.part()
+    def part(
+        count: int32,
+        gelus: float32[LAYERS],
+        hidden: Stream[float32[V], 4],
+        bent: Stream[UInt(8 * V), ROOM],
+    ):
+        @df.kernel(mapping=[1], args=[gelus])
+        def gelu(factors: float32[LAYERS]):
+            bend_block[*BEND](hidden, factors, count, bent)
+
+    return Stage(part, (kernel,))
+
+
+def saying(z: BlockSizes) -> Stage:
+    """Writes the logits of the last token, or an encoder's hidden values of every token."""
+    D, V, SAID, ENCODER = z.model.d, z.wide.vector, z.said, z.encoder
+    kernel = Kernel(say_block, (V, SAID), schedule_say_block)
+    SAY = kernel.template
+
+    @df.part()
+    def part(count: int32, logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4]):
+        @df.kernel(mapping=[1], args=[logits])
+        def saying(memory: UInt(32 * V)[SAID]):
+            with allo.meta_if(ENCODER):
+                say_block[*SAY](said, count * (D // V), memory)
+            with allo.meta_else():
+                say_block[*SAY](said, SAID, memory)
+
+    return Stage(part, (kernel,))
