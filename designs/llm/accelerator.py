@@ -97,11 +97,9 @@ def multiplying(z: SmallSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        words: Stream[UInt(8 * P), z.prefetch],
-        inputs: Stream[UInt(8 * GROUP), 16],
+        count: int32, words: Stream[UInt(8 * P), z.prefetch], inputs: Stream[UInt(8 * GROUP), 16],
         sums: Stream[UInt(32 * P), 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def linear():
             depths: int32[JOBS] = job_depth
@@ -169,13 +167,10 @@ def rescaling(z: SmallSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        scales: float32[OUTPUTS],
-        biases: float32[OUTPUTS],
-        products_seen: int32[ROWS, OUTPUTS],
-        sums: Stream[UInt(32 * P), 4],
+        count: int32, scales: float32[OUTPUTS], biases: float32[OUTPUTS],
+        products_seen: int32[ROWS, OUTPUTS], sums: Stream[UInt(32 * P), 4],
         results: Stream[float32, 16],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[scales, biases, products_seen])
         def rescale(
             scale: float32[OUTPUTS],
@@ -213,8 +208,7 @@ def computing(z: SmallSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32, start: int32,
-        tokens: int32[BLOCK],
+        count: int32, start: int32, tokens: int32[BLOCK],
         token_table: float32[VOCAB, D], position_table: float32[CTX, D],
         gains: float32[NORMS, D], shifts: float32[NORMS, D], factors: float32[LAYERS, 3],
         scores_seen: int32[ROWS, HEADS, CTX], sums_seen: int32[ROWS, HEADS, HD],

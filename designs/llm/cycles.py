@@ -15,7 +15,7 @@ from .accelerator import GROUP
 from .build import Design
 from .config import GPTConfig
 from .layout import jobs_of
-from .loops import Loops
+from .stage import Loops
 
 
 @dataclass(frozen=True, slots=True)

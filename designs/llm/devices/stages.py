@@ -104,13 +104,10 @@ def embedding(z: Sizes, device: Device) -> Stage:
 
     @df.part()
     def part(
-        tokens: int32[P1, S],
-        start: int32,
-        token_table: UInt(32 * V)[P1, VOCAB * ROWS],
-        position_table: UInt(32 * V)[P1, CTX * ROWS],
-        told: Stream[UInt(32), S][P2, P1],
+        tokens: int32[P1, S], start: int32, token_table: UInt(32 * V)[P1, VOCAB * ROWS],
+        position_table: UInt(32 * V)[P1, CTX * ROWS], told: Stream[UInt(32), S][P2, P1],
         come: Stream[UInt(32 * V), S * ROWS][P2, P1],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
         def embedding(
             firsts: int32[P1, S],
@@ -140,9 +137,8 @@ def entering(z: Sizes, device: Device) -> Stage:
     @df.part()
     def part(
         come: Stream[UInt(32 * V), COME][device.stages, device.parts],
-        entered: Stream[float32[V], 4],
-        kept: Stream[float32[V], 4],
-    ):
+        entered: Stream[float32[V], 4], kept: Stream[float32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def entering():
             for row in range(WORDS):
@@ -166,11 +162,9 @@ def keeping(z: Sizes, device: Device) -> Stage:
 
     @df.part()
     def part(
-        kept: Stream[float32[V], 4],
-        changes: Stream[float32[V], 4],
-        deltas: Stream[float32[V], 4],
+        kept: Stream[float32[V], 4], changes: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
         leaving: Stream[UInt(32 * V), 4][device.stages, device.parts],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def keeping():
             for step in range(STEPS):
@@ -189,11 +183,9 @@ def reducing(z: Sizes, device: Device) -> Stage:
 
     @df.part()
     def part(
-        gathered: Stream[int32[V], 4],
-        ring_out: Stream[UInt(32 * V), 4][SHAPE],
-        ring_in: Stream[UInt(32 * V), ROOM][SHAPE],
-        whole: Stream[int32[V], 4],
-    ):
+        gathered: Stream[int32[V], 4], ring_out: Stream[UInt(32 * V), 4][SHAPE],
+        ring_in: Stream[UInt(32 * V), ROOM][SHAPE], whole: Stream[int32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def reducing():
             for step in range(STEPS):
@@ -210,10 +202,9 @@ def saying(z: Sizes, device: Device) -> Stage:
 
     @df.part()
     def part(
-        logits: UInt(32 * V)[P1, STEPS * OUTPUTS // V],
-        said: Stream[float32[V], 4],
+        logits: UInt(32 * V)[P1, STEPS * OUTPUTS // V], said: Stream[float32[V], 4],
         nominated: Stream[UInt(64), 2],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[logits])
         def saying(memory: UInt(32 * V)[P1, STEPS * OUTPUTS // V]):
             for step in range(STEPS):
@@ -230,13 +221,10 @@ def electing(z: Sizes, device: Device) -> Stage:
 
     @df.part()
     def part(
-        chosen: int32[STEPS],
-        nominated: Stream[UInt(64), 2],
-        votes_out: Stream[UInt(64), 4][P2, P1],
-        votes_in: Stream[UInt(64), 2 * P1][P2, P1],
-        elected: Stream[UInt(32), S][P2, P1],
-        told: Stream[UInt(32), S][P2, P1],
-    ):
+        chosen: int32[STEPS], nominated: Stream[UInt(64), 2],
+        votes_out: Stream[UInt(64), 4][P2, P1], votes_in: Stream[UInt(64), 2 * P1][P2, P1],
+        elected: Stream[UInt(32), S][P2, P1], told: Stream[UInt(32), S][P2, P1],
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[chosen])
         def electing(results: int32[STEPS]):
             for step in range(STEPS):

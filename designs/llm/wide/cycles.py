@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..checkpoints.architecture import Architecture
-from ..loops import Loops
+from ..stage import Loops
 from .build import stages_of
 from .external.traffic import step_bytes
 from .families.model import Model, architecture_of

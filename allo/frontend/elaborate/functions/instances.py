@@ -33,6 +33,7 @@ from allo.frontend.elaborate.context import (
 )
 from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
 from allo.frontend.elaborate.functions.inference import infer
+from allo.frontend.elaborate.functions.templates import template_values
 from allo.frontend.elaborate.shared_parameters import SharedParameters, shared_parameters
 from allo.frontend.elaborate.statements import structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
@@ -84,7 +85,7 @@ def instance_for_call(
     ctx: FunctionContext, node: ast.Call, function: Any, template: ast.expr | None
 ) -> FunctionInfo:
     """The instance a call needs, built now if it is the first of its kind."""
-    values, instance_id = _template_values(ctx, template)
+    values, instance_id = template_values(ctx, template)
     place = ctx.place(node)
     outer: FunctionContext | None
     if isinstance(function, NestedFunction):
@@ -157,46 +158,6 @@ def _refuse_recursion(ctx: FunctionContext, info: FunctionInfo, place: SourcePla
         place,
         help="write the recursion as a loop with its own stack array.",
     )
-
-
-def _template_values(
-    ctx: FunctionContext, template: ast.expr | None
-) -> tuple[tuple[Any, ...], str | None]:
-    if template is None:
-        return (), None
-    nodes = template.elts if isinstance(template, ast.Tuple) else [template]
-    values: list[Any] = []
-    instance_id = None
-    for node in nodes:
-        given = (
-            _starred(ctx, node) if isinstance(node, ast.Starred) else [_template_value(ctx, node)]
-        )
-        for value in given:
-            if isinstance(value, str):
-                instance_id = value
-            else:
-                values.append(value)
-    return tuple(values), instance_id
-
-
-def _starred(ctx: FunctionContext, node: ast.Starred) -> list[Any]:
-    """The values of ``*sizes`` among template arguments."""
-    values = ctx.constant(node.value, "Template arguments behind a star")
-    if isinstance(values, (tuple, list)):
-        return list(values)
-    raise CompileTimeError(
-        f"{ast.unparse(node)} stands for no template arguments: it is {values!r}, and no tuple.",
-        ctx.place(node),
-        help="a star stands before a tuple of values, one for each template parameter.",
-    )
-
-
-def _template_value(ctx: FunctionContext, node: ast.expr) -> Any:
-    if isinstance(node, ast.Name):
-        found = ctx.find(node.id)
-        if isinstance(found, NestedFunction):
-            return found
-    return ctx.constant(node, "A template argument")
 
 
 @dataclass(frozen=True, slots=True)

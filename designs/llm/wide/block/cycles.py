@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from ...loops import Loops
+from ...stage import Loops
 from ..cycles import IDEAL, Channel, StepPrediction, _Fifo
 from ..families.model import Model
 from ..parameters import Wide, job_words

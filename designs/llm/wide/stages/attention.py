@@ -5,8 +5,7 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...loops import Loops
-from ...stage import Kernel, Stage
+from ...stage import Kernel, Loops, Stage
 from ..external.attend import (
     keep,
     mix_ahead,
@@ -38,10 +37,9 @@ def turning(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        projected: Stream[float32[V], 4],
-        angles: Stream[UInt(32 * V), 4],
+        projected: Stream[float32[V], 4], angles: Stream[UInt(32 * V), 4],
         turned: Stream[float32[V], 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def turning():
             rotate[*ROTATE](projected, angles, turned)
@@ -72,10 +70,9 @@ def dealing(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        packed: Stream[UInt(8 * HD), 4],
-        asked: Stream[UInt(8 * HD), 4][U],
+        packed: Stream[UInt(8 * HD), 4], asked: Stream[UInt(8 * HD), 4][U],
         given: Stream[UInt(8 * HD), 4][U],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def dealing():
             for layer in range(TURNS):
@@ -112,12 +109,9 @@ def scoring(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        keys: KEYS,
-        asked: Stream[UInt(8 * HD), 4][U],
-        scores: Stream[int32, CTX][U],
+        start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U], scores: Stream[int32, CTX][U],
         peaks: Stream[int32, 4][U],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[U], args=[keys])
         def scoring(cache: KEYS):
             u = df.get_pid()
@@ -143,15 +137,10 @@ def mixing(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        exponents: FACTORS,
-        values: VALUES,
-        given: Stream[UInt(8 * HD), 4][U],
-        scores: Stream[int32, CTX][U],
-        peaks: Stream[int32, 4][U],
-        mixed: Stream[int32[HD], BEHIND][U],
-        totals: Stream[int32, BEHIND][U],
-    ):
+        start: int32, exponents: FACTORS, values: VALUES, given: Stream[UInt(8 * HD), 4][U],
+        scores: Stream[int32, CTX][U], peaks: Stream[int32, 4][U],
+        mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
+    ):  # fmt: skip
         @df.kernel(mapping=[U], args=[exponents, values])
         def mixing(factors: FACTORS, cache: VALUES):
             u = df.get_pid()
@@ -192,12 +181,9 @@ def keys_ahead(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        keys: KEYS,
-        asked: Stream[UInt(8 * HD), 4][U],
-        scores: Stream[int32, CTX][U],
+        start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U], scores: Stream[int32, CTX][U],
         peaks: Stream[int32, 4][U],
-    ):
+    ):  # fmt: skip
         old_keys: Stream[UInt(8 * HD), AHEAD][U]
         new_keys: Stream[UInt(8 * HD), NEW][U]
 
@@ -229,15 +215,10 @@ def values_ahead(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        exponents: FACTORS,
-        values: VALUES,
-        given: Stream[UInt(8 * HD), 4][U],
-        scores: Stream[int32, CTX][U],
-        peaks: Stream[int32, 4][U],
-        mixed: Stream[int32[HD], BEHIND][U],
-        totals: Stream[int32, BEHIND][U],
-    ):
+        start: int32, exponents: FACTORS, values: VALUES, given: Stream[UInt(8 * HD), 4][U],
+        scores: Stream[int32, CTX][U], peaks: Stream[int32, 4][U],
+        mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
+    ):  # fmt: skip
         old_values: Stream[UInt(8 * HD), AHEAD][U]
         new_values: Stream[UInt(8 * HD), NEW][U]
 
@@ -272,11 +253,9 @@ def collecting(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        mixed: Stream[int32[HD], BEHIND][U],
-        totals: Stream[int32, BEHIND][U],
-        collected: Stream[int32[HD], 2],
-        counted: Stream[int32, 2],
-    ):
+        mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
+        collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
+    ):  # fmt: skip
         with allo.meta_if(ALONE):
 
             @df.kernel(mapping=[1])
@@ -322,11 +301,9 @@ def dividing(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        attends: FACTORS,
-        collected: Stream[int32[HD], 2],
-        counted: Stream[int32, 2],
+        attends: FACTORS, collected: Stream[int32[HD], 2], counted: Stream[int32, 2],
         attended: Stream[UInt(8 * V), 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[attends])
         def dividing(factors: FACTORS):
             for step in range(STEPS):

@@ -4,8 +4,7 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...loops import Loops
-from ...stage import Kernel, Stage
+from ...stage import Kernel, Loops, Stage
 from ..candidates.topk import keep_largest, schedule_keep_largest
 from ..families.model import position_row
 from ..parameters import lists, said_words
@@ -20,13 +19,10 @@ def embedding(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        token: int32,
-        start: int32,
-        token_table: UInt(32 * V)[TOKENS],
-        position_table: UInt(32 * V)[POSITIONS],
-        embedded: Stream[float32[V], 4],
+        token: int32, start: int32, token_table: UInt(32 * V)[TOKENS],
+        position_table: UInt(32 * V)[POSITIONS], embedded: Stream[float32[V], 4],
         angles: Stream[UInt(32 * V), 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[token_table, position_table])
         def embedding(token_rows: UInt(32 * V)[TOKENS], position_rows: UInt(32 * V)[POSITIONS]):
             with allo.meta_if(ROTARY):
@@ -90,11 +86,9 @@ def saying(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        logits: UInt(32 * V)[SAID],
-        said: Stream[float32[V], 4],
-        ranked: Stream[float32[V], 4],
+        logits: UInt(32 * V)[SAID], said: Stream[float32[V], 4], ranked: Stream[float32[V], 4],
         found: Stream[UInt(64), 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[logits])
         def saying(memory: UInt(32 * V)[SAID]):
             with allo.meta_if(EVERY):

@@ -5,8 +5,7 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
 
-from ...loops import Loops
-from ...stage import Kernel, Stage
+from ...stage import Kernel, Loops, Stage
 from ..linear import fetch, multiply, rescale, schedule_fetch, schedule_multiply, schedule_rescale
 from ..nibbles import multiply_nibbles, schedule_multiply_nibbles
 from ..parameters import channel_size
@@ -77,11 +76,9 @@ def spreading(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        normed: Stream[UInt(8 * V), 4],
-        attended: Stream[UInt(8 * V), 4],
-        bent: Stream[UInt(8 * V), 4],
-        inputs: Stream[UInt(8 * K), DEPTH][C],
-    ):
+        normed: Stream[UInt(8 * V), 4], attended: Stream[UInt(8 * V), 4],
+        bent: Stream[UInt(8 * V), 4], inputs: Stream[UInt(8 * K), DEPTH][C],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def spreading():
             for step in range(STEPS):
@@ -137,10 +134,9 @@ def multiplying(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        words: Stream[UInt(8 * L), z.wide.prefetch][C],
-        inputs: Stream[UInt(8 * K), DEPTH][C],
+        words: Stream[UInt(8 * L), z.wide.prefetch][C], inputs: Stream[UInt(8 * K), DEPTH][C],
         sums: Stream[int32, 4][C],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
@@ -211,13 +207,10 @@ def rescaling(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        gathered: Stream[int32[V], 4],
-        affines: Stream[UInt(32 * TERMS * V), 64],
-        projected: Stream[float32[V], 4],
-        deltas: Stream[float32[V], 4],
-        hidden: Stream[float32[V], 4],
-        said: Stream[float32[V], 4],
-    ):
+        gathered: Stream[int32[V], 4], affines: Stream[UInt(32 * TERMS * V), 64],
+        projected: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
+        hidden: Stream[float32[V], 4], said: Stream[float32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def rescaling():
             for step in range(STEPS):

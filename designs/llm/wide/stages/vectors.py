@@ -8,8 +8,7 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32
 
 from ...checkpoints.integer_model import activate
-from ...loops import Loops
-from ...stage import Kernel, Stage
+from ...stage import Kernel, Loops, Stage
 from ..activation import bend, schedule_bend
 from ..families.gated import gate, schedule_gate, schedule_part
 from ..families.gated import part as deal_out
@@ -32,11 +31,9 @@ def norming(z: Sizes) -> Stage:
 
     @df.part()
     def part(
-        embedded: Stream[float32[V], 4],
-        deltas: Stream[float32[V], 4],
-        gains: Stream[UInt(32 * TERMS * V), 64],
-        normed: Stream[UInt(8 * V), 4],
-    ):
+        embedded: Stream[float32[V], 4], deltas: Stream[float32[V], 4],
+        gains: Stream[UInt(32 * TERMS * V), 64], normed: Stream[UInt(8 * V), 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def norms():
             for step in range(STEPS):

@@ -27,11 +27,9 @@ def packing(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        projected: Stream[float32[V], 4],
+        count: int32, waves: int32, projected: Stream[float32[V], 4],
         packed: Stream[UInt(8 * HD), 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def packing():
             pack_block[*PACK](projected, count, waves, packed)
@@ -42,23 +40,16 @@ def packing(z: BlockSizes) -> Stage:
 def dealing(z: BlockSizes) -> Stage:
     """Gives every unit the queries, keys and values of its heads."""
     U, HD, HEADS, LAYERS, B = (
-        z.wide.heads,
-        z.model.head_dim,
-        z.model.heads,
-        z.model.layers,
-        z.block.tokens,
-    )
+        z.wide.heads, z.model.head_dim, z.model.heads, z.model.layers, z.block.tokens,
+    )  # fmt: skip
     FIRST, ROOM = 1 | 1 << U, 2 * (HEADS // U) * B
     LATER = (1 << 2 * U) - 1 - FIRST
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        packed: Stream[UInt(8 * HD), 4],
-        asked: Stream[UInt(8 * HD), ROOM][U],
-        given: Stream[UInt(8 * HD), ROOM][U],
-    ):
+        count: int32, waves: int32, packed: Stream[UInt(8 * HD), 4],
+        asked: Stream[UInt(8 * HD), ROOM][U], given: Stream[UInt(8 * HD), ROOM][U],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def dealing():
             last_wave: UInt(8) = waves - 1
@@ -96,14 +87,10 @@ def scoring(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        count: int32,
-        waves: int32,
-        keys: UInt(8 * HD)[U, CACHE],
-        asked: Stream[UInt(8 * HD), 2 * H * B][U],
-        scores: Stream[int32, ROOM][U],
+        start: int32, count: int32, waves: int32, keys: UInt(8 * HD)[U, CACHE],
+        asked: Stream[UInt(8 * HD), 2 * H * B][U], scores: Stream[int32, ROOM][U],
         peaks: Stream[int32, 4][U],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[U], args=[keys])
         def scoring(cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
@@ -122,17 +109,11 @@ def mixing(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        start: int32,
-        count: int32,
-        waves: int32,
-        exponents: float32[U, LAYERS],
-        values: UInt(8 * HD)[U, CACHE],
-        given: Stream[UInt(8 * HD), 2 * H * B][U],
-        scores: Stream[int32, ROOM][U],
-        peaks: Stream[int32, 4][U],
-        mixed: Stream[UInt(32 * HD), 2][U],
-        totals: Stream[int32, 2][U],
-    ):
+        start: int32, count: int32, waves: int32, exponents: float32[U, LAYERS],
+        values: UInt(8 * HD)[U, CACHE], given: Stream[UInt(8 * HD), 2 * H * B][U],
+        scores: Stream[int32, ROOM][U], peaks: Stream[int32, 4][U],
+        mixed: Stream[UInt(32 * HD), 2][U], totals: Stream[int32, 2][U],
+    ):  # fmt: skip
         @df.kernel(mapping=[U], args=[exponents, values])
         def mixing(factors: float32[U, LAYERS], cache: UInt(8 * HD)[U, CACHE]):
             u = df.get_pid()
@@ -150,12 +131,9 @@ def collecting(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        mixed: Stream[UInt(32 * HD), 2][U],
-        totals: Stream[int32, 2][U],
-        collected: Stream[UInt(32 * HD), 2],
-        counted: Stream[int32, 2],
-    ):
+        count: int32, mixed: Stream[UInt(32 * HD), 2][U], totals: Stream[int32, 2][U],
+        collected: Stream[UInt(32 * HD), 2], counted: Stream[int32, 2],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def collecting():
             unit: UInt(U) = 1
@@ -182,12 +160,9 @@ def dividing(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        attends: float32[LAYERS],
-        collected: Stream[UInt(32 * HD), 2],
-        counted: Stream[int32, 2],
-        attended: Stream[UInt(8 * V), 4],
-    ):
+        count: int32, attends: float32[LAYERS], collected: Stream[UInt(32 * HD), 2],
+        counted: Stream[int32, 2], attended: Stream[UInt(8 * V), 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[attends])
         def dividing(factors: float32[LAYERS]):
             divide_block[*DIVIDE](collected, counted, factors, count, attended)

@@ -46,13 +46,10 @@ def spreading(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        normed_words: Stream[UInt(WORD), ROUNDS * D // L],
+        count: int32, waves: int32, normed_words: Stream[UInt(WORD), ROUNDS * D // L],
         attended_words: Stream[UInt(WORD), ROUNDS * D // L],
-        bent_words: Stream[UInt(WORD), ROUNDS * FFN // L],
-        spread: Stream[UInt(WORD), 2],
-    ):
+        bent_words: Stream[UInt(WORD), ROUNDS * FFN // L], spread: Stream[UInt(WORD), 2],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def spreading():
             kept: UInt(WORD)[KEPT]
@@ -107,13 +104,8 @@ def spreading(z: BlockSizes) -> Stage:
 def casting(z: BlockSizes) -> Stage:
     """Gives every element each word, by way of groups of elements."""
     C, L, R, B, G, WORD = (
-        z.wide.channels,
-        z.wide.lanes,
-        z.block.rows,
-        z.block.tokens,
-        z.groups,
-        z.word,
-    )
+        z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.groups, z.word,
+    )  # fmt: skip
     D, LAYERS, OUTS, INVERSE = z.model.d, z.model.layers, z.outs, z.inverse
     ROUND_WORDS = LAYERS * (4 * D * D + 2 * D * z.model.ffn) // (C * L)
 
@@ -152,13 +144,8 @@ def casting(z: BlockSizes) -> Stage:
 def multiplying(z: BlockSizes) -> Stage:
     """One element a channel, which multiplies a word of weights with R tokens a cycle."""
     m, C, L, R, B, WORD = (
-        z.model,
-        z.wide.channels,
-        z.wide.lanes,
-        z.block.rows,
-        z.block.tokens,
-        z.word,
-    )
+        z.model, z.wide.channels, z.wide.lanes, z.block.rows, z.block.tokens, z.word,
+    )  # fmt: skip
     groups = min(m.d, m.ffn) // L
     kernel = Kernel(
         multiply_block,
@@ -169,12 +156,9 @@ def multiplying(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        words: Stream[UInt(8 * L), z.wide.prefetch][C],
-        inputs: Stream[UInt(WORD), 2][C],
-        sums: Stream[UInt(32 * R), 4][C],
-    ):
+        count: int32, waves: int32, words: Stream[UInt(8 * L), z.wide.prefetch][C],
+        inputs: Stream[UInt(WORD), 2][C], sums: Stream[UInt(32 * R), 4][C],
+    ):  # fmt: skip
         @df.kernel(mapping=[C])
         def element():
             c = df.get_pid()
@@ -191,11 +175,9 @@ def joining(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        sums: Stream[UInt(32 * R), 4][C],
+        count: int32, waves: int32, sums: Stream[UInt(32 * R), 4][C],
         partly: Stream[UInt(32 * R * (C // G)), 2][G],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[G])
         def pregather():
             g = df.get_pid()
@@ -216,21 +198,14 @@ def gathering(z: BlockSizes) -> Stage:
     """Gives words of V sums, token by token within a group of C outputs."""
     C, V, R, B, G = z.wide.channels, z.wide.vector, z.block.rows, z.block.tokens, z.groups
     D, FFN, LAYERS, OUTS, INVERSE, JOBS = (
-        z.model.d,
-        z.model.ffn,
-        z.model.layers,
-        z.outs,
-        z.inverse,
-        z.jobs,
-    )
+        z.model.d, z.model.ffn, z.model.layers, z.outs, z.inverse, z.jobs,
+    )  # fmt: skip
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        partly: Stream[UInt(32 * R * (C // G)), 2][G],
+        count: int32, waves: int32, partly: Stream[UInt(32 * R * (C // G)), 2][G],
         gathered: Stream[int32[V], 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def gather():
             held: int32[R * C] = 0
@@ -296,15 +271,11 @@ def rescaling(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        gathered: Stream[int32[V], 4],
-        affines: Stream[UInt(64 * V), 64],
-        projected: Stream[float32[V], 4],
-        deltas: Stream[float32[V], ROWS],
-        hidden: Stream[float32[V], 4],
+        count: int32, waves: int32, gathered: Stream[int32[V], 4],
+        affines: Stream[UInt(64 * V), 64], projected: Stream[float32[V], 4],
+        deltas: Stream[float32[V], ROWS], hidden: Stream[float32[V], 4],
         said: Stream[float32[V], 4],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def rescaling():
             rescale_block[*RESCALE](

@@ -46,13 +46,9 @@ def embedding(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        tokens: int32[MOST],
-        count: int32,
-        start: int32,
-        token_table: UInt(32 * V)[VOCAB * D // V],
-        position_table: UInt(32 * V)[CTX * D // V],
-        embedded: Stream[float32[V], 4],
-    ):
+        tokens: int32[MOST], count: int32, start: int32, token_table: UInt(32 * V)[VOCAB * D // V],
+        position_table: UInt(32 * V)[CTX * D // V], embedded: Stream[float32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
         def embedding(
             given_tokens: int32[MOST],
@@ -73,12 +69,9 @@ def summing(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        come: Stream[float32[V], COME],
-        deltas: Stream[float32[V], ROWS],
-        rows: Stream[float32[V], 4],
-    ):
+        count: int32, waves: int32, come: Stream[float32[V], COME],
+        deltas: Stream[float32[V], ROWS], rows: Stream[float32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def summing():
             collect[*COLLECT](come, deltas, count, waves, rows)
@@ -89,13 +82,8 @@ def summing(z: BlockSizes) -> Stage:
 def turning(z: BlockSizes) -> Stage:
     """Deals the rows to the units of norms."""
     D, V, B, N, NORMS, LAST = (
-        z.model.d,
-        z.wide.vector,
-        z.block.tokens,
-        z.block.norms,
-        z.norms,
-        z.last,
-    )
+        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
+    )  # fmt: skip
     ROWS = 2 * D // V
 
     @df.part()
@@ -135,12 +123,9 @@ def norming(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        dealt: Stream[float32[V], 2 * ROWS][N],
-        gains: Stream[UInt(GAIN), 64][N],
-        normed: Stream[UInt(BOTH), ROWS][N],
-    ):
+        count: int32, waves: int32, dealt: Stream[float32[V], 2 * ROWS][N],
+        gains: Stream[UInt(GAIN), 64][N], normed: Stream[UInt(BOTH), ROWS][N],
+    ):  # fmt: skip
         @df.kernel(mapping=[N])
         def norms():
             u = df.get_pid()
@@ -152,25 +137,16 @@ def norming(z: BlockSizes) -> Stage:
 def merging(z: BlockSizes) -> Stage:
     """Takes the units' results in turn; an encoder's go back to ``summing`` in float32, or are said."""
     D, V, B, N, NORMS, LAST = (
-        z.model.d,
-        z.wide.vector,
-        z.block.tokens,
-        z.block.norms,
-        z.norms,
-        z.last,
-    )
+        z.model.d, z.wide.vector, z.block.tokens, z.block.norms, z.norms, z.last,
+    )  # fmt: skip
     BOTH, ENCODER, ROWS = z.both, z.encoder, B * z.model.d // z.wide.vector
 
     @df.part()
     def part(
-        count: int32,
-        waves: int32,
-        normed: Stream[UInt(BOTH), D // V][N],
-        merged: Stream[UInt(8 * V), 4],
-        embedded: Stream[float32[V], 4],
-        back: Stream[float32[V], ROWS],
-        states: Stream[float32[V], 4],
-    ):
+        count: int32, waves: int32, normed: Stream[UInt(BOTH), D // V][N],
+        merged: Stream[UInt(8 * V), 4], embedded: Stream[float32[V], 4],
+        back: Stream[float32[V], ROWS], states: Stream[float32[V], 4],
+    ):  # fmt: skip
         @df.kernel(mapping=[1])
         def merging():
             for norm in range(NORMS):
@@ -246,11 +222,9 @@ def activating(z: BlockSizes) -> Stage:
 
     @df.part()
     def part(
-        count: int32,
-        gelus: float32[LAYERS],
-        hidden: Stream[float32[V], 4],
+        count: int32, gelus: float32[LAYERS], hidden: Stream[float32[V], 4],
         bent: Stream[UInt(8 * V), ROOM],
-    ):
+    ):  # fmt: skip
         @df.kernel(mapping=[1], args=[gelus])
         def gelu(factors: float32[LAYERS]):
             bend_block[*BEND](hidden, factors, count, bent)
