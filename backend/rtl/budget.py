@@ -1,6 +1,6 @@
 """A limit on multiplier blocks, met by packing products and by units of lookup tables.
 
-The design is compiled, and its blocks are counted in its text. Where there are too many, products that share
+The design is compiled, and its blocks are counted. Where there are too many, products that share
 factors are packed first. Then units are made of lookup tables, those first that take the fewest more of them
 for a block saved: float adders in blocks, small products, wide ones. The design is compiled again.
 """
@@ -17,6 +17,7 @@ from .compiled import CompiledModule
 from .graph.mapping.packing import PRODUCT, factors_of
 from .graph.mapping.units import Wanted, blocks_of, movable_nodes
 from .graph.nodes import Node
+from .netlist.modules import Netlist
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .resources.capacity import largest
@@ -28,17 +29,17 @@ ROUNDS = 16
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A design as far as its text.
+    """A design as far as its netlist.
 
     Attributes:
         modules: by name.
         top: name of the top module.
-        text: in hw, comb and seq.
+        netlist: its operations, after the passes.
     """
 
     modules: Mapping[str, CompiledModule]
     top: str
-    text: str
+    netlist: Netlist
 
 
 def meet_limit(
@@ -55,7 +56,7 @@ def meet_limit(
     wanted: dict[str, Wanted] = {}
     for _ in range(ROUNDS):
         design = compile(wanted)
-        found = module_resources(design.text, library.record.name)
+        found = module_resources(design.netlist, library.record.name)
         used = whole(found, design.top).get("dsp", 0)
         if used <= most:
             return wanted

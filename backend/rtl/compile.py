@@ -23,10 +23,16 @@ from .clock import warn_of_slow_operators
 from .compiler import Compiler
 from .design import HardwareDesign, SharedUnit
 from .emit.bounds import BoundsPort
+from .export.block_cells import block_modules
+from .export.files import numbers_of
+from .export.finish import finish_verilog
+from .export.memories import told_memories
+from .export.writes_in_reset import writes_in_reset
 from .graph.mapping.units import Wanted
 from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.wrapper import wrap
+from .netlist.modules import with_locations
 from .operators.library import OperatorLibrary
 from .overlap_loops import choose_loops
 from .plan.bind import Interface
@@ -34,15 +40,6 @@ from .read.records import FunctionRecord, Program, read_program
 from .read.stream_places import stream_places
 from .report import design_report
 from .resources.design import ultra_memories
-from .verilog.block_cells import block_modules
-from .verilog.block_products import block_products
-from .verilog.comparisons import offset_comparisons
-from .verilog.early_writes import early_writes, writes_in_reset
-from .verilog.files import NumberedFiles
-from .verilog.finish import finish_verilog
-from .verilog.memories import told_memories
-from .verilog.products import shifted_products
-from .verilog.running_bits import running_bits
 from .waiting import ModuleWaits
 
 DEFAULT_CLOCK_MHZ = 200.0
@@ -108,7 +105,7 @@ def _compile(
 
     def attempt(wanted: Mapping[str, Wanted]) -> Compiled:
         compiler, made = compiled(wanted)
-        return Compiled(compiler.modules, made.module, compiler.text())
+        return Compiled(compiler.modules, made.module, compiler.netlist())
 
     if max_dsp is None:
         return compiled({})
@@ -196,24 +193,25 @@ def compile_design(
     if interface is not None and about is not None:
         wrapper = wrap(design, made.ports, interface, about, compiler.locations)
         design.top, design.board = wrapper.board.top, wrapper.board
-    design.hw_text = compiler.text(wrapper=wrapper)
+    netlist = compiler.netlist(wrapper=wrapper)
+    body = netlist.body_text()
+    design.hw_text = with_locations(body, compiler.locations)
     title = [f"{design.top}: hardware by Allo for {device} at {clock_mhz:g} MHz"]
     directives = wrapper.directives if wrapper else []
-    mapped = shifted_products(offset_comparisons(design.hw_text, device))
-    mapped, blocks = block_products(running_bits(early_writes(mapped, device), device), device)
-    files = NumberedFiles(compiler.locations.files)
+    numbers = numbers_of(compiler.locations.files)
     design.verilog = finish_verilog(
-        writes_in_reset(export_verilog(files.numbered(mapped)), device),
+        writes_in_reset(export_verilog(with_locations(body, compiler.locations, numbers)), device),
         design.top,
         title,
         directives,
         design.debug,
-        ultra_memories(design.hw_text, device),
-        told_memories(design.hw_text),
-        block_modules(blocks, family(device).cells.registered),
-        files.paths,
+        ultra_memories(netlist, device),
+        told_memories(netlist),
+        block_modules(netlist, family(device).cells.registered),
+        {number: path for path, number in numbers.items()},
     )
-    design.native_hw_text = compiler.text("native", wrapper)
+    design.native_hw_text = compiler.netlist("native", wrapper).text()
+    design.netlist = netlist
     large = family(device).large_text
     if large and len(design.hw_text) > large:
         design.estimate_resources()

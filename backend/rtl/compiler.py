@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ from .emit.fifo import fifo_name
 from .emit.function import Emitter
 from .emit.memory.asked import ask_for_memories
 from .emit.network.region import RegionCompiler
-from .emit.text import Locations, ModuleText, identifier
+from .emit.text import ModuleText, identifier
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
@@ -24,6 +24,9 @@ from .graph.prune import regions_of
 from .graph.regions import Call
 from .graph.simplify.steps import simplify
 from .interfaces.wrapper import Wrapper
+from .netlist.locations import Locations
+from .netlist.modules import Module, Netlist
+from .netlist.passes import run_passes
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
@@ -61,7 +64,7 @@ class Compiler:
         self.units: dict[str, Operator] = {}
         self.fifos: set[tuple[int, int, bool]] = set()
         self._interfaces: dict[tuple[Any, ...], Interface] = {}
-        self._texts: dict[str, partial[str]] = {}
+        self._made: dict[str, Callable[..., Module]] = {}
         self.told = max((site.words for site in program.checks), default=0)
         self._names: set[str] = set()
         self._open: list[str] = []
@@ -199,7 +202,7 @@ class Compiler:
 
     def _keep(self, interface: Interface, text: ModuleText, module: CompiledModule) -> None:
         self.modules[interface.module] = module
-        self._texts[interface.module] = partial(text.render, place=module.function.place)
+        self._made[interface.module] = partial(text.module, place=module.function.place)
 
     def _module_name(self, name: str) -> str:
         base = module = identifier(name)
@@ -210,29 +213,34 @@ class Compiler:
         self._names.add(module)
         return module
 
-    def text(self, style: str = "rtl", wrapper: Wrapper | None = None) -> str:
-        """The whole design, its top last; ``style`` says how arithmetic units are written."""
+    def netlist(self, style: str = "rtl", wrapper: Wrapper | None = None) -> Netlist:
+        """The whole design, its top last: what the Verilog is exported from, or what is simulated in process.
+
+        Args:
+            style: ``"rtl"`` or ``"native"``.
+        """
         native = style == "native"
         written = frozenset(fifo_name(w, d, bypass=b) for w, d, b in self.fifos)
-        outside = wrapper.render(native=native, without=written) if wrapper else []
+        outside = wrapper.modules(native=native, without=written) if wrapper else []
         fifos = [
-            fifo_of(width, depth, bypass=bypass, native=native).render(private=True, native=native)
+            fifo_of(width, depth, bypass=bypass, native=native).module(private=True, native=native)
             for width, depth, bypass in sorted(self.fifos)
         ]
-        top = list(self._texts)[-1]
+        top = list(self._made)[-1]
         used = self._used(top)
         modules = [
-            render(private=wrapper is not None or name != top, native=native)
-            for name, render in self._texts.items()
+            make(private=wrapper is not None or name != top, native=native)
+            for name, make in self._made.items()
             if name in used
         ]
+        called = {instance.module for module in modules for instance in module.instances()}
         units = [
-            op.unit_text(style)
+            op.unit_module(style)
             for op in self.units.values()
-            if op.unit_text is not None and any(f"@{op.module}(" in text for text in modules)
+            if op.unit_module is not None and op.module in called
         ]
-        parts = [*units, *fifos, *modules, *outside, *self.locations.definitions(), ""]
-        return "\n".join(parts)
+        made = Netlist([*units, *fifos, *modules, *outside], self.locations)
+        return made if native else run_passes(made, self.library.record.name)
 
     def _used(self, top: str) -> set[str]:
         """Modules that are in the design: some are compiled twice, with and without ``ce``."""

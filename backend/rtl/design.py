@@ -33,6 +33,7 @@ from allo.dialects.reports.figures import DesignReport
 
 from .emit.bounds import BoundsPort
 from .interfaces.board import Board
+from .netlist.modules import Netlist
 from .waiting import ModuleWaits
 
 
@@ -109,9 +110,11 @@ class HardwareDesign:
 
     Attributes:
         top: name of the top module.
-        hw_text: the design in CIRCT's hw, comb and seq dialects, real arithmetic units included.
+        hw_text: the design in CIRCT's hw, comb and seq dialects, real arithmetic units included, as the
+            Verilog is exported from it.
         native_hw_text: the same with each float unit as one native operation and a shift
             register of equal latency, for the in-process engine; "" until built.
+        netlist: the operations of ``hw_text``, until the resources are estimated.
         verilog: SystemVerilog of the whole design, one file.
         arguments: the user's arguments in order: names of scalars or arrays.
         results: names of returned scalars or arrays, in order.
@@ -119,7 +122,6 @@ class HardwareDesign:
         debug: map from registers and states to Python source (JSON-able).
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
-        estimated: whether the report holds the resources.
         board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
 
@@ -133,19 +135,19 @@ class HardwareDesign:
     arrays: tuple[ArrayInterface, ...]
     report: DesignReport
     native_hw_text: str = ""
+    netlist: Netlist | None = None
     streams: tuple[StreamInterface, ...] = ()
     shared_units: tuple[SharedUnit, ...] = ()
     modules: dict[str, str] = field(default_factory=dict)
     debug: dict[str, Any] = field(default_factory=dict)
     bounds: BoundsPort | None = None
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
-    estimated: bool = False
     board: Board | None = None
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""
         from .resources.report import add_estimates
 
-        if self.hw_text and self.report.device and not self.estimated:
-            self.estimated = True
-            add_estimates(self.report, self.hw_text, self.top, self.report.device, self.modules)
+        if self.netlist is not None and self.report.device:
+            add_estimates(self.report, self.netlist, self.top, self.report.device, self.modules)
+            self.netlist = None

@@ -42,5 +42,5 @@ def estimate(request: BuildRequest) -> DesignReport:
     report.notes += notes
     top = compiler.modules[interface.module].function.module
     modules = {m.function.name: name for name, m in compiler.modules.items()}
-    add_estimates(report, compiler.text(), top, device, modules)
+    add_estimates(report, compiler.netlist(), top, device, modules)
     return report

@@ -19,10 +19,10 @@ from .compiled import CompiledModule
 from .graph.nodes import Lin, Node
 from .graph.prune import regions_of
 from .graph.regions import Block, Call, Function, If, Leaf, Level, Loop, Region, Seq, While
+from .netlist.operations import section_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .plan.explain import short
-from .resources.parse import section_of
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")

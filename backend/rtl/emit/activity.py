@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from allo.dialects.core.integers import as_signed
 from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body
+from ..netlist.operations import Compare, Constant, Gate, Mux, Register
 from .text import ModuleText
 
 
@@ -62,18 +62,16 @@ class Activity:
         """
         text = self._text
         busy, running = text.fresh(), text.fresh()
-        text.native_line(f"{busy} = comb.or {go}, {running} : i1")
+        text.native_only(Gate("comb.or", busy, (go, running), 1))
 
         def ends(last: str) -> None:
             zero, one, more, following = (text.fresh() for _ in range(4))
-            text.native_line(f"{zero} = hw.constant false")
-            text.native_line(f"{one} = hw.constant true")
-            text.native_line(f"{more} = comb.xor {last}, {one} : i1")
-            text.native_line(f"{following} = comb.and {busy}, {more} : i1")
+            text.native_only(Constant(zero, 0, 1))
+            text.native_only(Constant(one, 1, 1))
+            text.native_only(Gate("comb.xor", more, (last, one), 1))
+            text.native_only(Gate("comb.and", following, (busy, more), 1))
             gate = text.native_all_of(busy, text.enable, *scope)
-            text.native_line(
-                f"{running} = seq.compreg.ce {following}, %clk, {gate} reset %rst, {zero} : i1"
-            )
+            text.native_only(Register(running, following, 1, gate, zero))
 
         return busy, ends
 
@@ -83,18 +81,16 @@ class Activity:
         for number, busy in self._names.items():
             issue, last = self._tokens[number].issue, self._last[number]
             if not last:
-                text.native_line(f"{busy} = comb.or {issue} : i1")
+                text.native_only(Gate("comb.or", busy, (issue,), 1))
                 continue
             bits = bits_unsigned(last)
             left, more, full, less, following, zero, one, steps = (text.fresh() for _ in range(8))
-            text.native_line(f"{zero} = hw.constant 0 : i{bits}")
-            text.native_line(f"{one} = hw.constant {as_signed(1, bits)} : i{bits}")
-            text.native_line(f"{steps} = hw.constant {as_signed(last, bits)} : i{bits}")
-            text.native_line(f"{more} = comb.icmp ne {left}, {zero} : i{bits}")
-            text.native_line(f"{busy} = comb.or {issue}, {more} : i1")
-            text.native_line(f"{less} = comb.sub {left}, {one} : i{bits}")
-            text.native_line(f"{following} = comb.mux {issue}, {steps}, {less} : i{bits}")
+            text.native_only(Constant(zero, 0, bits))
+            text.native_only(Constant(one, 1, bits))
+            text.native_only(Constant(steps, last, bits))
+            text.native_only(Compare("ne", more, (left, zero), bits))
+            text.native_only(Gate("comb.or", busy, (issue, more), 1))
+            text.native_only(Gate("comb.sub", less, (left, one), bits))
+            text.native_only(Mux(following, (issue, steps, less), bits))
             gate = text.native_all_of(busy, text.enable)
-            text.native_line(
-                f"{left} = seq.compreg.ce {following}, %clk, {gate} reset %rst, {zero} : i{bits}"
-            )
+            text.native_only(Register(left, following, bits, gate, zero))

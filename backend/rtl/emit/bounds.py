@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from allo.dialects.core.bounds import Site, as_signed_words
 from allo.dialects.diagnostics import SimulationError
 
+from ..netlist.operations import Constant, Extract, Gate
 from .text import ModuleText, Wiring
 
 PORT = "bounds_fault"
@@ -77,14 +78,11 @@ class BoundsWatch:
         """A check that fails in a cycle in which ``failing`` is high, and what it tells."""
         text = self._text
         room = self._words - len(words)
-        parts = [f"{w}" for w in reversed(words)] + [text.const(site, _SITE_BITS)]
-        kinds = [f"i{_WORD_BITS}"] * len(words) + [f"i{_SITE_BITS}"]
+        parts = [(word, _WORD_BITS) for word in reversed(words)]
+        parts.append((text.const(site, _SITE_BITS), _SITE_BITS))
         if room:
-            parts.insert(0, text.const(0, room * _WORD_BITS))
-            kinds.insert(0, f"i{room * _WORD_BITS}")
-        told = text.fresh()
-        text.line(f"{told} = comb.concat {', '.join(parts)} : {', '.join(kinds)}")
-        self._found.append((failing, told))
+            parts.insert(0, (text.const(0, room * _WORD_BITS), room * _WORD_BITS))
+        self._found.append((failing, text.concat(parts)))
 
     def instance(self, wiring: Wiring) -> None:
         """Listen to an instance that has the port."""
@@ -94,15 +92,15 @@ class BoundsWatch:
         told = self._text.fresh()
         self._found.append((failing, told))
         self._below.append(failing)
-        self._text.line(f"{failing} = comb.extract {value} from 0 : (i{width}) -> i1")
-        self._text.line(f"{told} = comb.extract {value} from 1 : (i{width}) -> i{width - 1}")
+        self._text.add(Extract(failing, value, 0, 1, width))
+        self._text.add(Extract(told, value, 1, width - 1, width))
 
     def finish(self) -> bool:
         """Emit the registers and the port; whether there is any."""
         text, width, seen = self._text, port_width(self._words), self._seen
         if not self._found:
             if seen:
-                text.line(f"{seen} = hw.constant false")
+                text.add(Constant(seen, 0, 1))
             return False
         seen = self.seen
         now = text.any_of(*(failing for failing, _ in self._found))
@@ -113,9 +111,7 @@ class BoundsWatch:
         enable = text.all_of(now, text.invert(failed))
         kept = text.named("bounds_told")
         text.register(failed, text.any_of(failed, now), 1, reset=0, free=True)
-        text.line(f"{seen} = comb.or {', '.join([failed, *self._below])} : i1")
+        text.add(Gate("comb.or", seen, (failed, *self._below), 1))
         text.register(kept, first, width - 1, enable=enable, free=True)
-        value = text.fresh()
-        text.line(f"{value} = comb.concat {kept}, {failed} : i{width - 1}, i1")
-        text.output(PORT, f"i{width}", value)
+        text.output(PORT, f"i{width}", text.concat([(kept, width - 1), (failed, 1)]))
         return True

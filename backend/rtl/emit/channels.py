@@ -67,9 +67,7 @@ def attempt(text: ModuleText, channel: Channel, node: Node, when: str, value: st
     width = channel.stream.width
     channel.wants.append(when)
     word = text.mux(channel.valid, channel.data, text.const(0, width), width)
-    answer = text.fresh()
-    text.line(f"{answer} = comb.concat {channel.valid}, {word} : i1, i{width}", node.place)
-    return answer
+    return text.concat([(channel.valid, 1), (word, width)], node.place)
 
 
 def steps_of(body: Body) -> dict[int, list[Node]]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of
 from ..graph.regions import Function
+from ..netlist.locations import Locations
 from ..operators.digits import signed_digits
 from ..plan.bind import Binding
 from ..waiting import ModuleWaits
 from .activity import Activity, Tokens
 from .bounds import BoundsWatch
-from .text import Locations, ModuleText
+from .text import ModuleText
 from .units import Units
 
 MOST_COPIES = 4
@@ -250,9 +251,9 @@ class Context:
         assert operator is not None
         if operator.latency == 0:
             assert operator.emit is not None
-            lines, result = operator.emit(operands, self.text.fresh)
-            for line in lines:
-                self.text.line(line, node.place)
+            made, result = operator.emit(operands, self.text.fresh)
+            for op in made:
+                self.text.add(op, node.place)
             return result
         assert body is not None
         busy = self.activity.of(body, node.time + operator.latency)
@@ -262,12 +263,9 @@ class Context:
     def _wire(self, node: Node, operands: list[str]) -> str:
         how, low = node.data
         if how == "concat":
-            name = self.text.fresh()
-            kinds = ", ".join(f"i{o.width}" for o in reversed(node.operands))
-            self.text.line(
-                f"{name} = comb.concat {', '.join(operands[::-1])} : {kinds}", node.place
-            )
-            return name
+            widths = [operand.width for operand in node.operands]
+            parts = list(zip(operands[::-1], widths[::-1], strict=True))
+            return self.text.concat(parts, node.place)
         operand = operands[0]
         source = node.operands[0].width
         if how == "slice":
@@ -316,10 +314,8 @@ class Context:
         if not place:
             return value
         low = self.text.slice(value, 0, width - place, width)
-        name = self.text.fresh()
         zeros = self.text.const(0, place)
-        self.text.line(f"{name} = comb.concat {low}, {zeros} : i{width - place}, i{place}")
-        return name
+        return self.text.concat([(low, width - place), (zeros, place)])
 
 
 def _apart(bodies: list[Body], waiting: list[Body]) -> frozenset[int]:

@@ -15,7 +15,7 @@ from allo.dialects.diagnostics import SourcePlace
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body
 from ..graph.regions import Block, Call, If, Leaf, Loop, Region, Seq, While
-from ..resources.parse import section_of
+from ..netlist.operations import section_of
 from .activity import Tokens
 from .addresses.stepped import SteppedRegisters
 from .calls import Calls

@@ -16,7 +16,7 @@ that, in which it may have become the second. It never has to be the first any s
 from __future__ import annotations
 
 from ..graph.linear import bits_unsigned
-from ..verilog.memories import traits
+from ..netlist.memories import Memory, Read, Write
 from .fifo import FifoText, fifo_module, pointer
 from .text import ModuleText
 
@@ -80,14 +80,12 @@ def _waiting(text: ModuleText, depth: int, waiting: str, put: str, read: str) ->
 
 def _memory(text: ModuleText, width: int, depth: int, data: str, put: str, read: str) -> str:
     """The word that was read last; it stands until another one is."""
-    bits, kind = bits_unsigned(depth - 1), f"<{depth}xi{width}>"
+    bits = bits_unsigned(depth - 1)
     head, tail = (
         pointer(text, hint, depth, bits, step) for hint, step in (("head", read), ("tail", put))
     )
     memory, value, always = text.named("stored"), text.fresh(), text.const(1, 1)
-    text.line(f"{memory} = seq.hlmem @stored %clk, %rst{traits(separate=True)} : {kind}")
-    text.line(
-        f"{value} = seq.read {memory}[{head}] rden {always} {{ latency = 0}} : !seq.hlmem{kind}"
-    )
-    text.line(f"seq.write {memory}[{tail}] {data} wren {put} {{ latency = 1}} : !seq.hlmem{kind}")
+    text.add(Memory(memory, depth, width, separate=True))
+    text.add(Read(value, (memory, head, always), depth, width, bits))
+    text.add(Write((memory, tail, data, put), depth, width, bits))
     return text.register(text.named("stored_word"), value, width, enable=read)

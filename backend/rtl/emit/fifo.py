@@ -8,12 +8,42 @@ under way. Those of many words are drawn in :mod:`.deep_fifo`.
 from __future__ import annotations
 
 from ..graph.linear import bits_unsigned
-from .text import Locations, ModuleText
+from ..netlist.locations import Locations
+from ..netlist.memories import Memory, Read, SimulatedMemory, SimulatedRead, SimulatedWrite, Write
+from ..netlist.operations import CLOCK, CLOCK_TYPE, Instance
+from .text import ModuleText
 
 
 def fifo_name(width: int, depth: int, *, bypass: bool) -> str:
     """Name of a FIFO module."""
     return f"{'elastic' if bypass else 'fifo'}_{width}x{depth}"
+
+
+def fifo_instance(
+    label: str,
+    module: str,
+    width: int,
+    depth: int,
+    given: tuple[str, str, str, str],
+    made: tuple[str, str, str, str],
+) -> Instance:
+    """A FIFO in a module.
+
+    Args:
+        given: what empties it, a word, whether there is one, whether the word at its end is taken.
+        made: whether there is room, the word at its end, whether there is one, how many it holds.
+    """
+    word, bit = f"i{width}", "i1"
+    inputs = dict(zip(("rst", "in_data", "in_valid", "out_ready"), given, strict=True))
+    kinds = dict.fromkeys(inputs, bit) | {"in_data": word}
+    outputs = zip(("in_ready", "out_data", "out_valid", "fill"), made, strict=True)
+    widths = {"out_data": word, "fill": f"i{bits_unsigned(depth)}"}
+    return Instance(
+        label,
+        module,
+        {"clk": (CLOCK, CLOCK_TYPE), **{p: (value, kinds[p]) for p, value in inputs.items()}},
+        [(value, port, widths.get(port, bit)) for port, value in outputs],
+    )
 
 
 def filling(depth: int) -> tuple[str, ...]:
@@ -47,8 +77,7 @@ class FifoText:
         self.some = text.named("some") if depth > 1 else ""
         if depth == 2:
             one = text.binary("xor", self.some, self._full, 1)
-            self.count = text.fresh()
-            text.line(f"{self.count} = comb.concat {self._full}, {one} : i1, i1")
+            self.count = text.concat([(self._full, 1), (one, 1)])
         else:
             self.count = text.named("count")
         self._full = self._full or self.count
@@ -121,22 +150,11 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
     tail = pointer(text, "tail", depth, bits, push)
     memory, value = text.named("stored"), text.fresh()
     always = text.const(1, 1)
-    text.styled(
-        f"{memory} = seq.hlmem @stored %clk, %rst : <{depth}xi{width}>",
-        f"{memory} = seq.firmem 0, 1, undefined, undefined : <{depth} x {width}>",
-    )
-    text.styled(
-        f"{value} = seq.read {memory}[{head}] rden {always} {{ latency = 0}} "
-        f": !seq.hlmem<{depth}xi{width}>",
-        f"{value} = seq.firmem.read_port {memory}[{head}], clock %clk enable {always} "
-        f": <{depth} x {width}>",
-    )
-    text.styled(
-        f"seq.write {memory}[{tail}] {data} wren {push} {{ latency = 1}} "
-        f": !seq.hlmem<{depth}xi{width}>",
-        f"seq.firmem.write_port {memory}[{tail}] = {data}, clock %clk enable {push} "
-        f": <{depth} x {width}>",
-    )
+    size = depth, width, bits
+    text.styled(Memory(memory, depth, width), SimulatedMemory(memory, depth, width))
+    read, written = (memory, head, always), (memory, tail, data, push)
+    text.styled(Read(value, read, *size), SimulatedRead(value, read, *size))
+    text.styled(Write(written, *size), SimulatedWrite(written, *size))
     return value
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from ..graph.nodes import Body, Node
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Function, Leaf
+from ..netlist.locations import Locations
+from ..netlist.operations import section_of
 from ..plan.bind import Binding, Interface
-from ..resources.parse import section_of
 from .calls import Calls
 from .context import Context
 from .control import Control
 from .memory.memories import Memories
 from .stream_ports import StreamPorts
-from .text import Locations, identifier
+from .text import identifier
 
 
 class Emitter:

@@ -22,7 +22,7 @@ from ..waiting import Wait
 from .channels import Channel, attempt, passes_by_register, steps_of
 from .context import Context
 from .counts import given_back, keep_count
-from .fifo import fifo_name
+from .fifo import fifo_instance, fifo_name
 from .text import identifier
 
 
@@ -125,13 +125,9 @@ class StreamPorts:
         empty = text.any_of("%rst", "%start") if getting and not self._c.called else "%rst"
         self.fifos.add((width, depth))
         fill = channel.fill = text.named(f"{channel.prefix}_fill")
-        text.line(
-            f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{channel.prefix}_buffer" '
-            f"@{fifo_name(width, depth, bypass=True)}(clk: %clk: !seq.clock, rst: {empty}: i1, "
-            f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {out_ready}: i1) -> "
-            f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
-            channel.stream.place,
-        )
+        label, kind = f"{channel.prefix}_buffer", fifo_name(width, depth, bypass=True)
+        given, made = (empty, data, valid, out_ready), (ready, out, out_valid, fill)
+        text.add(fifo_instance(label, kind, width, depth, given, made), channel.stream.place)
 
     # --- sequential bodies -----------------------------------------------------------
 

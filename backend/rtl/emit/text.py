@@ -1,4 +1,4 @@
-"""Writing hw, comb and seq text: one module at a time, values named once."""
+"""Making the operations of a module, values named once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.text.quoting import mlir_string, one_line
 
-from ..operators.hw_text import constant_text
-from ..resources.parse import SECTION
+from ..netlist.locations import Locations
+from ..netlist.modules import Module, Ports
+from ..netlist.operations import (
+    CLOCK_TYPE,
+    RESET,
+    Compare,
+    Concat,
+    Constant,
+    Extract,
+    Gate,
+    Instance,
+    Mux,
+    Operation,
+    Register,
+    Replicate,
+    Wire,
+)
 from ..waiting import PROBED, PROBING
 
 GROUP = 8
@@ -49,54 +63,6 @@ def identifier(name: str) -> str:
     return f"{clean}_" if clean in KEYWORDS else clean
 
 
-class Locations:
-    """Location aliases of a whole design.
-
-    Attributes:
-        files: the files of all places that were written.
-    """
-
-    def __init__(self) -> None:
-        self.files: set[str] = set()
-        self._aliases: dict[SourcePlace, int] = {}
-        self._last: tuple[SourcePlace | None, str] = None, ""
-        """The last place, which many lines have one after the other, and what it was written as."""
-
-    def suffix(self, place: SourcePlace | Sequence[SourcePlace] | None) -> str:
-        """`` loc(#p3)``; for no place one that leaves no comment in the Verilog."""
-        if not place:
-            return " loc(unknown)"
-        if place is self._last[0]:
-            return self._last[1]
-        if isinstance(place, SourcePlace):
-            number = self._aliases.setdefault(place, len(self._aliases))
-            self._last = place, f" loc(#p{number})"
-            return self._last[1]
-        if len(place) == 1:
-            return self.suffix(place[0])
-        return f" loc(fused[{', '.join(map(self._written, place))}])"
-
-    def definitions(self) -> list[str]:
-        """The alias lines that end a module's text."""
-        lines = []
-        for place, number in self._aliases.items():
-            lines.append(f"#p{number} = loc({self._written(place)})")
-        return lines
-
-    def _written(self, place: SourcePlace) -> str:
-        file = one_line(place.file)
-        self.files.add(file)
-        return f"{mlir_string(file)}:{place.line}:{place.col}"
-
-
-@dataclass(slots=True)
-class Ports:
-    """Ports of a module in order."""
-
-    inputs: list[tuple[str, str]] = field(default_factory=list)
-    outputs: list[tuple[str, str, str]] = field(default_factory=list)
-
-
 @dataclass(slots=True)
 class Wiring:
     """What the ports of an instance are joined to, by port name."""
@@ -106,26 +72,28 @@ class Wiring:
 
 
 class ModuleText:
-    """The text of one hw.module.
+    """A module that is being made.
 
     ``enable`` names the value that freezes every register when low, or is "" for none; ``moves`` the bits
-    whose conjunction with it has a name of its own. A module that
-    is ``probed`` has the ports of :mod:`allo.backend.rtl.waiting` in the in-process simulator's text.
+    whose conjunction with it has a name of its own. A module that is ``probed`` has the ports of
+    :mod:`allo.backend.rtl.waiting` for the in-process simulator.
     """
 
     def __init__(self, name: str, locations: Locations, *, probed: bool = False) -> None:
         self.name = name
-        self.ports = Ports([("clk", "!seq.clock"), ("rst", "i1")])
+        self.ports = Ports([("clk", CLOCK_TYPE), ("rst", "i1")])
         self.enable = ""
         self.moves: dict[str, str] = {}
         self._probed = probed
         self._probes: list[str] = []
         self._locations = locations
-        self._lines: list[str | tuple[str, str]] = []
+        self._section = ""
+        self._made: list[Operation | tuple[Operation | None, Operation | None]] = []
+        """Operations; a pair has that of the Verilog, and that of the in-process simulator."""
         self._count = 0
         self._names: dict[str, int] = {"clk": 1, "rst": 1}
         self._constants: dict[tuple[int, int], str] = {}
-        self._shared: dict[tuple[str, ...], str] = {}
+        self._shared: dict[tuple[object, ...], str] = {}
 
     # --- names -------------------------------------------------------------------
 
@@ -151,49 +119,55 @@ class ModuleText:
         """Keep a port's name from being taken."""
         self._names.setdefault(name, 1)
 
-    def line(self, text: str, place: SourcePlace | None = None) -> None:
+    # --- operations ----------------------------------------------------------------
+
+    def add(self, op: Operation, place: SourcePlace | Sequence[SourcePlace] | None = None) -> None:
         """Append one operation."""
-        self._lines.append(f"  {text}{self._locations.suffix(place)}")
-
-    def section(self, name: str = "") -> None:
-        """Say to which part of the module the next lines belong; the estimate of resources reads it."""
-        self._lines.append(f"  {SECTION}{name}")
-
-    def suffix(self, place: SourcePlace | None) -> str:
-        """What gives an operation inside a line its place: :meth:`line` gives it to the line's own."""
-        return self._locations.suffix(place)
+        op.section = self._section
+        op.location = self._locations.of(place)
+        self._made.append(op)
 
     def styled(
-        self, rtl: str, native: str, place: SourcePlace | Sequence[SourcePlace] | None = None
+        self,
+        rtl: Operation | None,
+        native: Operation | None,
+        place: SourcePlace | Sequence[SourcePlace] | None = None,
     ) -> None:
-        """Append one operation that the in-process simulator wants written in another way."""
-        suffix = self._locations.suffix(place)
-        self._lines.append((f"  {rtl}{suffix}", f"  {native}{suffix}"))
+        """Append one operation that is another one, or none, for the in-process simulator."""
+        location = self._locations.of(place)
+        for op in (rtl, native):
+            if op is not None:
+                op.section, op.location = self._section, location
+        self._made.append((rtl, native))
 
-    def rtl_line(self, text: str, place: SourcePlace | None = None) -> None:
+    def rtl_only(self, op: Operation, place: SourcePlace | None = None) -> None:
         """Append one operation that the in-process simulator does without."""
-        self._lines.append((f"  {text}{self._locations.suffix(place)}", ""))
+        self.styled(op, None, place)
 
-    def native_line(self, text: str, place: SourcePlace | None = None) -> None:
+    def native_only(self, op: Operation, place: SourcePlace | None = None) -> None:
         """Append one operation that only the in-process simulator has."""
-        self._lines.append(("", f"  {text}{self._locations.suffix(place)}"))
+        self.styled(None, op, place)
+
+    def section(self, name: str = "") -> None:
+        """Say to which part of the module what follows belongs; the estimate of resources reads it."""
+        self._section = name
 
     def native_all_of(self, *values: str) -> str:
         """Conjunction of bits that only the in-process simulator has; "" does not count."""
-        return self._native_gate("and", values)
+        return self._native_gate("comb.and", values)
 
     def native_any_of(self, *values: str) -> str:
         """Disjunction of bits that only the in-process simulator has."""
-        return self._native_gate("or", values)
+        return self._native_gate("comb.or", values)
 
-    def _native_gate(self, kind: str, values: tuple[str, ...]) -> str:
+    def _native_gate(self, name: str, values: tuple[str, ...]) -> str:
         kept = sorted({value for value in values if value})
         if len(kept) < 2:
             return kept[0] if kept else ""
-        key = ("native", kind, *kept)
+        key = ("native", name, *kept)
         if key not in self._shared:
             self._shared[key] = self.fresh()
-            self.native_line(f"{self._shared[key]} = comb.{kind} {', '.join(kept)} : i1")
+            self.native_only(Gate(name, self._shared[key], tuple(kept), 1))
         return self._shared[key]
 
     # --- logic --------------------------------------------------------------------
@@ -204,24 +178,24 @@ class ModuleText:
         key = (value, width)
         if key not in self._constants:
             name = self.fresh()
-            if width == 1:
-                self.line(f"{name} = hw.constant {'true' if value else 'false'}")
-            else:
-                self.line(f"{name} = hw.constant {constant_text(value, width)} : i{width}")
+            self.add(Constant(name, value, width))
             self._constants[key] = name
         return self._constants[key]
 
-    def _once(self, text: str, place: SourcePlace | None = None) -> str:
-        key = (text,)
-        if key not in self._shared:
-            name = self.fresh()
-            self.line(f"{name} = {text}", place)
-            self._shared[key] = name
-        return self._shared[key]
+    def _gate(
+        self, name: str, operands: tuple[str, ...], width: int, place: SourcePlace | None = None
+    ) -> str:
+        """A gate, once for the same operands."""
+        key = (name, *operands)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Gate(name, found, operands, width), place)
+        return found
 
     def alias(self, name: str, value: str, width: int) -> None:
         """Give a value that was promised a name."""
-        self.styled(f"{name} = hw.wire {value} : i{width}", f"{name} = comb.or {value} : i{width}")
+        self.styled(Wire(name, value, width), Gate("comb.or", name, (value,), width))
 
     def all_of(self, *values: str) -> str:
         """Conjunction of bits."""
@@ -229,7 +203,7 @@ class ModuleText:
         kept = list(dict.fromkeys(v for v in values if v != true))
         if not kept:
             return self.const(1, 1)
-        return kept[0] if len(kept) == 1 else self._once(f"comb.and {', '.join(kept)} : i1")
+        return kept[0] if len(kept) == 1 else self._gate("comb.and", tuple(kept), 1)
 
     def all_before(self, values: list[str]) -> str:
         """Conjunction of bits of which each prefix is wanted, "" for none of them: groups are shared."""
@@ -243,33 +217,48 @@ class ModuleText:
         kept = list(dict.fromkeys(v for v in values if v != false))
         if not kept:
             return self.const(0, 1)
-        return kept[0] if len(kept) == 1 else self._once(f"comb.or {', '.join(kept)} : i1")
+        return kept[0] if len(kept) == 1 else self._gate("comb.or", tuple(kept), 1)
 
     def invert(self, value: str) -> str:
         """The opposite of a bit."""
-        return self._once(f"comb.xor {value}, {self.const(1, 1)} : i1")
+        return self._gate("comb.xor", (value, self.const(1, 1)), 1)
 
     def mux(self, condition: str, then: str, other: str, width: int) -> str:
         """``condition ? then : other``."""
         if then == other:
             return then
-        return self._once(f"comb.mux {condition}, {then}, {other} : i{width}")
+        key = ("mux", condition, then, other)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Mux(found, (condition, then, other), width))
+        return found
 
     def compare(self, kind: str, a: str, b: str, width: int) -> str:
         """An integer comparison."""
-        return self._once(f"comb.icmp {kind} {a}, {b} : i{width}")
+        key = (kind, a, b)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Compare(kind, found, (a, b), width))
+        return found
 
     def binary(
         self, kind: str, a: str, b: str, width: int, place: SourcePlace | None = None
     ) -> str:
         """``add``, ``sub``, ``mul``, ``and``, ``or`` …"""
-        return self._once(f"comb.{kind} {a}, {b} : i{width}", place)
+        return self._gate(f"comb.{kind}", (a, b), width, place)
 
     def slice(self, value: str, low: int, width: int, source: int) -> str:
         """Bits ``low`` … ``low + width - 1``."""
         if width == source:
             return value
-        return self._once(f"comb.extract {value} from {low} : (i{source}) -> i{width}")
+        key = ("extract", value, low, width)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Extract(found, value, low, width, source))
+        return found
 
     def extend(self, value: str, source: int, width: int, *, signed: bool) -> str:
         """A value at a larger width."""
@@ -278,10 +267,36 @@ class ModuleText:
             return self.slice(value, 0, width, source)
         if signed:
             top = self.slice(value, source - 1, 1, source)
-            fill = self._once(f"comb.replicate {top} : (i1) -> i{extra}") if extra > 1 else top
+            fill = self._repeated(top, extra) if extra > 1 else top
         else:
             fill = self.const(0, extra)
-        return self._once(f"comb.concat {fill}, {value} : i{extra}, i{source}")
+        key = ("concat", fill, value)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Concat(found, (fill, value), (extra, source)))
+        return found
+
+    def _repeated(self, bit: str, times: int) -> str:
+        key = ("replicate", bit, times)
+        found = self._shared.get(key)
+        if found is None:
+            found = self._shared[key] = self.fresh()
+            self.add(Replicate(found, bit, times))
+        return found
+
+    def concat(
+        self,
+        parts: Sequence[tuple[str, int]],
+        place: SourcePlace | None = None,
+        *,
+        name: str = "",
+    ) -> str:
+        """Values with their widths side by side, the highest first; ``name`` was promised it, "" if none."""
+        result = name or self.fresh()
+        values, widths = tuple([v for v, _ in parts]), tuple([w for _, w in parts])
+        self.add(Concat(result, values, widths), place)
+        return result
 
     def choose(self, users: list[tuple[str, str]], width: int) -> str:
         """The value of the one condition that holds; any value when none does."""
@@ -316,28 +331,27 @@ class ModuleText:
     ) -> str:
         """A register called ``name`` (from :meth:`named`) that takes ``following``.
 
-        ``free`` registers move even while the module is frozen. ``busy`` are bits of the in-process
-        simulator's text alone; while one is low, the register would not move or does not matter.
+        ``free`` registers move even while the module is frozen. ``busy`` are bits that the in-process
+        simulator alone has; while one is low, the register would not move or does not matter.
         """
         if not free and enable in self.moves:
             gates = [self.moves[enable]]
         else:
             gates = [g for g in (enable, "" if free else self.enable) if g]
         gate = self.all_of(*gates) if gates else ""
-        moving, tail = self.native_all_of(gate, *busy) if busy else gate, ""
+        moving, cleared = self.native_all_of(gate, *busy) if busy else gate, ""
         if reset:
             # Resets to other than zero are written as data: CIRCT's arc knows no other.
-            following = self.mux("%rst", self.const(reset, width), following, width)
-            gate = self.any_of("%rst", gate) if gate else ""
-            moving = self.native_any_of("%rst", moving) if moving else ""
+            following = self.mux(RESET, self.const(reset, width), following, width)
+            gate = self.any_of(RESET, gate) if gate else ""
+            moving = self.native_any_of(RESET, moving) if moving else ""
         elif reset is not None:
-            tail = f" reset %rst, {self.const(reset, width)}"
-        plain = _register(name, following, gate, tail, width)
+            cleared = self.const(reset, width)
+        plain = Register(name, following, width, gate, cleared)
         if not busy:
-            self.line(plain, place)
+            self.add(plain, place)
             return name
-        native = _register(name, following, moving, tail, width)
-        self.styled(plain, native, place)
+        self.styled(plain, Register(name, following, width, moving, cleared), place)
         return name
 
     def instance(
@@ -349,16 +363,18 @@ class ModuleText:
         place: SourcePlace | None = None,
     ) -> None:
         """An instance of a probed module with the given ports; ``clk`` and ``rst`` are joined."""
-        joined = {"clk": "%clk", "rst": "%rst", **wiring.inputs}
-        inputs = ", ".join(f"{name}: {joined[name]}: {kind}" for name, kind in ports.inputs)
-        results = [wiring.outputs.get(name) or self.fresh() for name, _, _ in ports.outputs]
-        outputs = ", ".join(f"{name}: {kind}" for name, kind, _ in ports.outputs)
+        joined = {"clk": "%clk", "rst": RESET, **wiring.inputs}
+        inputs = {name: (joined[name], kind) for name, kind in ports.inputs}
+        outputs = [(wiring.outputs.get(n) or self.fresh(), n, kind) for n, kind, _ in ports.outputs]
         self._probes.append(self.fresh())
-        called = f'hw.instance "{label}" @{module}({inputs}'
         self.styled(
-            f"{', '.join(results)} = {called}) -> ({outputs})",
-            f"{', '.join([self._probes[-1], *results])} = {called}, {PROBING}: %{PROBING}: i1) -> "
-            f"({', '.join([f'{PROBED}: i1', *([outputs] if outputs else [])])})",
+            Instance(label, module, inputs, outputs),
+            Instance(
+                label,
+                module,
+                {**inputs, PROBING: (f"%{PROBING}", "i1")},
+                [(self._probes[-1], PROBED, "i1"), *outputs],
+            ),
             place,
         )
 
@@ -371,17 +387,14 @@ class ModuleText:
         if value in self._constants.values():
             return value
         name = self.named(hint)
-        self.rtl_line(f"{name} = hw.wire {value} sym @{name[1:]} : i{width}", place)
+        self.rtl_only(Wire(name, value, width, visible=True), place)
         return name
 
     def probe(self, hint: str, value: str, place: SourcePlace | None) -> str:
         """Let a bit be seen by simulators; the signal's name."""
         name = self.named(hint)
-        self.styled(
-            f"{name} = hw.wire {value} sym @{name[1:]} : i1",
-            f"{name} = seq.compreg.ce {value}, %clk, %{PROBING} : i1",
-            place,
-        )
+        native = Register(name, value, 1, f"%{PROBING}")
+        self.styled(Wire(name, value, 1, visible=True), native, place)
         self._probes.append(name)
         return name[1:]
 
@@ -396,40 +409,21 @@ class ModuleText:
         """An output port and its value."""
         self.ports.outputs.append((name, kind, value))
 
-    def render(
+    def module(
         self, *, private: bool, place: SourcePlace | None = None, native: bool = False
-    ) -> str:
+    ) -> Module:
         """The module; ``native`` for the in-process simulator."""
-        where = self._locations.suffix(None)
-        ports = [f"in %{n} : {k}{where}" for n, k in self.ports.inputs]
-        outputs = [(name, kind, value) for name, kind, value in self.ports.outputs]
+        ports = Ports(list(self.ports.inputs), list(self.ports.outputs))
+        chosen = (op if isinstance(op, Operation) else op[native] for op in self._made)
+        body = [op for op in chosen if op is not None]
         if native and self._probed:
-            ports += [f"in %{PROBING} : i1{where}", f"out {PROBED} : i1{where}"]
-            outputs.insert(0, (PROBED, "i1", f"%{PROBED}"))
-        ports += [f"out {n} : {k}{where}" for n, k, _ in self.ports.outputs]
-        head = "hw.module private" if private else "hw.module"
-        body = (line if isinstance(line, str) else line[native] for line in self._lines)
-        lines = [f"{head} @{self.name}({', '.join(ports)}) {{", *(line for line in body if line)]
-        if native and self._probed:
-            lines += self._keep_probes(where)
-        if outputs:
-            values = ", ".join(v for _, _, v in outputs)
-            kinds = ", ".join(k for _, k, _ in outputs)
-            lines.append(f"  hw.output {values} : {kinds}{where}")
-        lines.append("}" + self._locations.suffix(place))
-        return "\n".join(lines)
+            ports.inputs.append((PROBING, "i1"))
+            ports.outputs.insert(0, (PROBED, "i1", f"%{PROBED}"))
+            body += self._keep_probes()
+        return Module(self.name, ports, body, private, self._locations.of(place))
 
-    def _keep_probes(self, where: str) -> list[str]:
+    def _keep_probes(self) -> list[Operation]:
         """An output that depends on every probe, without which none of them would be kept."""
-        seen, all_seen = ", ".join(self._probes), f"%{PROBED}_all"
-        any_of = f"comb.or {seen} : i1" if seen else "hw.constant false"
-        return [
-            f"  {all_seen} = {any_of}{where}",
-            f"  %{PROBED} = seq.compreg.ce {all_seen}, %clk, %{PROBING} : i1{where}",
-        ]
-
-
-def _register(name: str, following: str, gate: str, tail: str, width: int) -> str:
-    if gate:
-        return f"{name} = seq.compreg.ce {following}, %clk, {gate}{tail} : i{width}"
-    return f"{name} = seq.compreg {following}, %clk{tail} : i{width}"
+        seen, all_seen = tuple(self._probes), f"%{PROBED}_all"
+        any_of = Gate("comb.or", all_seen, seen, 1) if seen else Constant(all_seen, 0, 1)
+        return [any_of, Register(f"%{PROBED}", all_seen, 1, f"%{PROBING}")]

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from allo.dialects.diagnostics import SourcePlace
 
+from ..netlist.operations import CLOCK, CLOCK_TYPE, Instance
 from ..operators.spec import Operator
 from ..plan.bind import Interface, unit_stem
 from .text import ModuleText
@@ -68,16 +69,15 @@ class Units:
     def _instance(
         self, operator: Operator, key: tuple[str, int], inputs: list[str], result: str
     ) -> None:
-        ports = [
-            f"{name}: {value}: i{width}"
+        given = {
+            name: (value, f"i{width}")
             for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False)
-        ]
+        }
 
-        def instance(enable: str) -> str:
-            joined = ", ".join(["clk: %clk: !seq.clock", f"ce: {enable}: i1", *ports])
-            label = f"{key[0]}_{key[1]}"
-            kind = f"(r: i{operator.result_width})"
-            return f'{result} = hw.instance "{label}" @{operator.module}({joined}) -> {kind}'
+        def instance(enable: str) -> Instance:
+            joined = {"clk": (CLOCK, CLOCK_TYPE), "ce": (enable, "i1"), **given}
+            made = [(result, "r", f"i{operator.result_width}")]
+            return Instance(f"{key[0]}_{key[1]}", operator.module, joined, made)
 
         text, places = self._text, list(self._places[key])
         busy = text.native_any_of(*self._busy[key])

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from allo.backend.rtl.operators.hw_text import delay_lines, wrap_module
+from allo.backend.rtl.netlist.modules import Module
+from allo.backend.rtl.netlist.operations import Constant, Extract, Mux, Operation, Verbatim
+from allo.backend.rtl.operators.modules import delayed_module
 
 from .formats import FORMATS, FloatFormat
 
@@ -21,22 +23,69 @@ EXACT_WHERE_TINY = ("arith.addf", "arith.subf", "arith.extf")
 _REMAINDER = re.compile(r"llvm\.frem (%[\w#]+), %[\w#]+ *: *(\w+)")
 
 
-def square_root_unit(module: str, latency: int, kind: FloatFormat) -> str:
-    """The text of a unit for square roots, complete after :func:`with_square_roots`.
+class _Body:
+    """The operations of a unit, in order."""
+
+    def __init__(self) -> None:
+        self.made: list[Operation] = []
+
+    def put(self, result: str, kind: str, text: str, *operands: tuple[str, str]) -> None:
+        """An operation by its text; ``{0}``, ``{1}`` … in it are its operands, given with their types."""
+        body = text.format(*(name for name, _ in operands))
+        self.made.append(Verbatim(result, body, kind, operands))
+
+    def cast(self, result: str, value: str, source: str, kind: str, how: str = "bitcast") -> None:
+        """A value as one of another type."""
+        self.put(result, kind, f"arith.{how} {{0}} : {source} to {kind}", (value, source))
+
+    def flush(self, value: str, result: str, kind: FloatFormat) -> None:
+        """The bits of a subnormal turned into those of a zero of its sign."""
+        low, bits = f"{result}_field", kind.exponent
+        field = f"i{bits}"
+        self.made += [
+            Extract(low, value, kind.fraction, bits, kind.width),
+            Constant(f"{low}_none", 0, bits),
+        ]
+        equal = f"comb.icmp bin eq {{0}}, {{1}} : {field}"
+        self.put(f"{result}_tiny", "i1", equal, (low, field), (f"{low}_none", field))
+        self.zero_where(f"{result}_tiny", value, result, kind)
+
+    def zero_where(self, tiny: str, value: str, result: str, kind: FloatFormat) -> None:
+        """Bits turned into those of a zero of their sign where ``tiny`` holds."""
+        sign, zero, word = f"{result}_sign", f"{result}_zero", f"i{kind.width}"
+        self.made.append(Constant(sign, 1 << kind.width - 1, kind.width))
+        self.put(zero, word, f"comb.and bin {{0}}, {{1}} : {word}", (value, word), (sign, word))
+        chosen = f"comb.mux bin {{0}}, {{1}}, {{2}} : {word}"
+        self.put(result, word, chosen, (tiny, "i1"), (zero, word), (value, word))
+
+    def canonical(self, value: str, result: str, kind: FloatFormat) -> None:
+        """A float turned into bits, NaN into the canonical NaN."""
+        name, width = kind.name, kind.width
+        self.cast("%raw", value, name, f"i{width}")
+        self.put(
+            "%is_nan", "i1", f"arith.cmpf uno, {{0}}, {{1}} : {name}", (value, name), (value, name)
+        )
+        self.made += [
+            Constant("%nan", kind.nan, width),
+            Mux(result, ("%is_nan", "%nan", "%raw"), width),
+        ]
+
+
+def square_root_unit(module: str, latency: int, kind: FloatFormat) -> Module:
+    """A unit for square roots, complete after :func:`with_square_roots`.
 
     CIRCT has no square root that its arc lets pass. What passes is a remainder, which is no native
     operation otherwise; its second operand is what the unit held, so that no constant is folded.
     """
-    name, width = kind.name, kind.width
-    lines = flushed_bits("%a", "%a_n", kind) if kind.flush else []
-    lines += [
-        f"%a_f = arith.bitcast {'%a_n' if kind.flush else '%a'} : i{width} to {name}",
-        f"%held = arith.bitcast %d0 : i{width} to {name}",
-        f"%value = arith.remf %a_f, %held : {name}",
-        *canonical_bits("%value", "%bits", kind),
-        *delay_lines("%bits", width, latency),
-    ]
-    return wrap_module(module, [("a", width)], width, lines)
+    name, width, body = kind.name, kind.width, _Body()
+    if kind.flush:
+        body.flush("%a", "%a_n", kind)
+    body.cast("%a_f", "%a_n" if kind.flush else "%a", f"i{width}", name)
+    body.cast("%held", "%d0", f"i{width}", name)
+    remainder = f"arith.remf {{0}}, {{1}} : {name}"
+    body.put("%value", name, remainder, ("%a_f", name), ("%held", name))
+    body.canonical("%value", "%bits", kind)
+    return delayed_module(module, [("a", width)], body.made, "%bits", width, latency)
 
 
 def with_square_roots(text: str) -> str:
@@ -52,8 +101,8 @@ def native_unit(
     result: str,
     *,
     flush: bool = False,
-) -> str:
-    """The text of a unit.
+) -> Module:
+    """A unit.
 
     Args:
         operation: with the operands as ``{0}``, ``{1}``: ``"arith.addf {0}, {1} : f32"``.
@@ -61,33 +110,30 @@ def native_unit(
         result: MLIR float type of the operation.
         flush: subnormal operands are zeros, and results that are exact where they are subnormal.
     """
-    kind = FORMATS[result]
+    kind, body = FORMATS[result], _Body()
     inputs = [
         (name, FORMATS[mlir].width if mlir in FORMATS else int(mlir[1:])) for name, mlir in operands
     ]
-    lines: list[str] = []
-    values: list[str] = []
+    values: list[tuple[str, str]] = []
     for name, mlir in operands:
         if mlir in FORMATS:
             bits = f"%{name}"
             if flush:
-                lines += flushed_bits(bits, f"%{name}_n", FORMATS[mlir])
+                body.flush(bits, f"%{name}_n", FORMATS[mlir])
                 bits = f"%{name}_n"
-            lines.append(f"%{name}_f = arith.bitcast {bits} : i{FORMATS[mlir].width} to {mlir}")
-        values.append(f"%{name}_f" if mlir in FORMATS else f"%{name}")
-    lines.append(f"%value = {operation.format(*values)}")
-    lines += canonical_bits("%value", "%exact" if flush else "%bits", kind)
+            body.cast(f"%{name}_f", bits, f"i{FORMATS[mlir].width}", mlir)
+        values.append((f"%{name}_f" if mlir in FORMATS else f"%{name}", mlir))
+    body.put("%value", result, operation, *values)
+    body.canonical("%value", "%exact" if flush else "%bits", kind)
     if flush:
-        lines += flushed_bits("%exact", "%bits", kind)
-    return wrap_module(
-        module, inputs, kind.width, [*lines, *delay_lines("%bits", kind.width, latency)]
-    )
+        body.flush("%exact", "%bits", kind)
+    return delayed_module(module, inputs, body.made, "%bits", kind.width, latency)
 
 
 def narrowed_unit(
     module: str, latency: int, operation: str, operands: Sequence[tuple[str, str]]
-) -> str:
-    """The text of a unit whose float32 result is that of an operation on float64, 0 where it is subnormal.
+) -> Module:
+    """A unit whose float32 result is that of an operation on float64, 0 where it is subnormal.
 
     float64 holds products of float32 exactly, and rounding its quotients again changes none. A quotient
     is never within a rounding error of float64 of the bound.
@@ -95,32 +141,30 @@ def narrowed_unit(
     Args:
         operation: as for :func:`native_unit`, on float64; none rounds the one operand.
     """
-    single, double = FORMATS["f32"], FORMATS["f64"]
+    single, double, body = FORMATS["f32"], FORMATS["f64"], _Body()
     inputs = [(name, FORMATS[mlir].width) for name, mlir in operands]
-    lines: list[str] = []
     for name, mlir in operands:
         kind = FORMATS[mlir]
-        lines += flushed_bits(f"%{name}", f"%{name}_n", kind)
+        body.flush(f"%{name}", f"%{name}_n", kind)
         read = f"%{name}_f" if mlir == "f64" else f"%{name}_s"
-        lines.append(f"{read} = arith.bitcast %{name}_n : i{kind.width} to {mlir}")
+        body.cast(read, f"%{name}_n", f"i{kind.width}", mlir)
         if mlir != "f64":
-            lines.append(f"%{name}_f = arith.extf %{name}_s : f32 to f64")
-    values = [f"%{name}_f" for name, _ in operands]
+            body.cast(f"%{name}_f", read, "f32", "f64", "extf")
+    values = [(f"%{name}_f", "f64") for name, _ in operands]
     if operation:
-        lines.append(f"%wide = {operation.format(*values)}")
-    wide = "%wide" if operation else values[0]
-    lines += [
-        f"%value = arith.truncf {wide} : f64 to f32",
-        *canonical_bits("%value", "%rounded", single),
-        f"%wide_bits = arith.bitcast {wide} : f64 to i64",
-        "%size = comb.extract %wide_bits from 0 : (i64) -> i63",
-        f"%bound = hw.constant {_least_rounded(single, double)} : i63",
-        "%tiny = comb.icmp bin ult %size, %bound : i63",
-        *zero_where("%tiny", "%rounded", "%bits", single),
+        body.put("%wide", "f64", operation, *values)
+    wide = "%wide" if operation else values[0][0]
+    body.cast("%value", wide, "f64", "f32", "truncf")
+    body.canonical("%value", "%rounded", single)
+    body.cast("%wide_bits", wide, "f64", "i64")
+    body.made += [
+        Extract("%size", "%wide_bits", 0, 63, 64),
+        Constant("%bound", _least_rounded(single, double), 63),
     ]
-    return wrap_module(
-        module, inputs, single.width, [*lines, *delay_lines("%bits", single.width, latency)]
-    )
+    less = "comb.icmp bin ult {0}, {1} : i63"
+    body.put("%tiny", "i1", less, ("%size", "i63"), ("%bound", "i63"))
+    body.zero_where("%tiny", "%rounded", "%bits", single)
+    return delayed_module(module, inputs, body.made, "%bits", single.width, latency)
 
 
 def _least_rounded(kind: FloatFormat, wide: FloatFormat) -> int:
@@ -128,35 +172,3 @@ def _least_rounded(kind: FloatFormat, wide: FloatFormat) -> int:
     field = wide.bias - kind.bias
     ones = (1 << kind.precision) - 1
     return field << wide.fraction | ones << (wide.fraction - kind.precision)
-
-
-def flushed_bits(value: str, result: str, kind: FloatFormat) -> list[str]:
-    """Lines that turn the bits of a subnormal into those of a zero of its sign."""
-    low, bits = f"{result}_field", kind.exponent
-    return [
-        f"{low} = comb.extract {value} from {kind.fraction} : (i{kind.width}) -> i{bits}",
-        f"{low}_none = hw.constant 0 : i{bits}",
-        f"{result}_tiny = comb.icmp bin eq {low}, {low}_none : i{bits}",
-        *zero_where(f"{result}_tiny", value, result, kind),
-    ]
-
-
-def zero_where(tiny: str, value: str, result: str, kind: FloatFormat) -> list[str]:
-    """Lines that turn bits into those of a zero of their sign where ``tiny`` holds."""
-    width = kind.width
-    return [
-        f"{result}_sign = hw.constant {-1 << width - 1} : i{width}",
-        f"{result}_zero = comb.and bin {value}, {result}_sign : i{width}",
-        f"{result} = comb.mux bin {tiny}, {result}_zero, {value} : i{width}",
-    ]
-
-
-def canonical_bits(value: str, result: str, kind: FloatFormat) -> list[str]:
-    """Lines that turn a float into bits, NaN into the canonical NaN."""
-    width = kind.width
-    return [
-        f"%raw = arith.bitcast {value} : {kind.name} to i{width}",
-        f"%is_nan = arith.cmpf uno, {value}, {value} : {kind.name}",
-        f"%nan = hw.constant {kind.nan} : i{width}",
-        f"{result} = comb.mux %is_nan, %nan, %raw : i{width}",
-    ]

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from ..design import ArrayInterface, BankPort
 from ..emit.memory.ram import RamPort, RamUse, ram_bank
-from ..emit.text import Locations, ModuleText, identifier
+from ..emit.text import ModuleText, identifier
 from ..graph.nodes import Array
+from ..netlist.locations import Locations
 from .board import Buffered
 from .parts import Made, concat, flag, reserve_ports
 from .walk import Walk, emit_walk

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..emit.text import Locations, ModuleText, identifier
+from ..emit.text import ModuleText, identifier
+from ..netlist.locations import Locations
 from .board import CONTROL, ENABLE, FIRST_ARGUMENT, GLOBAL_ENABLE, STATUS, Board, Register
 from .parts import concat, flag, reserve_ports
 

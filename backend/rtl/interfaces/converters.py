@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ..emit.text import Locations, ModuleText
+from ..emit.text import ModuleText
 from ..graph.linear import bits_unsigned
+from ..netlist.locations import Locations
 from .parts import concat, flag, reserve_ports
 
 _INPUTS = {"in_valid": 1, "out_ready": 1}

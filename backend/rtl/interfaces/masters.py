@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..emit.text import Locations, ModuleText
+from ..emit.text import ModuleText
 from ..graph.linear import bits_unsigned
+from ..netlist.locations import Locations
 from .board import Master
 from .parts import Made, flag, reserve_ports, up_down
 
@@ -93,8 +94,7 @@ def _addresses(
     less = text.binary("sub", length, text.const(1, bits), bits)
     last = text.extend(less, bits, 8, signed=False)
 
-    low = text.fresh()
-    text.line(f"{low} = comb.concat {length}, {text.const(0, size)} : i{bits}, i{size}")
+    low = text.concat([(length, bits), (text.const(0, size), size)])
     far = text.extend(low, bits + size, ADDRESS, signed=False)
     moved = text.binary("add", address, far, ADDRESS)
     fewer = text.binary("sub", left, text.extend(length, bits, beats, signed=False), beats)

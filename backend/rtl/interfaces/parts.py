@@ -7,18 +7,18 @@ from collections.abc import Mapping
 from ..emit.fifo import fifo_module
 from ..emit.text import ModuleText
 from ..graph.linear import bits_unsigned
+from ..netlist.operations import CLOCK, RESET, Instance
 
 
 def put_instance(
     text: ModuleText, label: str, module: ModuleText, inputs: Mapping[str, str]
 ) -> dict[str, str]:
     """An instance of a module without probes; its outputs by name."""
-    joined = {"clk": "%clk", "rst": "%rst", **inputs}
-    given = ", ".join(f"{name}: {joined[name]}: {kind}" for name, kind in module.ports.inputs)
+    joined = {"clk": CLOCK, "rst": RESET, **inputs}
+    given = {name: (joined[name], kind) for name, kind in module.ports.inputs}
     outputs = {name: text.fresh() for name, _, _ in module.ports.outputs}
-    kinds = ", ".join(f"{name}: {kind}" for name, kind, _ in module.ports.outputs)
-    results = ", ".join(outputs.values())
-    text.line(f'{results} = hw.instance "{label}" @{module.name}({given}) -> ({kinds})')
+    made = [(outputs[name], name, kind) for name, kind, _ in module.ports.outputs]
+    text.add(Instance(label, module.name, given, made))
     return outputs
 
 
@@ -66,12 +66,7 @@ def concat(text: ModuleText, parts: list[tuple[str, int]]) -> str:
     """One word of parts, the lowest first."""
     if len(parts) == 1:
         return parts[0][0]
-    high_first = parts[::-1]
-    name = text.fresh()
-    values = ", ".join(value for value, _ in high_first)
-    kinds = ", ".join(f"i{width}" for _, width in high_first)
-    text.line(f"{name} = comb.concat {values} : {kinds}")
-    return name
+    return text.concat(parts[::-1])
 
 
 __all__ = ["Made", "bits_unsigned", "concat", "flag", "put_instance", "reserve_ports", "up_down"]

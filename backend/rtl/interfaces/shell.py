@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..design import ArrayInterface, ScalarPort, StreamInterface
-from ..emit.text import Locations, ModuleText, Ports, Wiring, identifier
+from ..emit.text import ModuleText, Wiring, identifier
 from ..graph.linear import bits_unsigned
+from ..netlist.locations import Locations
+from ..netlist.modules import Ports
 from .board import BUS_ERROR, LITE, Board, Buffered, Master, Wire
 from .buffer import buffer_module
 from .control import control_module, lite_ports

@@ -5,7 +5,8 @@ A word that leaves is held until the next one is there, or until it is known tha
 
 from __future__ import annotations
 
-from ..emit.text import Locations, ModuleText
+from ..emit.text import ModuleText
+from ..netlist.locations import Locations
 from .board import StreamEnd
 from .parts import Made, flag, reserve_ports
 

@@ -9,7 +9,10 @@ from typing import Any
 from allo.dialects.diagnostics import InterfaceError
 
 from ..design import HardwareDesign
-from ..emit.text import Locations, ModuleText, Ports
+from ..emit.text import ModuleText
+from ..netlist.locations import Locations
+from ..netlist.modules import Module, Ports
+from ..netlist.operations import CLOCK_TYPE, Constant, Gate, Instance, Operation
 from ..waiting import PROBED, PROBING
 from .arguments import Known
 from .board import CLOCK, RESET, Board
@@ -40,38 +43,29 @@ class Wrapper:
             "/* verilator lint_off SYMRSVDWORD */  // interrupt is the name of the port on boards"
         ]
 
-    def render(self, *, native: bool, without: frozenset[str] = frozenset()) -> list[str]:
-        """The text of every module but those whose names are in ``without``, the top last."""
+    def modules(self, *, native: bool, without: frozenset[str] = frozenset()) -> list[Module]:
+        """Every module but those whose names are in ``without``, the top last."""
         kept = [part for part in self.parts if part.name not in without]
-        texts = [part.render(private=True, native=native) for part in (*kept, self.shell)]
-        return [*texts, self._top(native=native)]
+        made = [part.module(private=True, native=native) for part in (*kept, self.shell)]
+        return [*made, self._top(native=native)]
 
-    def _top(self, *, native: bool) -> str:
+    def _top(self, *, native: bool) -> Module:
         """The top: clock and reset as boards name them, around the shell."""
-        wires = self.board.wires
-        ports = [f"in %{CLOCK} : !seq.clock", f"in %{RESET} : i1"]
-        given = [f"clk: %{CLOCK}: !seq.clock", "rst: %reset: i1"]
-        ports += [f"in %{w.name} : i{w.width}" for w in wires if not w.output]
-        given += [f"{w.name}: %{w.name}: i{w.width}" for w in wires if not w.output]
-        outputs = [(w.name, w.width, f"%{w.name}_out") for w in wires if w.output]
+        inputs = [(w.name, f"i{w.width}") for w in self.board.wires if not w.output]
+        outputs = [(w.name, f"i{w.width}", f"%{w.name}_out") for w in self.board.wires if w.output]
         if native:
-            ports.append(f"in %{PROBING} : i1")
-            given.append(f"{PROBING}: %{PROBING}: i1")
-            outputs.insert(0, (PROBED, 1, f"%{PROBED}"))
-        ports += [f"out {name} : i{width}" for name, width, _ in outputs]
-        values = ", ".join(value for _, _, value in outputs)
-        kinds = ", ".join(f"i{width}" for _, width, _ in outputs)
-        made = ", ".join(f"{name}: i{width}" for name, width, _ in outputs)
-        return "\n".join(
-            [
-                f"hw.module @{self.board.top}({', '.join(ports)}) {{",
-                "  %true = hw.constant true",
-                f"  %reset = comb.xor %{RESET}, %true : i1",
-                f'  {values} = hw.instance "shell" @{self.shell.name}({", ".join(given)}) -> ({made})',
-                f"  hw.output {values} : {kinds}",
-                "}",
-            ]
-        )
+            inputs.append((PROBING, "i1"))
+            outputs.insert(0, (PROBED, "i1", f"%{PROBED}"))
+        given = {"clk": (f"%{CLOCK}", CLOCK_TYPE), "rst": ("%reset", "i1")}
+        given |= {name: (f"%{name}", kind) for name, kind in inputs}
+        made = [(value, name, kind) for name, kind, value in outputs]
+        body: list[Operation] = [
+            Constant("%true", 1, 1),
+            Gate("comb.xor", "%reset", (f"%{RESET}", "%true"), 1),
+            Instance("shell", self.shell.name, given, made),
+        ]
+        ports = Ports([(CLOCK, CLOCK_TYPE), (RESET, "i1"), *inputs], outputs)
+        return Module(self.board.top, ports, body, private=False)
 
 
 def wrap(

@@ -11,7 +11,8 @@ from typing import Any
 from allo.backend.devices import OperatorDelays
 from allo.dialects.diagnostics import UnsupportedOpError
 
-from .hw_text import inline_text, module_text
+from ..netlist.modules import Module
+from .modules import inline_operations, pipelined_module
 from .netlist import Netlist, Signal
 from .pipeline import Pipeline, pipeline, stages
 from .spec import Operator, Resources
@@ -100,7 +101,7 @@ class Drawing:
     Attributes:
         name: kind, for reports and the unit's module.
         draw: makes the output from the inputs.
-        native: replaces the netlist in the simulator's text: ``native(module, latency)``.
+        native: replaces the netlist for the in-process simulator: ``native(module, latency)``.
         shareable: None shares what has a latency.
         pace: a drawing of as many inputs; the unit has at least as many stages as this one would.
         quick: the same function with fewer levels of logic. It takes the place of ``draw`` where that
@@ -110,7 +111,7 @@ class Drawing:
 
     name: str
     draw: Callable[..., Signal]
-    native: Callable[[str, int], str] | None = None
+    native: Callable[[str, int], Module] | None = None
     shareable: bool | None = None
     pace: Callable[..., Signal] | None = None
     quick: Callable[..., Signal] | None = None
@@ -174,7 +175,7 @@ def _combinational(request: Request, drawing: Drawing, net: Netlist) -> Operator
         shareable=bool(drawing.shareable),
         operand_widths=request.widths,
         result_width=net.nodes[net.output].width,
-        emit=lambda operands, fresh: inline_text(net, operands, fresh),
+        emit=lambda operands, fresh: inline_operations(net, operands, fresh),
         netlist=net,
     )
 
@@ -215,10 +216,10 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     cost = total_resources(net, live_nodes(net))
     native = drawing.native
 
-    def text(kind: str) -> str:
+    def made(kind: str) -> Module:
         if kind == "native" and native is not None:
             return native(name, plan.latency)
-        return module_text(net, name, plan)
+        return pipelined_module(net, name, plan)
 
     return Operator(
         name=drawing.name,
@@ -232,6 +233,6 @@ def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
         operand_widths=request.widths,
         result_width=net.nodes[net.output].width,
         module=name,
-        unit_text=text,
+        unit_module=made,
         netlist=net,
     )

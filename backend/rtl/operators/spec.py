@@ -6,6 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..netlist.modules import Module
+from ..netlist.operations import Operation
+
+Emit = Callable[[Sequence[str], Callable[[], str]], tuple[list[Operation], str]]
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -37,7 +42,7 @@ class Operator:
         resources: cost of one.
         shareable: whether several operations may use one unit in turn.
         initiation_interval: cycles between two operand sets of a unit (1 = fully pipelined).
-        emit: combinational operators: ``emit(operands, fresh)`` gives (lines of comb text, name of the
+        emit: combinational operators: ``emit(operands, fresh)`` gives (operations of comb, name of the
             result value). ``operands`` are SSA names such as ``%a``; ``fresh()`` makes a new one.
         module: units: name of its hw module. Ports, in order:
             ``in %clk: !seq.clock, in %ce: i1, in %a: iN (, in %b: iN …), out r: iM``.
@@ -55,13 +60,13 @@ class Operator:
     operand_widths: tuple[int, ...]
     result_width: int
     initiation_interval: int = 1
-    emit: Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]] | None = None
+    emit: Emit | None = None
     module: str = ""
     slowest_ns: float = 0.0
-    unit_text: Callable[[str], str] | None = field(default=None, repr=False)
-    """Units: ``unit_text("rtl")`` or ``unit_text("native")`` is the text of ``hw.module private @<module>``
-    (and of what it instantiates). ``native`` has one native operation (``arith.bitcast``, ``arith.addf`` …,
-    NaN made canonical) and a shift register of the same latency, for CIRCT's arc simulator."""
+    unit_module: Callable[[str], Module] | None = field(default=None, repr=False)
+    """Units: ``unit_module("rtl")`` or ``unit_module("native")`` is the module. ``native`` has one native
+    operation (``arith.bitcast``, ``arith.addf`` …, NaN made canonical) and a shift register of the same
+    latency, for CIRCT's arc simulator."""
     asked: tuple[Any, ...] = field(default=(), repr=False, compare=False)
     """What the library was asked for: operation, operand types, result type, attributes."""
     netlist: Any = field(default=None, repr=False, compare=False)

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from ..emit.text import Ports
 from ..graph.nodes import Array, Body, Node, Stream
 from ..graph.prune import bodies_of, regions_of
 from ..graph.regions import Call, Function
+from ..netlist.modules import Ports
 from ..operators.spec import Operator
 from .share import parties
 

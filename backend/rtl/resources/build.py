@@ -2,13 +2,34 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from allo.backend.devices import Cells
 
-from ..verilog.memories import SEPARATE, style_of
+from ..netlist.memories import (
+    ArrayCreate,
+    Element,
+    Read,
+    Table,
+    TableRead,
+    Write,
+)
+from ..netlist.memories import Memory as MemoryOp
+from ..netlist.operations import (
+    Compare,
+    Concat,
+    Constant,
+    Extract,
+    Gate,
+    Instance,
+    Mux,
+    Operation,
+    Register,
+    Replicate,
+    Wire,
+)
+from .drawn import DrawnModule, bits_of_type, inputs_of
 from .merging.echoes import Driven, Echoes
 from .merging.kept import KeptBits, repeated
 from .merging.narrow import Operands
@@ -32,11 +53,7 @@ from .nodes import (
     trailing_zeros,
     width_of,
 )
-from .parse import Instance, ModuleOps, Op
 
-_FROM = re.compile(r"from (\d+)")
-_SIZE = re.compile(r"<(?:uarray<)?(\d+)xi(\d+)>")
-_ELEMENT = re.compile(r"xi(\d+)>")
 _BITWISE = {"comb.and": "and", "comb.or": "or", "comb.xor": "xor"}
 _SHIFTS = {"comb.shl": "left", "comb.shru": "right", "comb.shrs": "right"}
 
@@ -75,7 +92,7 @@ class Graph:
         instance_outputs: by node, which of ``calls`` drives it, and by which port.
     """
 
-    def __init__(self, module: ModuleOps, inside: Mapping[str, Driven], family: Cells) -> None:
+    def __init__(self, module: DrawnModule, inside: Mapping[str, Driven], family: Cells) -> None:
         self._family = family
         self.nodes: list[Node] = []
         self.memories: dict[str, Memory] = {}
@@ -86,7 +103,7 @@ class Graph:
         self.inputs: dict[str, int] = {}
         self.instance_outputs: dict[int, tuple[int, str]] = {}
         self._section = self._place = ""
-        self._defined: dict[str, Op] = {name: op for op in module.ops for name in op.results}
+        self._defined = {op.result: op for op in module.ops if op.result}
         self._early: list[str] = []
         self.merged: list[tuple[int, int]] = []
         self._kept: dict[tuple[object, ...], KeptBits] = {}
@@ -94,30 +111,31 @@ class Graph:
 
     # --- the module --------------------------------------------------------------------
 
-    def _read(self, module: ModuleOps, inside: Mapping[str, Driven]) -> None:
+    def _read(self, module: DrawnModule, inside: Mapping[str, Driven]) -> None:
         for port, width in module.inputs.items():
             self._values[port] = self._node("input", max(1, width))
             self.inputs[port[1:]] = self._values[port][0][0]
         for op in module.ops:
-            if op.name in ("seq.hlmem", "sv.reg"):
-                found = _SIZE.search(op.rest)
-                words, width = (int(found[1]), int(found[2])) if found else (1, 1)
-                table = op.name == "sv.reg"
-                traits = SEPARATE in op.rest, style_of(op.rest)
-                made = Memory(words, width, table, op.section, op.place, *traits)
-                self.memories[op.results[0]] = made
+            place = op.location.shown
+            if isinstance(op, MemoryOp):
+                traits = op.separate, op.style
+                made = Memory(op.depth, op.width, False, op.section, place, *traits)
+                self.memories[op.result] = made
+            elif isinstance(op, Table):
+                made = Memory(len(op.words), op.width, True, op.section, place)
+                self.memories[op.result] = made
         echoes = Echoes()
         for number, instance in enumerate(module.instances):
             self._section = instance.section
             driven = inside.get(instance.module, Driven())
             same: dict[Value, Value] = {}
-            for result, port, width in instance.outputs:
+            for result, port, kind in instance.outputs:
                 value = driven.values.get(port, ())
                 if value and is_constant(value):
                     self._values[result] = value
                     continue
                 heard = echoes.of(instance, driven, port)
-                known = same.get(value) or heard or self._node("input", width)
+                known = same.get(value) or heard or self._node("input", bits_of_type(kind))
                 self.instance_outputs.setdefault(known[0][0], (number, port))
                 self._values[result] = known
                 echoes.add(instance, driven, port, known)
@@ -125,34 +143,35 @@ class Graph:
                     same[value] = known
             self.merged += echoes.merged_of(instance, driven)
         for op in module.ops:
-            if op.name.startswith("seq.compreg"):
-                self.value(op.results[0])
+            if isinstance(op, Register):
+                self.value(op.result)
         for name in self._early:
-            op = self._defined[name]
-            data, controls, detail = self._inputs(op)
+            early = self._defined[name]
+            if not isinstance(early, Register):
+                continue
+            data, controls, detail = self._inputs(early)
             node = self.nodes[self._values[name][0][0]]
             node.operands, node.detail = (data, *controls), detail
         for op in module.ops:
-            if op.name == "seq.write":
+            if isinstance(op, Write):
                 memory, where, word, enable = op.operands
                 written = (self.value(where), self.value(word), self.value(enable))
                 self.memories[memory].writes.append(written)
         operands = Operands()
         for instance in module.instances:
-            joined = {p: self.value(v) for p, v in instance.inputs.items() if v != "%clk"}
+            joined = {port: self.value(name) for port, name in inputs_of(instance).items()}
             self.calls.append((instance, list(joined.values())))
             driven = inside.get(instance.module, Driven())
             self.merged += operands.merged_of(driven.held, joined)
         self.outputs = [self.value(name) for name in module.output_values]
 
-    def _inputs(self, op: Op) -> tuple[Value, list[Value], str]:
+    def _inputs(self, op: Register) -> tuple[Value, list[Value], str]:
         """A register's data, what controls it, and how: ``e`` for an enable, ``r`` for a reset."""
-        names = [name for name in op.operands if name != "%clk"]
-        gated, reset = op.name.endswith(".ce"), "reset" in op.rest
-        data, *controls = (self.value(name) for name in names[: 1 + gated + reset])
-        return data, controls, "e" * gated + "r" * reset
+        names = op.operands[: 1 + op.gated + op.resets]
+        data, *controls = (self.value(name) for name in names)
+        return data, controls, "e" * op.gated + "r" * op.resets
 
-    def _register(self, op: Op) -> Value:
+    def _register(self, op: Register) -> Value:
         """A register whose data is known; bits that extend it are one."""
         data, controls, detail = self._inputs(op)
         if detail.endswith("r") and all(node == ZERO for node, _, _ in data):
@@ -214,11 +233,9 @@ class Graph:
             missing = [
                 operand
                 for operand in op.operands
-                if operand not in self._values
-                and operand not in self.memories
-                and operand != "%clk"
+                if operand not in self._values and operand not in self.memories
             ]
-            self._section, self._place = op.section, op.place
+            self._section, self._place = op.section, op.location.shown
             if not missing:
                 self._values[top] = self._compute(op)
                 continue
@@ -234,59 +251,63 @@ class Graph:
     def _break(self, path: list[str], around: str) -> None:
         """Give a register on the way round to ``around`` a node before its data is known."""
         names = path[path.index(around) :]
-        held = next(n for n in names if self._defined[n].name.startswith("seq.compreg"))
+        held = next(name for name in names if isinstance(self._defined[name], Register))
         op = self._defined[held]
-        self._section, self._place = op.section, op.place
+        self._section, self._place = op.section, op.location.shown
         self._values[held] = self._node("register", op.width)
         self._early.append(held)
 
-    def _compute(self, op: Op) -> Value:
+    def _compute(self, op: Operation) -> Value:
         known = self._values
-        if op.name.startswith("seq.compreg"):
-            return self._register(op)
-        if op.name in ("seq.read", "sv.array_index_inout"):
-            memory = self.memories[op.operands[0]]
-            found = self._node("read", memory.width, (known[op.operands[1]],))
-            memory.reads.append((known[op.operands[1]], found[0][0]))
-            return found
+        match op:
+            case Register():
+                return self._register(op)
+            case Read() | TableRead():
+                memory = self.memories[op.operands[0]]
+                found = self._node("read", memory.width, (known[op.operands[1]],))
+                memory.reads.append((known[op.operands[1]], found[0][0]))
+                return found
         operands = [known[name] for name in op.operands]
-        if op.name in _BITWISE:
-            return self._bitwise(_BITWISE[op.name], operands)
-        match op.name:
-            case "hw.constant":
-                return _constant(op)
-            case "comb.concat":
+        match op:
+            case Gate():
+                return self._gate(op, operands)
+            case Constant():
+                return constant(op.value, op.width)
+            case Concat() | ArrayCreate():
                 return join(operands[::-1])
-            case "comb.extract":
-                low = _FROM.search(op.rest)
-                return cut(operands[0], int(low[1]) if low else 0, op.width)
-            case "comb.replicate":
+            case Extract():
+                return cut(operands[0], op.low, op.width)
+            case Replicate():
                 return repeat(operands[0], op.width)
-            case "comb.mux":
+            case Mux():
                 return self._mux(*operands)
-            case "hw.array_create":
-                return join(operands[::-1])
-            case "hw.array_get":
-                element = _ELEMENT.search(op.rest)
-                words, index = operands
-                return self._chosen(words, index, int(element[1]) if element else 1)
-            case "comb.add" | "comb.sub":
-                return self._sum(op.name, op.width, operands)
-            case "comb.icmp":
-                return self._compare(op.rest.split()[0], *operands)
-            case "comb.mul":
-                return self._product(op.width, *operands)
-            case "hw.wire" | "sv.read_inout":
+            case Element():
+                return self._chosen(operands[0], operands[1], op.width)
+            case Compare():
+                return self._compare(op.kind, *operands)
+            case Wire():
                 return operands[0]
-        if op.name in _SHIFTS:
-            if is_constant(operands[0]) and not any(node == ONE for node, _, _ in operands[0]):
-                return operands[0]
-            if _SHIFTS[op.name] == "left" and significant(operands[0]) == (1, False):
-                return self._one_bit_moved(op.width, *operands)
-            return self._shift(op, *operands)
         return self._node("input", op.width)
 
-    def _shift(self, op: Op, moved: Value, amount: Value) -> Value:
+    def _gate(self, op: Gate, operands: list[Value]) -> Value:
+        if op.name in _BITWISE:
+            return self._bitwise(_BITWISE[op.name], operands)
+        if op.name in ("comb.add", "comb.sub"):
+            return self._sum(op.name, op.width, operands)
+        if op.name == "comb.mul":
+            return self._product(op.width, *operands)
+        if op.name in _SHIFTS:
+            return self._shifted(op, *operands)
+        return self._node("input", op.width)
+
+    def _shifted(self, op: Gate, moved: Value, amount: Value) -> Value:
+        if is_constant(moved) and not any(node == ONE for node, _, _ in moved):
+            return moved
+        if _SHIFTS[op.name] == "left" and significant(moved) == (1, False):
+            return self._one_bit_moved(op.width, moved, amount)
+        return self._shift(op, moved, amount)
+
+    def _shift(self, op: Gate, moved: Value, amount: Value) -> Value:
         way = _SHIFTS[op.name]
         size, signed = significant(moved)
         if way == "left" or size >= op.width or signed and op.name != "comb.shrs":
@@ -441,10 +462,3 @@ def _needed(operands: list[tuple[int, bool]], subtracts: bool) -> tuple[int, boo
     """Bits that hold every operand of a sum, and whether the sum is signed."""
     signed = subtracts or any(kind for _, kind in operands)
     return max(width + (signed and not kind) for width, kind in operands), signed
-
-
-def _constant(op: Op) -> Value:
-    word = op.rest.split()[0]
-    if word in ("true", "false"):
-        return constant(word == "true", 1)
-    return constant(int(word, 0) & ((1 << op.width) - 1), op.width)

@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from allo.backend.devices import SignalDelays, family
 
-from ..verilog.block_products import block_products
-from ..verilog.early_writes import early_writes
-from ..verilog.running_bits import running_bits
+from ..netlist.memories import Memory
+from ..netlist.modules import Netlist
 from .build import Graph
 from .cover import Costs, Cover
+from .drawn import DrawnModule, drawn_modules
 from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
-from .parse import ModuleOps, read_modules
 from .timing import ModuleTiming, Path, Step, Timer
 
 LARGE_BITS = 64 * 1024
 """Bits of a memory below which it is not worth a block of 288 kbit."""
 LEAVING = 2.0
 """Wires behind the register of a multiplier block, in those to a block: nothing draws logic to it."""
-_SIZE = re.compile(r": <(\d+)xi(\d+)>")
 KINDS = ("lut", "ff", "dsp", "bram", "uram", "srl", "lutram")
 """The resources counted; ``srl`` and ``lutram`` are lookup tables that ``lut`` counts, too."""
 
@@ -52,19 +49,15 @@ class ModuleResources:
         return total
 
 
-def module_resources(text: str, device: str) -> dict[str, ModuleResources]:
-    """What the modules of a text in hw, comb and seq take of a device family, by name.
-
-    The last one is the top.
-    """
+def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources]:
+    """What the modules of a netlist take of a device family, by name; the last one is the top."""
     record = family(device)
-    text, shapes = block_products(running_bits(early_writes(text, device), device), device)
-    blocks = {shape.module for shape in shapes}
+    blocks = {module.name for module in netlist.modules if module.block is not None}
     found: dict[str, ModuleResources] = {}
-    drawn: list[tuple[ModuleOps, Graph, Cover]] = []
+    drawn: list[tuple[DrawnModule, Graph, Cover]] = []
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
-    for module in with_fifos(read_modules(text)):
+    for module in with_fifos(drawn_modules(netlist)):
         graph = Graph(module, drives, record.cells)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)
@@ -93,14 +86,14 @@ def has_ultra(device: str) -> bool:
     return bool(family(device).cells.ultra[0])
 
 
-def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
-    """The memories of a text in blocks of 288 kbit, by module: those that the estimate counts so."""
+def ultra_memories(netlist: Netlist, device: str) -> dict[str, frozenset[str]]:
+    """The memories of a netlist in blocks of 288 kbit, by module: those that the estimate counts so."""
     cells = family(device).cells
-    if not has_ultra(device) or not any(_is_large(line) for line in text.splitlines()):
+    if not has_ultra(device):
         return {}
     large = {}
-    for module in read_modules(text):
-        if not any(_is_large(f"{op.name} {op.rest}") for op in module.ops):
+    for module in drawn_modules(netlist):
+        if not any(isinstance(op, Memory) and _is_large(op) for op in module.ops):
             continue
         graph = Graph(module, {}, cells)
         cover = Cover(graph, cells)
@@ -115,9 +108,8 @@ def ultra_memories(text: str, device: str) -> dict[str, frozenset[str]]:
     return large
 
 
-def _is_large(line: str) -> bool:
-    found = _SIZE.search(line) if "seq.hlmem " in line else None
-    return found is not None and int(found[1]) * int(found[2]) >= LARGE_BITS
+def _is_large(memory: Memory) -> bool:
+    return memory.depth * memory.width >= LARGE_BITS
 
 
 def whole(modules: Mapping[str, ModuleResources], top: str) -> dict[str, int]:

@@ -7,7 +7,7 @@ from math import ceil, log2
 
 from allo.backend.devices import Cells
 
-from ..verilog.memories import BLOCK, DISTRIBUTED, ULTRA
+from ..netlist.memories import BLOCK, DISTRIBUTED, ULTRA
 from .build import Memory
 
 _TABLES = 16

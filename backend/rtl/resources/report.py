@@ -11,9 +11,9 @@ from allo.dialects.diagnostics import CapacityWarning
 from allo.dialects.processes.collecting import without_collection
 from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
 
+from ..netlist.modules import Netlist
 from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
-from .parse import places, written_place
 from .timing import Path
 
 NOTE = (
@@ -24,23 +24,23 @@ NOTE = (
 
 
 def add_estimates(
-    report: DesignReport, text: str, top: str, device: str, modules: Mapping[str, str]
+    report: DesignReport, netlist: Netlist, top: str, device: str, modules: Mapping[str, str]
 ) -> None:
     """Fill in resources and clock of a report, and warn where the design does not fit the device.
 
     Args:
-        text: the design in hw, comb and seq.
+        netlist: the design.
         top: its top module.
         device: device family.
         modules: function name to module name.
     """
     with without_collection():
-        found = module_resources(text, device)
+        found = module_resources(netlist, device)
     report.resources = whole(found, top)
     worst = found[top].timing.worst
     if worst.delay_ns > 0.0:
         report.fmax_mhz = round(1000.0 / worst.delay_ns, 1)
-        report.critical_path = _parts(worst, places(text))
+        report.critical_path = _parts(worst)
     functions = set(modules.values())
     counts = instance_counts(found, top)
     users: dict[str, dict[str, int]] = {}
@@ -62,17 +62,16 @@ def add_estimates(
         warnings.warn(sentence, CapacityWarning, stacklevel=4)
 
 
-def _parts(path: Path, known: Mapping[str, str]) -> list[PathPart]:
+def _parts(path: Path) -> list[PathPart]:
     """The steps of a path, those of one kind and place that follow one another as one."""
     found: list[PathPart] = []
     for step in path.steps:
-        place = written_place(step.place, known)
         last = found[-1] if found else None
-        if last is not None and (last.what, last.place) == (step.what, place):
+        if last is not None and (last.what, last.place) == (step.what, step.place):
             step_ns = last.delay_ns + step.delay_ns
-            found[-1] = PathPart(step.what, round(step_ns, 3), place)
+            found[-1] = PathPart(step.what, round(step_ns, 3), step.place)
         else:
-            found.append(PathPart(step.what, round(step.delay_ns, 3), place))
+            found.append(PathPart(step.what, round(step.delay_ns, 3), step.place))
     return found
 
 

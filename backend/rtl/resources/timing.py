@@ -17,9 +17,9 @@ from allo.backend.devices import Cells, SignalDelays
 from .block_registers import BlockRegisters, block_registers
 from .build import Graph, Memory
 from .cover import Cover
+from .drawn import DrawnModule, input_numbers
 from .memory import memory_cost
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
-from .parse import ModuleOps
 
 NEVER = float("-inf")
 DEEP, DEEPER = 5, 11
@@ -100,7 +100,7 @@ class Timer:
 
     def __init__(
         self,
-        module: ModuleOps,
+        module: DrawnModule,
         graph: Graph,
         cover: Cover,
         family: Cells,
@@ -109,7 +109,7 @@ class Timer:
     ) -> None:
         self._module, self._graph, self._family, self._d = module, graph, family, delays
         self._children = children
-        self._inputs_of = [instance.numbered() for instance, _ in graph.calls]
+        self._inputs_of = [input_numbers(instance) for instance, _ in graph.calls]
         self._nodes = graph.nodes
         self._arrivals: dict[int, _Arrival] = {}
         self._ports = {number: port for port, number in graph.inputs.items()}
@@ -148,8 +148,8 @@ class Timer:
             if child is None:
                 continue
             if child.worst.delay_ns > found.worst.delay_ns:
-                found.worst = child.worst.at(instance.place)
-            placed = {id(path): path.at(instance.place) for path in child.ends.values()}
+                found.worst = child.worst.at(instance.location.shown)
+            placed = {id(path): path.at(instance.location.shown) for path in child.ends.values()}
             for port, number in inputs.items():
                 if port in child.ends:
                     self._end(values[number], placed[id(child.ends[port])])
@@ -303,7 +303,7 @@ class Timer:
             if child is None or instance is None or place is None:
                 found.late, found.start = d.clock_out, Path(d.clock_out)
                 return found
-            found.start = child.starts.get(place[1], NO_PATH).at(instance.place)
+            found.start = child.starts.get(place[1], NO_PATH).at(instance.location.shown)
             found.late = found.start.delay_ns
             through = child.through.get(place[1])
             found.delay = through[1].delay_ns if through else NEVER
@@ -432,7 +432,7 @@ class Timer:
         if place is not None:
             instance = self._graph.calls[place[0]][0]
             passed = self._children[instance.module].through[place[1]][1]
-            return passed.at(instance.place).steps[::-1]
+            return passed.at(instance.location.shown).steps[::-1]
         names = {"logic": "logic", "add": "sum", "less": "comparison", "equal": "comparison",
                  "shift": "shift", "multiply": "product", "read": "memory"}  # fmt: skip
         return (Step(names.get(node.kind, node.kind), delay, node.place),)

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.backend.rtl.verilog.modules import module_files
+from allo.backend.rtl.export.modules import module_files
 from allo.dialects.diagnostics import BuildError, ToolFailedError, ToolMissingError
 from allo.dialects.reports.project_folder import write_folder
 

@@ -12,9 +12,9 @@ from allo.dialects.memories import kinds_of
 
 from ...graph.nodes import Array
 from ...graph.regions import Function
+from ...netlist.memories import BLOCK, DISTRIBUTED, ULTRA
 from ...plan.bind import Binding, PortUse
 from ...plan.explain import short
-from ...verilog.memories import BLOCK, DISTRIBUTED, ULTRA
 
 _STYLES = {"BRAM": BLOCK, "URAM": ULTRA, "LUTRAM": DISTRIBUTED}
 _SPACE = re.compile(r"(\d+)(?: : i\d+)?")

@@ -11,6 +11,8 @@ from collections import defaultdict
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Access, Array, Body, Node
 from ...graph.regions import Call, Guess
+from ...netlist.memories import ArrayCreate, Element
+from ...netlist.operations import Wire
 from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
 from ..context import Context
@@ -234,17 +236,17 @@ class Memories:
         chosen = self._c.value(index, body, time)
         listed = [values[bank] for bank in access.banks()]
         listed += [listed[0]] * (count - len(listed))
-        text, name, kind = self._text, access.array.name, f"!hw.array<{count}xi{width}>"
+        text, name = self._text, access.array.name
         table, picked, result = text.fresh(), text.fresh(), text.named(f"{name}_word")
-        text.line(f"{table} = hw.array_create {', '.join(reversed(listed))} : i{width}", node.place)
+        text.add(ArrayCreate(table, tuple(reversed(listed)), width), node.place)
         bank = text.signal(f"{name}_bank", chosen, index.width, node.place)
-        read = f"{kind}, i{index.width}"
+        size = count, width, index.width
         text.styled(
-            f"{picked} = hw.array_get {table}[{bank}] : {read}",
-            f"{result} = hw.array_get {table}[{chosen}] : {read}",
+            Element(picked, (table, bank), *size),
+            Element(result, (table, chosen), *size),
             node.place,
         )
-        text.rtl_line(f"{result} = hw.wire {picked} sym @{result[1:]} : i{width}", node.place)
+        text.rtl_only(Wire(result, picked, width, visible=True), node.place)
         return result
 
     def _data(self, key: Key) -> str:

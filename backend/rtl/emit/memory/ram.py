@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 
 from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
-from ...verilog.memories import traits
+from ...netlist.memories import (
+    Memory,
+    Read,
+    SimulatedMemory,
+    SimulatedRead,
+    SimulatedWrite,
+    Write,
+)
+from ...netlist.operations import Gate
 from ..text import ModuleText
 
 Scope = tuple[str, ...]
@@ -72,53 +80,34 @@ def ram_bank(
     Args:
         separate: whether no port reads a word, for use, in the cycle in which the other port writes it.
     """
-    kind = f"<{array.depth}xi{array.width}>"
-    told = traits(separate=separate, style=array.style)
+    depth, width, bits = array.depth, array.width, bits_unsigned(array.depth - 1)
     text.styled(
-        f"{memory} = seq.hlmem @{memory[1:]} %clk, %rst{told} : {kind}",
-        f"{memory} = seq.firmem 0, 1, undefined, undefined : {_spaced(kind)}",
+        Memory(memory, depth, width, separate=separate, style=array.style),
+        SimulatedMemory(memory, depth, width),
         array.place,
     )
     always = text.const(1, 1)
     for number, port in enumerate(ports):
-        address = text.signal(
-            f"{memory[1:]}_p{number}_addr",
-            port.address,
-            bits_unsigned(array.depth - 1),
-            array.place,
-        )
+        address = text.signal(f"{memory[1:]}_p{number}_addr", port.address, bits, array.place)
         if port.data:
             word = text.fresh()
             text.styled(
-                f"{word} = seq.read {memory}[{address}] rden {always} "
-                f"{{ latency = 0}} : !seq.hlmem{kind}",
-                f"{word} = seq.firmem.read_port {memory}[{port.address}], clock %clk "
-                f"enable {always} : {_spaced(kind)}",
+                Read(word, (memory, address, always), depth, width, bits),
+                SimulatedRead(word, (memory, port.address, always), depth, width, bits),
                 array.place,
             )
             held = text.named(f"{memory[1:]}_p{number}_q")
-            text.register(held, word, array.width, busy=port.reading, place=array.place)
-            text.line(f"{port.data} = comb.or {held} : i{array.width}")
+            text.register(held, word, width, busy=port.reading, place=array.place)
+            text.add(Gate("comb.or", port.data, (held,), width))
         if not port.enable:
             continue
-        text.rtl_line(
-            f"seq.write {memory}[{address}] {port.value} wren {port.enable} "
-            f"{{ latency = 1}} : !seq.hlmem{kind}",
-            array.place,
-        )
+        written = memory, address, port.value, port.enable
+        text.rtl_only(Write(written, depth, width, bits), array.place)
         # One port for each write: none of them then computes what another one writes.
         for write in port.writes:
             gate = text.native_all_of(write.condition, text.enable, *write.scope)
-            text.native_line(
-                f"seq.firmem.write_port {memory}[{write.address}] = {write.data}, clock %clk "
-                f"enable {gate} : {_spaced(kind)}",
-                array.place,
-            )
-
-
-def _spaced(kind: str) -> str:
-    """``<16xi32>`` as firmem writes it: ``<16 x 32>``."""
-    return kind.replace("xi", " x ")
+            written = memory, write.address, write.data, gate
+            text.native_only(SimulatedWrite(written, depth, width, bits), array.place)
 
 
 def port_prefix(prefix: str, bank: int, port: int) -> str:

@@ -16,13 +16,14 @@ from allo.dialects.types import parse_stream
 
 from ...graph.nodes import Array, Stream
 from ...graph.regions import Function
+from ...netlist.locations import Locations
 from ...plan.bind import Binding, Interface
 from ...read.records import FunctionRecord, MemType, Op, argument_width, element_width
 from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
-from ..text import Locations, ModuleText, identifier
+from ..text import ModuleText, identifier
 from .instances import Instance, Progress, emit_instance
 from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams

@@ -6,11 +6,10 @@ from collections import defaultdict
 
 from allo.dialects.diagnostics import BuildError
 
-from ...graph.linear import bits_unsigned
 from ...graph.nodes import Stream
 from ...plan.bind import Interface
 from ...waiting import Fifo
-from ..fifo import fifo_name
+from ..fifo import fifo_instance, fifo_name
 from ..text import ModuleText, identifier
 from .instances import Instance
 
@@ -115,13 +114,8 @@ class RegionStreams:
         kind = fifo_name(width, depth, bypass=False)
         producer, consumer = (ends[0][0].label if ends else "" for ends in (puts, gets))
         self.made[label] = Fifo(label, kind, stream.name, depth, producer, consumer)
-        text.line(
-            f'{ready}, {out}, {out_valid}, {fill} = hw.instance "{label}" '
-            f"@{kind}(clk: %clk: !seq.clock, rst: {empty}: i1, "
-            f"in_data: {data}: i{width}, in_valid: {valid}: i1, out_ready: {taken}: i1) -> "
-            f"(in_ready: i1, out_data: i{width}, out_valid: i1, fill: i{bits_unsigned(depth)})",
-            stream.place,
-        )
+        given, made = (empty, data, valid, taken), (ready, out, out_valid, fill)
+        text.add(fifo_instance(label, kind, width, depth, given, made), stream.place)
 
     def _producer(self, end: End, ready: str) -> tuple[str, str]:
         """Join a producer to ``ready``; its data and valid."""

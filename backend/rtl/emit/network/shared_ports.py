@@ -230,11 +230,8 @@ class SharedPorts:
         text, word = self._text, client.wire(self._text, "addr")
         if not array.copied or array.split:
             return word
-        width, address = bits_unsigned(array.layout.bank_depth - 1), text.fresh()
-        text.line(
-            f"{address} = comb.concat {client.instance.parity}, {word} : i1, i{width}", array.place
-        )
-        return address
+        width = bits_unsigned(array.layout.bank_depth - 1)
+        return text.concat([(client.instance.parity, 1), (word, width)], array.place)
 
     def finish(self) -> None:
         """Emit the RAMs inside the region."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from ..hw_text import delay_by_memory, inline_text, wrap_module
+from ...netlist.modules import Module
+from ..modules import inline_operations, stored_module
 from ..netlist import Signal, cat, mux
 from ..request import Builder, Drawing, Request, draw_netlist, fitted
 from ..spec import Operator
@@ -132,15 +133,13 @@ def _build(request: Request) -> Operator:
     general = _signed if signed else _unsigned
     core = _remainder_alone if op.startswith("rem") else divide_unsigned
 
-    def native(module: str, latency: int) -> str:
+    def native(module: str, latency: int) -> Module:
         drawing = Drawing("", lambda a, b: general(a, b, op, _by_host))
         net = draw_netlist(drawing, (width, width))
         names = (f"%t{k}" for k in count())
-        lines, result = inline_text(net, ("%a", "%b"), lambda: next(names))
+        body, result = inline_operations(net, ("%a", "%b"), lambda: next(names))
         inputs = [("a", width), ("b", width)]
-        return wrap_module(
-            module, inputs, width, [*lines, *delay_by_memory(result, width, latency)]
-        )
+        return stored_module(module, inputs, body, result, width, latency)
 
     return fitted(request, Drawing(f"{op}_i{width}", lambda a, b: general(a, b, op, core), native))
 

@@ -27,6 +27,7 @@ from allo.backend.rtl.float.remainder import remainder
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
 
+from ...netlist.modules import Module
 from ..netlist import Signal, cat
 from ..request import Builder, Drawing, Request, combinational, fitted, is_integer, unit
 from ..spec import Operator
@@ -41,8 +42,8 @@ def format_of(request: Request, name: str) -> FloatFormat | None:
     return replace(kind, flush=True) if kind is not None and request.flush else kind
 
 
-def binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], str] | None:
-    """The text for the simulator of a unit with two operands, where the host computes what it does."""
+def binary_native(op: str, kind: FloatFormat) -> Callable[[str, int], Module] | None:
+    """The module for the simulator of a unit with two operands, where the host computes what it does."""
     if kind.name not in NATIVE_FORMATS:
         return None
     operands = (("a", kind.name), ("b", kind.name))
@@ -204,7 +205,7 @@ def _resize(request: Request) -> Operator | None:
         text = f"{request.op} {{0}} : {source.name} to {target.name}"
         operands = (("a", source.name),)
 
-        def native(module: str, latency: int) -> str:
+        def native(module: str, latency: int) -> Module:
             if target.flush and request.op not in EXACT_WHERE_TINY:
                 return narrowed_unit(module, latency, "", operands)
             flush = target.flush
@@ -225,7 +226,7 @@ def _from_integer(request: Request) -> Operator | None:
     if kind.name in NATIVE_FORMATS and width <= 64:
         text = f"{request.op} {{0}} : i{width} to {kind.name}"
 
-        def native(module: str, latency: int) -> str:
+        def native(module: str, latency: int) -> Module:
             return native_unit(module, latency, text, (("a", f"i{width}"),), kind.name)
 
     letter = "s" if signed else "u"

@@ -10,8 +10,10 @@ from __future__ import annotations
 from allo.backend.devices import OperatorDelays
 from allo.dialects.core.integers import as_signed
 
+from ...netlist.modules import Module
+from ...netlist.operations import Gate
 from ..digits import signed_digits
-from ..hw_text import delay_lines, wrap_module
+from ..modules import delayed_module
 from ..netlist import Signal
 from ..request import Builder, Drawing, Request, fitted
 from ..spec import Operator
@@ -78,10 +80,10 @@ def _product(request: Request, narrow: list[tuple[int, bool]]) -> Drawing:
     if fabric:
         name += "_fabric"
 
-    def native(module: str, latency: int) -> str:
+    def native(module: str, latency: int) -> Module:
         inputs = [(name, width) for name in "ab"]
-        product = f"%value = comb.mul %a, %b : i{width}"
-        return wrap_module(module, inputs, width, [product, *delay_lines("%value", width, latency)])
+        product = Gate("comb.mul", "%value", ("%a", "%b"), width)
+        return delayed_module(module, inputs, [product], "%value", width, latency)
 
     whole = native if width <= NATIVE_BITS else None
     return Drawing(name, draw, whole, shareable=True)

@@ -7,16 +7,17 @@ from functools import cache
 
 from allo.dialects.core.integers import PREDICATES
 
+from ...netlist.operations import Compare, Concat, Constant, Extract, Gate, Mux, Operation
 from ...operators.digits import signed_digits
-from ...operators.spec import Operator, Resources
-
-Emit = Callable[[Sequence[str], Callable[[], str]], tuple[list[str], str]]
+from ...operators.spec import Emit, Operator, Resources
 
 
-def _simple(template: str) -> Emit:
-    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[str], str]:
+def _simple(make: Callable[[str, tuple[str, ...]], Operation]) -> Emit:
+    """Emits the one operation that ``make`` makes of the name of its result and its operands."""
+
+    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[Operation], str]:
         result = fresh()
-        return [f"{result} = {template.format(*operands)}"], result
+        return [make(result, tuple(operands))], result
 
     return emit
 
@@ -32,7 +33,7 @@ def mux(width: int) -> Operator:
         False,
         (1, width, width),
         width,
-        emit=_simple(f"comb.mux {{0}}, {{1}}, {{2}} : i{width}"),
+        emit=_simple(lambda result, operands: Mux(result, operands, width)),
     )
 
 
@@ -47,7 +48,7 @@ def gate(kind: str, width: int = 1) -> Operator:
         False,
         (width, width),
         width,
-        emit=_simple(f"comb.{kind} {{0}}, {{1}} : i{width}"),
+        emit=_simple(lambda result, operands: Gate(f"comb.{kind}", result, operands, width)),
     )
 
 
@@ -55,14 +56,14 @@ def gate(kind: str, width: int = 1) -> Operator:
 def negative(width: int) -> Operator:
     """A float with its sign turned: one bit, which the logic behind it takes in."""
 
-    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[str], str]:
+    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[Operation], str]:
         top, one, turned, rest, result = (fresh() for _ in range(5))
         return [
-            f"{top} = comb.extract {operands[0]} from {width - 1} : (i{width}) -> i1",
-            f"{one} = hw.constant 1 : i1",
-            f"{turned} = comb.xor {top}, {one} : i1",
-            f"{rest} = comb.extract {operands[0]} from 0 : (i{width}) -> i{width - 1}",
-            f"{result} = comb.concat {turned}, {rest} : i1, i{width - 1}",
+            Extract(top, operands[0], width - 1, 1, width),
+            Constant(one, 1, 1),
+            Gate("comb.xor", turned, (top, one), 1),
+            Extract(rest, operands[0], 0, width - 1, width),
+            Concat(result, (turned, rest), (1, width - 1)),
         ], result
 
     return Operator(f"negative_i{width}", 0, 0.0, Resources(), False, (width,), width, emit=emit)
@@ -80,7 +81,7 @@ def compare(predicate: int, width: int) -> Operator:
         False,
         (width, width),
         1,
-        emit=_simple(f"comb.icmp {kind} {{0}}, {{1}} : i{width}"),
+        emit=_simple(lambda result, operands: Compare(kind, result, operands, width)),
     )
 
 
@@ -99,22 +100,20 @@ def divide_by_constant(width: int, divisor: int, result_width: int) -> Operator:
     digits = signed_digits(factor)
     small = (len(digits) - 1) * wide <= MOST_ADDER_BITS
 
-    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[str], str]:
+    def emit(operands: Sequence[str], fresh: Callable[[], str]) -> tuple[list[Operation], str]:
         if small:
-            lines, product = _sum_of_shifted(operands[0], width, wide, digits, fresh)
+            made, product = _sum_of_shifted(operands[0], width, wide, digits, fresh)
         else:
             zero, long, constant, product = (fresh() for _ in range(4))
-            lines = [
-                f"{zero} = hw.constant 0 : i{wide - width}",
-                f"{long} = comb.concat {zero}, {operands[0]} : i{wide - width}, i{width}",
-                f"{constant} = hw.constant {factor} : i{wide}",
-                f"{product} = comb.mul {long}, {constant} : i{wide}",
+            made = [
+                Constant(zero, 0, wide - width),
+                Concat(long, (zero, operands[0]), (wide - width, width)),
+                Constant(constant, factor, wide),
+                Gate("comb.mul", product, (long, constant), wide),
             ]
         result = fresh()
-        lines.append(
-            f"{result} = comb.extract {product} from {shift} : (i{wide}) -> i{result_width}"
-        )
-        return lines, result
+        made.append(Extract(result, product, shift, result_width, wide))
+        return made, result
 
     return Operator(
         f"divide_by_{divisor}_i{width}",
@@ -145,29 +144,31 @@ def reciprocal(width: int, divisor: int) -> tuple[int, int]:
 
 def _sum_of_shifted(
     value: str, width: int, wide: int, digits: Sequence[tuple[int, int]], fresh: Callable[[], str]
-) -> tuple[list[str], str]:
-    """Lines that multiply by a number of these digits, the last of which is positive."""
-    lines: list[str] = []
+) -> tuple[list[Operation], str]:
+    """Operations that multiply by a number of these digits, the last of which is positive."""
+    made: list[Operation] = []
 
-    def put(text: str) -> str:
-        name = fresh()
-        lines.append(f"{name} = {text}")
-        return name
+    def put(op: Operation) -> str:
+        made.append(op)
+        return op.result
 
     def shifted(place: int) -> str:
         parts = [(wide - width - place, ""), (width, value), (place, "")]
-        used = [(n, v or put(f"hw.constant 0 : i{n}")) for n, v in parts if n]
-        names, kinds = ", ".join(v for _, v in used), ", ".join(f"i{n}" for n, _ in used)
-        return put(f"comb.concat {names} : {kinds}")
+        used = [(n, v or put(Constant(fresh(), 0, n))) for n, v in parts if n]
+        values, widths = tuple(v for _, v in used), tuple(n for n, _ in used)
+        return put(Concat(fresh(), values, widths))
+
+    def combined(kind: str, a: str, b: str) -> str:
+        return put(Gate(f"comb.{kind}", fresh(), (a, b), wide))
 
     def total(sign: int) -> str:
         terms = [shifted(place) for place, digit in digits if digit == sign]
         while len(terms) > 1:
             terms = [
-                put(f"comb.add {pair[0]}, {pair[1]} : i{wide}") if len(pair) == 2 else pair[0]
+                combined("add", *pair) if len(pair) == 2 else pair[0]
                 for pair in (terms[k : k + 2] for k in range(0, len(terms), 2))
             ]
         return terms[0] if terms else ""
 
     plus, minus = total(1), total(-1)
-    return lines, put(f"comb.sub {plus}, {minus} : i{wide}") if minus else plus
+    return made, combined("sub", plus, minus) if minus else plus

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ...netlist.operations import Instance
 from ..nodes import Node, Value, width_of
-from ..parse import Instance
 from .narrow import Held, Place, held_inputs, wanted_of
 
 Echo = tuple[str, int]
@@ -70,20 +70,22 @@ class Echoes:
     def of(self, instance: Instance, driven: Driven, port: str) -> Value | None:
         """What another output was found to be that echoes the same value as late as this one."""
         echo = driven.echoes.get(port)
-        return self._values.get((instance.inputs.get(echo[0], ""), echo[1])) if echo else None
+        return (
+            self._values.get((instance.inputs.get(echo[0], ("", ""))[0], echo[1])) if echo else None
+        )
 
     def add(self, instance: Instance, driven: Driven, port: str, value: Value) -> None:
         """Say what value an output is."""
         echo = driven.echoes.get(port)
         if echo and echo[0] in instance.inputs:
-            self._values.setdefault((instance.inputs[echo[0]], echo[1]), value)
+            self._values.setdefault((instance.inputs[echo[0]][0], echo[1]), value)
 
     def merged_of(self, instance: Instance, driven: Driven) -> list[tuple[int, int]]:
         """The registers of an instance that follow what those of one before it follow: rows and bits."""
         depths: dict[str, dict[int, int]] = {}
         for port, (source, depth) in driven.echoes.items():
             if depth and source in instance.inputs:
-                depths.setdefault(instance.inputs[source], {})[depth] = width_of(
+                depths.setdefault(instance.inputs[source][0], {})[depth] = width_of(
                     driven.values[port]
                 )
         merged = []

@@ -5,16 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from ..parse import Instance, ModuleOps, Op
+from ...netlist.operations import Instance, Operation, Wire
+from ..drawn import DrawnModule, bits_of_type, inputs_of
 
 _FIFO = re.compile(r"(?:fifo|elastic)_\d+x\d+")
 _MOST = 64
 """FIFOs of a module that are drawn into it; of more, each kind is counted once, which takes less time."""
 
 
-def with_fifos(modules: Iterable[ModuleOps]) -> Iterator[ModuleOps]:
+def with_fifos(modules: Iterable[DrawnModule]) -> Iterator[DrawnModule]:
     """The modules, callees first as they come, each with the operations of the FIFOs in it."""
-    fifos: dict[str, ModuleOps] = {}
+    fifos: dict[str, DrawnModule] = {}
     for module in modules:
         if _FIFO.fullmatch(module.name) and not module.instances:
             fifos[module.name] = module
@@ -26,16 +27,20 @@ def with_fifos(modules: Iterable[ModuleOps]) -> Iterator[ModuleOps]:
         yield module
 
 
-def _ops(instance: Instance, inner: ModuleOps, prefix: str) -> Iterator[Op]:
+def _ops(instance: Instance, inner: DrawnModule, prefix: str) -> Iterator[Operation]:
     """The operations of an instance under names of their own, and wires for its outputs."""
-    joined = {f"%{port}": value for port, value in instance.inputs.items()}
+    joined = {f"%{port}": value for port, value in inputs_of(instance).items()}
 
     def name(value: str) -> str:
         return joined.get(value) or prefix + value[1:]
 
+    def placed(op: Operation) -> Operation:
+        op.section = instance.section
+        return op
+
     for op in inner.ops:
-        results, operands = [name(v) for v in op.results], [name(v) for v in op.operands]
-        yield Op(op.name, results, operands, op.width, op.rest, instance.section, op.place)
+        result = name(op.result) if op.result else ""
+        yield placed(op.renamed(result, tuple([name(v) for v in op.operands])))
     driven = dict(zip(inner.outputs, inner.output_values, strict=True))
-    for result, port, width in instance.outputs:
-        yield Op("hw.wire", [result], [name(driven[port])], width, "", instance.section)
+    for result, port, kind in instance.outputs:
+        yield placed(Wire(result, name(driven[port]), bits_of_type(kind)))

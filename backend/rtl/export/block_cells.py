@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from allo.backend.devices import RegisteredBlock
 
-from .block_products import BlockShape
+from ..netlist.blocks import BlockShape
+from ..netlist.modules import Netlist
 
 
 def block_module(shape: BlockShape, block: RegisteredBlock) -> str:
@@ -32,9 +31,12 @@ def block_module(shape: BlockShape, block: RegisteredBlock) -> str:
     )
 
 
-def block_modules(shapes: Iterable[BlockShape], block: RegisteredBlock | None) -> list[str]:
+def block_modules(netlist: Netlist, block: RegisteredBlock | None) -> list[str]:
     """The modules of all blocks of a design, which a family without such a block has none of."""
-    return [block_module(shape, block) for shape in shapes] if block is not None else []
+    if block is None:
+        return []
+    shapes = (module.block for module in netlist.modules)
+    return [block_module(shape, block) for shape in shapes if shape is not None]
 
 
 def _range(bits: int) -> str:
