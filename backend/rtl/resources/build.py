@@ -411,6 +411,11 @@ class Graph:
         return join(found)
 
     def _compare(self, kind: str, a: Value, b: Value) -> Value:
+        if kind[0] == "u" and any(self._inverts(cut(v, width_of(v) - 1, 1)) for v in (a, b)):
+            signed = [self._with_other_sign(value) for value in (a, b)]
+            if signed[0] and signed[1]:
+                # the tables in front of a carry chain take in what inverts both sign bits
+                return self._compare(f"s{kind[1:]}", signed[0], signed[1])
         if is_constant(a) != is_constant(b):
             read = [cut(b if is_constant(a) else a, bit, 1)[0] for bit in range(width_of(a))]
             bits = list(dict.fromkeys(run for run in read if run[0] >= 0))
@@ -427,6 +432,25 @@ class Graph:
             sign = cut(a if tested is b else b, width_of(a) - 1, 1)
             return sign if kind.endswith("t") else self._bitwise("xor", [sign, constant(1, 1)])
         return self._once("less", 1, (a, b), kind)
+
+    def _inverts(self, bit: Value) -> bool:
+        """Whether a bit is the opposite of another one."""
+        node = self.nodes[bit[0][0]] if bit[0][0] >= 0 else None
+        return node is not None and node.detail == "xor1" and len(node.operands) == 1
+
+    def _with_other_sign(self, value: Value) -> Value:
+        """A value whose highest bit is the opposite; none where a table would have to make that bit."""
+        width = width_of(value)
+        top = cut(value, width - 1, 1)
+        if is_constant(top):
+            other: Value = constant(top[0][0] == ZERO, 1)
+        elif self._inverts(top):
+            (inverted,) = self.nodes[top[0][0]].operands
+            place = top[0][1] if top[0][1] >= 0 else ~top[0][1]
+            other = cut(inverted, place, 1)
+        else:
+            return ()
+        return join([cut(value, 0, width - 1), other])
 
     def _product(self, width: int, a: Value, b: Value) -> Value:
         for factor, other in ((a, b), (b, a)):
