@@ -14,7 +14,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from allo.backend import devices
@@ -23,7 +23,7 @@ from allo.backend.rtl.float.flushed.multiply import exponent_sum, normalised_pro
 from allo.backend.rtl.float.formats import FORMATS
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 from allo.backend.rtl.operators.families.products import Part, Tiling, tiled_product
-from allo.backend.rtl.operators.hw_text import module_text
+from allo.backend.rtl.operators.modules import pipelined_module
 from allo.backend.rtl.operators.netlist import Netlist, Signal, cat
 from allo.backend.rtl.operators.pipeline import pipeline
 from allo.backend.rtl.operators.timing import live_nodes, total_resources
@@ -99,9 +99,9 @@ def tool(name: str) -> str:
 
 def cells(operator: Operator, device: str, folder: Path) -> dict[str, int]:
     """Cells by type after synthesis; the netlist stays in ``unit.json``."""
-    text, synthesis = operator.unit_text, devices.family(device).synthesis
-    assert text is not None and synthesis is not None
-    verilog = export_verilog(text("rtl").replace("hw.module private", "hw.module"))
+    make, synthesis = operator.unit_module, devices.family(device).synthesis
+    assert make is not None and synthesis is not None
+    verilog = export_verilog(replace(make("rtl"), private=False).text())
     (folder / "unit.sv").write_text(verilog)
     script = (
         f"read_verilog -sv unit.sv; {synthesis.script.format(top=operator.module)}; "
@@ -163,7 +163,7 @@ def between_peers(stage_mhz: float = 250.0) -> Operator:
         name=PEER_FORMAT, latency=plan.latency, delay_ns=plan.first_ns, resources=cost,
         shareable=True, operand_widths=tuple(width for _, width in ports),
         result_width=kind.width + 2, module=name,
-        unit_text=lambda _: module_text(net, name, plan), netlist=net,
+        unit_module=lambda _: pipelined_module(net, name, plan), netlist=net,
     )  # fmt: skip
 
 

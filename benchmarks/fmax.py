@@ -16,7 +16,7 @@ import argparse
 import importlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import median_low
 from typing import Any
@@ -24,6 +24,7 @@ from typing import Any
 import allo
 from allo.backend import devices
 from allo.backend.rtl.circt import export_verilog
+from allo.backend.rtl.netlist.modules import Netlist
 from allo.backend.rtl.operators import OperatorLibrary
 from allo.backend.rtl.resources.design import module_resources
 from allo.backend.synth import Synthesis, synthesize
@@ -133,10 +134,11 @@ def measure_unit(name: str, clock_mhz: float, routes: Routes) -> Row:
     """Place and route a float unit by itself."""
     op, operands = UNITS[name]
     unit = OperatorLibrary(routes.device, clock_mhz).find(op, ("f32",) * operands, "f32")
-    assert unit.unit_text is not None
-    text = unit.unit_text("rtl").replace("hw.module private", "hw.module")
-    estimated = 1000.0 / module_resources(text, routes.device)[unit.module].timing.worst.delay_ns
-    found = _routed(export_verilog(text), unit.module, clock_mhz, routes)
+    assert unit.unit_module is not None
+    module = replace(unit.unit_module("rtl"), private=False)
+    timing = module_resources(Netlist([module]), routes.device)[unit.module].timing
+    estimated = 1000.0 / timing.worst.delay_ns
+    found = _routed(export_verilog(module.text()), unit.module, clock_mhz, routes)
     return _row(name, unit.latency, found, round(estimated, 1))
 
 

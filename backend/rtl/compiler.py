@@ -10,12 +10,12 @@ from allo.dialects.diagnostics import UnsupportedOpError
 
 from .clock import check_clock
 from .compiled import CompiledModule
+from .emit.builder import ModuleBuilder, identifier
 from .emit.deep_fifo import fifo_of
 from .emit.fifo import fifo_name
 from .emit.function import Emitter
 from .emit.memory.asked import ask_for_memories
 from .emit.network.region import RegionCompiler
-from .emit.text import ModuleText, identifier
 from .functions import callees as callees_of
 from .functions import count_cycles, cycles_at, estimate, partitioned, settle
 from .graph.addresses.stepping import step_addresses
@@ -27,6 +27,7 @@ from .interfaces.wrapper import Wrapper
 from .netlist.locations import Locations
 from .netlist.modules import Module, Netlist
 from .netlist.passes import run_passes
+from .netlist.verify import verify
 from .operators.library import OperatorLibrary
 from .operators.spec import Operator
 from .plan.bind import Interface, bind
@@ -200,7 +201,7 @@ class Compiler:
         )
         return result.interface
 
-    def _keep(self, interface: Interface, text: ModuleText, module: CompiledModule) -> None:
+    def _keep(self, interface: Interface, text: ModuleBuilder, module: CompiledModule) -> None:
         self.modules[interface.module] = module
         self._made[interface.module] = partial(text.module, place=module.function.place)
 
@@ -239,7 +240,7 @@ class Compiler:
             for op in self.units.values()
             if op.unit_module is not None and op.module in called
         ]
-        made = Netlist([*units, *fifos, *modules, *outside], self.locations)
+        made = verify(Netlist([*units, *fifos, *modules, *outside], self.locations))
         return made if native else run_passes(made, self.library.record.name)
 
     def _used(self, top: str) -> set[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .design import ArrayInterface, BankPort, ScalarPort, StreamInterface
+from .emit.builder import identifier
 from .emit.memory.ram import port_prefix
-from .emit.text import identifier
 from .graph.linear import bits_unsigned
 from .graph.nodes import Array, Node
 from .graph.regions import Function

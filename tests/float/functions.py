@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from allo.backend.rtl.netlist.operations import Constant, Operation
 from allo.backend.rtl.operators import Operator, OperatorLibrary
-from allo.backend.rtl.operators.hw_text import inline_text
+from allo.backend.rtl.operators.modules import inline_operations
 from allo.dialects._mlir import ExecutionEngine, ir, make_context, run_passes
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
@@ -107,7 +108,7 @@ def _assemble(module: ir.Module, library: OperatorLibrary) -> Hardware:
     function = next(iter(module.body.operations))
     block = function.regions[0].blocks[0]
     counter = itertools.count()
-    lines: list[str] = []
+    body: list[Operation] = []
     names = {arg: f"%{'abcdefgh'[i]}" for i, arg in enumerate(block.arguments)}
     constants: dict[ir.Value, int] = {}
     ready = dict.fromkeys(block.arguments, 0)
@@ -121,22 +122,22 @@ def _assemble(module: ir.Module, library: OperatorLibrary) -> Hardware:
         if op.operation.name == "arith.constant":
             names[value] = f"%t{next(counter)}"
             constants[value] = _constant(op.attributes["value"])
-            lines.append(f"{names[value]} = hw.constant {constants[value]} : {_bits(value.type)}")
+            body.append(Constant(names[value], constants[value], int(_bits(value.type)[1:])))
             ready[value] = 0
             continue
         operator = _operator(op, library, constants)
         parts.append(operator)
-        made, name = inline_text(
+        made, name = inline_operations(
             operator.netlist, [names[o] for o in op.operands], lambda: f"%t{next(counter)}"
         )
-        lines += made
+        body += made
         names[value] = name
         ready[value] = max(ready[o] for o in op.operands) + operator.latency
     widths = [32 if str(a.type) == "f32" else 64 for a in block.arguments]
     output = 32 if widths[0] == 32 else 64
 
-    def emit(operands: object, fresh: object) -> tuple[list[str], str]:
-        return lines, result
+    def emit(operands: object, fresh: object) -> tuple[list[Operation], str]:
+        return body, result
 
     whole = Operator(
         "function", 0, 0.0, parts[0].resources, False, tuple(widths), output, emit=emit

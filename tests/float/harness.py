@@ -6,14 +6,15 @@ import ctypes
 import itertools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from allo.backend.rtl._circt import parse_hw, run_hw_passes
 from allo.backend.rtl.float.native import with_square_roots
+from allo.backend.rtl.netlist.modules import Module, unit_ports
 from allo.backend.rtl.operators import Operator, OperatorLibrary
-from allo.backend.rtl.operators.hw_text import port_list
 from allo.backend.rtl.operators.netlist import evaluate
 from allo.backend.sim.engines.arc.recipe import ARC_PASSES
 from allo.dialects._mlir import ExecutionEngine, ir, run_passes
@@ -54,17 +55,15 @@ def run_operator(operator: Operator, operands: tuple[int, ...]) -> int:
 
 def public_module(operator: Operator, kind: str = "rtl") -> tuple[str, str]:
     """(text, name) of a public module around an operator, registered or not."""
-    if operator.unit_text is not None:
-        text = operator.unit_text(kind)
-        return text.replace("hw.module private", "hw.module"), operator.module
+    if operator.unit_module is not None:
+        return replace(operator.unit_module(kind), private=False).text(), operator.module
     assert operator.emit is not None
     counter = itertools.count()
     names = "abcdefgh"[: len(operator.operand_widths)]
-    lines, result = operator.emit([f"%{n}" for n in names], lambda: f"%t{next(counter)}")
-    ports = port_list(list(zip(names, operator.operand_widths, strict=True)), operator.result_width)
-    body = "\n".join(lines)
-    output = f"hw.output {result} : i{operator.result_width}"
-    return f"hw.module @unit({ports}) {{\n{body}\n{output}\n}}", "unit"
+    made, result = operator.emit([f"%{n}" for n in names], lambda: f"%t{next(counter)}")
+    inputs = list(zip(names, operator.operand_widths, strict=True))
+    ports = unit_ports(inputs, operator.result_width, result)
+    return Module("unit", ports, made, private=False).text(), "unit"
 
 
 class CompiledUnit:

@@ -11,6 +11,7 @@ import pytest
 
 from allo.backend.rtl._circt import parse_hw
 from allo.backend.rtl.compile import compile_design
+from allo.backend.rtl.netlist.modules import Module, unit_ports
 from allo.backend.rtl.operators import (
     Operator,
     OperatorLibrary,
@@ -181,15 +182,13 @@ def test_every_operator_parses_in_circt(device: str, clock: float) -> None:
 
 
 def _module(operator: Operator) -> str:
-    if operator.unit_text is not None:
-        return operator.unit_text("rtl")
+    if operator.unit_module is not None:
+        return operator.unit_module("rtl").text()
     assert operator.emit is not None
     counter = itertools.count()
-    lines, result = operator.emit(["%a", "%b"], lambda: f"%t{next(counter)}")
-    ports = ", ".join(f"in %{n}: i{w}" for n, w in zip("ab", operator.operand_widths, strict=True))
-    body = "\n".join(lines)
-    kind = f"i{operator.result_width}"
-    return f"hw.module @m({ports}, out r: {kind}) {{\n{body}\nhw.output {result} : {kind}\n}}"
+    made, result = operator.emit(["%a", "%b"], lambda: f"%t{next(counter)}")
+    inputs = list(zip("ab", operator.operand_widths, strict=True))
+    return Module("m", unit_ports(inputs, operator.result_width, result), made).text()
 
 
 def test_faster_clock_gives_deeper_units() -> None:

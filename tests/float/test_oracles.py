@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import replace
 
 import numpy as np
 
 from allo.backend.rtl.float.formats import FORMATS
+from allo.backend.rtl.netlist.operations import Gate, Mux, Operation
 from allo.backend.rtl.operators import Operator, OperatorLibrary
 
 from . import soft
@@ -16,22 +16,30 @@ from .accuracy import measure
 from .harness import CompiledUnit
 from .vectors import from_host, operand_pairs, to_host
 
+_KEPT = ("and", "or", "add", "sub")
 _SWAP = {"and": "or", "or": "xor", "add": "sub", "sub": "add", "xor": "or"}
 
 
 def planted(operator: Operator, rng: random.Random) -> tuple[Operator, str]:
     """The operator with one gate exchanged or one multiplexer's inputs swapped."""
-    assert operator.unit_text is not None
-    lines = operator.unit_text("rtl").splitlines()
-    places = [i for i, line in enumerate(lines) if re.search(r"comb\.(and|or|add|sub|mux) ", line)]
+    assert operator.unit_module is not None
+    module = operator.unit_module("rtl")
+    body = module.operations
+    places = [
+        i
+        for i, op in enumerate(body)
+        if isinstance(op, Mux) or isinstance(op, Gate) and op.name.removeprefix("comb.") in _KEPT
+    ]
     place = rng.choice(places)
-    line = lines[place]
-    if "comb.mux" in line:
-        changed = re.sub(r"mux (%\w+), (%\w+), (%\w+)", r"mux \1, \3, \2", line)
+    right = body[place]
+    if isinstance(right, Gate):
+        name = f"comb.{_SWAP[right.name.removeprefix('comb.')]}"
+        wrong: Operation = Gate(name, right.result, right.operands, right.width)
     else:
-        changed = re.sub(r"comb\.(\w+)", lambda m: f"comb.{_SWAP[m[1]]}", line)
-    text = "\n".join([*lines[:place], changed, *lines[place + 1 :]])
-    return replace(operator, unit_text=lambda kind: text), line
+        condition, then, other = right.operands
+        wrong = right.renamed(right.result, (condition, other, then))
+    changed = module.with_body([*body[:place], wrong, *body[place + 1 :]])
+    return replace(operator, unit_module=lambda kind: changed), right.text()
 
 
 def test_exhaustive_check_finds_planted_faults() -> None:

@@ -190,11 +190,13 @@ def test_clock_enable_freezes_the_whole_unit(op: str, text: str) -> None:
 
 def test_module_ports_are_those_of_the_interface() -> None:
     operator = OperatorLibrary().find("arith.addf", ("f32", "f32"), "f32")
-    assert operator.unit_text is not None
-    ports = "(in %clk: !seq.clock, in %ce: i1, in %a: i32, in %b: i32, out r: i32)"
-    for text in ("rtl", "native"):
-        head = operator.unit_text(text).splitlines()[0]
-        assert head == f"hw.module private @{operator.module}{ports} {{"
+    assert operator.unit_module is not None
+    for style in ("rtl", "native"):
+        module = operator.unit_module(style)
+        assert (module.name, module.private) == (operator.module, True)
+        inputs = [("clk", "!seq.clock"), ("ce", "i1"), ("a", "i32"), ("b", "i32")]
+        assert module.ports.inputs == inputs
+        assert [(name, kind) for name, kind, _ in module.ports.outputs] == [("r", "i32")]
     assert operator.module == f"fadd_f32_l{operator.latency}"
     assert (operator.operand_widths, operator.result_width) == ((32, 32), 32)
 

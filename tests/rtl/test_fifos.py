@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import allo.dataflow as df
 from allo.backend.rtl.circt import export_verilog
 from allo.backend.rtl.emit.deep_fifo import deep_fifo_module, fifo_of
 from allo.backend.rtl.emit.fifo import fifo_module
+from allo.backend.rtl.netlist.modules import Netlist
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.ir.types import Stream, UInt
 from tests.verilog.readers import with_icarus
@@ -67,12 +69,8 @@ def test_a_fifo_of_block_ram_is_that_of_one_memory(depth: int, tmp_path: Path) -
     The bench counts the words held by itself.
     """
     width = 12
-    plain = fifo_module(width, depth, bypass=False).render(private=False)
-    deep = (
-        deep_fifo_module(width, depth)
-        .render(private=False)
-        .replace(f"@fifo_{width}x{depth}(", "@deep(")
-    )
+    plain = fifo_module(width, depth, bypass=False).module(private=False).text()
+    deep = replace(deep_fifo_module(width, depth).module(private=False), name="deep").text()
     bits = depth.bit_length() - 1
     bench = BENCH.format(top=width - 1, bits=bits, width=width, depth=depth, cycles=CYCLES)
     (tmp_path / "bench.sv").write_text(export_verilog(f"{plain}\n{deep}\n") + bench)
@@ -106,7 +104,7 @@ def test_the_memory_of_a_fifo_is_chosen_by_its_size(
 ) -> None:
     """Half full, and by the smaller share of what the largest device has; small ones are lookup tables."""
     made = fifo_of(width, depth, bypass=False)
-    found = whole(module_resources(made.render(private=False), device), made.name)
+    found = whole(module_resources(Netlist([made.module(private=False)]), device), made.name)
     assert {kind: found[kind] for kind in ("bram", "uram") if kind in found} == blocks
     assert bool(blocks) == ("lutram" not in found)
 

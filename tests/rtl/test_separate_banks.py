@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import allo
+from allo.backend.rtl.emit.builder import ModuleBuilder
 from allo.backend.rtl.emit.memory import memories
 from allo.backend.rtl.emit.memory.ram import RamPort, ram_bank
-from allo.backend.rtl.emit.text import ModuleText
 from allo.backend.rtl.graph.linear import bits_unsigned
 from allo.backend.rtl.graph.nodes import Array
 from allo.ir.types import int32
@@ -115,7 +115,7 @@ def built(kernel: Callable[..., Any], loops: tuple[str, ...], device: str = "ecp
 
 
 def spoilt(
-    text: ModuleText, array: Array, memory: str, ports: list[RamPort], separate: bool = False
+    text: ModuleBuilder, array: Array, memory: str, ports: list[RamPort], separate: bool = False
 ) -> None:
     """A bank of which a separate one gives wrong words where a read meets a write of the other port."""
     made, wrong = [], []

@@ -91,7 +91,8 @@ hw.module @rows(in %clk: !seq.clock, in %rst: i1, in %start: i1, {", ".join(ins)
 }}
 """
     texts = {
-        kind: multiply.unit_text(kind) + add.unit_text(kind) + top for kind in ("rtl", "native")
+        kind: f"{multiply.unit_module(kind).text()}\n{add.unit_module(kind).text()}{top}"
+        for kind in ("rtl", "native")
     }
     complete = ArrayLayout(
         (unpartitioned([depth]).dims[0], make_dim(Partition.Complete, lanes, lanes))

@@ -67,7 +67,7 @@ def _units():
     library = OperatorLibrary("xcup", 200.0)
     for op, kind in UNITS:
         unit = library.find(op, (kind, kind), kind)
-        yield unit.module, int(kind[1:]), export_verilog(unit.unit_text("rtl"))
+        yield unit.module, int(kind[1:]), export_verilog(unit.unit_module("rtl").text())
     yield "round", 70, ROUND
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import allo
 from allo.backend.rtl.circt import export_verilog
-from allo.backend.rtl.operators.hw_text import constant_text
+from allo.backend.rtl.netlist.operations import constant_text
 from allo.backend.sim.engines.arc.lowered import lower_design
 from allo.backend.sim.engines.arc.words.parts import WIDEST
 from allo.backend.sim.engines.interface import BuildOptions, RunOptions, find_engine

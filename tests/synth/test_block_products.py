@@ -10,11 +10,13 @@ import pytest
 
 import allo
 from allo.backend import devices
-from allo.backend.rtl.verilog.block_cells import block_module
-from allo.backend.rtl.verilog.block_products import BlockShape, block_products
+from allo.backend.rtl.export.block_cells import block_module
+from allo.backend.rtl.netlist.blocks import BlockShape
+from allo.backend.rtl.netlist.passes import run_passes
 from allo.backend.synth.tools import find_yosys, run
 from allo.errors import ToolFailedError
 from allo.ir.types import UInt, int8, int16, int32, uint8
+from tests.netlist.reader import lines_of, read_netlist
 from tests.verilog.readers import lint
 
 BLOCK = devices.family("ecp5").cells.registered
@@ -133,7 +135,7 @@ def test_yosys_takes_what_the_estimate_says() -> None:
     assert estimate["ff"] == pytest.approx(found.ff, rel=0.1)
 
 
-HEAD = "hw.module @m(in %clk : !seq.clock, in %en : i1, in %x : i8, in %y : i8, out r : i16) {"
+HEAD = "hw.module @m(in %clk : !seq.clock, in %rst : i1, in %en : i1, in %x : i8, in %y : i8, out r : i16) {"
 CHAIN = [
     "  %a = seq.compreg %x, %clk : i8",
     "  %b = seq.compreg %y, %clk : i8",
@@ -150,8 +152,10 @@ CHAIN = [
 
 
 def test_a_product_between_registers_is_a_block() -> None:
-    text, shapes = block_products("\n".join([HEAD, *CHAIN]), "ecp5")
-    assert shapes == (BlockShape(8, 8, 16, True, False, False),)
+    netlist = run_passes(read_netlist("\n".join([HEAD, *CHAIN])), "ecp5")
+    shapes = [module.block for module in netlist.modules if module.block is not None]
+    assert shapes == [BlockShape(8, 8, 16, True, False, False)]
+    text = netlist.body_text()
     assert "comb.mul" not in text and "compreg" not in text
     assert "@product_s8_u8_16(clk: %clk: !seq.clock, a: %x: i8, b: %y: i8) -> (p: i16)" in text
 
@@ -171,10 +175,8 @@ def test_a_product_between_registers_is_a_block() -> None:
 def test_other_products_stay(line: int, instead: str) -> None:
     chain = [*CHAIN]
     chain[line] = instead
-    text = "\n".join([HEAD, *chain])
-    assert block_products(text, "ecp5") == (text, ())
+    assert lines_of(run_passes(read_netlist("\n".join([HEAD, *chain])), "ecp5")) == [HEAD, *chain]
 
 
 def test_other_families_keep_their_text() -> None:
-    text = "\n".join([HEAD, *CHAIN])
-    assert block_products(text, "xcup") == (text, ())
+    assert lines_of(run_passes(read_netlist("\n".join([HEAD, *CHAIN])), "xcup")) == [HEAD, *CHAIN]

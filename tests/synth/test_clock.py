@@ -14,6 +14,7 @@ from allo.dialects.reports.figures import DesignReport, PathPart
 from allo.errors import BuildError, ClockWarning, OptionError
 from allo.ir.types import int8, int32
 from benchmarks.kernels import gemm, kept, largest
+from tests.netlist.reader import read_netlist
 
 ECP5 = family("ecp5").signals.in_design(0, 0)
 PORTS = "in %clk : !seq.clock, in %rst : i1, in %a : i8, in %b : i8"
@@ -24,7 +25,7 @@ XCUP = family("xcup").signals.in_design(0, 1)
 
 def worst(*modules: str, device: str = "ecp5") -> Path:
     """The longest path of the last module."""
-    return module_resources("\n".join(modules), device)["m"].timing.worst
+    return module_resources(read_netlist("\n".join(modules)), device)["m"].timing.worst
 
 
 def module(name: str, *lines: str, result: str) -> str:

@@ -9,8 +9,10 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.backend.rtl.verilog.early_writes import early_writes, writes_in_reset
+from allo.backend.rtl.export.writes_in_reset import writes_in_reset
+from allo.backend.rtl.netlist.passes import run_passes
 from allo.ir.types import Stream, int32
+from tests.netlist.reader import lines_of, read_netlist
 
 WORDS = 32
 
@@ -78,16 +80,18 @@ def test_a_write_where_there_is_no_room_is_found() -> None:
 
 
 FIFO = [
-    "hw.module private @fifo_8x2(in %clk : !seq.clock, in %in_data : i8, out in_ready : i1) {",
-    "  seq.write %stored[%tail] %in_data wren %5 { latency = 1} : !seq.hlmem<2xi8>",
-    "  hw.output %4, %6 : i1, i8",
+    "hw.module private @fifo_8x2(in %clk : !seq.clock, in %rst : i1, in %in_data : i8, in %tail : i1, "
+    "in %room : i1, in %put : i1, out in_ready : i1, out fill : i1) {",
+    "  %stored = seq.hlmem @stored %clk, %rst : <2xi8>",
+    "  seq.write %stored[%tail] %in_data wren %put { latency = 1} : !seq.hlmem<2xi8>",
+    "  hw.output %room, %put : i1, i1",
     "}",
 ]
 
 
 def test_the_enable_is_what_says_that_there_is_room() -> None:
-    text = early_writes("\n".join(FIFO), "ecp5")
-    assert text == "\n".join(FIFO).replace("wren %5", "wren %4")
+    made = lines_of(run_passes(read_netlist("\n".join(FIFO)), "ecp5"))
+    assert made == [line.replace("wren %put", "wren %room") for line in FIFO]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def test_the_enable_is_what_says_that_there_is_room() -> None:
 )
 def test_other_text_stays(device: str, name: str) -> None:
     text = "\n".join(FIFO).replace("@fifo_8x2", name)
-    assert early_writes(text, device) == text
+    assert lines_of(run_passes(read_netlist(text), device)) == text.split("\n")
 
 
 GUARDED = """  always_ff @(posedge clk) begin

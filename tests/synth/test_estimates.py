@@ -14,6 +14,7 @@ from allo.dialects.reports.figures import DesignReport
 from allo.errors import CapacityWarning
 from allo.ir.types import Int, UInt, float32, int32
 from benchmarks.kernels import gemm, kept, largest
+from tests.netlist.reader import read_netlist
 
 
 def by_260(x: float32[16], y: float32[16]):
@@ -108,7 +109,7 @@ CLOCKED = "hw.module @m(in %clk : !seq.clock, in %rst : i1, in %e : i1, in %a : 
 def counted(*lines: str, result: str, device: str = "xcup") -> dict[str, int]:
     body = "\n".join(f"  {line}" for line in lines)
     text = f"{CLOCKED}\n{body}\n  hw.output {result} : i8\n}}\n"
-    return whole(module_resources(text, device), "m")
+    return whole(module_resources(read_netlist(text), device), "m")
 
 
 @pytest.mark.parametrize("device", ["xcup", "ecp5"])
@@ -238,7 +239,7 @@ hw.module @m(in %clk : !seq.clock, in %rst : i1, {ports}) {{
   hw.output %q : i{width}
 }}
 """
-    assert whole(module_resources(text, device), "m") == cost
+    assert whole(module_resources(read_netlist(text), device), "m") == cost
 
 
 # --- designs that are too large -----------------------------------------------------------------

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pytest
 
 from allo.backend.rtl.circt import export_verilog
+from allo.backend.rtl.netlist.passes import run_passes
 from allo.backend.rtl.resources.design import module_resources, whole
 from allo.backend.synth import synthesize
+from tests.netlist.reader import read_netlist
 
 
 def counted(text: str, device: str) -> dict[str, int]:
-    modules = module_resources(text, device)
+    modules = module_resources(run_passes(read_netlist(text), device), device)
     return whole(modules, list(modules)[-1])
 
 

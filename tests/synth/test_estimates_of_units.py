@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from allo.backend.rtl.netlist.modules import Netlist
 from allo.backend.rtl.operators import OperatorLibrary
 from allo.backend.rtl.resources.design import module_resources, whole
+from tests.netlist.reader import read_netlist
 
 INNER = """hw.module private @inner(in %clk : !seq.clock, in %a : i8, out p : i8, out q : i8, out k : i8) {
   %0 = hw.constant 3 : i8
@@ -34,8 +36,8 @@ OUTER = """hw.module @m(in %clk : !seq.clock, in %s : i1, in %a : i8, in %b : i8
 )
 def test_a_float_unit_is_estimated_within_five_per_cent(op: str, clock: float, tables: int) -> None:
     unit = OperatorLibrary("xcup", clock).find(op, ("f32", "f32"), "f32")
-    assert unit.unit_text is not None
-    found = whole(module_resources(unit.unit_text("rtl"), "xcup"), unit.module)
+    assert unit.unit_module is not None
+    found = whole(module_resources(Netlist([unit.unit_module("rtl")]), "xcup"), unit.module)
     assert found["lut"] == pytest.approx(tables, rel=0.05)
 
 
@@ -44,12 +46,12 @@ def test_a_float_unit_is_estimated_within_five_per_cent(op: str, clock: float, t
 )
 def test_outputs_that_are_one_value_are_read_as_one(other: str, out: str, tables: int) -> None:
     text = (INNER + OUTER).replace("%OTHER", f"%{other}").replace("%OUT", f"%{out}")
-    assert whole(module_resources(text, "xcup"), "m") == {"lut": tables, "ff": 8}
+    assert whole(module_resources(read_netlist(text), "xcup"), "m") == {"lut": tables, "ff": 8}
 
 
 def test_a_known_output_of_a_module_is_known_outside_of_it() -> None:
     text = (INNER + OUTER).replace("%OTHER", "%1").replace("%OUT", "%2")
-    assert whole(module_resources(text, "xcup"), "m") == {"lut": 8, "ff": 8}
+    assert whole(module_resources(read_netlist(text), "xcup"), "m") == {"lut": 8, "ff": 8}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allo.backend.rtl.resources.design import module_resources, whole
+from tests.netlist.reader import read_netlist
 
 HEAD = "hw.module private @{name}(in %clk : !seq.clock, in %r : i8, in %x : i8, out a : i8, out b : i8) {{"
 TOP = "hw.module @top(in %clk : !seq.clock, in %e : i1, in %r : i8, in %x : i8, in %y : i8, out o : i8) {"
@@ -13,7 +14,7 @@ TOP = "hw.module @top(in %clk : !seq.clock, in %e : i1, in %r : i8, in %x : i8, 
 def one_module(*lines: str) -> dict[str, int]:
     body = "\n".join(f"  {line}" for line in lines)
     head = "hw.module @m(in %clk : !seq.clock, in %e : i1, in %a : i8, out r : i8, out s : i8) {"
-    return whole(module_resources(f"{head}\n{body}\n}}\n", "xcup"), "m")
+    return whole(module_resources(read_netlist(f"{head}\n{body}\n}}\n"), "xcup"), "m")
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def two_users(second: str) -> dict[str, int]:
         for k, name, given in ((1, "one", "x"), (2, "two", "y"))
     )
     text += f"{TOP}\n{calls}\n  %o = comb.mux %e, %1a, %2a : i8\n  hw.output %o : i8\n}}\n"
-    return whole(module_resources(text, "xcup"), "top")
+    return whole(module_resources(read_netlist(text), "xcup"), "top")
 
 
 def test_registers_behind_one_value_are_one_in_all_modules_and_nothing_chooses() -> None:
@@ -80,7 +81,7 @@ hw.module @top(in %clk : !seq.clock, in %d : i8, in %v : i1, out o : i8) {{
 
 @pytest.mark.parametrize(("name", "tables"), [("fifo_8x1", 8), ("stage", 16)])
 def test_the_logic_of_a_fifo_is_packed_with_that_around_it(name: str, tables: int) -> None:
-    found = whole(module_resources(FIFO.format(name=name), "xcup"), "top")
+    found = whole(module_resources(read_netlist(FIFO.format(name=name)), "xcup"), "top")
     assert found == {"ff": 9, "lut": tables}
 
 
@@ -116,4 +117,4 @@ hw.module @top(in %clk : !seq.clock, in %s : i3, out o : i2) {
   hw.output %o : i2
 }
 """
-    assert whole(module_resources(text, "xcup"), "top") == {"ff": 2}
+    assert whole(module_resources(read_netlist(text), "xcup"), "top") == {"ff": 2}

@@ -1,6 +1,7 @@
 """Registers of multipliers and long delays are where the device has them: in multiplier blocks, in SRLs."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -18,9 +19,9 @@ from allo.ir.types import float32
 def test_a_multiplier_keeps_its_registers_in_its_blocks(tmp_path, op, kind, blocks, loose):
     """Yosys 0.70 takes registers into the DSP48E1 of 7-series alone, so this is where it can be seen."""
     unit = OperatorLibrary("xc7", 200.0).find(op, (kind, kind), kind)
-    assert unit.unit_text is not None and unit.latency > 1
+    assert unit.unit_module is not None and unit.latency > 1
     start_circt()
-    text = unit.unit_text("rtl").replace(f"private @{unit.module}(", "@top(")
+    text = replace(unit.unit_module("rtl"), name="top", private=False).text()
     (tmp_path / "unit.sv").write_text(export_verilog(text))
     script = (
         "read_verilog -sv unit.sv; synth_xilinx -flatten -noiopad -noclkbuf -family xc7 -top top; "

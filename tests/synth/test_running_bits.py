@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import allo
-import allo.backend.rtl.compile as compiling
 import allo.dataflow as df
-from allo.backend.rtl.verilog.running_bits import running_bits
+from allo.backend.rtl.netlist import passes
+from allo.backend.rtl.netlist.modules import Netlist
+from allo.backend.rtl.netlist.operations import Gate, Operation
+from allo.backend.rtl.netlist.passes import run_passes
 from allo.ir.types import Stream, int32
+from tests.netlist.reader import lines_of, read_netlist
 
 WORDS = 24
 
@@ -67,22 +70,26 @@ def test_words_and_cycles_are_those_of_two_registers() -> None:
 
 
 def test_a_bit_that_misses_what_comes_first_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(text: str, device: str) -> str:
-        lines = running_bits(text, device).split("\n")
-        changed = [
-            line.replace("comb.or", "comb.and") if line.startswith("  %n.") else line
-            for line in lines
-        ]
-        assert changed != lines
-        return "\n".join(changed)
+    changed: list[str] = []
+
+    def spoilt(op: Operation) -> Operation:
+        if not op.result.startswith("%n."):
+            return op
+        changed.append(op.result)
+        return Gate("comb.and", op.result, op.operands, 1).like(op)
+
+    def wrong(netlist: Netlist) -> Netlist:
+        bodies = ([spoilt(op) for op in module.operations] for module in netlist.modules)
+        pairs = zip(netlist.modules, bodies, strict=True)
+        return netlist.with_modules([module.with_body(body) for module, body in pairs])
 
     right = run("jit")
-    monkeypatch.setattr(compiling, "running_bits", wrong)
+    monkeypatch.setattr(passes, "PASSES", (*passes.PASSES, passes.Pass(wrong)))
     try:
         found: object = run("verilator")
     except allo.errors.AlloError as error:
         found = error
-    assert found != right
+    assert changed and found != right
 
 
 WAITING = [
@@ -103,7 +110,7 @@ REWRITTEN = [
 
 def test_the_register_takes_what_both_take() -> None:
     expected = [*WAITING[:5], *REWRITTEN, WAITING[6]]
-    assert running_bits("\n".join(WAITING), "ecp5").split("\n") == expected
+    assert lines_of(run_passes(read_netlist("\n".join(WAITING)), "ecp5")) == expected
 
 
 @pytest.mark.parametrize(
@@ -119,4 +126,4 @@ def test_the_register_takes_what_both_take() -> None:
 )
 def test_other_text_stays(device: str, old: str, new: str) -> None:
     text = "\n".join(WAITING).replace(old, new)
-    assert running_bits(text, device) == text
+    assert lines_of(run_passes(read_netlist(text), device)) == text.split("\n")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from allo.backend.rtl.verilog.modules import split_modules
+from allo.backend.rtl.export.modules import split_modules
 from allo.errors import ToolFailedError
 from tests.verilog.designs import DESIGNS, SMALL
 from tests.verilog.readers import icarus, lint, with_icarus, yosys

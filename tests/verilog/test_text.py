@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import allo
-from allo.backend.rtl.verilog.comments import Comments, places_of, short_names
-from allo.backend.rtl.verilog.files import NumberedFiles
-from allo.backend.rtl.verilog.finish import finish_verilog
-from allo.backend.rtl.verilog.names import name_values, operation_of
-from allo.backend.rtl.verilog.unread import mark_unread
+from allo.backend.rtl.export.comments import Comments, places_of, short_names
+from allo.backend.rtl.export.files import numbers_of
+from allo.backend.rtl.export.finish import finish_verilog
+from allo.backend.rtl.export.names import name_values, operation_of
+from allo.backend.rtl.export.unread import mark_unread
+from allo.backend.rtl.netlist.locations import Locations
+from allo.dialects.diagnostics import SourcePlace
 from allo.ir.types import float32, int32
 
 HERE = Path(__file__)
@@ -93,12 +95,20 @@ def test_comments_of_circt_are_read() -> None:
 
 def test_files_have_numbers_in_the_order_of_their_paths() -> None:
     paths = [f"/x/{name}.py" for name in "kfjbcadeghi"]
-    files = NumberedFiles([*paths, "-"])
-    assert list(files.paths.values()) == sorted(paths)
-    assert list(files.paths) == sorted(files.paths)
-    text = 'loc(fused["/x/a.py":1:2, "/x/k.py":3:4, "-":5:6])'
-    assert files.numbered(text) == 'loc(fused["00":1:2, "10":3:4, "-":5:6])'
-    comments = Comments("  reg x;\t// @[00:1:2, 10:3:4, -:5:6]", files.paths)
+    numbers = numbers_of([*paths, "-"])
+    assert list(numbers) == sorted(paths)
+    assert list(numbers.values()) == sorted(numbers.values())
+    locations = Locations()
+    places = [SourcePlace("/x/a.py", 1, 2), SourcePlace("/x/k.py", 3, 4), SourcePlace("-", 5, 6)]
+    assert locations.of(places).text == " loc(#p3)"
+    assert locations.definitions(numbers) == [
+        '#p0 = loc("00":1:2)',
+        '#p1 = loc("10":3:4)',
+        '#p2 = loc("-":5:6)',
+        "#p3 = loc(fused[#p0, #p1, #p2])",
+    ]
+    files = {number: path for path, number in numbers.items()}
+    comments = Comments("  reg x;\t// @[00:1:2, 10:3:4, -:5:6]", files)
     assert comments.names == {"/x/a.py": "a.py", "/x/k.py": "k.py"}
     assert (
         comments.rewrite("  reg x;\t// @[00:1:2, 10:3:4, -:5:6]")

@@ -17,7 +17,7 @@ from allo.dialects.diagnostics import SourcePlace
 from ..graph.linear import bits_unsigned
 from ..graph.nodes import Body
 from ..netlist.operations import Compare, Constant, Gate, Mux, Register
-from .text import ModuleText
+from .builder import ModuleBuilder
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Tokens:
 class Activity:
     """Names and emits the gates of one function's bodies."""
 
-    def __init__(self, text: ModuleText, tokens: Mapping[int, Tokens]) -> None:
+    def __init__(self, text: ModuleBuilder, tokens: Mapping[int, Tokens]) -> None:
         self._text = text
         self._tokens = tokens
         self._names: dict[int, str] = {}

@@ -13,7 +13,7 @@ from allo.dialects.core.bounds import Site, as_signed_words
 from allo.dialects.diagnostics import SimulationError
 
 from ..netlist.operations import Constant, Extract, Gate
-from .text import ModuleText, Wiring
+from .builder import ModuleBuilder, Wiring
 
 PORT = "bounds_fault"
 _SITE_BITS = 32
@@ -57,7 +57,7 @@ def port_width(words: int) -> int:
 class BoundsWatch:
     """Collects the checks of one module and emits the registers behind its port."""
 
-    def __init__(self, text: ModuleText, words: int, *, active: bool = True) -> None:
+    def __init__(self, text: ModuleBuilder, words: int, *, active: bool = True) -> None:
         self.active = active
         self._text = text
         self._words = words

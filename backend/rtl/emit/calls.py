@@ -9,11 +9,11 @@ from ..graph.nodes import Node
 from ..graph.regions import Call
 from ..plan.bind import Interface, unit_stem
 from ..waiting import Member
+from .builder import Wiring
 from .context import Context
 from .memory.memories import Memories
 from .memory.ram import Scope
 from .stream_ports import StreamPorts
-from .text import Wiring
 
 
 class Calls:

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from ..graph.nodes import Body, Node, Stream
 from ..graph.prune import bodies_of
+from .builder import ModuleBuilder
 from .context import Context
-from .text import ModuleText
 
 MANY_WORDS = 4
 """Words that a step waits for in the cycle in which it goes on; more are told by a register."""
@@ -51,7 +51,7 @@ class Channel:
     allowed: str = ""
 
 
-def attempt(text: ModuleText, channel: Channel, node: Node, when: str, value: str) -> str:
+def attempt(text: ModuleBuilder, channel: Channel, node: Node, when: str, value: str) -> str:
     """Ask a stream without waiting in the cycle in which ``when`` is high; the answer in that cycle.
 
     What is got is 0 where there is none; above it stands the bit that says whether there was.

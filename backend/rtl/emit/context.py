@@ -11,7 +11,7 @@ from ..plan.bind import Binding
 from ..waiting import ModuleWaits
 from .activity import Activity, Tokens
 from .bounds import BoundsWatch
-from .text import ModuleText
+from .builder import ModuleBuilder
 from .units import Units
 
 MOST_COPIES = 4
@@ -54,7 +54,7 @@ class Context:
         self.function = function
         self.static = static
         self.binding = binding
-        self.text = ModuleText(function.module, locations, probed=True)
+        self.text = ModuleBuilder(function.module, locations, probed=True)
         self.tokens: dict[int, Tokens] = {}
         self.homes: dict[int, Body] = {}
         self.stable: dict[int, str] = {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .builder import ModuleBuilder
 from .channels import Channel
-from .text import ModuleText
 
 _CHOICES = 3
 """Changes in one cycle that choose between sums; further ones are added up."""
 
 
-def keep_count(text: ModuleText, channel: Channel, returned: list[str], bits: int) -> None:
+def keep_count(text: ModuleBuilder, channel: Channel, returned: list[str], bits: int) -> None:
     """The counter of places kept (puts) or words promised (gets) of issued iterations.
 
     Whether places are free is known by registers of their own, so no comparison stands before an issue.
@@ -28,7 +28,7 @@ def keep_count(text: ModuleText, channel: Channel, returned: list[str], bits: in
     text.register(channel.reserved, total, bits, reset=0, free=True)
 
 
-def given_back(text: ModuleText, channel: Channel, taken: str, *, late: bool) -> str:
+def given_back(text: ModuleBuilder, channel: Channel, taken: str, *, late: bool) -> str:
     """When a place that a put has kept is free again: its word is ``taken``, by a FIFO that may be far away.
 
     Args:
@@ -39,7 +39,9 @@ def given_back(text: ModuleText, channel: Channel, taken: str, *, late: bool) ->
     return text.register(text.named(f"{channel.prefix}_given_back"), taken, 1, reset=0, free=True)
 
 
-def _changed_count(text: ModuleText, count: str, changes: list[tuple[str, int]], bits: int) -> str:
+def _changed_count(
+    text: ModuleBuilder, count: str, changes: list[tuple[str, int]], bits: int
+) -> str:
     """``count`` and the changes whose conditions hold, modulo ``2 ** bits``.
 
     Conditions are known late in a cycle, later than the count: they choose between sums of it.
@@ -52,7 +54,7 @@ def _changed_count(text: ModuleText, count: str, changes: list[tuple[str, int]],
 
 
 def _is_above(
-    text: ModuleText, count: str, changes: list[tuple[str, int]], bits: int, most: int
+    text: ModuleBuilder, count: str, changes: list[tuple[str, int]], bits: int, most: int
 ) -> str:
     """Whether :func:`_changed_count` is more than ``most``; its conditions choose between comparisons."""
     limit = text.const(most, bits)
@@ -66,14 +68,14 @@ def _is_above(
     )
 
 
-def _sum(text: ModuleText, count: str, step: int, bits: int) -> str:
+def _sum(text: ModuleBuilder, count: str, step: int, bits: int) -> str:
     if not step:
         return count
     return text.binary("add" if step > 0 else "sub", count, text.const(abs(step), bits), bits)
 
 
 def _chosen(
-    text: ModuleText, changes: list[tuple[str, int]], leaf: Callable[[int], str], bits: int
+    text: ModuleBuilder, changes: list[tuple[str, int]], leaf: Callable[[int], str], bits: int
 ) -> str:
     """The leaf of the sum of the changes whose conditions hold."""
     leaves: dict[int, str] = {}

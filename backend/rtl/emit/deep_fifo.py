@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from ..graph.linear import bits_unsigned
 from ..netlist.memories import Memory, Read, Write
-from .fifo import FifoText, fifo_module, pointer
-from .text import ModuleText
+from .builder import ModuleBuilder
+from .fifo import FifoBuilder, fifo_module, pointer
 
 LEAST_BITS = 16 * 1024
 LEAST_WORDS = 128
@@ -30,16 +30,16 @@ def is_deep(width: int, depth: int, *, bypass: bool) -> bool:
     return not bypass and depth >= LEAST_WORDS and width * depth >= LEAST_BITS
 
 
-def fifo_of(width: int, depth: int, *, bypass: bool, native: bool = False) -> ModuleText:
+def fifo_of(width: int, depth: int, *, bypass: bool, native: bool = False) -> ModuleBuilder:
     """A FIFO module as its size asks for; the in-process simulator has one memory, which moves no words."""
     if is_deep(width, depth, bypass=bypass) and not native:
         return deep_fifo_module(width, depth)
     return fifo_module(width, depth, bypass=bypass)
 
 
-def deep_fifo_module(width: int, depth: int) -> ModuleText:
+def deep_fifo_module(width: int, depth: int) -> ModuleBuilder:
     """The text of a FIFO module of block RAM; the ports are those of every FIFO."""
-    made = FifoText(width, depth, bypass=False)
+    made = FifoBuilder(width, depth, bypass=False)
     text = made.text
     some, push, pop = (
         made.some,
@@ -67,7 +67,7 @@ def deep_fifo_module(width: int, depth: int) -> ModuleText:
     return made.finish(push, pop, first, some)
 
 
-def _waiting(text: ModuleText, depth: int, waiting: str, put: str, read: str) -> None:
+def _waiting(text: ModuleBuilder, depth: int, waiting: str, put: str, read: str) -> None:
     """Whether the memory has words that are still to be read."""
     bits = bits_unsigned(depth)
     left, one = text.named("left"), text.const(1, bits)
@@ -78,7 +78,7 @@ def _waiting(text: ModuleText, depth: int, waiting: str, put: str, read: str) ->
     text.register(waiting, text.any_of(put, text.invert(last)), 1, enable=changed, reset=0)
 
 
-def _memory(text: ModuleText, width: int, depth: int, data: str, put: str, read: str) -> str:
+def _memory(text: ModuleBuilder, width: int, depth: int, data: str, put: str, read: str) -> str:
     """The word that was read last; it stands until another one is."""
     bits = bits_unsigned(depth - 1)
     head, tail = (

@@ -11,7 +11,7 @@ from ..graph.linear import bits_unsigned
 from ..netlist.locations import Locations
 from ..netlist.memories import Memory, Read, SimulatedMemory, SimulatedRead, SimulatedWrite, Write
 from ..netlist.operations import CLOCK, CLOCK_TYPE, Instance
-from .text import ModuleText
+from .builder import ModuleBuilder
 
 
 def fifo_name(width: int, depth: int, *, bypass: bool) -> str:
@@ -51,7 +51,7 @@ def filling(depth: int) -> tuple[str, ...]:
     return ("some", "full") if depth == 2 else ("count",)
 
 
-class FifoText:
+class FifoBuilder:
     """A FIFO module as it is written.
 
     Ports: ``in_data``, ``in_valid``, ``in_ready``, ``out_data``, ``out_valid``, ``out_ready``, and
@@ -66,7 +66,7 @@ class FifoText:
 
     def __init__(self, width: int, depth: int, *, bypass: bool) -> None:
         self.width, self.depth = width, depth
-        text = self.text = ModuleText(fifo_name(width, depth, bypass=bypass), Locations())
+        text = self.text = ModuleBuilder(fifo_name(width, depth, bypass=bypass), Locations())
         self.data, self.valid = text.input("in_data", f"i{width}"), text.input("in_valid", "i1")
         self.ready = text.input("out_ready", "i1")
         for port in ("in_data", "in_valid", "in_ready", "out_data", "out_valid", "out_ready"):
@@ -88,7 +88,7 @@ class FifoText:
         """Whether so many words are held."""
         return self.text.compare("eq", self.count, self.text.const(words, self.bits), self.bits)
 
-    def finish(self, push: str, pop: str, out: str, available: str) -> ModuleText:
+    def finish(self, push: str, pop: str, out: str, available: str) -> ModuleBuilder:
         """Count what is put and taken, and give the outputs."""
         text = self.text
         if self.depth == 2:
@@ -126,9 +126,9 @@ class FifoText:
             text.register(self._full, filled, 1, enable=changed, reset=0)
 
 
-def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleText:
+def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleBuilder:
     """The text of a FIFO module with its words in one memory that is read at once."""
-    made = FifoText(width, depth, bypass=bypass)
+    made = FifoBuilder(width, depth, bypass=bypass)
     text = made.text
     available = text.any_of(made.some, made.valid) if bypass else made.some
     push, pop = text.all_of(made.valid, made.room), text.all_of(available, made.ready)
@@ -141,7 +141,7 @@ def fifo_module(width: int, depth: int, *, bypass: bool) -> ModuleText:
     return made.finish(push, pop, out, available)
 
 
-def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop: str) -> str:
+def _storage(text: ModuleBuilder, width: int, depth: int, data: str, push: str, pop: str) -> str:
     """The word at the head."""
     if depth == 1:
         return text.register(text.named("word"), data, width, enable=push)
@@ -158,7 +158,7 @@ def _storage(text: ModuleText, width: int, depth: int, data: str, push: str, pop
     return value
 
 
-def pointer(text: ModuleText, hint: str, depth: int, bits: int, step: str) -> str:
+def pointer(text: ModuleBuilder, hint: str, depth: int, bits: int, step: str) -> str:
     """A counter of places modulo ``depth``."""
     name = text.named(hint)
     if depth == 2:

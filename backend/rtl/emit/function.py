@@ -8,12 +8,12 @@ from ..graph.regions import Function, Leaf
 from ..netlist.locations import Locations
 from ..netlist.operations import section_of
 from ..plan.bind import Binding, Interface
+from .builder import identifier
 from .calls import Calls
 from .context import Context
 from .control import Control
 from .memory.memories import Memories
 from .stream_ports import StreamPorts
-from .text import identifier
 
 
 class Emitter:

@@ -19,11 +19,11 @@ from ..graph.regions import Leaf
 from ..plan.bind import Interface
 from ..plan.stream_order import buffer_words, direct_of, front_of, operations_of, words_of
 from ..waiting import Wait
+from .builder import identifier
 from .channels import Channel, attempt, passes_by_register, steps_of
 from .context import Context
 from .counts import given_back, keep_count
 from .fifo import fifo_instance, fifo_name
-from .text import identifier
 
 
 class StreamPorts:

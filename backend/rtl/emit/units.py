@@ -10,14 +10,14 @@ from allo.dialects.diagnostics import SourcePlace
 from ..netlist.operations import CLOCK, CLOCK_TYPE, Instance
 from ..operators.spec import Operator
 from ..plan.bind import Interface, unit_stem
-from .text import ModuleText
+from .builder import ModuleBuilder
 
 
 class Units:
     """The units of one function; ``lends``: those that can be shared are its caller's."""
 
     def __init__(
-        self, text: ModuleText, operators: Mapping[str, tuple[Operator, int]], *, lends: bool
+        self, text: ModuleBuilder, operators: Mapping[str, tuple[Operator, int]], *, lends: bool
     ) -> None:
         self._text = text
         self._operators = operators

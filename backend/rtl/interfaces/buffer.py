@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..design import ArrayInterface, BankPort
+from ..emit.builder import ModuleBuilder, identifier
 from ..emit.memory.ram import RamPort, RamUse, ram_bank
-from ..emit.text import ModuleText, identifier
 from ..graph.nodes import Array
 from ..netlist.locations import Locations
 from .board import Buffered
@@ -23,7 +23,7 @@ QUEUE = 4
 
 def buffer_module(
     array: ArrayInterface, buffered: Buffered, lanes: int, core: str, made: Made
-) -> ModuleText:
+) -> ModuleBuilder:
     """The module of an array.
 
     Ports, besides the core's: where the array is loaded ``fill_go``, ``in_data``, ``in_valid``,
@@ -56,10 +56,10 @@ class _Buffer:
         self.buffered = buffered
         self.lanes = lanes
         self.made = made
-        self.text = ModuleText(f"{core}_{identifier(array.name)}_buffer", Locations())
+        self.text = ModuleBuilder(f"{core}_{identifier(array.name)}_buffer", Locations())
         self.width = buffered.cell * lanes
 
-    def emit(self) -> ModuleText:
+    def emit(self) -> ModuleBuilder:
         """The module."""
         self._declare()
         text, kept = self.text, self.buffered

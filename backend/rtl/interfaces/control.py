@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from ..emit.text import ModuleText, identifier
+from ..emit.builder import ModuleBuilder, identifier
 from ..netlist.locations import Locations
 from .board import CONTROL, ENABLE, FIRST_ARGUMENT, GLOBAL_ENABLE, STATUS, Board, Register
 from .parts import concat, flag, reserve_ports
@@ -58,7 +58,7 @@ def lay_out(
     return tuple(found)
 
 
-def control_module(board: Board) -> ModuleText:
+def control_module(board: Board) -> ModuleBuilder:
     """The slave of a wrapper.
 
     Ports besides those of :func:`lite_ports`: ``ap_done`` (one cycle; the core is then ready, too),
@@ -72,9 +72,9 @@ class _Control:
     def __init__(self, board: Board) -> None:
         self.registers = board.registers or ()
         self.bits = board.address_bits
-        self.text = ModuleText(f"{board.core}_control_s_axi", Locations())
+        self.text = ModuleBuilder(f"{board.core}_control_s_axi", Locations())
 
-    def emit(self) -> ModuleText:
+    def emit(self) -> ModuleBuilder:
         text = self.text
         inputs, outputs = lite_ports(self.bits)
         inputs |= {"ap_done": 1, "ap_idle": 1}

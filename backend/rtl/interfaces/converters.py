@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..emit.text import ModuleText
+from ..emit.builder import ModuleBuilder
 from ..graph.linear import bits_unsigned
 from ..netlist.locations import Locations
 from .parts import concat, flag, reserve_ports
@@ -10,13 +10,13 @@ from .parts import concat, flag, reserve_ports
 _INPUTS = {"in_valid": 1, "out_ready": 1}
 
 
-def widener_module(narrow: int, wide: int) -> ModuleText:
+def widener_module(narrow: int, wide: int) -> ModuleBuilder:
     """Puts words of ``narrow`` bits together, the first lowest; ``in_last`` ends a word early.
 
     Ports: ``in_data``, ``in_last``, ``in_valid``, ``in_ready``, ``out_data``, ``out_last``,
     ``out_valid``, ``out_ready``.
     """
-    text = ModuleText(f"widen_{narrow}_{wide}", Locations())
+    text = ModuleBuilder(f"widen_{narrow}_{wide}", Locations())
     many = wide // narrow
     bits = bits_unsigned(many - 1)
     inputs = {"in_data": narrow, "in_last": 1, **_INPUTS}
@@ -44,13 +44,13 @@ def widener_module(narrow: int, wide: int) -> ModuleText:
     return text
 
 
-def narrower_module(wide: int, narrow: int) -> ModuleText:
+def narrower_module(wide: int, narrow: int) -> ModuleBuilder:
     """Takes words of ``wide`` bits apart, lowest first; ``flush`` drops what is left of one.
 
     Ports: ``in_data``, ``in_last``, ``in_valid``, ``in_ready``, ``flush``, ``out_data``, ``out_last``,
     ``out_valid``, ``out_ready``.
     """
-    text = ModuleText(f"narrow_{wide}_{narrow}", Locations())
+    text = ModuleBuilder(f"narrow_{wide}_{narrow}", Locations())
     many = wide // narrow
     bits = bits_unsigned(many - 1)
     inputs = {"in_data": wide, "in_last": 1, "flush": 1, **_INPUTS}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..emit.text import ModuleText
+from ..emit.builder import ModuleBuilder
 from ..graph.linear import bits_unsigned
 from ..netlist.locations import Locations
 from .board import Master
@@ -62,7 +62,7 @@ def address_ports(channel: str, beats: int) -> tuple[dict[str, int], dict[str, i
 
 
 def _addresses(
-    text: ModuleText, master: Master, beats: int, channel: str, over: str, room: str
+    text: ModuleBuilder, master: Master, beats: int, channel: str, over: str, room: str
 ) -> Channel:
     """The address channel of an engine.
 
@@ -112,15 +112,15 @@ def _addresses(
     return Channel(issue, last, text.all_of(text.invert(some), none))
 
 
-def _bad(text: ModuleText, taken: str, response: str) -> None:
+def _bad(text: ModuleBuilder, taken: str, response: str) -> None:
     """An output that is high in the cycle of a response other than OKAY."""
     wrong = text.compare("ne", response, text.const(0, 2), 2)
     text.output("bad", "i1", text.all_of(taken, wrong))
 
 
-def reader_module(master: Master, beats: int, made: Made) -> ModuleText:
+def reader_module(master: Master, beats: int, made: Made) -> ModuleBuilder:
     """The engine that reads: out ``data``, ``valid``, for ``ready``; ``beats`` is a width."""
-    text = ModuleText(
+    text = ModuleBuilder(
         f"axi_reader_{master.width}x{master.burst}_{master.outstanding}_{beats}", Locations()
     )
     inputs, outputs = address_ports("AR", beats)
@@ -142,14 +142,14 @@ def reader_module(master: Master, beats: int, made: Made) -> ModuleText:
     return text
 
 
-def writer_module(master: Master, beats: int, made: Made) -> ModuleText:
+def writer_module(master: Master, beats: int, made: Made) -> ModuleBuilder:
     """The engine that writes: in ``data``, ``strobe``, ``valid``, out ``ready``; ``beats`` is a width.
 
     ``idle`` is high when every burst has been answered. The words of a burst may come before its
     address is taken, and do not wait for that.
     """
     width, strobes = master.width, master.width // 8
-    text = ModuleText(
+    text = ModuleBuilder(
         f"axi_writer_{width}x{master.burst}_{master.outstanding}_{beats}", Locations()
     )
     inputs, outputs = address_ports("AW", beats)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..design import ArrayInterface, ScalarPort, StreamInterface
-from ..emit.text import ModuleText, Wiring, identifier
+from ..emit.builder import ModuleBuilder, Wiring, identifier
 from ..graph.linear import bits_unsigned
 from ..netlist.locations import Locations
 from ..netlist.modules import Ports
@@ -37,7 +37,7 @@ class Core:
     scalars_out: Sequence[ScalarPort]
 
 
-def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleText:
+def shell_module(core: Core, board: Board, made: Made, locations: Locations) -> ModuleBuilder:
     """The module around the core; the modules it is made of are taken into ``made``."""
     return _Shell(core, board, made, locations).emit()
 
@@ -47,7 +47,7 @@ class _Shell:
         self.core = core
         self.board = board
         self.made = made
-        self.text = ModuleText(f"{core.module}_shell", locations, probed=True)
+        self.text = ModuleBuilder(f"{core.module}_shell", locations, probed=True)
         self.arrays = {array.name: array for array in core.arrays}
         self.wiring = Wiring()
         self.values: dict[str, str] = {}
@@ -55,7 +55,7 @@ class _Shell:
         self.stored: list[str] = []
         self.bad: list[str] = []
 
-    def emit(self) -> ModuleText:
+    def emit(self) -> ModuleBuilder:
         """The module."""
         text = self.text
         for wire in self.board.wires:

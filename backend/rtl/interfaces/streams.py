@@ -5,19 +5,19 @@ A word that leaves is held until the next one is there, or until it is known tha
 
 from __future__ import annotations
 
-from ..emit.text import ModuleText
+from ..emit.builder import ModuleBuilder
 from ..netlist.locations import Locations
 from .board import StreamEnd
 from .parts import Made, flag, reserve_ports
 
 
-def sender_module(width: int, made: Made) -> ModuleText:
+def sender_module(width: int, made: Made) -> ModuleBuilder:
     """Words on their way out.
 
     Ports: ``data``, ``valid``, ``ready``; ``over``, high once no word follows; ``TDATA``, ``TLAST``,
     ``TVALID``, ``TREADY``; ``empty``.
     """
-    text = ModuleText(f"stream_sender_{width}", Locations())
+    text = ModuleBuilder(f"stream_sender_{width}", Locations())
     inputs = {"data": width, "valid": 1, "over": 1, "TREADY": 1}
     reserve_ports(text, inputs, ("ready", "TDATA", "TLAST", "TVALID", "empty"))
     held = text.named("held")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from allo.dialects.core.partition import ArrayLayout, DimPartition, Partition
 
-from ..emit.text import ModuleText
+from ..emit.builder import ModuleBuilder
 from ..graph.linear import bits_unsigned
 
 
@@ -59,7 +59,9 @@ class Walk:
     last: str
 
 
-def emit_walk(text: ModuleText, layout: ArrayLayout, lanes: int, step: str, restart: str) -> Walk:
+def emit_walk(
+    text: ModuleBuilder, layout: ArrayLayout, lanes: int, step: str, restart: str
+) -> Walk:
     """A walk that goes on in each ``step`` and begins again at ``restart``, or behind its end."""
     dims = merged(layout)
     bank_bits = bits_unsigned(layout.bank_count - 1)
@@ -89,7 +91,7 @@ def emit_walk(text: ModuleText, layout: ArrayLayout, lanes: int, step: str, rest
     )
 
 
-def _sum(text: ModuleText, values: list[str], bits: int) -> str:
+def _sum(text: ModuleBuilder, values: list[str], bits: int) -> str:
     total = values[0]
     for value in values[1:]:
         total = text.binary("add", total, value, bits)
@@ -100,7 +102,7 @@ def _sum(text: ModuleText, values: list[str], bits: int) -> str:
 class _Dimension:
     """One dimension of a walk; ``bank`` and ``word`` are "" where they never change."""
 
-    text: ModuleText
+    text: ModuleBuilder
     dim: DimPartition
     number: int
     group: int

@@ -9,7 +9,7 @@ from typing import Any
 from allo.dialects.diagnostics import InterfaceError
 
 from ..design import HardwareDesign
-from ..emit.text import ModuleText
+from ..emit.builder import ModuleBuilder
 from ..netlist.locations import Locations
 from ..netlist.modules import Module, Ports
 from ..netlist.operations import CLOCK_TYPE, Constant, Gate, Instance, Operation
@@ -31,8 +31,8 @@ class Wrapper:
     """
 
     board: Board
-    parts: tuple[ModuleText, ...]
-    shell: ModuleText
+    parts: tuple[ModuleBuilder, ...]
+    shell: ModuleBuilder
 
     @property
     def directives(self) -> list[str]:

@@ -40,7 +40,7 @@ class Module:
     @property
     def operations(self) -> list[Operation]:
         """The operations of the body, none where there is no body."""
-        return self.body or []
+        return [] if self.body is None else self.body
 
     def instances(self) -> Iterator[Instance]:
         """The modules inside it."""
@@ -50,8 +50,12 @@ class Module:
         """The same module of other operations."""
         return replace(self, body=body)
 
+    def text(self) -> str:
+        """Its text, which CIRCT parses where it names no location."""
+        return modules_text([self])
+
     def lines(self) -> Iterator[str]:
-        """Its text."""
+        """The lines of its text."""
         where = UNKNOWN.text
         ports = [f"in %{name} : {kind}{where}" for name, kind in self.ports.inputs]
         ports += [f"out {name} : {kind}{where}" for name, kind, _ in self.ports.outputs]

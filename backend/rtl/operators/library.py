@@ -143,12 +143,13 @@ class OperatorLibrary:
 
     def _check_module(self, operator: Operator) -> None:
         """A design knows a unit by the name of its module: two that differ must not have one name."""
-        if not operator.module or operator.unit_text is None:
+        if not operator.module or operator.unit_module is None:
             return
         known = self._modules.setdefault(operator.module, operator)
-        if known is operator or known.unit_text is None:
+        if known is operator or known.unit_module is None:
             return
-        if any(known.unit_text(s) != operator.unit_text(s) for s in ("rtl", "native")):
+        styles = "rtl", "native"
+        if any(known.unit_module(s).text() != operator.unit_module(s).text() for s in styles):
             raise InternalError(
                 f"Two units that compute different things are called {operator.module}.",
                 help="this is a fault of the RTL compiler; please report it with the kernel.",

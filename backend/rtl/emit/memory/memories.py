@@ -15,8 +15,8 @@ from ...netlist.memories import ArrayCreate, Element
 from ...netlist.operations import Wire
 from ...plan.bind import Interface, PortUse
 from ...read.storage import bank_words
+from ..builder import Wiring, identifier
 from ..context import Context
-from ..text import Wiring, identifier
 from .ram import PortUsers, RamPort, RamUse, Scope, port_prefix, ram_bank
 from .rom import RomBank
 

@@ -15,7 +15,7 @@ from ...netlist.memories import (
     Write,
 )
 from ...netlist.operations import Gate
-from ..text import ModuleText
+from ..builder import ModuleBuilder
 
 Scope = tuple[str, ...]
 """Bits of :class:`.activity.Activity` that are high whenever a port is used."""
@@ -45,7 +45,7 @@ class PortUsers:
     reads: list[RamUse] = field(default_factory=list)
     writes: list[RamUse] = field(default_factory=list)
 
-    def reading(self, text: ModuleText) -> Scope:
+    def reading(self, text: ModuleBuilder) -> Scope:
         """Bits that are all high whenever a read goes on."""
         first, *rest = self.reads
         shared = [b for b in first.scope if all(b in r.scope for r in rest)]
@@ -73,7 +73,7 @@ class RamPort:
 
 
 def ram_bank(
-    text: ModuleText, array: Array, memory: str, ports: list[RamPort], separate: bool = False
+    text: ModuleBuilder, array: Array, memory: str, ports: list[RamPort], separate: bool = False
 ) -> None:
     """One bank: a memory whose read data is registered, which infers block RAM.
 

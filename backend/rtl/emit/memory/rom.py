@@ -12,20 +12,20 @@ from allo.dialects.diagnostics import SourcePlace
 
 from ...graph.linear import bits_unsigned
 from ...netlist.memories import ConstantArray, Element, Table, TableRead
-from ..text import ModuleText
+from ..builder import ModuleBuilder
 
 
 class RomBank:
     """A table of a module, declared where it is made.
 
     Args:
-        name: of the memory (from :meth:`ModuleText.named`).
+        name: of the memory (from :meth:`ModuleBuilder.named`).
         words: unsigned bit patterns.
     """
 
     def __init__(
         self,
-        text: ModuleText,
+        text: ModuleBuilder,
         name: str,
         words: Sequence[int],
         width: int,

@@ -12,8 +12,8 @@ from allo.dialects.streams.loops.iterations import COPIES
 from ...graph.nodes import Array, Stream
 from ...plan.bind import Interface, PortUse
 from ..bounds import BoundsWatch
+from ..builder import ModuleBuilder, Wiring
 from ..memory.ram import port_prefix
-from ..text import ModuleText, Wiring
 
 MANY = 16
 """Processes of a region whose ends are what one cycle's signals bring together."""
@@ -56,7 +56,7 @@ class Instance:
         ports = zip(self.interface.streams, self.streams, strict=True)
         return any(port.direction == "put" and s.parameter < 0 for (_, port), s in ports)
 
-    def output(self, text: ModuleText, port: str) -> str:
+    def output(self, text: ModuleBuilder, port: str) -> str:
         """The value that an output of the instance defines."""
         if port not in self.wires:
             self.wires[port] = text.fresh()
@@ -64,7 +64,7 @@ class Instance:
 
 
 def emit_instance(
-    text: ModuleText, instance: Instance, watch: BoundsWatch, start: str, *, frozen: bool
+    text: ModuleBuilder, instance: Instance, watch: BoundsWatch, start: str, *, frozen: bool
 ) -> str:
     """Emit a kernel instance of a region that may be ``frozen``; its done."""
     interface = instance.interface
@@ -83,7 +83,7 @@ def emit_instance(
     return done
 
 
-def _scalar(text: ModuleText, value: Any, width: int) -> str:
+def _scalar(text: ModuleBuilder, value: Any, width: int) -> str:
     if isinstance(value, int):
         return text.const(value, width)
     name, own, signed = value
@@ -91,7 +91,7 @@ def _scalar(text: ModuleText, value: Any, width: int) -> str:
 
 
 def _join_array(
-    text: ModuleText,
+    text: ModuleBuilder,
     instance: Instance,
     prefix: str,
     uses: dict[tuple[int, int], PortUse],
@@ -169,7 +169,7 @@ class Progress:
         flags: for each instance the bit that says that it has been done in an earlier cycle.
     """
 
-    def __init__(self, text: ModuleText, instances: list[Instance]) -> None:
+    def __init__(self, text: ModuleBuilder, instances: list[Instance]) -> None:
         self._text = text
         self._instances = instances
         self._over: list[tuple[str, str]] = []

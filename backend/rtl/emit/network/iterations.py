@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...graph.linear import bits_unsigned
 from ...read.records import Map, Op
-from ..text import ModuleText
+from ..builder import ModuleBuilder
 from .instances import Instance
 
 
@@ -57,7 +57,7 @@ class Iterations:
         flags: for each instance the bit that says that it starts no more.
     """
 
-    def __init__(self, text: ModuleText, instances: list[Instance], loop: LoopRange) -> None:
+    def __init__(self, text: ModuleBuilder, instances: list[Instance], loop: LoopRange) -> None:
         self._text = text
         self._instances = instances
         self._loop = loop

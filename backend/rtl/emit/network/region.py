@@ -23,7 +23,7 @@ from ...read.storage import array_for_local, array_for_parameter
 from ...read.stream_ops import stream_of, stream_of_type
 from ...waiting import Member, ModuleWaits
 from ..bounds import BoundsWatch
-from ..text import ModuleText, identifier
+from ..builder import ModuleBuilder, identifier
 from .instances import Instance, Progress, emit_instance
 from .iterations import Iterations, LoopRange, loop_range
 from .region_streams import RegionStreams
@@ -39,7 +39,7 @@ class RegionResult:
     """What a compiled region gives to the compiler; ``trips``: how often its instances run."""
 
     interface: Interface
-    text: ModuleText
+    text: ModuleBuilder
     function: Function
     binding: Binding
     instances: list[tuple[str, Interface]]
@@ -74,7 +74,7 @@ class RegionCompiler:
         self._interface_of = interface_of
         self._frozen = frozen
         self._external = external
-        self._text = ModuleText(module, locations, probed=True)
+        self._text = ModuleBuilder(module, locations, probed=True)
         self._function = Function(record.name, module, place=record.place)
         self._function.notes += record.attrs.get(NOTES, [])
         self._binding = Binding()

@@ -9,8 +9,8 @@ from allo.dialects.diagnostics import BuildError
 from ...graph.nodes import Stream
 from ...plan.bind import Interface
 from ...waiting import Fifo
+from ..builder import ModuleBuilder, identifier
 from ..fifo import fifo_instance, fifo_name
-from ..text import ModuleText, identifier
 from .instances import Instance
 
 End = tuple[Instance, str]
@@ -28,7 +28,7 @@ class RegionStreams:
         labels: label of the FIFO, or prefix of the port, by number of the stream.
     """
 
-    def __init__(self, text: ModuleText, *, outermost: bool = False) -> None:
+    def __init__(self, text: ModuleBuilder, *, outermost: bool = False) -> None:
         self._text = text
         self._emptied = text.named("emptied") if outermost else ""
         self.fifos: set[tuple[int, int]] = set()

@@ -16,8 +16,8 @@ from ...graph.linear import bits_unsigned
 from ...graph.nodes import Array
 from ...graph.regions import Function
 from ...plan.bind import Binding, Interface, PortUse
+from ..builder import ModuleBuilder, identifier
 from ..memory.ram import RamPort, RamUse, port_prefix, ram_bank
-from ..text import ModuleText, identifier
 from .instances import Instance, all_earlier, never_same_copy
 
 PORTS = 2
@@ -36,7 +36,7 @@ class _Client:
     use: PortUse
     data: list[str] = field(default_factory=list)
 
-    def wire(self, text: ModuleText, suffix: str) -> str:
+    def wire(self, text: ModuleBuilder, suffix: str) -> str:
         """A value that the instance's output will define."""
         return self.instance.output(text, f"{self.stem}_{suffix}")
 
@@ -59,7 +59,7 @@ class SharedPorts:
     """
 
     def __init__(
-        self, text: ModuleText, function: Function, binding: Binding, external: frozenset[str]
+        self, text: ModuleBuilder, function: Function, binding: Binding, external: frozenset[str]
     ) -> None:
         self._text = text
         self._function = function

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from allo.backend.devices import DeviceRecord, family
 
 from ..modules import Netlist
+from ..verify import verify
 from .block_products import block_products
 from .early_writes import early_writes
 from .offset_comparisons import offset_comparisons
@@ -38,5 +39,5 @@ def run_passes(netlist: Netlist, device: str) -> Netlist:
     record = family(device)
     for each in PASSES:
         if each.wanted(record):
-            netlist = each.run(netlist, record)
+            netlist = verify(each.run(netlist, record), each.run.__name__)
     return netlist

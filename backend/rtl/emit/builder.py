@@ -71,7 +71,7 @@ class Wiring:
     outputs: dict[str, str] = field(default_factory=dict)
 
 
-class ModuleText:
+class ModuleBuilder:
     """A module that is being made.
 
     ``enable`` names the value that freezes every register when low, or is "" for none; ``moves`` the bits
