@@ -241,11 +241,8 @@ class Memories:
         text.add(ArrayCreate(table, tuple(reversed(listed)), width), node.place)
         bank = text.signal(f"{name}_bank", chosen, index.width, node.place)
         size = count, width, index.width
-        text.styled(
-            Element(picked, (table, bank), *size),
-            Element(result, (table, chosen), *size),
-            node.place,
-        )
+        told, plain = (table, bank), (table, chosen)
+        text.styled(Element(picked, told, *size), Element(result, plain, *size), node.place)
         text.rtl_only(Wire(result, picked, width, visible=True), node.place)
         return result
 
