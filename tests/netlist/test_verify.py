@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import allo
+from allo.backend.devices import DeviceRecord, family
 from allo.backend.rtl.netlist import passes
 from allo.backend.rtl.netlist.modules import Module, Netlist
 from allo.backend.rtl.netlist.operations import Concat, Extract, Gate, Instance, Operation, Register
@@ -94,8 +95,8 @@ def accumulated(a: int8[16], out: int32[16]):
         out[i] = total if total > 7 else 0
 
 
-def _without(kind: type[Operation]) -> Callable[[Netlist], Netlist]:
-    def wrong(netlist: Netlist) -> Netlist:
+def _without(kind: type[Operation]) -> Callable[[Netlist, DeviceRecord], Netlist]:
+    def wrong(netlist: Netlist, _: DeviceRecord) -> Netlist:
         top = netlist.top
         first = next(op for op in top.operations if isinstance(op, kind))
         body = [op for op in top.operations if op is not first]
@@ -112,7 +113,7 @@ def test_a_pass_that_drops_a_value_is_found_in_a_build(
         return allo.customize(accumulated).build(target="verilog", simulator="jit", device="ecp5")
 
     build()
-    monkeypatch.setattr(passes, "PASSES", (*PASSES, Pass(_without(kind), ("ecp5",))))
+    monkeypatch.setattr(passes, "PASSES", (*PASSES, Pass(_without(kind), lambda _: True)))
     with pytest.raises(InternalError, match="after wrong: in accumulated, .* is not defined"):
         build()
 
@@ -121,21 +122,23 @@ def test_a_pass_that_drops_a_value_is_found_in_a_build(
 def test_a_pass_keeps_the_rules_and_leaves_its_input_as_it_was(each: Pass) -> None:
     netlist = everything()
     before = netlist.text()
-    assert list(problems(each.run(netlist))) == []
+    assert list(problems(each.run(netlist, family("ecp5")))) == []
     assert netlist.text() == before
 
 
 def test_passes_run_for_their_families_alone() -> None:
     ran: list[str] = []
 
-    def noted(netlist: Netlist) -> Netlist:
+    def noted(netlist: Netlist, _: DeviceRecord) -> Netlist:
         ran.append("noted")
         return netlist
 
     for device, expected in (("xcup", 0), ("ecp5", 1)):
         ran.clear()
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(passes, "PASSES", (Pass(noted, ("ecp5",)),))
+            patch.setattr(
+                passes, "PASSES", (Pass(noted, lambda record: record.netlist.early_writes),)
+            )
             run_passes(Netlist([Module("m", read_netlist(LINES).top.ports, None)]), device)
         assert len(ran) == expected
 

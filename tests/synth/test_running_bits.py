@@ -9,6 +9,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
+from allo.backend.devices import DeviceRecord
 from allo.backend.rtl.netlist import passes
 from allo.backend.rtl.netlist.modules import Netlist
 from allo.backend.rtl.netlist.operations import Gate, Operation
@@ -78,13 +79,13 @@ def test_a_bit_that_misses_what_comes_first_is_found(monkeypatch: pytest.MonkeyP
         changed.append(op.result)
         return Gate("comb.and", op.result, op.operands, 1).like(op)
 
-    def wrong(netlist: Netlist) -> Netlist:
+    def wrong(netlist: Netlist, _: DeviceRecord) -> Netlist:
         bodies = ([spoilt(op) for op in module.operations] for module in netlist.modules)
         pairs = zip(netlist.modules, bodies, strict=True)
         return netlist.with_modules([module.with_body(body) for module, body in pairs])
 
     right = run("jit")
-    monkeypatch.setattr(passes, "PASSES", (*passes.PASSES, passes.Pass(wrong)))
+    monkeypatch.setattr(passes, "PASSES", (*passes.PASSES, passes.Pass(wrong, lambda _: True)))
     try:
         found: object = run("verilator")
     except allo.errors.AlloError as error:

@@ -39,13 +39,16 @@ class Memory(Operation):
         self.style = style
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         kind = f"<{self.depth}xi{self.width}>"
         return f"{self.result} = seq.hlmem @{self.result[1:]} {CLOCK}, {RESET} : {kind}"
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, f"!seq.hlmem<{self.depth}xi{self.width}>"),)
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return ("i1",)
 
 
@@ -62,6 +65,7 @@ class Read(Operation):
         self.address_bits = bits
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         memory, address, enable = self.operands
         return (
             f"{self.result} = seq.read {memory}[{address}] rden {enable} {{ latency = 0}} "
@@ -69,6 +73,7 @@ class Read(Operation):
         )
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return f"!seq.hlmem<{self.depth}xi{self.width}>", f"i{self.address_bits}", "i1"
 
 
@@ -85,6 +90,7 @@ class Write(Operation):
         self.address_bits = bits
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         memory, address, word, enable = self.operands
         return (
             f"seq.write {memory}[{address}] {word} wren {enable} {{ latency = 1}} "
@@ -92,6 +98,7 @@ class Write(Operation):
         )
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         kind = f"!seq.hlmem<{self.depth}xi{self.width}>"
         return kind, f"i{self.address_bits}", f"i{self.width}", "i1"
 
@@ -106,10 +113,12 @@ class SimulatedMemory(Operation):
         self.depth = depth
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         kind = f"<{self.depth} x {self.width}>"
         return f"{self.result} = seq.firmem 0, 1, undefined, undefined : {kind}"
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, f"!seq.firmem<{self.depth} x {self.width}>"),)
 
 
@@ -119,6 +128,7 @@ class SimulatedRead(Read):
     __slots__ = ()
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         memory, address, enable = self.operands
         return (
             f"{self.result} = seq.firmem.read_port {memory}[{address}], clock {CLOCK} "
@@ -126,6 +136,7 @@ class SimulatedRead(Read):
         )
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return f"!seq.firmem<{self.depth} x {self.width}>", f"i{self.address_bits}", "i1"
 
 
@@ -135,6 +146,7 @@ class SimulatedWrite(Write):
     __slots__ = ()
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         memory, address, word, enable = self.operands
         return (
             f"seq.firmem.write_port {memory}[{address}] = {word}, clock {CLOCK} "
@@ -142,6 +154,7 @@ class SimulatedWrite(Write):
         )
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         kind = f"!seq.firmem<{self.depth} x {self.width}>"
         return kind, f"i{self.address_bits}", f"i{self.width}", "i1"
 
@@ -152,9 +165,11 @@ class ArrayCreate(Operation):
     __slots__ = ()
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         return f"{self.result} = hw.array_create {', '.join(self.operands)} : i{self.width}"
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, f"!hw.array<{len(self.operands)}xi{self.width}>"),)
 
 
@@ -171,11 +186,13 @@ class Element(Operation):
         self.index_bits = bits
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         array, index = self.operands
         kind, bits = self.operand_types()
         return f"{self.result} = hw.array_get {array}[{index}] : {kind}, {bits}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return f"!hw.array<{self.count}xi{self.width}>", f"i{self.index_bits}"
 
 
@@ -189,12 +206,14 @@ class ConstantArray(Operation):
         self.words = words
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         width = self.width
         listed = ", ".join([f"{constant_text(v, width)} : i{width}" for v in reversed(self.words)])
         (result, kind) = next(iter(self.results()))
         return f"{result} = hw.aggregate_constant [{listed}] : {kind}"
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, f"!hw.array<{len(self.words)}xi{self.width}>"),)
 
 
@@ -214,6 +233,7 @@ class Table(Operation):
         return f"!hw.inout<uarray<{len(self.words)}xi{self.width}>>"
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         symbol, where = self.result[1:], self.location.text
         lines = "\\0A".join(_lines(self.words, self.width))
         symbols = f"{{symbols = [#hw.innerNameRef<@{self.module}::@{symbol}>]}}"
@@ -223,6 +243,7 @@ class Table(Operation):
         )
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, self.kind),)
 
 
@@ -239,6 +260,7 @@ class TableRead(Operation):
         self.address_bits = bits
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         table, address = self.operands
         kind, bits = self.operand_types()
         place = f"%place.{self.result[1:]}"
@@ -249,6 +271,7 @@ class TableRead(Operation):
         )
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return f"!hw.inout<uarray<{self.count}xi{self.width}>>", f"i{self.address_bits}"
 
 

@@ -77,6 +77,7 @@ class Gate(Operation):
         self.name = name
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         return f"{self.result} = {self.name} {', '.join(self.operands)} : i{self.width}"
 
 
@@ -86,9 +87,11 @@ class Mux(Operation):
     __slots__ = ()
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         return f"{self.result} = comb.mux {', '.join(self.operands)} : i{self.width}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         kind = f"i{self.width}"
         return "i1", kind, kind
 
@@ -103,6 +106,7 @@ class Constant(Operation):
         self.value = value & (1 << width) - 1
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         if self.width == 1:
             return f"{self.result} = hw.constant {'true' if self.value else 'false'}"
         return (
@@ -126,10 +130,12 @@ class Compare(Operation):
         self.of = of
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         a, b = self.operands
         return f"{self.result} = comb.icmp {self.kind} {a}, {b} : i{self.of}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return f"i{self.of}", f"i{self.of}"
 
 
@@ -144,10 +150,12 @@ class Extract(Operation):
         self.of = of
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         kinds = f"(i{self.of}) -> i{self.width}"
         return f"{self.result} = comb.extract {self.operands[0]} from {self.low} : {kinds}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return (f"i{self.of}",)
 
 
@@ -161,9 +169,11 @@ class Replicate(Operation):
         self.of = of
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         return f"{self.result} = comb.replicate {self.operands[0]} : (i{self.of}) -> i{self.width}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return (f"i{self.of}",)
 
 
@@ -177,10 +187,12 @@ class Concat(Operation):
         self.widths = widths
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         kinds = ", ".join([f"i{width}" for width in self.widths])
         return f"{self.result} = comb.concat {', '.join(self.operands)} : {kinds}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return [f"i{width}" for width in self.widths]
 
 
@@ -194,6 +206,7 @@ class Wire(Operation):
         self.visible = visible
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         symbol = f" sym @{self.result[1:]}" if self.visible else ""
         return f"{self.result} = hw.wire {self.operands[0]}{symbol} : i{self.width}"
 
@@ -220,12 +233,14 @@ class Register(Operation):
         return self.operands[-1] if self.resets else ""
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         enable = f".ce {self.operands[0]}, {CLOCK}, {self.operands[1]}" if self.gated else ""
         reset = f" reset {RESET}, {self.operands[-1]}" if self.resets else ""
         read = enable or f" {self.operands[0]}, {CLOCK}"
         return f"{self.result} = seq.compreg{read}{reset} : i{self.width}"
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         kind = f"i{self.width}"
         return [kind, *["i1"] * self.gated, *["i1", kind] * self.resets]
 
@@ -245,12 +260,15 @@ class Verbatim(Operation):
         self.kinds = [operand for _, operand in operands]
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         return f"{self.result} = {self.body}"
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return ((self.result, self.kind),)
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return self.kinds
 
 
@@ -280,6 +298,7 @@ class Instance(Operation):
         self.outputs = outputs
 
     def text(self) -> str:
+        """The operation as CIRCT reads it."""
         inputs = ", ".join([f"{p}: {value}: {kind}" for p, (value, kind) in self.inputs.items()])
         kinds = ", ".join([f"{port}: {kind}" for _, port, kind in self.outputs])
         made = ", ".join([value for value, _, _ in self.outputs])
@@ -287,7 +306,9 @@ class Instance(Operation):
         return f'{left}hw.instance "{self.label}" @{self.module}({inputs}) -> ({kinds})'
 
     def results(self) -> Iterable[tuple[str, str]]:
+        """The values it defines, with their types."""
         return [(value, kind) for value, _, kind in self.outputs]
 
     def operand_types(self) -> Sequence[str]:
+        """The types of its operands, in their order."""
         return [kind for _, kind in self.inputs.values()]
