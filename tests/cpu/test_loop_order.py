@@ -69,6 +69,18 @@ def short(A: float32[K, N], C: float32[N]):
             C[j] += A[k, j]
 
 
+def long_enough(A: float32[K, 8], C: float32[8]):
+    for j in range(8):
+        for k in range(K):
+            C[j] += A[k, j]
+
+
+def not_long_enough(A: float32[K, 7], C: float32[7]):
+    for j in range(7):
+        for k in range(K):
+            C[j] += A[k, j]
+
+
 def add_across(A: float32[N, N], B: float32[N, N]):
     for j in range(1, N):
         for k in range(N):
@@ -137,6 +149,7 @@ MOVED = {
     "passes_two_arrays": (passes_two_arrays, ["k", "j"]),
     "recurrence": (recurrence, ["i", "j", "i", "j"]),
     "sums": (sums, ["i", "j", "i", "j"]),
+    "long_enough": (long_enough, ["k", "j", "k", "j"]),
     "long_rows": (long_rows, ["i", "j", "j"]),
 }
 LEFT = {
@@ -148,6 +161,7 @@ LEFT = {
     "carried": (carried, ["i", "j"]),
     "diagonal": (diagonal, ["k", "j"]),
     "wavefront": (wavefront, ["i", "j"]),
+    "not_long_enough": (not_long_enough, ["j", "k", "j", "k"]),
     "short": (short, ["j", "k"]),
     "passes_one_array_twice": (passes_one_array_twice, ["j", "k"]),
 }

@@ -84,3 +84,21 @@ def test_products_of_quotients_of_a_downward_loop(target: str) -> None:
     found = np.zeros(24, np.int32)
     build(kernel(lines), target)(table, found)
     assert found.tolist() == [23 - i + i // 6 * 100 + i % 6 for i in range(24)]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_negated_unsigned_subscript_wraps_in_its_type(target: str) -> None:
+    """``-u`` is an Int(32), in which a great ``u`` gives a small number."""
+    schedule = kernel(
+        ["def top(A: int32[8], B: int32[2], u: UInt(32)):"]
+        + ["    B[0] = A[-u]", "    B[1] = A[-u + 4]"]
+    )
+    found = np.zeros(2, np.int32)
+    build(schedule, target)(np.arange(8, dtype=np.int32), found, 2**32 - 3)
+    assert found.tolist() == [3, 7]
+
+
+def test_a_sum_that_wraps_past_every_array_is_a_place_in_memory_as_it_is() -> None:
+    """Banks and distances of accesses are found from such a place; a computed one has none."""
+    schedule = kernel(["def top(A: int32[8], B: int32[1], n: Int(64)):", "    B[0] = A[n + 1]"])
+    assert "affine.load %arg0[symbol(%" in str(schedule.module)

@@ -158,6 +158,19 @@ def test_far_iterators_in_verilator() -> None:
         _run(expressions, module, start, ARGUMENTS, start)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_lowest_value_of_32_bits_by_minus_one_needs_one_bit_more(target: str) -> None:
+    lines = [
+        "def top(B: Int(64)[2, 2]):",
+        "    for i in range(-2147483648, -2147483646):",
+        "        for j in range(-2, 0):",
+        "            B[i + 2147483648, j + 2] = i // j",
+    ]
+    found = np.zeros((2, 2), np.int64)
+    build(kernel(lines), target)(found)
+    assert found.tolist() == [[2**30, 2**31], [2**30 - 1, 2**31 - 1]]
+
+
 @pytest.mark.parametrize("target", ENGINES)
 def test_index_arguments_locals_arrays_and_results(target: str) -> None:
     lines = [

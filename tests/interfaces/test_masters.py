@@ -183,6 +183,24 @@ def test_scalars_and_results_are_registers() -> None:
     }
 
 
+def test_the_last_register_is_reached_to_its_last_word() -> None:
+    """The upper word of b has the first address of six bits, and no register is behind it."""
+
+    def shift(a: int64, b: int64, A: int64[4]):
+        for i in range(4):
+            A[i] += a - b
+
+    schedule = allo.customize(shift)
+    module = build(schedule, {"return": "s_axilite"})
+    assert [(r.name, r.offset) for r in module.design.board.registers] == [("a", 0x10), ("b", 0x1C)]
+
+    def draw(rng):
+        a, b = (int(v) for v in rng.integers(-(1 << 62), 1 << 62, 2))
+        return [a, b, values(rng, int64, (4,))]
+
+    agree(schedule, module, draw)
+
+
 def test_arrays_that_are_returned_are_only_written() -> None:
     def twice(A: int32[20]) -> int32[20]:
         B: int32[20]

@@ -124,3 +124,12 @@ def test_shapes_that_do_not_fit() -> None:
 
     with pytest.raises(allo.errors.ShapeMismatchError, match=r"\[3, 4\] and \[3, 4\] have no"):
         allo.interpret(kernel)
+
+
+@pytest.mark.parametrize("step", [0, -1])
+def test_the_step_of_a_slice_is_positive(step: int) -> None:
+    def kernel(a: int8[4]) -> int8[4]:
+        return a[0:4:step]
+
+    with pytest.raises(allo.errors.UnsupportedSyntaxError, match="step of a slice is positive"):
+        allo.interpret(kernel)(A[0])

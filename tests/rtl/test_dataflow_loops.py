@@ -163,6 +163,22 @@ def test_three_tasks_calls_scalars_and_a_second_run():
         assert cycles < 7 * 20
 
 
+def test_an_iterator_below_zero_keeps_its_sign():
+    def below(A: int32[4], B: int32[4]):
+        for i in range(-9, -5):
+            T: int32[4]
+            for j in range(4):
+                T[j] = A[j] * i
+            for k in range(4):
+                B[k] = B[k] * 3 + T[k] + i
+
+    A, B = numbers(4, 4)
+    want = B
+    for i in range(-9, -5):
+        want = want * 3 + A * i + i
+    everywhere(scheduled(below, "i", "j", "k"), [A, B], [A, want])
+
+
 def test_a_marked_loop_inside_another_loop_starts_again():
     def tiles(A: int32[3, 4, 8], B: int32[3, 4, 8]):
         for t in range(3):

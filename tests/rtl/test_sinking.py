@@ -12,6 +12,7 @@ import allo
 from allo.ir.types import AlloType, float32, int8, int32
 
 from .differential import bits
+from .test_dataflow_tasks import everywhere
 
 
 def dot[T, R, N](a: T[8, N], b: T[8, N], o: R[8]):
@@ -71,3 +72,21 @@ def test_products_do_not_wait_in_registers(name: str, simulator: str) -> None:
     assert _register_bits(str(module), "dot") < most
     if element is float32:
         assert module.report.float_units == 2 * -(-width // ii)
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+def test_a_load_stays_before_a_store_to_its_element(pipelined: bool) -> None:
+    """What is read is needed late, and the element changes before."""
+
+    def replace(A: int32[16], B: float32[16], C: float32[16]):
+        for i in range(16):
+            t: int32 = A[15 - i]
+            A[15 - i] = i
+            C[i] = ((B[i] * 1.5 + 2.5) * B[i] + 0.5) * t
+
+    s = allo.customize(replace)
+    if pipelined:
+        s.pipeline("i")
+    A, B = np.arange(16, dtype=np.int32) + 100, np.ones(16, np.float32)
+    want = np.float32(4.5) * A[::-1].astype(np.float32)
+    everywhere(s, [A, B, np.zeros(16, np.float32)], [np.arange(15, -1, -1, np.int32), B, want])

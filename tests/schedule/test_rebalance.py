@@ -118,6 +118,17 @@ def test_verify_proves_integers_and_says_what_became_of_floats():
     assert compare(allo.customize(wide_floats), s, reassociate=True)
 
 
+def test_a_tree_takes_as_many_terms_as_the_refusal_of_a_longer_loop_says():
+    def most(x: int32[4096], z: int32[1]):
+        for k in range(4096):
+            z[0] += x[k]
+
+    s = allo.customize(most)
+    s.unroll("k")
+    s.rebalance("k")
+    assert str(s.module).count("arith.addi") == 4096
+
+
 # --- random chains -------------------------------------------------------------------------------
 
 KINDS = {"int8": "a", "uint8": "b", "int16": "c", "int32": "d"}

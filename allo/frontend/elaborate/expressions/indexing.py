@@ -86,8 +86,10 @@ def _signed(operand: _Typed | None, negative: bool) -> _Typed | None:
         return _number(-operand.value.const)
     dtype = Int(operand.dtype.bits) if isinstance(operand.dtype, UInt) else operand.dtype
     value = -operand.value if negative else operand.value
-    exact = operand.exact and (isinstance(dtype, Index) or within(value.bounds(), range_of(dtype)))
-    return _Typed(value, dtype, exact)
+    fits = isinstance(dtype, Index) or within(value.bounds(), range_of(dtype))
+    if not fits and isinstance(operand.dtype, UInt):
+        return None  # it wraps, and may then be the place of an element
+    return _Typed(value, dtype, operand.exact and fits)
 
 
 def _name(ctx: FunctionContext, node: ast.Name) -> _Typed | None:
