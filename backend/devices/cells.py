@@ -45,6 +45,8 @@ class Cells(Facts):
         dsp_takes: whether Yosys puts the registers around a product into its block.
         carry_bits: bits of a cell of a carry chain.
         carry_inverts: whether a carry chain inverts an operand; where not, each bit takes a table for it.
+        carry_apart: whether the cells of a carry chain lie beside the lookup tables, so that bits of a sum
+            that nothing reads take none.
         wide_tables: whether multiplexers join tables to functions of more inputs.
         equal_pair: lookup tables for a bit of a comparison of two variables with one another.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.
@@ -76,6 +78,7 @@ class Cells(Facts):
     carry_absorbs: bool
     carry_bits: int = 2
     carry_inverts: bool = True
+    carry_apart: bool = False
     wide_tables: bool = True
     equal_pair: float = 0.0
     dsp_joined: int = 0
@@ -103,9 +106,17 @@ class Cells(Facts):
         """Lookup tables of a bit of a function of more inputs than one has, which is no tree."""
         return 1 << inputs - 4 if self.wide_tables else ceil((inputs - 1) / 3)
 
-    def chain(self, width: int, inverted: bool = False) -> int:
-        """Lookup tables of an adder whose operands are registers, one of them inverted or not."""
-        own = width if inverted and not self.carry_inverts else 0
+    def chain(self, width: int, inverted: int = 0, wanted: int | None = None) -> int:
+        """Lookup tables of an adder whose operands are registers.
+
+        Args:
+            width: bits of the chain.
+            inverted: variable bits of an operand that is subtracted.
+            wanted: bits of the sum that something reads; None: all.
+        """
+        own = inverted if not self.carry_inverts else 0
+        if self.carry_apart and wanted is not None:
+            return wanted + own
         return self.carry_bits * ceil(width / self.carry_bits) + own
 
     def many(self, terms: int, adders: int, width: int) -> int:

@@ -63,7 +63,7 @@ _UP5K = DeviceRecord(
     cells=Cells(
         inputs=4, dsp=(16, 16), dsp_signed=False, dsp_least=11, dsp_takes=True,
         block_registers=True, product_table=1.9,
-        carry_absorbs=False, carry_bits=1, carry_inverts=False, wide_tables=False, equal_pair=1.0,
+        carry_absorbs=False, carry_bits=1, carry_inverts=False, carry_apart=True, wide_tables=False, equal_pair=1.0,
         shift_registers=False, small=2, few=4, level=0.95,
         blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),), reads_old=False,
         table_memory=False, write_ports=1, copies=True, block_cost=64,

@@ -286,7 +286,10 @@ class Cover:
         if not self._family.carry_absorbs:
             if width <= 4 and not known:
                 return {"lut": 3 * width}
-            return {"lut": self._family.chain(width, not known and node.detail.startswith("sub"))}
+            inverted = 0
+            if not known and node.detail.startswith("sub"):
+                inverted = sum(n >= 0 for n, _, c in cut(operands[1], 0, width) for _ in range(c))
+            return {"lut": self._family.chain(width, inverted, node.made.bit_count())}
         inverted = node.detail.startswith("sub")
         total = 0
         if known:

@@ -119,6 +119,9 @@ class Folding:
         if all(is_constant(value) for value in operands):
             a, b = (bits_known(value) for value in operands)
             return constant(a + b if name == "comb.add" else a - b, width)
+        borrowed = self._borrowed(name, operands)
+        if borrowed is not None:
+            name, operands = "comb.add", borrowed
         if name == "comb.sub" and is_constant(operands[0]):
             known, (size, signed) = bits_known(operands[0]), significant(operands[1])
             if not signed and known + 1 >= 1 << size and known & (known + 1) == 0:
@@ -137,6 +140,21 @@ class Folding:
             node.written, node.wraps = width, wraps
         joined = join([cut(operands[0], 0, low), total]) if low else total
         return extended(joined, width, signed=signed)
+
+    def _borrowed(self, name: str, operands: list[Value]) -> list[Value] | None:
+        """``a`` and ``~b`` where the sum is ``a - b - 1``, for synthesis makes one carry chain of it."""
+        known = operands[1]
+        if not is_constant(known) or len(operands[0]) != 1:
+            return None
+        number, low, width = operands[0][0]
+        ones = (1 << width) - 1
+        if bits_known(known) != (1 if name == "comb.sub" else ones) or low or number < 0:
+            return None
+        inner = self.nodes[number]
+        if inner.kind != "add" or inner.detail != "sub" or inner.width != width:
+            return None
+        first, second = inner.operands
+        return [first, self._bitwise("xor", [second, constant(ones, width)])]
 
     def _small_sum(self, name: str, width: int, operands: tuple[Value, ...]) -> Value:
         """A sum of so few bits that each of them is one lookup table, which takes in what is around it."""
