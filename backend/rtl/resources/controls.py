@@ -5,16 +5,21 @@ from __future__ import annotations
 from .nodes import Node, Run, Value
 
 
-def absorb_controls(nodes: list[Node]) -> None:
-    """Take multiplexers with a constant, or with the register itself, into the inputs of registers."""
+def absorb_controls(nodes: list[Node], *, again: bool) -> None:
+    """Take multiplexers with a constant, or with the register itself, into the inputs of registers.
+
+    Args:
+        again: also where a register has such an input already (:attr:`.Cells.controls_join`).
+    """
     for number, node in enumerate(nodes):
         if node.kind != "register" or not node.operands:
             continue
-        if "r" not in node.detail:
+        if again or "r" not in node.detail:
             kind = _absorb_reset(nodes, node, "gate")
             while kind:
                 kind = _absorb_reset(nodes, node, kind)
-        _absorb_enable(nodes, node, number)
+        if again or "e" not in node.detail:
+            _absorb_enable(nodes, node, number)
 
 
 def _absorb_reset(nodes: list[Node], node: Node, kind: str) -> str:
@@ -40,7 +45,7 @@ def _absorb_reset(nodes: list[Node], node: Node, kind: str) -> str:
 def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
     data, *controls = node.operands
     found = _sides(nodes, data, "mux")
-    if found is None or "e" in node.detail:
+    if found is None:
         return
     control, sides = found
     at = 0
@@ -53,7 +58,7 @@ def _absorb_enable(nodes: list[Node], node: Node, number: int) -> None:
         kept.append(second if first == own else first)
         at += run[2]
     node.operands = (tuple(kept), (control,), *controls)
-    node.detail = f"e{node.detail}"
+    node.detail = node.detail if "e" in node.detail else f"e{node.detail}"
 
 
 def _sides(

@@ -47,7 +47,7 @@ class Cover:
 
     def run(self) -> Costs:
         """The cost by section."""
-        absorb_controls(self._nodes)
+        absorb_controls(self._nodes, again=self._family.controls_join)
         roots = self._roots()
         self._want(roots)
         self._pack()
