@@ -47,8 +47,8 @@ class Cells(Facts):
         carry_inverts: whether a carry chain inverts an operand; where not, each bit takes a table for it.
         carry_apart: whether the cells of a carry chain lie beside the lookup tables, so that bits of a sum
             that nothing reads take none.
-        controls_join: whether a register that has an enable or a reset takes a further condition into it. Yosys
-            does so for every family; the formulas of some were fitted without it.
+        controls_join: whether a register that has an enable or a reset takes a further condition into it.
+            Yosys does so for every family; the formulas of some were fitted without it.
         wide_tables: whether multiplexers join tables to functions of more inputs.
         equal_pair: lookup tables for a bit of a comparison of two variables with one another.
         carry_absorbs: whether the lookup tables of a carry chain take logic in front of it.

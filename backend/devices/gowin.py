@@ -1,9 +1,11 @@
 """Gowin LittleBee and Arora: GW2A-18 (the family ``gowin``) and GW1N-9 (``gowin_gw1n9``).
 
 Resources were fitted to ``synth_gowin -nowidelut`` of Yosys 0.70: with wide multiplexers it fills them with
-tables that are constants. Delays of logic and carry chains are those that nextpnr reports. Its tables have
-none of block RAM and of multipliers: those two are guesses from data sheets. An array that is written through
-two ports in one cycle is no block RAM here.
+tables that are constants. ``signals`` of logic and carry chains follow what nextpnr reports; they were not
+fitted to designs. ``operators`` are assumed. Of a product, of a comparison by a carry chain, and of a word out
+of block RAM between registers nextpnr shows no path, so ``block``, ``memory``, ``dsp_ns`` and ``memory_out_ns``
+are assumed, from no source. Where one of these is on the longest path, nextpnr's clock is too fast, and no
+measure of the estimate.
 """
 
 from __future__ import annotations
@@ -72,7 +74,7 @@ _GW2A = DeviceRecord(
         inputs=4, dsp=(18, 18), dsp_signed=False, dsp_least=4, dsp_joined=36, carry_absorbs=False,
         carry_bits=1, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True, small=2,
         few=4, level=0.95,
-        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),), reads_old=False, write_ports=1,
+        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),), reads_old=False,
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
     usual_mhz=80.0,

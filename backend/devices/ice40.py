@@ -1,8 +1,9 @@
 """Lattice iCE40: UltraPlus (UP5K, the family ``ice40``), and HX8K (``ice40_hx8k``), which has no multipliers.
 
-Resources were fitted to ``synth_ice40 -dsp`` of Yosys 0.70; delays are what nextpnr says of a
-cell, with wires as in small routed designs. An array that is written through two ports in one cycle is no
-block RAM here.
+Resources were fitted to ``synth_ice40 -dsp`` of Yosys 0.70. ``signals`` start from what nextpnr says of a
+cell, and were fitted by hand to its clocks of gemm, crc32, histogram and a counter, one seed each.
+``operators`` are assumed. Of a 16 x 16 product between registers nextpnr shows no delay through SB_MAC16, so
+``block`` and ``dsp_ns`` are assumed too. An array that is written through two ports is no block RAM here.
 """
 
 from __future__ import annotations
@@ -57,15 +58,14 @@ _UP5K = DeviceRecord(
         glue_ns=3.1, glue_bit_ns=0.14, memory_out_ns=5.5, memory_old_ns=3.1, memory_in_ns=2.5,
     ),
     signals=SignalDelays(
-        clock_out=1.39, wire=1.6, far=0.3, spread=0.3, table=1.25, joined=1.2, carry=2.2, carry_bit=0.30,
-        block=8.3, memory=3.2, setup=0.2, control=0.2, large=0.05,
+        clock_out=1.39, wire=1.6, far=0.3, spread=0.3, table=0.9, joined=1.2, carry=3.4, carry_bit=0.35,
+        block=8.3, memory=1.2, setup=0.2, control=0.2, large=0.05,
     ),
     cells=Cells(
         inputs=4, dsp=(16, 16), dsp_signed=False, dsp_least=11, dsp_takes=True,
-        block_registers=True, product_table=1.9,
-        carry_absorbs=False, carry_bits=1, carry_inverts=False, carry_apart=True, wide_tables=False, equal_pair=1.0,
-        shift_registers=False, controls_join=True, small=2,
-        few=4, level=0.95,
+        block_registers=True, product_table=1.9, carry_absorbs=False, carry_bits=1, carry_inverts=False,
+        carry_apart=True, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True,
+        small=2, few=4, level=0.95,
         blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),), reads_old=False,
         table_memory=False, write_ports=1, copies=True, block_cost=64,
     ),
@@ -91,10 +91,10 @@ _HX8K = replace(
         glue_bit_ns=0.06, memory_out_ns=2.8, memory_old_ns=1.2, memory_in_ns=1.0,
     ),
     signals=replace(
-        _UP5K.signals, clock_out=0.54, wire=0.7, far=0.3, spread=0.12, table=0.42, joined=0.4, carry=0.85,
+        _UP5K.signals, clock_out=0.54, wire=0.62, far=0.3, spread=0.12, table=0.38, joined=0.4, carry=1.0,
         carry_bit=0.145, memory=2.15, setup=0.1, control=0.1,
     ),
-    cells=replace(_UP5K.cells, dsp_least=10_000, product_table=0.75),
+    cells=replace(_UP5K.cells, dsp_least=10_000, product_table=2.6),
     usual_mhz=80.0,
     synthesis=replace(_SYNTHESIS, script="synth_ice40 -top {top}"),
     part=Part(

@@ -64,9 +64,3 @@ def test_designs_run(family: str) -> None:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-1000, 1000, 8, dtype=np.int32) for _ in range(2))
     np.testing.assert_array_equal(module(a, b), a * b - 7)
-
-
-@pytest.mark.parametrize("family", ["ice40", "gowin"])
-def test_two_writing_ports_are_no_block(family: str) -> None:
-    """The record says through how many ports a block is written; registers hold what needs more."""
-    assert devices.family(family).cells.write_ports == 1

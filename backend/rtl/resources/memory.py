@@ -53,7 +53,8 @@ def memory_cost(family: Cells, memory: Memory, held: Callable[[int], bool]) -> d
         return _old_words(family, memory, found)
     if not tables:
         choice = ceil(width * (words - 1) * (0.4 if family.inputs == 6 else 0.8))
-        return {"ff": words * width, "lut": len(memory.reads) * choice + words}
+        chosen = (len(memory.writes) - 1) * words * (width + 1)  # which port a word is from
+        return {"ff": words * width, "lut": len(memory.reads) * choice + words + chosen}
     return {"lut": tables[0] + tables[1], "lutram": tables[0]}
 
 
