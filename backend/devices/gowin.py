@@ -2,10 +2,10 @@
 
 Resources were fitted to ``synth_gowin -nowidelut`` of Yosys 0.70: with wide multiplexers it fills them with
 tables that are constants. ``signals`` of logic and carry chains follow what nextpnr reports; they were not
-fitted to designs. ``operators`` are assumed. Of a product, of a comparison by a carry chain, and of a word out
-of block RAM between registers nextpnr shows no path, so ``block``, ``memory``, ``dsp_ns`` and ``memory_out_ns``
-are assumed, from no source. Where one of these is on the longest path, nextpnr's clock is too fast, and no
-measure of the estimate.
+fitted to designs. ``operators`` are assumed. Of a product, of a comparison by a carry chain, and of a word
+out of block RAM between registers nextpnr shows no path, so ``block``, ``memory``, ``dsp_ns`` and
+``memory_out_ns`` are assumed, from no source. Where one of these is on the longest path, nextpnr's clock is
+too fast, and no measure of the estimate.
 """
 
 from __future__ import annotations
