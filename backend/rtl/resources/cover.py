@@ -283,14 +283,12 @@ class Cover:
         known = [v for v in node.operands if is_constant(v)]
         if not operands:
             return {}
+        inverted = node.detail.startswith("sub")
         if not self._family.carry_absorbs:
             if width <= 4 and not known:
                 return {"lut": 3 * width}
-            inverted = 0
-            if not known and node.detail.startswith("sub"):
-                inverted = sum(n >= 0 for n, _, c in cut(operands[1], 0, width) for _ in range(c))
-            return {"lut": self._family.chain(width, inverted, node.made.bit_count())}
-        inverted = node.detail.startswith("sub")
+            negated = min(width, significant(operands[1])[0]) if inverted and not known else 0
+            return {"lut": self._family.chain(width, negated, node.made.bit_count())}
         total = 0
         if known:
             ones = sum(count for n, _, count in cut(known[0], 0, width) if (n == ONE) != inverted)
@@ -303,8 +301,7 @@ class Cover:
         return {"lut": total}
 
     def _many(self, sums: Sums, number: int) -> dict[str, int]:
-        width = self._nodes[number].made.bit_length()
-        count = len(sums.terms[number])
+        width, count = self._nodes[number].made.bit_length(), len(sums.terms[number])
         return {"lut": self._family.many(count, sums.adders(number, width), width)}
 
     def _multiply(self, node: Node) -> dict[str, int]:
