@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from .aimed.cells import cell_network
+from .aimed.copies import constants_kernel, guarded_kernel
 from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
@@ -16,6 +17,7 @@ from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
 from .networks import network
+from .options import draw_options
 from .program import Program
 from .tensors import tensor_kernel
 from .writer import Style, Writer
@@ -35,6 +37,8 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "rounds": (3, round_kernel),
     "turns": (1, turn_kernel),
     "sweeps": (3, sweep_kernel),
+    "guarded": (3, guarded_kernel),
+    "constants": (2, constants_kernel),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)
@@ -76,6 +80,9 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
     program.exact = w.exact
     program.checked |= random.Random(f"{key}/checked").random() < CHECKED
     program.reassociated = random.Random(f"{key}/reassociated").random() < REASSOCIATED
+    program.options = draw_options(program, random.Random(f"{key}/options"))
+    if program.options:
+        program.features.append("options")
     if program.reassociated:
         program.features.append("reassociated")
     return program

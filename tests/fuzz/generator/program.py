@@ -66,6 +66,7 @@ class Program:
         deadlock: whether the network must get stuck.
         checked: whether it is built with ``check_bounds=True``, and so may leave an array.
         reassociated: whether it is built with ``reassociate=True``, so that sums of floats round otherwise.
+        options: further options of its builds, see :mod:`.options`.
     """
 
     seed: int
@@ -81,6 +82,7 @@ class Program:
     deadlock: bool = False
     checked: bool = False
     reassociated: bool = False
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def has_floats(self) -> bool:

@@ -55,6 +55,7 @@ class Tally:
     rejects: Counter[str] = field(default_factory=Counter)
     examples: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
+    declined: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     primitives: Counter[str] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
@@ -64,6 +65,7 @@ class Tally:
 
     def add(self, verdict: Verdict, *, batch: bool = False) -> None:
         self.agreed.update(verdict.agreed)
+        self.declined.update(verdict.declined)
         if not batch:
             self.programs += 1
             self.oracle += verdict.oracle
@@ -82,7 +84,8 @@ class Tally:
                 self.failures.append(verdict.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        counters = ("status", "agreed", "rejects", "refused", "features", "primitives", "classes")
+        counters = ("status", "agreed", "rejects", "refused", "declined", "features")
+        counters += ("primitives", "classes")
         made: dict[str, Any] = {name: dict(getattr(self, name).most_common()) for name in counters}
         made |= {
             "programs": self.programs,

@@ -36,7 +36,11 @@ def summary(tally: Tally, console: Console) -> None:
     ):
         table.add_row(what, str(tally.status[name]))
     console.print(table)
-    for title, counter in (("rejects", tally.rejects), ("failures", tally.classes)):
+    for title, counter in (
+        ("rejects", tally.rejects),
+        ("options declined", tally.declined),
+        ("failures", tally.classes),
+    ):
         if not counter:
             continue
         reasons = Table("number", title, show_edge=False)

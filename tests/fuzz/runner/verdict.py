@@ -28,6 +28,7 @@ class Verdict:
         oracle: whether the source-level oracle gave the reference.
         steps: the schedule's steps that applied.
         refused: primitives refused on the way, by name and class of the error.
+        declined: refusals of the drawn options of a build, which then has the defaults.
         features: what the program holds.
     """
 
@@ -40,6 +41,7 @@ class Verdict:
     oracle: bool = False
     steps: list[Any] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    declined: list[str] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
 
     @property
