@@ -98,3 +98,14 @@ def test_channels_stand_behind_masters_only() -> None:
     ) as caught:
         schedule.build(target="verilog", interface={"A": "m_axi"}, memory={"B": channel})
     assert caught.value.place.line == axpy.__code__.co_firstlineno
+
+
+def test_an_array_that_nothing_touches_has_no_master() -> None:
+    def kept(A: int32[8], V: int32[8]):
+        for i in allo.grid(8):
+            A[i] = i
+
+    schedule = allo.customize(kept)
+    with pytest.raises(InterfaceError, match="V cannot have the interface 'm_axi': nothing reads"):
+        schedule.build(target="verilog", interface="m_axi")
+    schedule.build(target="verilog", interface={"A": "m_axi"})

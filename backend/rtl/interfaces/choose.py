@@ -198,6 +198,12 @@ def _check_names(board: Board, arguments: Arguments) -> None:
 
 
 def _buffered(array: ArrayInterface, bundle: str, arguments: Arguments) -> Buffered:
+    if not array.ports:
+        raise InterfaceError(
+            f"{array.name} cannot have the interface 'm_axi': nothing reads or writes it.",
+            arguments.places.get(array.name),
+            help="leave it out of the option interface.",
+        )
     dtype = parse_type(array.dtype)
     count = 1
     for extent in array.shape:
