@@ -1,6 +1,6 @@
 """Copies of a loop's body that touch neighbours: registers under guards, products by constants in place.
 
-``guarded`` programs name registers of a local array by subscripts that leave it where the guard does not hold.
+``guarded`` programs name registers of a local array by subscripts that leave it where no guard holds.
 ``constants`` programs multiply what an array holds by constants on either side, and put it back.
 """
 
