@@ -32,11 +32,12 @@ FIRSTS = {
 
 
 def test_the_first_program_that_sees_each_fault_passes_without_it() -> None:
-    """The programs that see most: one for each rule that a planted fault switches off."""
-    jobs = {repr(job): job for f in FAULTS for job in _jobs(f, [SEED + FIRSTS[f.name] - 1])}
+    """The programs that see most: one for each fault of the recorded campaign (scripts/fuzz --planted)."""
+    recorded = [f for f in FAULTS if f.name in FIRSTS]
+    jobs = {repr(job): job for f in recorded for job in _jobs(f, [SEED + FIRSTS[f.name] - 1])}
     with Pool(1) as pool:
         found = {v.seed: v.status for _, v in pool.run(list(jobs.values()))}
-    assert len(found) >= 30
+    assert len(found) >= 25
     assert {seed: status for seed, status in found.items() if status not in ("ok", "reject")} == {}
 
 

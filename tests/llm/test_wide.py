@@ -69,9 +69,9 @@ def test_a_cache_filled_from_the_reference_is_as_good(weights, hardware):
 
 
 def test_loops_start_an_iteration_a_cycle_at_300_mhz(hardware):
-    """All innermost loops but GELU, as asked for, and what collects the results of the heads."""
+    """All innermost loops but GELU, as asked for; loops over steps hold calls alone."""
     found = [loop for function in hardware.report.functions for loop in _innermost(function.loops)]
-    others = {loop.name: loop.ii for loop in found if not loop.name.endswith("turn")}
+    others = {loop.name: loop.ii for loop in found if not loop.name.endswith(("turn", "step"))}
     assert len(others) >= 12
     slower = {name: ii for name, ii in others.items() if ii != 1}
     assert slower == {"S_layer_0.layer*out": SMALL.gelu_interval}
