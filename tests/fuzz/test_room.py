@@ -38,6 +38,7 @@ def verdict_of(program: Program, *, changed: bool = False) -> Verdict:
             return results
 
         called.report, called.cycles = module.report, 0  # type: ignore[attr-defined]
+        called.design = module.design  # type: ignore[attr-defined]
         try:
             run_module(prepared, "jit", called, lambda _: None)
         except Failed:
