@@ -62,13 +62,25 @@ def test_every_kind_and_feature_is_common() -> None:
         "keyword arguments",
         "parts as arguments",
         "arrays passed twice",
+        "unused arguments",
     }
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
 
 
+@pytest.mark.parametrize("kind", ["tries", "records", "asserted"])
+def test_a_kind_runs_with_the_schedule_it_is_made_for(kind: str) -> None:
+    program = make_program(502, kind)
+    program.options, program.reassociated = {}, False
+    verdict = evaluate(program, ["cpu", "jit"], lambda _: None)
+    assert (verdict.status, verdict.oracle) == ("ok", True), verdict.detail
+    assert verdict.agreed == ["cpu", "jit"]
+    applied = {step[0] for step in verdict.steps}
+    assert kind != "asserted" or {"pipeline", "dependence"} <= applied
+
+
 def _without_newer_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs as they were when these seeds were found."""
-    for name in ("sweeps", "guarded", "constants"):
+    for name in ("sweeps", "guarded", "constants", "tries", "records", "asserted"):
         monkeypatch.delitem(make._AIMED, name)
 
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tests.fuzz.generator import make_program
-from tests.fuzz.runner.evaluate import Prepared, build, customized, evaluate
+from tests.fuzz.runner.builds import build
+from tests.fuzz.runner.evaluate import Prepared, customized, evaluate
 from tests.fuzz.runner.icarus import fault_in_icarus
 from tests.fuzz.runner.space import namespace
 from tests.fuzz.runner.verdict import OK, Verdict

@@ -36,6 +36,17 @@ def test_each_run_says_its_commit_and_its_failures() -> None:
     assert rows[first + 1] == "| 9000 | 89abcde | 1,500 | 1,490 | 1,480 | 0 | 0 | 0 | 0 |"
 
 
+def test_options_are_counted_beside_their_refusals() -> None:
+    """Runs before there were options have none."""
+    options = {"clock_mhz": 900, "interface": 60}
+    declined = {"interface: InterfaceError: …": 9, "interface: X": 1, "several: BuildError: …": 2}
+    later = {**CAMPAIGN, "options": options, "declined": declined}
+    rows = tables([CAMPAIGN, later], None).splitlines()
+    assert "| `clock_mhz` | 900 | 0 |" in rows and "| `interface` | 60 | 10 |" in rows
+    assert "| several of them at once | | 2 |" in rows
+    assert "option" not in tables([CAMPAIGN], None)
+
+
 def test_planted_faults_are_listed() -> None:
     seen = [asdict(Seen(f.name, f.area, f.rule, 7, 40, 5, "", 1.0)) for f in FAULTS[:3]]
     seen.append(asdict(Seen("x", "y", "z", None, 300, 0, "", 9.0)))

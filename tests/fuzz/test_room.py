@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from .generator.program import Program
-from .runner.evaluate import STUCK, Failed, Prepared, build, namespace, prepare, run_module
+from .runner.builds import build
+from .runner.evaluate import STUCK, Failed, Prepared, namespace, prepare, run_module
 from .runner.replay import found_program
 from .runner.room import DEEP, with_deep_fifos
 from .runner.verdict import OK, WRONG, Verdict

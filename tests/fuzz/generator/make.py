@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 
+from .aimed.asserted import asserted_kernel
 from .aimed.cells import cell_network
 from .aimed.copies import constants_kernel, guarded_kernel
 from .aimed.exits import exit_kernel
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
+from .aimed.records import record_kernel
 from .aimed.rounds import round_kernel
 from .aimed.searches import search_kernel
 from .aimed.sweeps import sweep_kernel
+from .aimed.tries import try_network
 from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
@@ -39,6 +43,9 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "sweeps": (3, sweep_kernel),
     "guarded": (3, guarded_kernel),
     "constants": (2, constants_kernel),
+    "tries": (2, try_network),
+    "records": (2, record_kernel),
+    "asserted": (2, asserted_kernel),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)
@@ -85,7 +92,17 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
         program.features.append("options")
     if program.reassociated:
         program.features.append("reassociated")
+    if _has_unused_arguments(program):
+        program.features.append("unused arguments")
     return program
+
+
+def _has_unused_arguments(program: Program) -> bool:
+    """Whether an array stands in the head of the top function and nowhere else."""
+    return any(
+        a.shape and len(re.findall(rf"\b{a.name}\b", program.source)) == 1
+        for a in program.arguments
+    )
 
 
 def _aimed_kind(key: int | str) -> str | None:

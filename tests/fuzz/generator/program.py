@@ -6,6 +6,8 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+Fields = tuple[tuple[str, str, Any], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Argument:
@@ -15,7 +17,7 @@ class Argument:
         kind: the element type as text (``"Int(7)"``, ``"float32"``) or ``"struct"``.
         shape: extents; None for a scalar.
         bits, frac: of integers and fixed point.
-        fields: name and type of each field of a Struct.
+        fields: of each field of a Struct its name, its type and its bits, or ``"struct"`` and its fields.
         values: how input values are drawn: ``"any"``, or ``"small"`` (magnitudes below 8).
     """
 
@@ -24,7 +26,7 @@ class Argument:
     bits: int
     frac: int = 0
     shape: tuple[int, ...] | None = None
-    fields: tuple[tuple[str, str, int], ...] = ()
+    fields: Fields = ()
     values: str = "any"
 
 
@@ -66,6 +68,7 @@ class Program:
         deadlock: whether the network must get stuck.
         checked: whether it is built with ``check_bounds=True``, and so may leave an array.
         reassociated: whether it is built with ``reassociate=True``, so that sums of floats round otherwise.
+        restarted: whether its hardware starts anew behind its calls, and does the first of them again.
         options: further options of its builds, see :mod:`.options`.
     """
 
@@ -82,6 +85,7 @@ class Program:
     deadlock: bool = False
     checked: bool = False
     reassociated: bool = False
+    restarted: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -103,8 +107,13 @@ class Program:
 
 def _argument(about: dict[str, Any]) -> Argument:
     shape = None if about["shape"] is None else tuple(about["shape"])
-    fields = tuple(tuple(f) for f in about["fields"])
-    return Argument(**{**about, "shape": shape, "fields": fields})
+    return Argument(**{**about, "shape": shape, "fields": _fields(about["fields"])})
+
+
+def _fields(listed: list[Any]) -> Fields:
+    return tuple(
+        (name, kind, _fields(about) if kind == "struct" else about) for name, kind, about in listed
+    )
 
 
 def step_from(about: dict[str, Any]) -> Step:

@@ -9,7 +9,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from .program import Argument, Program
+from .program import Argument, Fields, Program
 
 FLOATS: dict[str, Any] = {
     "float16": np.float16,
@@ -54,19 +54,33 @@ def _scalar(argument: Argument, rng: random.Random) -> Any:
 
 
 def _structs(argument: Argument, rng: random.Random) -> Any:
-    def record() -> dict[str, Any]:
-        return {
-            name: _scalar(Argument(name, kind, bits), rng) for name, kind, bits in argument.fields
-        }
-
     if argument.shape is None:
-        return record()
-    dtype = np.dtype([(name, natural_dtype(kind, bits)) for name, kind, bits in argument.fields])
-    made = np.zeros(math.prod(argument.shape), dtype=dtype)
+        return _record(argument.fields, rng)
+    made = np.zeros(math.prod(argument.shape), dtype=_record_dtype(argument.fields))
     with np.errstate(all="ignore"):
         for position in range(made.size):
-            made[position] = tuple(record().values())
+            made[position] = _tuple_of(_record(argument.fields, rng))
     return made.reshape(argument.shape)
+
+
+def _record(fields: Fields, rng: random.Random) -> dict[str, Any]:
+    return {
+        name: _record(about, rng) if kind == "struct" else _scalar(Argument(name, kind, about), rng)
+        for name, kind, about in fields
+    }
+
+
+def _tuple_of(record: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(_tuple_of(v) if isinstance(v, dict) else v for v in record.values())
+
+
+def _record_dtype(fields: Fields) -> np.dtype:
+    return np.dtype(
+        [
+            (name, _record_dtype(about) if kind == "struct" else natural_dtype(kind, about))
+            for name, kind, about in fields
+        ]
+    )
 
 
 def natural_dtype(kind: str, bits: int) -> Any:

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from .builds import build as build_module
 from .csim_batch import attach_csim
 from .evaluate import Failed, Prepared, _ended, prepare, run_module
-from .evaluate import build as build_module
 from .jobs import program_of
 from .space import namespace
 from .verdict import OK, Verdict

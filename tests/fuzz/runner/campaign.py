@@ -55,6 +55,7 @@ class Tally:
     rejects: Counter[str] = field(default_factory=Counter)
     examples: dict[str, int] = field(default_factory=dict)
     refused: Counter[str] = field(default_factory=Counter)
+    options: Counter[str] = field(default_factory=Counter)
     declined: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
     primitives: Counter[str] = field(default_factory=Counter)
@@ -70,6 +71,7 @@ class Tally:
             self.programs += 1
             self.oracle += verdict.oracle
             self.features.update(verdict.features)
+            self.options.update(verdict.options)
             self.refused.update(verdict.refused)
             self.primitives.update({step[0] for step in verdict.steps})
         if not batch or verdict.failed:
@@ -84,8 +86,8 @@ class Tally:
                 self.failures.append(verdict.as_dict())
 
     def as_dict(self) -> dict[str, Any]:
-        counters = ("status", "agreed", "rejects", "refused", "declined", "features")
-        counters += ("primitives", "classes")
+        counters = ("status", "agreed", "rejects", "refused", "options", "declined")
+        counters += ("features", "primitives", "classes")
         made: dict[str, Any] = {name: dict(getattr(self, name).most_common()) for name in counters}
         made |= {
             "programs": self.programs,

@@ -22,20 +22,20 @@ from allo.errors import (
     UndefinedReadError,
 )
 
-from ..generator.options import BUILD, OUTSIDE_OPTIONS
+from ..generator.options import drawn
 from ..generator.program import Program, Step
 from ..generator.schedules import apply_step, draw_step
 from ..generator.values import inputs
+from .builds import build, cpu_options
 from .compare import difference
 from .icarus import fault_in_icarus
-from .quiet import without_verilog
 from .room import has_room, with_deep_fifos
 from .space import namespace, template_arguments
 from .verdict import ERROR, OK, REJECT, WRONG, Verdict, is_named, reason_of
 
-MAX_CYCLES = 200_000
 STUCK, OUTSIDE = "stuck", "out of bounds"
 _HARDWARE = ("jit", "verilator", "icarus")
+_RESTARTED = ("jit", "verilator")
 
 Outcome = tuple[list[Any], list[Any]] | str
 """Arguments after a call and its results, STUCK, or OUTSIDE."""
@@ -60,7 +60,7 @@ def evaluate(
     program: Program, targets: list[str], phase: Callable[[str], None], *, oracle: bool = True
 ) -> Verdict:
     """Run a program on ``targets`` and compare each with the reference."""
-    verdict = Verdict(program.seed, OK, features=list(program.features))
+    verdict = Verdict(program.seed, OK, features=list(program.features), options=drawn(program))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         try:
@@ -170,15 +170,15 @@ def _reference(prepared: Prepared, phase: Callable[[str], None], *, oracle: bool
     try:
         # The order of a reassociated sum is that of the scheduled program's loops.
         source = prepared.schedule if rounds_otherwise else customized(program, prepared.space)
-        return outcomes(program, source.build(opt_level=0, **_options(program)))
+        return outcomes(program, source.build(opt_level=0, **cpu_options(program)))
     except (Exception, SystemExit) as error:
         raise _ended(verdict, "reference", error) from None
 
 
-def outcomes(program: Program, module: Callable[..., Any]) -> list[Outcome]:
-    """What each call of the program gives."""
+def outcomes(program: Program, module: Callable[..., Any], runs: int = 0) -> list[Outcome]:
+    """What each call of the program gives, or the first ``runs`` of them."""
     found: list[Outcome] = []
-    for run in range(program.runs):
+    for run in range(runs or program.runs):
         args = inputs(program, run)
         try:
             results = module(*args)
@@ -208,48 +208,6 @@ def _listed(results: Any) -> list[Any]:
 # --- targets ------------------------------------------------------------------------
 
 
-def _options(program: Program) -> dict[str, Any]:
-    """The options of every build of the program."""
-    names = {"check_bounds": program.checked, "reassociate": program.reassociated}
-    given = {name: value for name, value in program.options.items() if name in BUILD}
-    return given | {name: True for name, wanted in names.items() if wanted}
-
-
-def _hardware_options(program: Program, target: str) -> dict[str, Any]:
-    """The options of the program's hardware; batches and test benches serve RAM ports alone."""
-    left_out = (*BUILD, *(OUTSIDE_OPTIONS if target != "jit" else ()))
-    return {name: value for name, value in program.options.items() if name not in left_out}
-
-
-def build(prepared: Prepared, target: str) -> Any:
-    """The program's module for a target."""
-    schedule, seed = prepared.schedule, prepared.program.seed
-    options = _options(prepared.program)
-    if target == "cpu":
-        return schedule.build(opt_level=3 if seed % 8 == 0 else 0, **options)
-    if target == "csim":
-        return schedule.build(target="vhls", **options)
-    options |= {"max_cycles": MAX_CYCLES, "randomize": seed % (1 << 30)}
-    drawn = _hardware_options(prepared.program, target)
-    if drawn:
-        try:
-            return _hardware(prepared, target, {**options, **drawn})
-        except AlloError as error:
-            if not is_named(error):
-                raise
-            prepared.verdict.declined.append(reason_of(error))
-    return _hardware(prepared, target, options)
-
-
-def _hardware(prepared: Prepared, target: str, options: dict[str, Any]) -> Any:
-    schedule, seed = prepared.schedule, prepared.program.seed
-    simulator = "verilator" if target == "verilator" else "jit"
-    if target != "jit" or seed % 8 == 0:
-        return schedule.build(target="verilog", simulator=simulator, **options)
-    with without_verilog():  # the in-process engine does not read it
-        return schedule.build(target="verilog", simulator=simulator, **options)
-
-
 def check_target(prepared: Prepared, target: str, phase: Callable[[str], None]) -> None:
     """Build, call, compare."""
     phase(f"{target} build")
@@ -264,14 +222,7 @@ def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[st
     """Call a built module and compare every call with the reference."""
     verdict, program = prepared.verdict, prepared.program
     phase(f"{target} run")
-    try:
-        got = outcomes(program, module)
-    except (Exception, SystemExit) as error:
-        verdict.status, verdict.target = ERROR, f"{target} run"
-        verdict.reason, verdict.detail = reason_of(error), f"{type(error).__name__}: {error}"
-        if isinstance(error, AlloError):
-            verdict.reason = f"{type(error).__name__}: {verdict.reason.split(': ', 1)[-1]}"
-        raise Failed from None
+    got = _called(prepared, target, module, program.runs)
     if _answers_with_more_room(prepared, target, got):
         phase("oracle")
         prepared = replace(prepared, want=_roomy_reference(program))
@@ -280,7 +231,25 @@ def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[st
         _check_cycles(prepared, target, module)
     if target == "icarus" and not isinstance(got[0], str):
         _check_icarus(prepared, module)
+    if target in _RESTARTED and program.restarted:
+        phase(f"{target} run")
+        module.reset()
+        first = replace(prepared, want=prepared.want[:1])
+        compare(first, target, _called(prepared, target, module, 1), "behind a reset")
     verdict.agreed.append(target)
+
+
+def _called(prepared: Prepared, target: str, module: Any, runs: int) -> list[Outcome]:
+    """What calls of a built module give; an exception ends the program."""
+    verdict = prepared.verdict
+    try:
+        return outcomes(prepared.program, module, runs)
+    except (Exception, SystemExit) as error:
+        verdict.status, verdict.target = ERROR, f"{target} run"
+        verdict.reason, verdict.detail = reason_of(error), f"{type(error).__name__}: {error}"
+        if isinstance(error, AlloError):
+            verdict.reason = f"{type(error).__name__}: {verdict.reason.split(': ', 1)[-1]}"
+        raise Failed from None
 
 
 def _answers_with_more_room(prepared: Prepared, target: str, got: list[Outcome]) -> bool:
@@ -299,8 +268,8 @@ def _roomy_reference(program: Program) -> list[Outcome]:
         return outcomes(deep, allo.interpret(space[deep.top], instantiate=given))
 
 
-def compare(prepared: Prepared, target: str, got: list[Outcome]) -> None:
-    """Raise Failed where a target's outcomes are not the reference's."""
+def compare(prepared: Prepared, target: str, got: list[Outcome], when: str = "") -> None:
+    """Raise Failed where a target's outcomes are not the reference's; ``when`` says which calls these are."""
     verdict, program = prepared.verdict, prepared.program
     for run, want in enumerate(prepared.want):
         if run >= len(got) or isinstance(want, str) or isinstance(got[run], str):
@@ -317,7 +286,7 @@ def compare(prepared: Prepared, target: str, got: list[Outcome]) -> None:
             if STUCK in found:
                 verdict.reason = "stuck"
             by = "oracle" if verdict.oracle else "unscheduled CPU build"
-            verdict.detail = f"call {run}: {found}, by the {by}"
+            verdict.detail = f"call {run}{when and f' {when}'}: {found}, by the {by}"
             raise Failed
 
 
@@ -325,7 +294,8 @@ def _check_cycles(prepared: Prepared, target: str, module: Any) -> None:
     """Where nothing stalls the report's cycles are those measured."""
     verdict = prepared.verdict
     predicted = module.report.cycles
-    wrapped = getattr(module.design, "board", None) is not None
+    outside = module.options.memory if hasattr(module, "options") else None
+    wrapped = outside or getattr(module.design, "board", None) is not None
     if predicted is None or wrapped or prepared.program.region or module.cycles == predicted:
         return
     verdict.status, verdict.target, verdict.reason = WRONG, target, "cycles differ"

@@ -70,6 +70,7 @@ def tables(campaigns: list[dict[str, Any]], planted: dict[str, Any] | None) -> s
     if rejects:
         lines += ["", "| rejects | |", "|---|---:|"]
         lines += [f"| {_plain(reason)} | {count:,} |" for reason, count in rejects]
+    lines += _options_table(total)
     if planted:
         lines += ["", *_planted_table(planted)]
     return "\n".join(lines)
@@ -106,10 +107,10 @@ def _segments_table(campaigns: list[dict[str, Any]]) -> list[str]:
 def merged(campaigns: list[dict[str, Any]]) -> dict[str, Any]:
     """The counts of several campaigns as those of one."""
     total: dict[str, Any] = {"programs": 0, "oracle": 0}
-    for name in ("status", "agreed", "rejects"):
+    for name in ("status", "agreed", "rejects", "options", "declined"):
         counter: Counter[str] = Counter()
         for campaign in campaigns:
-            counter.update(campaign[name])
+            counter.update(campaign.get(name, {}))
         total[name] = counter
     for campaign in campaigns:
         total["programs"] += campaign["programs"]
@@ -125,6 +126,20 @@ def _share(failed: int, programs: int) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("|", "/").replace("\n", " ")
+
+
+def _options_table(total: dict[str, Any]) -> list[str]:
+    """In how many programs each option was drawn, and how often it was refused by name."""
+    options: Counter[str] = total["options"]
+    if not options:
+        return []
+    refused: Counter[str] = Counter()
+    for about, count in total["declined"].items():
+        refused[about.split(":")[0]] += count
+    lines = ["", "| option | programs | refused by name, and left out |", "|---|---:|---:|"]
+    lines += [f"| `{name}` | {n:,} | {refused[name]:,} |" for name, n in sorted(options.items())]
+    lines += [f"| several of them at once | | {refused['several']:,} |"]
+    return lines
 
 
 def _planted_table(planted: dict[str, Any]) -> list[str]:

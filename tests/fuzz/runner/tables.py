@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -47,6 +49,7 @@ def summary(tally: Tally, console: Console) -> None:
         for reason, count in counter.most_common(SHOWN_REASONS):
             reasons.add_row(str(count), Text(reason))
         console.print(reasons)
+    _options(tally, console)
     primitives = Table("primitive", "applied in", "refused", title="schedules", show_edge=False)
     refused = {
         name: sum(n for about, n in tally.refused.items() if about.startswith(f"{name}:"))
@@ -55,3 +58,14 @@ def summary(tally: Tally, console: Console) -> None:
     for name in sorted(refused):
         primitives.add_row(name, str(tally.primitives[name]), str(refused[name]))
     console.print(primitives)
+
+
+def _options(tally: Tally, console: Console) -> None:
+    """The options drawn, and how often each was refused by name."""
+    refused = Counter[str]()
+    for about, count in tally.declined.items():
+        refused[about.split(":")[0]] += count
+    table = Table("option", "programs", "refused", title="options", show_edge=False)
+    for name in sorted({*tally.options, *refused}):
+        table.add_row(name, str(tally.options[name]), str(refused[name]))
+    console.print(table)

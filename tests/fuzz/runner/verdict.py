@@ -28,7 +28,8 @@ class Verdict:
         oracle: whether the source-level oracle gave the reference.
         steps: the schedule's steps that applied.
         refused: primitives refused on the way, by name and class of the error.
-        declined: refusals of the drawn options of a build, which then has the defaults.
+        options: the options that were drawn for its builds.
+        declined: refusals of these, by option, which the build then lacks.
         features: what the program holds.
     """
 
@@ -41,6 +42,7 @@ class Verdict:
     oracle: bool = False
     steps: list[Any] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
+    options: list[str] = field(default_factory=list)
     declined: list[str] = field(default_factory=list)
     features: list[str] = field(default_factory=list)
 

@@ -64,6 +64,8 @@ def reached(w: Writer) -> str:
 
 
 __all__ = [
+    "assign",
+    "augment",
     "element_type",
     "expression",
     "integer_type",
