@@ -17,6 +17,8 @@ from .runner.verdict import REJECT
 
 FIXED, FRESH_PROGRAMS = 2_000_000, 40
 MOST_REJECTS = 0.1
+LEAST_BY_THE_ORACLE = 0.8
+"""Floats that are summed in another order or flushed have the CPU build for a reference."""
 FOUND = sorted((Path(__file__).parent / "found").glob("*.py"))
 
 
@@ -39,7 +41,7 @@ def test_programs_of_a_fixed_seed(programs: int) -> None:
     assert tally.programs == programs
     assert tally.status[REJECT] <= MOST_REJECTS * programs, tally.rejects
     assert not [reason for reason in tally.rejects if reason.startswith("oracle")], tally.rejects
-    assert tally.oracle >= 0.9 * programs
+    assert tally.oracle >= LEAST_BY_THE_ORACLE * programs
     assert tally.agreed["icarus"] >= programs // 30 or "icarus" not in targets
     assert tally.agreed["csim"] >= programs // 15 and tally.agreed["verilator"] >= programs // 30
     assert min(tally.agreed["cpu"], tally.agreed["jit"]) >= (1 - MOST_REJECTS) * programs
