@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import copy
 import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
 
 from .generator import Program, make_program
-from .runner.pool import Pool
+from .runner.clock import now
+from .runner.pool import WAITING, Pool, Worker
 from .runner.verdict import CRASH, Verdict
 
 
@@ -26,3 +33,31 @@ def test_the_program_after_a_crash_has_a_verdict_of_its_own() -> None:
     assert (crash.status, crash.reason) == (CRASH, "SIGABRT")
     assert after.status == "ok", after.detail
     assert "cpu" in after.agreed
+
+
+@contextmanager
+def process(text: str) -> Iterator[Worker]:
+    """A worker that is a process of Python running ``text``."""
+    running = subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE)
+    assert running.stdout is not None
+    running.stdout.readline()
+    worker = Worker(running, None)
+    worker.heard()
+    yield worker
+    running.kill()
+    running.wait()
+    running.stdout.close()
+
+
+@pytest.mark.parametrize("text", ["while True: pass", "import time; time.sleep(60)"])
+def test_time_that_others_take_does_not_count(text: str) -> None:
+    """A worker that waits for a processor is no hang, until it has waited for much longer."""
+    limit = 0.05
+    with process(f"print(flush=True)\n{text}") as worker:
+        assert not worker.is_silent(60.0)
+        computes = text.startswith("while")
+        silent, waited = False, 0.0
+        while not silent:
+            silent = worker.is_silent(limit)
+            waited = now() - worker.since
+        assert waited >= (limit if computes else WAITING * limit)

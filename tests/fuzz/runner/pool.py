@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .clock import now
+from .clock import cpu_seconds, now
 from .verdict import CRASH, TIMEOUT, Verdict, normalised
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -24,6 +24,8 @@ PROGRAMS_PER_WORKER = 250
 AHEAD = 8
 """Jobs a worker has in its input."""
 LIMIT_S = 30.0
+"""Seconds that a worker may compute without a word. One that waits has :data:`WAITING` times as long."""
+WAITING = 10
 BATCH_LIMIT_S = 600.0
 
 Job = dict[str, Any]
@@ -41,7 +43,19 @@ class Worker:
     seed: int = -1
     answered: set[int] = field(default_factory=set)
     since: float = 0.0
+    computed: float = 0.0
     buffer: bytes = b""
+
+    def heard(self) -> None:
+        """It said something, or was given its first job: its time starts again."""
+        self.since, self.computed = now(), cpu_seconds(self.process.pid)
+
+    def is_silent(self, limit: float) -> bool:
+        """Whether it has computed for ``limit`` seconds since then, or waited for much longer."""
+        waited = now() - self.since
+        if waited < limit:
+            return False
+        return waited >= WAITING * limit or cpu_seconds(self.process.pid) - self.computed >= limit
 
     def send(self, job: Job) -> None:
         self.jobs.append(job)
@@ -110,7 +124,7 @@ class Pool:
                 if job is None:
                     return True
                 if not worker.jobs:
-                    worker.since = now()
+                    worker.heard()
                 worker.send(job)
         return False
 
@@ -125,7 +139,8 @@ class Pool:
             env={**os.environ, "ALLO_FUZZ_FAULT": self._fault},
             start_new_session=True,
         )
-        worker = Worker(process, errors, since=now())
+        worker = Worker(process, errors)
+        worker.heard()
         self._workers.append(worker)
         assert process.stdout is not None
         self._selector.register(process.stdout, selectors.EVENT_READ, worker)
@@ -155,9 +170,8 @@ class Pool:
         *lines, worker.buffer = worker.buffer.split(b"\n")
         for line in lines:
             kind, _, text = line.decode().partition(" ")
-            moment = now()
-            self.spent[worker.phase] += moment - worker.since
-            worker.since = moment
+            self.spent[worker.phase] += now() - worker.since
+            worker.heard()
             if kind == "ready":
                 worker.phase = "wait"
             elif kind == "phase":
@@ -198,7 +212,7 @@ class Pool:
             return
         job = worker.jobs[0]
         limit = BATCH_LIMIT_S if "batch" in job else self.limit_s
-        if now() - worker.since < limit:
+        if not worker.is_silent(limit):
             return
         again.extend(_rest(worker, job) + list(worker.jobs)[1:])
         self._end(worker)
