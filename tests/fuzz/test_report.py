@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from .planted.run import Seen
+from .runner.campaign import Tally
+from .runner.main import write_figures
 from .runner.report import BEGIN, DOCUMENT, END, tables
+from .runner.verdict import Verdict
 from .test_planted import FAULTS
 
 CAMPAIGN: dict[str, Any] = {
@@ -59,3 +64,13 @@ def test_planted_faults_are_listed() -> None:
 def test_the_document_has_a_place_for_them() -> None:
     page = DOCUMENT.read_text()
     assert page.index(BEGIN) < page.index(END)
+
+
+def test_a_campaign_that_is_ended_early_leaves_its_figures(tmp_path: Path) -> None:
+    file, tally = tmp_path / "made" / "campaign.json", Tally()
+    for seed in range(2):
+        tally.add(Verdict(seed, "ok", agreed=["cpu"]))
+        write_figures(file, {"commit": "0123abc", "settings": {"seed": 0}}, tally)
+        found = json.loads(file.read_text())
+        assert (found["programs"], found["agreed"]) == (seed + 1, {"cpu": seed + 1})
+    assert [f.name for f in file.parent.iterdir()] == ["campaign.json"]

@@ -19,6 +19,8 @@ from .verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[3]
 OUT = ROOT / "out" / "fuzz"
+KEPT_EVERY = 50
+"""The figures of a campaign are written behind so many programs."""
 
 
 def main() -> int:
@@ -48,6 +50,8 @@ def main() -> int:
 def _campaign(options: argparse.Namespace, console: Console) -> int:
     settings = settings_of(options)
     console.print(f"seed {settings.seed}, {settings.workers} workers", style="dim")
+    file = Path(options.json) if options.json else OUT / f"campaign-{settings.seed}.json"
+    about = {"commit": commit(), "settings": _described(settings)}
     with Live(console=console, refresh_per_second=2, transient=True) as live:
 
         def progress(tally: Tally, verdict: Verdict) -> None:
@@ -58,18 +62,25 @@ def _campaign(options: argparse.Namespace, console: Console) -> int:
                 )
                 live.console.print(f"    {first[:200]}", style="dim", markup=False)
             live.update(progress_line(tally))
+            if tally.programs % KEPT_EVERY == 0:
+                write_figures(file, about, tally)
 
         tally = run_campaign(settings, progress)
     summary(tally, console)
-    file = Path(options.json) if options.json else OUT / f"campaign-{settings.seed}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    about = {"commit": commit(), "settings": _described(settings), **tally.as_dict()}
-    file.write_text(json.dumps(about, indent=1) + "\n")
+    write_figures(file, about, tally)
     console.print(f"figures: {file}", style="dim", markup=False)
     made = save_failures(tally, OUT / "failures", settings)
     if made:
         console.print(f"failures: {made[0].parent} ({len(made)} programs)", markup=False)
     return 1 if tally.failures else 0
+
+
+def write_figures(file: Path, about: dict[str, object], tally: Tally) -> None:
+    """What a campaign has found so far, all or nothing; one that is ended early leaves its last figures."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.write_text(json.dumps({**about, **tally.as_dict()}, indent=1) + "\n")
+    new.replace(file)
 
 
 def commit() -> str:
