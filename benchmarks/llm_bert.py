@@ -20,14 +20,14 @@ import numpy as np
 
 from allo.backend.devices import DEFAULT_DEVICE, resources_of
 from allo.backend.sim import external_memory
-from allo.designs.llm.checkpoints.architecture import Architecture
+from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.encoder_cycles import predict_encoding
 from allo.designs.llm.wide.block.host import encode, make_block_memories
 from allo.designs.llm.wide.block.parameters import Block
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
-from allo.designs.llm.wide.reference import wide_model
+from allo.designs.llm.wide.reference import WideGPT
 from allo.errors import DTypeWarning
 from benchmarks.harness import Row, finish
 from benchmarks.llm_prefill import built
@@ -57,7 +57,7 @@ def simulate(config: Architecture, wide: Wide, block: Block, count: int) -> list
     weights = random_weights(config)
     memories = make_block_memories(weights, wide, block)
     tokens = np.random.default_rng(2).integers(0, config.vocab, count)
-    expected = wide_model(weights, wide).feed(tokens[None])[0]
+    expected = WideGPT(weights, wide).feed(tokens[None])[0]
     ready = cpu_seconds()
     got = encode(module, weights, block, memories, tokens)
     ran = cpu_seconds()

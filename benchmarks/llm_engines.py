@@ -15,8 +15,8 @@ import numpy as np
 import allo
 from allo.backend.sim import find_engine
 from allo.designs.llm.build import Design, memories_and_session, schedule
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
 from allo.designs.llm.network.corpus import encode
-from allo.designs.llm.network.reference import QuantizedGPT
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 from allo.ir.types import int32

@@ -21,14 +21,12 @@ from allo.designs.llm.analysis.data import Transformer
 from allo.designs.llm.analysis.engine import Engine, StepTime, step_time
 from allo.designs.llm.build import Design, memories_and_session
 from allo.designs.llm.build import schedule as schedule_blocks
-from allo.designs.llm.checkpoints.architecture import Architecture
-from allo.designs.llm.config import GPTConfig
-from allo.designs.llm.network.reference import QuantizedGPT
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
+from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 from allo.designs.llm.plan.reports import block_depths_of, depths_of
 from allo.designs.llm.wide.build import schedule as schedule_wide
-from allo.designs.llm.wide.families.model import Model, architecture_of
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide
@@ -46,7 +44,7 @@ LLAMA = Architecture(
 )  # fmt: skip
 LARGER = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=64, vocab=500)
 
-WIDE: tuple[tuple[str, Model, Wide, tuple[tuple[float, int], ...]], ...] = (
+WIDE: tuple[tuple[str, Architecture, Wide, tuple[tuple[float, int], ...]], ...] = (
     (
         "8 channels of 16, W8A8",
         SHAPE,
@@ -80,20 +78,19 @@ BLOCKS: tuple[tuple[int, tuple[tuple[float, int, int], ...]], ...] = (
 """Lanes, and of each step the bytes a cycle of the memory (0: ideal), the tokens and the first position."""
 
 
-def transformer_of(config: Model) -> Transformer:
+def transformer_of(config: Architecture) -> Transformer:
     """The shape of a model as the equations take it."""
-    m = architecture_of(config)
     return Transformer(
         name="measured",
         title="Measured",
-        layers=m.layers,
-        heads=m.heads,
-        hidden=m.d,
-        ffn=m.ffn,
-        longest=m.context,
-        vocab=m.vocab,
-        kv_heads=m.kv_heads,
-        gated=m.gated,
+        layers=config.layers,
+        heads=config.heads,
+        hidden=config.d,
+        ffn=config.ffn,
+        longest=config.context,
+        vocab=config.vocab,
+        kv_heads=config.kv_heads,
+        gated=config.gated,
     )
 
 

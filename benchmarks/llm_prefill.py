@@ -16,12 +16,11 @@ import warnings
 import numpy as np
 
 from allo.backend.sim import PerBank, RTLModule, external_memory
-from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.cycles import predict_block_step
 from allo.designs.llm.wide.block.host import feed, make_block_memories
 from allo.designs.llm.wide.block.parameters import Block
-from allo.designs.llm.wide.families.model import Model
 from allo.designs.llm.wide.parameters import Wide
 from allo.designs.llm.wide.random_weights import random_weights
 from allo.designs.llm.wide.reference import WideGPT
@@ -33,7 +32,7 @@ FIRST_TOKEN_MS = 16.0
 UTILISATION = 0.9
 
 
-def built(config: Model, wide: Wide, block: Block) -> tuple[RTLModule, float]:
+def built(config: Architecture, wide: Wide, block: Block) -> tuple[RTLModule, float]:
     """The accelerator for blocks with its model, against HBM2; seconds of CPU that both took."""
     channels = external_memory("hbm2", clock_mhz=CLOCK_MHZ)[: wide.channels]
     began = cpu_seconds()

@@ -25,12 +25,11 @@ import numpy as np
 
 from allo.backend.sim import MemoryChannel, PerBank, external_memory
 from allo.backend.sim.boundary.traffic import TICKS
-from allo.designs.llm.checkpoints.architecture import Architecture, rotary_angles
-from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.checkpoints.architecture import rotary_angles
+from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import Channel, predict_step
 from allo.designs.llm.wide.external.traffic import CACHE, TABLES, step_bytes
-from allo.designs.llm.wide.families.model import Model
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import make_memories
 from allo.designs.llm.wide.parameters import Wide, job_words
@@ -46,7 +45,7 @@ LLAMA_3 = {
     "rope_type": "llama3", "rope_theta": 500_000.0, "factor": 32.0, "low_freq_factor": 1.0,
     "high_freq_factor": 4.0, "original_max_position_embeddings": 8192,
 }  # fmt: skip
-MODELS: dict[str, tuple[str, Model, int]] = {
+MODELS: dict[str, tuple[str, Architecture, int]] = {
     "gpt2-355m": (
         "GPT-2 355M",
         GPTConfig(layers=24, d=1024, heads=16, ffn=4096, context=256, vocab=50_257),
@@ -85,13 +84,13 @@ def same_bits(got: np.ndarray, expected: np.ndarray, what: str) -> None:
 
 
 def measure(
-    config: Model,
+    config: Architecture,
     wide: Wide,
     position: int,
     name: str,
     clock_mhz: float = CLOCK_MHZ,
     tables: bool = True,
-    whole: Model | None = None,
+    whole: Architecture | None = None,
 ) -> list[Row]:
     """One decode step: its cycles beside those in which the channels could move the weights.
 
@@ -158,7 +157,7 @@ def measure(
     return [*rows, row]
 
 
-def weight_bytes(config: Model, wide: Wide) -> int:
+def weight_bytes(config: Architecture, wide: Wide) -> int:
     """Bytes of weights and steps that a token moves, without what pads them."""
     jobs, _ = job_words(config, wide)
     layers: int = config.layers * sum(jobs)

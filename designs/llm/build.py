@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from .accelerator import SmallSizes, stages_of
+from .checkpoints.quantize import QuantizedModel
 from .config import GPTConfig
 from .host import Memories, Session, make_memories
-from .network.weights import QuantizedWeights
 from .stage import build_stages
 
 ARGUMENTS = (
@@ -51,7 +51,7 @@ def schedule(config: GPTConfig, design: Design) -> Any:
 
 
 def memories_and_session(
-    weights: QuantizedWeights, design: Design, module: Any
+    weights: QuantizedModel, design: Design, module: Any
 ) -> tuple[Memories, Session]:
     """Memories filled with the weights, and a session that runs ``module`` on them."""
     memories = make_memories(weights, design.lanes, design.block, design.observe)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .checkpoints.integer_model import QuantizedGPT
+from .checkpoints.quantize import QuantizedModel
 from .host import Session
 from .layout import jobs_of
-from .network.reference import QuantizedGPT
-from .network.weights import QuantizedWeights
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class AccumulatorCheck:
     differing: tuple[str, ...]
 
 
-def reference_accumulators(weights: QuantizedWeights, tokens: np.ndarray) -> dict[str, np.ndarray]:
+def reference_accumulators(weights: QuantizedModel, tokens: np.ndarray) -> dict[str, np.ndarray]:
     """Every accumulator of a whole sequence, by the names :class:`QuantizedGPT` observes."""
     found: dict[str, np.ndarray] = {}
     QuantizedGPT(weights, lambda name, value: found.__setitem__(name, value[0])).forward(
@@ -30,7 +30,7 @@ def reference_accumulators(weights: QuantizedWeights, tokens: np.ndarray) -> dic
 
 
 def check_accumulators(
-    session: Session, weights: QuantizedWeights, tokens: np.ndarray
+    session: Session, weights: QuantizedModel, tokens: np.ndarray
 ) -> AccumulatorCheck:
     """Compare the last step of a session, built with ``observe``, in every accumulator.
 

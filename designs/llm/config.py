@@ -1,65 +1,140 @@
-"""The shape of a transformer, and the parameters it has."""
+"""A transformer's shape and arithmetic, and the parameters it has."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from allo.errors import AlloError
+
+from .constants import EPS
+
+
+class ConfigurationError(AlloError, ValueError):
+    """A ``config.json`` that lacks an entry, or describes a model that is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
-class GPTConfig:
-    """A pre-norm decoder-only transformer.
+class Architecture:
+    """A transformer's shape and arithmetic.
 
     Attributes:
-        layers: decoder blocks.
+        family: ``gpt2``, ``opt``, ``llama`` or ``bert``.
+        layers: blocks.
         d: hidden width.
-        heads: attention heads; ``d`` is a multiple of it.
+        heads: attention heads.
+        kv_heads: heads of keys and values; each serves ``heads // kv_heads`` queries.
+        head_dim: width of one head.
         ffn: width of the feed-forward layer.
-        context: longest sequence, the extent of the KV cache.
+        context: longest sequence, in tokens.
         vocab: number of tokens.
+        activation: ``gelu_tanh``, ``gelu``, ``relu`` or ``silu``.
+        eps: what a norm adds to the variance.
+        rms: norms divide by the root mean square and subtract nothing.
+        gated: the feed-forward layer multiplies by a gate (SwiGLU).
+        post_norm: norms stand behind the residual sums, as in BERT.
+        causal: a token sees none that follow it.
+        has_head: the model ends in logits; otherwise in hidden values.
+        rotary: angle of a step of one position for each pair of a head; empty for learned positions.
     """
 
-    layers: int = 2
-    d: int = 64
-    heads: int = 4
-    ffn: int = 256
-    context: int = 128
-    vocab: int = 32
+    family: str
+    layers: int
+    d: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    context: int
+    vocab: int
+    activation: str
+    eps: float
+    rms: bool = False
+    gated: bool = False
+    post_norm: bool = False
+    causal: bool = True
+    has_head: bool = True
+    rotary: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.d, self.heads, self.ffn, self.context, self.vocab) <= 0:
-            raise ValueError(f"Every dimension of a transformer is positive, unlike in {self}.")
-        if self.d % self.heads:
-            raise ValueError(
-                f"The hidden width {self.d} is not a multiple of the {self.heads} heads."
+        sizes = (self.layers, self.d, self.heads, self.kv_heads, self.head_dim, self.ffn)
+        if min(*sizes, self.context, self.vocab) <= 0:
+            raise ConfigurationError(f"Every size of a model is positive, unlike in {self}.")
+        if self.d % 8 or self.heads % self.kv_heads:
+            raise ConfigurationError(
+                f"The hidden width {self.d} is not a multiple of 8, or the {self.heads} heads are "
+                f"not a multiple of the {self.kv_heads} heads of keys and values."
             )
-
-    @property
-    def head_dim(self) -> int:
-        """The width of one head."""
-        return self.d // self.heads
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every parameter of the float model and its shape; weights are (outputs, inputs)."""
-        d = self.d
-        shapes: dict[str, tuple[int, ...]] = {
-            "token": (self.vocab, d),
-            "position": (self.context, d),
-            "norm.g": (d,),
-            "norm.b": (d,),
-            "head.w": (self.vocab, d),
-            "head.b": (self.vocab,),
-        }
-        for layer in range(self.layers):
-            p = f"{layer}."
-            for norm in ("norm1", "norm2"):
-                shapes[p + norm + ".g"] = (d,)
-                shapes[p + norm + ".b"] = (d,)
-            for name, (rows, cols) in self.linears().items():
-                shapes[f"{p}{name}.w"] = (rows, cols)
-                shapes[f"{p}{name}.b"] = (rows,)
-        return shapes
 
     def linears(self) -> dict[str, tuple[int, int]]:
         """The linear layers of one block: name to (outputs, inputs)."""
-        d, ffn = self.d, self.ffn
-        return {"q": (d, d), "k": (d, d), "v": (d, d), "p": (d, d), "f1": (ffn, d), "f2": (d, ffn)}
+        d, ffn, hd = self.d, self.ffn, self.head_dim
+        wide, narrow = self.heads * hd, self.kv_heads * hd
+        found = {"q": (wide, d), "k": (narrow, d), "v": (narrow, d), "p": (d, wide)}
+        found |= {"gate": (ffn, d)} if self.gated else {}
+        return found | {"f1": (ffn, d), "f2": (d, ffn)}
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Every parameter and its shape, by our names; weights are (outputs, inputs)."""
+        d = self.d
+        shapes: dict[str, tuple[int, ...]] = {"token": (self.vocab, d)}
+        if not self.rotary:
+            shapes["position"] = (self.context, d)
+        if self.has_head:
+            shapes |= {"head.w": (self.vocab, d), "head.b": (self.vocab,)}
+        norms = ["embed"] if self.post_norm else ["norm"]
+        for layer in range(self.layers):
+            norms += [f"{layer}.norm1", f"{layer}.norm2"]
+            for name, (rows, cols) in self.linears().items():
+                shapes[f"{layer}.{name}.w"] = (rows, cols)
+                shapes[f"{layer}.{name}.b"] = (rows,)
+        return shapes | {f"{n}.{part}": (d,) for n in norms for part in "gb"}
+
+    def gpt_config(self) -> GPTConfig:
+        """The shape as the GPT accelerators take it.
+
+        Raises:
+            ConfigurationError: when the arithmetic is not that of these accelerators.
+        """
+        fits = {
+            "its norms are layer norms in front of each block": not self.rms and not self.post_norm,
+            "its activation is GELU in the tanh form": self.activation == "gelu_tanh",
+            "its positions are learned": not self.rotary,
+            "it is a causal decoder with logits": self.causal and self.has_head,
+            "every query has keys of its own": self.heads == self.kv_heads,
+            f"its norms add {EPS}": self.eps == EPS,
+            "its heads fill the hidden width": self.heads * self.head_dim == self.d,
+        }
+        wrong = [condition for condition, met in fits.items() if not met]
+        if wrong:
+            raise ConfigurationError(
+                f"The GPT accelerator takes a model only if {wrong[0]}, "
+                f"unlike this one of the family {self.family!r}.",
+                help="use a GPT-2 checkpoint, or compute this one by its integer reference.",
+            )
+        return GPTConfig(self.layers, self.d, self.heads, self.ffn, self.context, self.vocab)
+
+
+@dataclass(frozen=True, slots=True)
+class GPTConfig(Architecture):
+    """The shape of a GPT-2, whose arithmetic is fixed: ``d`` is a multiple of ``heads``."""
+
+    family: str = field(default="gpt2", init=False)
+    layers: int = 2
+    d: int = 64
+    heads: int = 4
+    kv_heads: int = field(default=0, init=False)
+    head_dim: int = field(default=0, init=False)
+    ffn: int = 256
+    context: int = 128
+    vocab: int = 32
+    activation: str = field(default="gelu_tanh", init=False)
+    eps: float = field(default=EPS, init=False)
+
+    def __post_init__(self) -> None:
+        if self.heads > 0 and self.d % self.heads:
+            raise ConfigurationError(
+                f"The hidden width {self.d} is not a multiple of the {self.heads} heads."
+            )
+        object.__setattr__(self, "kv_heads", self.heads)
+        object.__setattr__(self, "head_dim", self.d // max(self.heads, 1))
+        Architecture.__post_init__(self)

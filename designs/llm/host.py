@@ -10,9 +10,9 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from .checkpoints.quantize import QuantizedModel
 from .config import GPTConfig
 from .layout import layer_factors, norm_tables, output_scales, weight_words
-from .network.weights import QuantizedWeights
 
 
 class SequenceTooLongError(AlloError):
@@ -78,7 +78,7 @@ def word_array(words: list[int], bits: int) -> np.ndarray:
 
 
 def make_memories(
-    weights: QuantizedWeights, lanes: int, block: int, observe: bool = False
+    weights: QuantizedModel, lanes: int, block: int, observe: bool = False
 ) -> Memories:
     """Memories with the weights in streaming order and an empty cache."""
     config = weights.config

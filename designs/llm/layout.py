@@ -13,8 +13,8 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from .checkpoints.quantize import QuantizedModel
 from .config import GPTConfig
-from .network.weights import QuantizedWeights
 
 
 class ParallelismError(AlloError):
@@ -61,7 +61,7 @@ def check_lanes(config: GPTConfig, lanes: int) -> None:
     )
 
 
-def weight_words(weights: QuantizedWeights, lanes: int) -> list[int]:
+def weight_words(weights: QuantizedModel, lanes: int) -> list[int]:
     """All weights in streaming order, as words of ``8 * lanes`` bits."""
     check_lanes(weights.config, lanes)
     words: list[int] = []
@@ -73,7 +73,7 @@ def weight_words(weights: QuantizedWeights, lanes: int) -> list[int]:
     return words
 
 
-def output_scales(weights: QuantizedWeights) -> tuple[np.ndarray, np.ndarray]:
+def output_scales(weights: QuantizedModel) -> tuple[np.ndarray, np.ndarray]:
     """Factor and bias of every output of every job, in order, float32."""
     names = [n for job in jobs_of(weights.config) for n in job.names]
     scale = np.concatenate([weights.arrays[n + ".s"] for n in names])
@@ -81,7 +81,7 @@ def output_scales(weights: QuantizedWeights) -> tuple[np.ndarray, np.ndarray]:
     return scale, bias
 
 
-def norm_tables(weights: QuantizedWeights) -> tuple[np.ndarray, np.ndarray]:
+def norm_tables(weights: QuantizedModel) -> tuple[np.ndarray, np.ndarray]:
     """Gain and bias of every norm in the order they run, float32 (2 * layers + 1, d)."""
     names = [f"{i}.{n}" for i in range(weights.config.layers) for n in ("norm1", "norm2")]
     names.append("norm")
@@ -90,7 +90,7 @@ def norm_tables(weights: QuantizedWeights) -> tuple[np.ndarray, np.ndarray]:
     return gain, bias
 
 
-def layer_factors(weights: QuantizedWeights) -> np.ndarray:
+def layer_factors(weights: QuantizedModel) -> np.ndarray:
     """Per layer: softmax exponent factor, attention output factor, GELU factor; float32 (layers, 3)."""
     rows = [
         [weights.arrays[f"{i}.{n}"][0] for n in ("softmax", "attend", "gelu")]

@@ -16,9 +16,9 @@ import numpy as np
 
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
 from allo.designs.llm.cycles import predict_step
 from allo.designs.llm.network.corpus import decode, encode
-from allo.designs.llm.network.reference import QuantizedGPT
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 

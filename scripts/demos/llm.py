@@ -25,9 +25,9 @@ from cache import empty_cache
 from rich.console import Console
 from rich.table import Table
 
-from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.checkpoints.load import Checkpoint, load_checkpoint
 from allo.designs.llm.checkpoints.quantize import QuantizedModel, calibrate, quantize
+from allo.designs.llm.config import Architecture
 from allo.designs.llm.language.prose import load_prose, split_prose
 from allo.designs.llm.language.sampling import Sampler
 from allo.designs.llm.language.speaker import FOLDER, float_perplexity, integer_perplexity

@@ -25,14 +25,15 @@ from rich.table import Table
 
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
+from allo.designs.llm.checkpoints.quantize import QuantizedModel
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.cycles import predict_step
 from allo.designs.llm.host import Session
 from allo.designs.llm.network.corpus import decode, encode
 from allo.designs.llm.network.quantize import quantized_perplexity
-from allo.designs.llm.network.reference import QuantizedGPT
 from allo.designs.llm.network.train import DATA, held_out_tokens, perplexity
-from allo.designs.llm.network.weights import QuantizedWeights, load_weights
+from allo.designs.llm.network.weights import load_weights
 from allo.errors import AlloError
 
 HELD_OUT_SAMPLE = 6_000
@@ -58,7 +59,7 @@ def speak(
     console: Console,
     outcome: Outcome,
     session: Session,
-    weights: QuantizedWeights,
+    weights: QuantizedModel,
     prompt: np.ndarray,
     count: int,
 ) -> None:
@@ -83,7 +84,7 @@ def run_engine(
     console: Console,
     name: str,
     built: Any,
-    weights: QuantizedWeights,
+    weights: QuantizedModel,
     design: Design,
     prompt: np.ndarray,
     expected: np.ndarray,

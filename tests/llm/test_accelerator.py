@@ -10,6 +10,7 @@ import pytest
 from allo.backend.sim import MemoryChannel
 from allo.designs.llm.build import Design, memories_and_session, schedule
 from allo.designs.llm.check import check_accumulators
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.cycles import predict_step
 from allo.designs.llm.host import SequenceTooLongError
@@ -17,7 +18,6 @@ from allo.designs.llm.layout import ParallelismError
 from allo.designs.llm.network.corpus import encode
 from allo.designs.llm.network.gpt import init_params
 from allo.designs.llm.network.quantize import calibrate, quantize
-from allo.designs.llm.network.reference import QuantizedGPT
 from allo.designs.llm.network.train import DATA
 from allo.designs.llm.network.weights import load_weights
 from allo.errors import AlloError

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from allo.designs.llm.checkpoints.integer_model import QuantizedGPT
 from allo.designs.llm.config import GPTConfig
 from allo.designs.llm.network import gpt
 from allo.designs.llm.network.quantize import quantized_perplexity
-from allo.designs.llm.network.reference import (
-    LANES,
-    QuantizedGPT,
-    lane_sum,
-    norm_quantize,
-    round_clamp,
-)
+from allo.designs.llm.network.reference import LANES, lane_sum, norm_quantize, round_clamp
 from allo.designs.llm.network.train import DATA, held_out_tokens, perplexity
 from allo.designs.llm.network.weights import load_weights
 

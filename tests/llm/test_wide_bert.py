@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from allo.backend.sim import MemoryChannel, PerBank
-from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.quantize import calibrate, quantize
-from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.config import Architecture, GPTConfig
 from allo.designs.llm.wide.block.build import schedule_block
 from allo.designs.llm.wide.block.encoder_cycles import predict_encoding
 from allo.designs.llm.wide.block.host import encode, feed, make_block_memories
@@ -21,7 +20,7 @@ from allo.designs.llm.wide.cycles import IDEAL, Channel
 from allo.designs.llm.wide.host import PositionError
 from allo.designs.llm.wide.parameters import Wide, WidthError, channel_size
 from allo.designs.llm.wide.random_weights import random_weights
-from allo.designs.llm.wide.reference import wide_model
+from allo.designs.llm.wide.reference import WideGPT
 
 ORACLES = Path(__file__).parent / "checkpoints" / "oracles"
 BERT = Architecture(
@@ -52,7 +51,7 @@ def assert_encodes(run, weights, wide: Wide, block: Block, tokens: np.ndarray) -
     """All hidden values of a sequence, bit for bit; which are given back."""
     memories = make_block_memories(weights, wide, block)
     got = encode(run, weights, block, memories, tokens)
-    expected = wide_model(weights, wide).feed(tokens[None])[0]
+    expected = WideGPT(weights, wide).feed(tokens[None])[0]
     assert np.array_equal(got.view(np.uint32), expected.view(np.uint32))
     return got
 

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 from allo.backend.sim import MemoryChannel, PerBank
-from allo.designs.llm.checkpoints.architecture import Architecture
 from allo.designs.llm.checkpoints.integer_model import IntegerModel
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.quantize import calibrate, quantize
+from allo.designs.llm.config import Architecture
 from allo.designs.llm.wide.build import schedule
 from allo.designs.llm.wide.cycles import IDEAL, Channel, predict_step
 from allo.designs.llm.wide.host import decode, fill_cache
 from allo.designs.llm.wide.memories import channel_words, make_memories
 from allo.designs.llm.wide.parameters import Wide, WidthError, check_wide, job_words
 from allo.designs.llm.wide.random_weights import random_weights
-from allo.designs.llm.wide.reference import wide_model
+from allo.designs.llm.wide.reference import WideGPT
 
 ORACLES = Path(__file__).parent / "checkpoints" / "oracles"
 LLAMA = Architecture(
@@ -50,7 +50,7 @@ def shape_of(wide: Wide) -> Architecture:
 
 def assert_says(run, weights, wide: Wide, tokens: np.ndarray) -> None:
     """From an empty cache token by token, and from a cache filled by the reference."""
-    session, memories = wide_model(weights, wide), make_memories(weights, wide)
+    session, memories = WideGPT(weights, wide), make_memories(weights, wide)
     for position, token in enumerate(tokens):
         expected = session.feed(np.array([[token]]))[0, -1]
         got = decode(run, weights, memories, int(token), position)
@@ -90,7 +90,7 @@ def test_a_checkpoint_goes_from_its_folder_to_logits_in_hardware(name: str, bits
     wide = Wide(channels=2, lanes=8, vector=4, heads=1, prefetch=64, bits=bits)
     built = schedule(loaded.model, wide).build(target="verilog", simulator="jit")
     assert_says(built, model, wide, tokens[0, :4])
-    said = wide_model(model, wide).feed(tokens)
+    said = WideGPT(model, wide).feed(tokens)
     error = np.sqrt(np.square(said - values).mean()) / values.std()
     assert error < (0.06 if bits == 8 else 0.4)
     # The order of a norm's sums alone is between this and the integer model.

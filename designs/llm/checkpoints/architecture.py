@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 
-from allo.errors import AlloError
-
-from .. import constants
-from ..config import GPTConfig
+from ..config import Architecture, ConfigurationError
 from .files import read_json
 
 ACTIVATIONS = {
@@ -24,111 +20,6 @@ ACTIVATIONS = {
     "silu": "silu",
 }
 """Hugging Face's name of an activation function, and ours."""
-
-
-class ConfigurationError(AlloError, ValueError):
-    """A ``config.json`` that lacks an entry, or describes a model that is not known here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Architecture:
-    """A transformer's shape and arithmetic.
-
-    Attributes:
-        family: ``gpt2``, ``opt``, ``llama`` or ``bert``.
-        layers: blocks.
-        d: hidden width.
-        heads: attention heads.
-        kv_heads: heads of keys and values; each serves ``heads // kv_heads`` queries.
-        head_dim: width of one head.
-        ffn: width of the feed-forward layer.
-        context: longest sequence, in tokens.
-        vocab: number of tokens.
-        activation: ``gelu_tanh``, ``gelu``, ``relu`` or ``silu``.
-        eps: what a norm adds to the variance.
-        rms: norms divide by the root mean square and subtract nothing.
-        gated: the feed-forward layer multiplies by a gate (SwiGLU).
-        post_norm: norms stand behind the residual sums, as in BERT.
-        causal: a token sees none that follow it.
-        has_head: the model ends in logits; otherwise in hidden values.
-        rotary: angle of a step of one position for each pair of a head; empty for learned positions.
-    """
-
-    family: str
-    layers: int
-    d: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    ffn: int
-    context: int
-    vocab: int
-    activation: str
-    eps: float
-    rms: bool = False
-    gated: bool = False
-    post_norm: bool = False
-    causal: bool = True
-    has_head: bool = True
-    rotary: tuple[float, ...] = ()
-
-    def __post_init__(self) -> None:
-        sizes = (self.layers, self.d, self.heads, self.kv_heads, self.head_dim, self.ffn)
-        if min(*sizes, self.context, self.vocab) <= 0:
-            raise ConfigurationError(f"Every size of a model is positive, unlike in {self}.")
-        if self.d % 8 or self.heads % self.kv_heads:
-            raise ConfigurationError(
-                f"The hidden width {self.d} is not a multiple of 8, or the {self.heads} heads are "
-                f"not a multiple of the {self.kv_heads} heads of keys and values."
-            )
-
-    def linears(self) -> dict[str, tuple[int, int]]:
-        """The linear layers of one block: name to (outputs, inputs)."""
-        d, ffn, hd = self.d, self.ffn, self.head_dim
-        wide, narrow = self.heads * hd, self.kv_heads * hd
-        found = {"q": (wide, d), "k": (narrow, d), "v": (narrow, d), "p": (d, wide)}
-        found |= {"gate": (ffn, d)} if self.gated else {}
-        return found | {"f1": (ffn, d), "f2": (d, ffn)}
-
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Every parameter and its shape, by our names; weights are (outputs, inputs)."""
-        d = self.d
-        shapes: dict[str, tuple[int, ...]] = {"token": (self.vocab, d)}
-        if not self.rotary:
-            shapes["position"] = (self.context, d)
-        norms = ["embed"] if self.post_norm else ["norm"]
-        for layer in range(self.layers):
-            norms += [f"{layer}.norm1", f"{layer}.norm2"]
-            for name, (rows, cols) in self.linears().items():
-                shapes[f"{layer}.{name}.w"] = (rows, cols)
-                shapes[f"{layer}.{name}.b"] = (rows,)
-        if self.has_head:
-            shapes |= {"head.w": (self.vocab, d), "head.b": (self.vocab,)}
-        return shapes | {f"{n}.{part}": (d,) for n in norms for part in "gb"}
-
-    def gpt_config(self) -> GPTConfig:
-        """The shape as the GPT accelerators take it.
-
-        Raises:
-            ConfigurationError: when the arithmetic is not that of these accelerators.
-        """
-        fits = {
-            "its norms are layer norms in front of each block": not self.rms and not self.post_norm,
-            "its activation is GELU in the tanh form": self.activation == "gelu_tanh",
-            "its positions are learned": not self.rotary,
-            "it is a causal decoder with logits": self.causal and self.has_head,
-            "every query has keys of its own": self.heads == self.kv_heads,
-            f"its norms add {constants.EPS}": self.eps == constants.EPS,
-            "its heads fill the hidden width": self.heads * self.head_dim == self.d,
-        }
-        wrong = [condition for condition, met in fits.items() if not met]
-        if wrong:
-            raise ConfigurationError(
-                f"The GPT accelerator takes a model only if {wrong[0]}, "
-                f"unlike this one of the family {self.family!r}.",
-                help="use a GPT-2 checkpoint, or compute this one by its integer reference.",
-            )
-        return GPTConfig(self.layers, self.d, self.heads, self.ffn, self.context, self.vocab)
 
 
 def read_architecture(path: Path) -> Architecture:

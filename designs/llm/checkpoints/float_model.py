@@ -9,8 +9,8 @@ import numpy as np
 
 from allo import bitexact
 
+from ..config import Architecture
 from ..constants import GELU_A, GELU_C
-from .architecture import Architecture
 
 Params = dict[str, np.ndarray]
 Observer = Callable[[str, np.ndarray], None]

@@ -70,6 +70,11 @@ class IntegerModel:
             return x
         return self._linear("head", round_clamp(self.norm("norm", x)))
 
+    def forward(self, tokens: np.ndarray) -> np.ndarray:
+        """Logits (or hidden values) of whole sequences, as :meth:`feed` gives them first of all."""
+        self.reset()
+        return self.feed(tokens)
+
     def kept(self, name: str) -> np.ndarray:
         """The keys ("0.k") or values ("0.v") kept so far: whole numbers (batch, heads, length, width)."""
         return self._cache[name]
@@ -162,9 +167,13 @@ class IntegerModel:
         levels = np.where(seen, levels[below], 0)
         total = levels.sum(-1, dtype=np.int32, keepdims=True)
         mixed = (levels.astype(np.float64) @ v).astype(np.int32)
+        self.attended(p, np.where(seen, scores, 0), mixed)
         factor = arrays[p + "attend"] / total.astype(F32)
         o = round_clamp(mixed.astype(F32) * factor)
         return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))
+
+    def attended(self, p: str, scores: np.ndarray, mixed: np.ndarray) -> None:
+        """Sees the int32 accumulators of attention in a layer."""
 
     def _kept(self, name: str, new: np.ndarray) -> np.ndarray:
         if name in self._cache:
@@ -179,6 +188,24 @@ class IntegerModel:
         else:
             wide = activate(self.weights.model.activation, up)
         return self._linear(p + "f2", round_clamp(wide * self.weights.arrays[p + "gelu"]))
+
+
+class QuantizedGPT(IntegerModel):
+    """The reference of the small accelerator, which also observes attention: "0.scores", "0.context"."""
+
+    def generate(self, prompt: np.ndarray, count: int) -> np.ndarray:
+        """``count`` tokens after the prompt, each the most likely one (lowest token on a tie)."""
+        self.reset()
+        left, said = np.asarray(prompt, np.int32), list[int]()
+        while len(said) < count:
+            left = self.feed(left[None])[0, -1:].argmax(-1)
+            said.append(int(left[0]))
+        return np.array(said, np.int32)
+
+    def attended(self, p: str, scores: np.ndarray, mixed: np.ndarray) -> None:
+        """Observes them."""
+        self.observe(p + "scores", scores)
+        self.observe(p + "context", mixed)
 
 
 def activate(kind: str, x: np.ndarray) -> np.ndarray:

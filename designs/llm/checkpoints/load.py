@@ -16,8 +16,9 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from ..config import Architecture
 from ..language.tokenizer import Tokenizer, load_tokenizer
-from .architecture import Architecture, read_architecture
+from .architecture import read_architecture
 from .files import read_folder, read_json
 from .names import SEGMENTS, Source, sources
 

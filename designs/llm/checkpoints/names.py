@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .architecture import Architecture
+from ..config import Architecture
 
 LAYER_NORM = (("g", ("weight", "gamma")), ("b", ("bias", "beta")))
 

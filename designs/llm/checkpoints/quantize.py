@@ -14,8 +14,7 @@ import numpy as np
 
 from allo.errors import AlloError
 
-from ..network.weights import QuantizedWeights
-from .architecture import Architecture
+from ..config import Architecture
 from .float_model import FloatModel, Params
 from .groups import GROUP, FourBits, quantize_groups
 
@@ -46,13 +45,13 @@ class QuantizedModel:
         """The architecture, by the name that a GPT's weights have for their shape."""
         return self.model
 
-    def gpt_weights(self) -> QuantizedWeights:
+    def gpt_weights(self) -> QuantizedModel:
         """The arrays as the GPT accelerators take them.
 
         Raises:
             ConfigurationError: when the model's arithmetic is not theirs.
         """
-        return QuantizedWeights(self.model.gpt_config(), self.arrays)
+        return QuantizedModel(self.model.gpt_config(), self.arrays)
 
 
 def calibrate(model: Architecture, params: Params, batches: list[np.ndarray]) -> dict[str, float]:

@@ -14,7 +14,6 @@ from typing import Any
 from ..config import GPTConfig
 from ..stage import Placed, Stage, build_stages
 from ..wide.build import engine
-from ..wide.families.model import architecture_of
 from ..wide.parameters import Wide
 from ..wide.stages.sizes import Device, Sizes
 from . import stages
@@ -38,7 +37,7 @@ def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, device: Device
     share = share_of(config, wide, devices)
     last = device.is_last
     return Sizes(
-        architecture_of(config), wide, share.layers, share.heads, share.heads, share.ffn, share.inner,
+        config, wide, share.layers, share.heads, share.heads, share.ffn, share.inner,
         3 * share.inner, share.ffn, share.outputs if last else 0, device, "end" if last else "stage",
     )  # fmt: skip
 

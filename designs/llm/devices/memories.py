@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..network.weights import QuantizedWeights
+from ..checkpoints.quantize import QuantizedModel
 from ..wide.memories import by_channels, padded, together, words_of
 from ..wide.parameters import Wide
 from .parameters import Devices, Share, share_of
@@ -55,13 +55,13 @@ def _part(name: str, suffix: str, array: np.ndarray, part: int, parts: int) -> n
     return share_columns(array, part, parts) if suffix == ".w" else array
 
 
-def _head(weights: QuantizedWeights, share: Share, part: int, suffix: str) -> np.ndarray:
+def _head(weights: QuantizedModel, share: Share, part: int, suffix: str) -> np.ndarray:
     """One part of the vocabulary; what lies behind its end is zero."""
     whole = weights.arrays["head" + suffix]
     return padded(whole[part * share.outputs : (part + 1) * share.outputs], share.outputs)
 
 
-def deal(weights: QuantizedWeights, wide: Wide, devices: Devices) -> DeviceMemories:
+def deal(weights: QuantizedModel, wide: Wide, devices: Devices) -> DeviceMemories:
     """Memories of all devices with the weights in place, and empty caches.
 
     Raises:

@@ -16,11 +16,10 @@ from allo.errors import AlloError
 
 from ..checkpoints.quantize import QuantizedModel
 from ..host import SequenceTooLongError
-from ..wide.families.model import Weights
 from ..wide.host import decode
 from ..wide.memories import make_memories
 from ..wide.parameters import Wide
-from ..wide.reference import wide_model
+from ..wide.reference import WideGPT
 from .sampling import Sampler
 
 Engine = Callable[[int, int], np.ndarray]
@@ -32,7 +31,7 @@ class PromptError(AlloError, ValueError):
 
 def reference_engine(model: QuantizedModel, wide: Wide) -> Engine:
     """The bit-exact reference of the wide accelerator, which steps through one sequence."""
-    session = wide_model(model, wide)
+    session = WideGPT(model, wide)
 
     def step(token: int, position: int) -> np.ndarray:
         logits: np.ndarray = session.feed(np.array([[token]]))[0, -1]
@@ -41,7 +40,7 @@ def reference_engine(model: QuantizedModel, wide: Wide) -> Engine:
     return step
 
 
-def accelerator_engine(run: Callable[..., Any], weights: Weights, wide: Wide) -> Engine:
+def accelerator_engine(run: Callable[..., Any], weights: QuantizedModel, wide: Wide) -> Engine:
     """The wide accelerator with an empty cache.
 
     Args:

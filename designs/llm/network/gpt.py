@@ -6,7 +6,6 @@ Pre-norm blocks, multi-head causal attention, GELU in its tanh form (Hendrycks a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from ..config import GPTConfig
 
 Params = dict[str, np.ndarray]
 Arrays = tuple[np.ndarray, ...]
-Observer = Callable[[str, np.ndarray], None]
 
 # What the backward pass needs: the tokens, a layer's values each, and the last norm with its input.
 Saved = tuple[np.ndarray, list[tuple[Any, ...]], np.ndarray, Arrays]
@@ -95,19 +93,15 @@ def _merge(x: np.ndarray) -> np.ndarray:
     return x.transpose(0, 2, 1, 3).reshape(batch, length, heads * width)
 
 
-def forward(
-    params: Params, tokens: np.ndarray, config: GPTConfig, observe: Observer | None = None
-) -> tuple[np.ndarray, Saved]:
+def forward(params: Params, tokens: np.ndarray, config: GPTConfig) -> tuple[np.ndarray, Saved]:
     """Logits of a batch.
 
     Args:
         tokens: int array (batch, length), length at most the context.
-        observe: called as ``observe(name, array)`` on every value the quantiser calibrates.
 
     Returns:
         logits (batch, length, vocab) and what :func:`backward` needs.
     """
-    see = observe or (lambda name, value: None)
     length = tokens.shape[1]
     x = params["token"][tokens] + params["position"][:length]
     mask = np.triu(np.full((length, length), -1e9, np.float32), 1)
@@ -120,26 +114,20 @@ def forward(
             return value @ params[f"{p}{name}.w"].T + params[f"{p}{name}.b"]
 
         h, norm1 = _norm(x, params[p + "norm1.g"], params[p + "norm1.b"])
-        see(p + "norm1", h)
         q, k, v = (linear(name, h) for name in "qkv")
-        see(p + "q", q), see(p + "k", k), see(p + "v", v)
         qh, kh, vh = (_heads(t, config.heads) for t in (q, k, v))
         scores = (qh @ kh.transpose(0, 1, 3, 2)) * scale + mask
         scores = np.exp(scores - scores.max(-1, keepdims=True))
         attention = scores / scores.sum(-1, keepdims=True)
         o = _merge(attention @ vh)
-        see(p + "o", o)
         x1 = x + linear("p", o)
         h2, norm2 = _norm(x1, params[p + "norm2.g"], params[p + "norm2.b"])
-        see(p + "norm2", h2)
         a = linear("f1", h2)
         g = gelu(a)
-        see(p + "gelu", g)
         x2 = x1 + linear("f2", g)
         saved.append((h, norm1, qh, kh, vh, attention, o, h2, norm2, a, g))
         x = x2
     y, norm = _norm(x, params["norm.g"], params["norm.b"])
-    see("norm", y)
     logits = y @ params["head.w"].T + params["head.b"]
     return logits, (tokens, saved, y, norm)
 

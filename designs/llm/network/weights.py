@@ -6,13 +6,13 @@ import os
 import tempfile
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from allo.errors import AlloError
 
+from ..checkpoints.quantize import QuantizedModel
 from ..config import GPTConfig
 
 _FIELDS = ("layers", "d", "heads", "ffn", "context", "vocab")
@@ -20,21 +20,6 @@ _FIELDS = ("layers", "d", "heads", "ffn", "context", "vocab")
 
 class WeightFileError(AlloError):
     """A weight file that is truncated, incomplete or of the wrong shapes."""
-
-
-@dataclass(frozen=True, slots=True)
-class QuantizedWeights:
-    """A W8A8 transformer.
-
-    Attributes:
-        config: its shape.
-        arrays: name to array. ``<linear>.w`` int8 (outputs, inputs), ``.s`` and ``.b`` float32
-            (outputs,): result = accumulator * s + b. ``<norm>.g`` and ``.b`` float32 with the
-            quantisation scale folded in. ``softmax``, ``attend``, ``gelu``: one factor a layer.
-    """
-
-    config: GPTConfig
-    arrays: dict[str, np.ndarray]
 
 
 def expected_arrays(config: GPTConfig) -> dict[str, tuple[tuple[int, ...], type]]:
@@ -51,7 +36,7 @@ def expected_arrays(config: GPTConfig) -> dict[str, tuple[tuple[int, ...], type]
     return expected
 
 
-def save_weights(path: Path, weights: QuantizedWeights) -> None:
+def save_weights(path: Path, weights: QuantizedModel) -> None:
     """Write a weight file; a reader never sees half of one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     header = np.array([getattr(weights.config, field) for field in _FIELDS], np.int32)
@@ -62,7 +47,7 @@ def save_weights(path: Path, weights: QuantizedWeights) -> None:
     os.replace(temporary, path)
 
 
-def load_weights(path: Path) -> QuantizedWeights:
+def load_weights(path: Path) -> QuantizedModel:
     """Read a weight file and check every shape and type in it.
 
     Raises:
@@ -92,7 +77,7 @@ def load_weights(path: Path) -> QuantizedWeights:
                 f"but the configuration asks for {np.dtype(dtype)}{list(shape)}.",
                 help=_REMEDY,
             )
-    return QuantizedWeights(config, arrays)
+    return QuantizedModel(config, arrays)
 
 
 _REMEDY = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..config import Architecture
 from ..wide.build import schedule
-from ..wide.families.model import Model
 from ..wide.parameters import Wide, WidthError
 
 HBM_CHANNELS = 32
@@ -37,7 +37,7 @@ def memories(wide: Wide) -> dict[str, str | list[str]]:
 
 
 def vitis_project(
-    config: Model, wide: Wide, folder: Path, mode: str = "hw_emu", clock_mhz: float = 300
+    config: Architecture, wide: Wide, folder: Path, mode: str = "hw_emu", clock_mhz: float = 300
 ) -> Any:
     """Write the project, and return what runs it; ``mode="csim"`` runs it here, compiled by g++.
 

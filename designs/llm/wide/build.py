@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
-from .families.model import Model
 from .parameters import Wide, check_wide
 from .stages import attention, ends, linear, vectors
 from .stages.sizes import Sizes, sizes_of
@@ -51,7 +51,7 @@ def stages_of(z: Sizes) -> dict[str, Stage]:
     }
 
 
-def schedule(config: Model, wide: Wide) -> Any:
+def schedule(config: Architecture, wide: Wide) -> Any:
     """The accelerator with its schedule applied.
 
     Raises:

@@ -11,11 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ..checkpoints.architecture import Architecture
+from ..config import Architecture
 from ..stage import Loops
 from .build import stages_of
 from .external.traffic import step_bytes
-from .families.model import Model, architecture_of
 from .parameters import Wide, job_words
 from .stages.linear import CALL
 from .stages.sizes import sizes_of
@@ -72,7 +71,7 @@ class _Fifo:
 
 def predict_step(
     report: Any,
-    config: Model,
+    config: Architecture,
     wide: Wide,
     position: int,
     channel: Channel = IDEAL,
@@ -86,14 +85,14 @@ def predict_step(
         beside: arrays whose lines lie on the channels of the weights, too. Their bytes are taken to
             come all the time, so that the weights have the rest of the bandwidth.
     """
-    loops, m = Loops(report), architecture_of(config)
+    loops = Loops(report)
     stages = stages_of(sizes_of(config, wide))
     at = {name: stage.delay(loops) for name, stage in stages.items()}
     (qkv, projected, up, down), logits = job_words(config, wide)
     results = at["multiplying"] + at["gathering"] + at["rescaling"]
     norm, spread = at["norming"], at["spreading"]
     first = at["embedding"] + norm + spread
-    attention = _attention(at, m, wide, results, qkv, position)
+    attention = _attention(at, config, wide, results, qkv, position)
     # The activations of the first outputs are computed while the job goes on.
     kernel = stages["activating"].kernels[-1].name
     bending = config.ffn // wide.vector * loops.interval(kernel, "out")

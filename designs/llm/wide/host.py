@@ -9,11 +9,11 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from ..checkpoints.quantize import QuantizedModel
 from .candidates.largest import Candidates, candidates_of
-from .families.model import Weights
 from .memories import Memories, logits_of, paired
 from .parameters import Wide
-from .reference import wide_model
+from .reference import WideGPT
 
 
 class PositionError(AlloError):
@@ -22,7 +22,7 @@ class PositionError(AlloError):
 
 def run_step(
     run: Callable[..., Any],
-    weights: Weights,
+    weights: QuantizedModel,
     memories: Memories,
     token: int,
     position: int,
@@ -50,7 +50,7 @@ def run_step(
 
 def decode(
     run: Callable[..., Any],
-    weights: Weights,
+    weights: QuantizedModel,
     memories: Memories,
     token: int,
     position: int,
@@ -62,7 +62,7 @@ def decode(
 
 def decode_top(
     run: Callable[..., Any],
-    weights: Weights,
+    weights: QuantizedModel,
     memories: Memories,
     wide: Wide,
     token: int,
@@ -73,13 +73,15 @@ def decode_top(
     return candidates_of(memories, weights.config, wide)
 
 
-def fill_cache(memories: Memories, weights: Weights, wide: Wide, tokens: np.ndarray) -> np.ndarray:
+def fill_cache(
+    memories: Memories, weights: QuantizedModel, wide: Wide, tokens: np.ndarray
+) -> np.ndarray:
     """Let the reference take all tokens, and put keys and values of all but the last in the cache.
 
     Returns:
         The logits after the last token, float32, which :func:`decode` of it has to give.
     """
-    model = wide_model(weights, wide)
+    model = WideGPT(weights, wide)
     m, before = model.weights.model, len(tokens) - 1
     shape = wide.heads, m.layers, m.kv_heads // wide.heads, m.context, m.head_dim
     logits: np.ndarray = model.feed(np.asarray(tokens)[None])[0, -1]

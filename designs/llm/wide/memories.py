@@ -9,7 +9,9 @@ import numpy as np
 from allo.utils import get_np_struct_type
 
 from ..checkpoints.float_model import rotation
-from .families.model import Model, Weights, architecture_of, job_layers, norm_names, terms
+from ..checkpoints.quantize import QuantizedModel
+from ..config import Architecture
+from .families.model import job_layers, norm_names, terms
 from .nibble_words import pack_nibbles
 from .parameters import Wide, padded_vocab, said_words
 
@@ -39,9 +41,9 @@ def padded(array: np.ndarray, rows: int) -> np.ndarray:
     return np.concatenate([array, np.zeros((rows - len(array), *array.shape[1:]), array.dtype)])
 
 
-def _jobs(weights: Weights, wide: Wide, suffix: str) -> list[np.ndarray]:
+def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
     """One array a job: outputs of its linear layers, and of the logits, padded with zeros."""
-    arrays, m = weights.arrays, architecture_of(weights.config)
+    arrays, m = weights.arrays, weights.config
     jobs = []
     for layer in range(m.layers):
         for names in job_layers(m):
@@ -61,7 +63,7 @@ def by_channels(job: np.ndarray, channels: int) -> np.ndarray:
     return job.reshape(-1, channels, job.shape[1]).transpose(1, 0, 2).reshape(channels, -1)
 
 
-def channel_words(weights: Weights, wide: Wide) -> np.ndarray:
+def channel_words(weights: QuantizedModel, wide: Wide) -> np.ndarray:
     """Every channel's weights in the order of their use: output by output, input by input.
 
     Raises:
@@ -84,9 +86,9 @@ def _tuples(arrays: list[np.ndarray], wide: Wide) -> np.ndarray:
     return words_of(together(arrays), 32 * len(arrays) * wide.vector)
 
 
-def _positions(weights: Weights) -> np.ndarray:
+def _positions(weights: QuantizedModel) -> np.ndarray:
     """What is added to a token at each position, or the cosines and sines of its pairs; float32."""
-    m = architecture_of(weights.config)
+    m = weights.config
     if not m.rotary:
         return weights.arrays["position"]
     return np.stack(rotation(m, 0, m.context), axis=-1)
@@ -106,7 +108,7 @@ class Memories:
         return (*self.constant, self.keys, self.values, self.logits)
 
 
-def _norm_table(weights: Weights, wide: Wide) -> np.ndarray:
+def _norm_table(weights: QuantizedModel, wide: Wide) -> np.ndarray:
     """Gains, shifts and steps of the norms, as many of them as the family has."""
     names, d = norm_names(weights.config), weights.config.d
     terms_of_norms = (".g", ".b", ".q")[: terms(weights.config)[1]]
@@ -118,7 +120,7 @@ def _norm_table(weights: Weights, wide: Wide) -> np.ndarray:
 
 
 def make_memories(
-    weights: Weights, wide: Wide, cached: int | None = None, said: int | None = None
+    weights: QuantizedModel, wide: Wide, cached: int | None = None, said: int | None = None
 ) -> Memories:
     """Memories with the weights in place and an empty cache.
 
@@ -134,7 +136,7 @@ def make_memories(
     def factors(name: str) -> np.ndarray:
         return np.array([arrays[f"{i}.{name}"][0] for i in layers], np.float32)
 
-    per_unit = architecture_of(config).kv_heads // wide.heads
+    per_unit = config.kv_heads // wide.heads
     cached = cached or config.layers * per_unit * config.context
     cache = np.zeros((wide.heads, cached, config.head_dim), np.int8)
     constant = (
@@ -154,6 +156,6 @@ def make_memories(
     return Memories(constant, keys, values, logits)
 
 
-def logits_of(memories: Memories, config: Model) -> np.ndarray:
+def logits_of(memories: Memories, config: Architecture) -> np.ndarray:
     """The logits a step has written, float32, without what pads them."""
     return memories.logits.view(np.uint8).reshape(-1).view(np.float32)[: config.vocab].copy()

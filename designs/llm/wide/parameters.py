@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
-from .families.model import Model, architecture_of, job_sizes
+from ..config import Architecture
+from .families.model import job_sizes
 
 
 class WidthError(AlloError):
@@ -56,30 +57,30 @@ class Wide:
         return self.lanes * 8 // self.bits
 
 
-def padded_vocab(config: Model, wide: Wide) -> int:
+def padded_vocab(config: Architecture, wide: Wide) -> int:
     """Outputs of the logits' job: the vocabulary, and outputs of zero weights up to whole words.
 
     A model without logits has no such job, and so none.
     """
-    if not architecture_of(config).has_head:
+    if not config.has_head:
         return 0
     unit = max(wide.channels, wide.vector)
     return -(-config.vocab // unit) * unit
 
 
-def lists(config: Model, wide: Wide) -> int:
+def lists(config: Architecture, wide: Wide) -> int:
     """Lists of the largest logits: as many as the elements end logits in a cycle, so none waits."""
     ended = -(-wide.channels * wide.lanes // config.d)
     return min(wide.vector, 1 << (ended - 1).bit_length())
 
 
-def said_words(config: Model, wide: Wide) -> int:
+def said_words(config: Architecture, wide: Wide) -> int:
     """Words of V float32 that a step writes: all logits, then a word for each of the largest."""
     every = padded_vocab(config, wide) // wide.vector if wide.all_logits else 0
     return every + wide.top
 
 
-def job_words(config: Model, wide: Wide) -> tuple[tuple[int, ...], int]:
+def job_words(config: Architecture, wide: Wide) -> tuple[tuple[int, ...], int]:
     """Words of a channel in the four jobs of a layer, and in the job of the logits.
 
     With weights of four bits, every ``lanes`` words of a layer's job follow one of their steps.
@@ -91,13 +92,13 @@ def job_words(config: Model, wide: Wide) -> tuple[tuple[int, ...], int]:
     return jobs, padded_vocab(config, wide) * config.d // (wide.channels * wide.lanes)
 
 
-def channel_size(config: Model, wide: Wide) -> int:
+def channel_size(config: Architecture, wide: Wide) -> int:
     """Words that a channel holds."""
     jobs, last = job_words(config, wide)
     return config.layers * sum(jobs) + last
 
 
-def check_wide(config: Model, wide: Wide) -> None:
+def check_wide(config: Architecture, wide: Wide) -> None:
     """Refuse parameters that do not fit each other or the model.
 
     Raises:
@@ -108,7 +109,7 @@ def check_wide(config: Model, wide: Wide) -> None:
     check_sizes(config, wide)
 
 
-def check_sizes(config: Model, wide: Wide, any_heads: bool = False) -> None:
+def check_sizes(config: Architecture, wide: Wide, any_heads: bool = False) -> None:
     """Refuse sizes that do not fit each other or those of the model.
 
     Args:
@@ -117,7 +118,6 @@ def check_sizes(config: Model, wide: Wide, any_heads: bool = False) -> None:
     Raises:
         WidthError: naming both sizes, and the nearest legal one.
     """
-    m = architecture_of(config)
     for name in ("channels", "lanes", "vector", "parts", *(() if any_heads else ("heads",))):
         value = getattr(wide, name)
         if value < 1 or value & (value - 1):
@@ -148,45 +148,44 @@ def check_sizes(config: Model, wide: Wide, any_heads: bool = False) -> None:
     _divides(what, wide.activations, "feed-forward width", config.ffn)
     _divides("channels", wide.channels, "hidden width", config.d)
     _divides("channels", wide.channels, "feed-forward width", config.ffn)
-    what = "heads" if m.heads == m.kv_heads else "heads of keys and values"
-    _divides("heads at once", wide.heads, f"number of {what}", m.kv_heads)
+    what = "heads" if config.heads == config.kv_heads else "heads of keys and values"
+    _divides("heads at once", wide.heads, f"number of {what}", config.kv_heads)
     _divides("channels", wide.channels, "width of q, k and v together", job_sizes(config)[0][0])
     _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
 
 
-def _check_arithmetic(config: Model, wide: Wide) -> None:
-    m = architecture_of(config)
-    if not m.causal:
+def _check_arithmetic(config: Architecture, wide: Wide) -> None:
+    if not config.causal:
         raise WidthError(
-            f"The wide accelerator takes one token a step, and this model of the family {m.family!r} is "
+            f"The wide accelerator takes one token a step, and this model of the family {config.family!r} is "
             "an encoder, which sees its sequence whole.",
             help="build it by the accelerator for blocks, schedule_block.",
         )
-    known = m.activation in {"gelu_tanh", "relu"} and not m.gated
+    known = config.activation in {"gelu_tanh", "relu"} and not config.gated
     fits = {
-        "its norms stand in front of each block": not m.post_norm,
-        "it is a causal decoder with logits": m.causal and m.has_head,
-        "its heads fill the hidden width": m.heads * m.head_dim == m.d,
+        "its norms stand in front of each block": not config.post_norm,
+        "it is a causal decoder with logits": config.causal and config.has_head,
+        "its heads fill the hidden width": config.heads * config.head_dim == config.d,
         "its activation is GELU in the tanh form, ReLU, or SwiGLU": known
-        or (m.activation == "silu" and m.gated),
+        or (config.activation == "silu" and config.gated),
     }
     wrong = [condition for condition, met in fits.items() if not met]
     if wrong:
         raise WidthError(
             f"The wide accelerator takes a model only if {wrong[0]}, unlike this one of the family "
-            f"{m.family!r}.",
+            f"{config.family!r}.",
             help="compute it by its integer reference.",
         )
-    if m.rotary and wide.vector < 2:
+    if config.rotary and wide.vector < 2:
         raise WidthError(
             f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
             help="take 2 elements a vector or more.",
         )
 
 
-def _check_top(config: Model, wide: Wide) -> None:
+def _check_top(config: Architecture, wide: Wide) -> None:
     if not 0 <= wide.top <= config.vocab:
         raise WidthError(
             f"The wide accelerator keeps the {wide.top} largest of {config.vocab} logits.",

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import overload
-
 import numpy as np
 
-from ..checkpoints.architecture import Architecture
 from ..checkpoints.groups import GROUP, MOST_Q, MOST_STEP
 from ..checkpoints.quantize import QuantizedModel
-from ..config import GPTConfig
-from ..network.weights import QuantizedWeights
-from .families.model import Model, Weights, architecture_of
+from ..config import Architecture
 
 SPREAD = 30.0
 """Standard deviation of int8 weights and activations: their largest is four times as large."""
@@ -21,18 +16,14 @@ SPREADS = {"q": SPREAD, "k": SPREAD, "v": SPREAD, "p": STEP, "gate": 1.5, "f1": 
 """Standard deviation of what a linear layer gives."""
 
 
-@overload
-def random_weights(config: GPTConfig, seed: int = 0, bits: int = 8) -> QuantizedWeights: ...
-@overload
-def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> QuantizedModel: ...
-def random_weights(config: Model, seed: int = 0, bits: int = 8) -> Weights:
+def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> QuantizedModel:
     """Every array of the model, drawn from a seed.
 
     Args:
         bits: of the weights but those of the last layer; with 4, groups of 128 inputs, or all of them,
             share a step.
     """
-    rng, m = np.random.default_rng(seed), architecture_of(config)
+    rng = np.random.default_rng(seed)
     arrays: dict[str, np.ndarray] = {}
 
     def small(*shape: int, spread: float = 1.0) -> np.ndarray:
@@ -41,11 +32,11 @@ def random_weights(config: Model, seed: int = 0, bits: int = 8) -> Weights:
     def norm(name: str) -> None:
         arrays[name + ".g"] = SPREAD * (1 + small(config.d, spread=0.2))
         arrays[name + ".b"] = small(config.d, spread=3.0)
-        if m.post_norm:
+        if config.post_norm:
             for part in (".g", ".b"):
                 arrays[name + part] = arrays[name + part] / SPREAD
             arrays[name + ".q"] = np.array([SPREAD])
-        if m.rms:
+        if config.rms:
             arrays[name + ".b"][:] = 0
 
     def linear(name: str, outputs: int, inputs: int, spread: float) -> None:
@@ -61,25 +52,23 @@ def random_weights(config: Model, seed: int = 0, bits: int = 8) -> Weights:
         factor = spread / (SPREAD * SPREAD * inputs**0.5)
         arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))
         arrays[name + ".b"] = small(outputs, spread=spread / 10)
-        if m.family == "llama":
+        if config.family == "llama":
             arrays[name + ".b"][:] = 0
 
     arrays["token"] = small(config.vocab, config.d)
-    if not m.rotary:
+    if not config.rotary:
         arrays["position"] = small(config.context, config.d, spread=0.3)
     for layer in range(config.layers):
         p = f"{layer}."
         norm(p + "norm1")
         norm(p + "norm2")
-        for name, (outputs, inputs) in m.linears().items():
+        for name, (outputs, inputs) in config.linears().items():
             linear(p + name, outputs, inputs, SPREADS[name])
         softmax = 1.0 / (SPREAD * SPREAD * config.head_dim**0.5)
         for name, factor in (("softmax", softmax), ("attend", 2.0), ("gelu", SPREAD / 1.5)):
             arrays[p + name] = np.array([factor], np.float32)
-    norm("embed" if m.post_norm else "norm")
-    if m.has_head:
+    norm("embed" if config.post_norm else "norm")
+    if config.has_head:
         linear("head", config.vocab, config.d, 2.0)
     typed = {k: v if v.dtype == np.int8 else v.astype(np.float32) for k, v in arrays.items()}
-    if isinstance(config, Architecture):
-        return QuantizedModel(config, typed)
-    return QuantizedWeights(config, typed)
+    return QuantizedModel(config, typed)

@@ -6,8 +6,6 @@ as trees over V elements, which add up in sums that take turns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from allo import bitexact
@@ -15,7 +13,6 @@ from allo import bitexact
 from ..checkpoints.integer_model import IntegerModel, Observer
 from ..checkpoints.quantize import QuantizedModel
 from ..network.reference import F32, round_clamp
-from .families.model import Weights, architecture_of
 from .parameters import Wide
 
 
@@ -65,47 +62,21 @@ def normed(
     return shifted
 
 
-@dataclass(slots=True)
-class WideModel(IntegerModel):
+class WideGPT(IntegerModel):
     """The reference of the wide accelerator with a cache: a step costs one token.
 
-    Attributes:
+    Args:
         wide: the accelerator, whose width decides the order of the sums.
     """
 
-    wide: Wide = field(default_factory=Wide)
+    def __init__(
+        self, weights: QuantizedModel, wide: Wide, observe: Observer = lambda name, value: None
+    ) -> None:
+        super().__init__(weights, observe)
+        self.wide = wide
 
     def norm(self, name: str, x: np.ndarray) -> np.ndarray:
         """The norm in the order of the wide accelerator's sums, float32."""
         m, arrays = self.weights.model, self.weights.arrays
         shift = None if m.rms else arrays[name + ".b"]
         return normed(x, arrays[name + ".g"], shift, self.wide, m.eps)
-
-
-def wide_model(weights: Weights, wide: Wide, observe: Observer | None = None) -> WideModel:
-    """The reference of any quantised model, with an empty cache.
-
-    Args:
-        observe: as :class:`IntegerModel` has it.
-    """
-    model = QuantizedModel(architecture_of(weights.config), weights.arrays)
-    return WideModel(model, observe or (lambda name, value: None), wide=wide)
-
-
-@dataclass(frozen=True, slots=True)
-class WideGPT:
-    """The reference of the wide accelerator for whole sequences.
-
-    Attributes:
-        weights: a checked model.
-        wide: the accelerator, whose width decides the order of the sums.
-        observe: called with (name, array) for every int32 accumulator of a linear layer.
-    """
-
-    weights: Weights
-    wide: Wide
-    observe: Observer | None = None
-
-    def forward(self, tokens: np.ndarray) -> np.ndarray:
-        """Logits of whole sequences; tokens (batch, length) to float32 (batch, length, vocab)."""
-        return wide_model(self.weights, self.wide, self.observe).feed(tokens)

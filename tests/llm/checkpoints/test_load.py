@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from allo.designs.llm.checkpoints.architecture import ConfigurationError
 from allo.designs.llm.checkpoints.files import (
     CheckpointFileError,
     read_tensors,
@@ -17,7 +16,7 @@ from allo.designs.llm.checkpoints.files import (
 )
 from allo.designs.llm.checkpoints.float_model import FloatModel
 from allo.designs.llm.checkpoints.load import CheckpointShapeError, load_checkpoint
-from allo.designs.llm.config import GPTConfig
+from allo.designs.llm.config import ConfigurationError, GPTConfig
 from allo.designs.llm.language.tokenizer import Tokenizer, TokenizerError
 
 ORACLES = Path(__file__).parent / "oracles"

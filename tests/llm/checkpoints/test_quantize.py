@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from allo.designs.llm.checkpoints.groups import FourBits, GroupError, quantize_groups
-from allo.designs.llm.checkpoints.integer_model import IntegerModel, TokenRangeError
+from allo.designs.llm.checkpoints.integer_model import IntegerModel, QuantizedGPT, TokenRangeError
 from allo.designs.llm.checkpoints.load import load_checkpoint
 from allo.designs.llm.checkpoints.quantize import (
     QuantizationError,
@@ -19,7 +19,6 @@ from allo.designs.llm.checkpoints.quantize import (
     quantize,
 )
 from allo.designs.llm.host import SequenceTooLongError
-from allo.designs.llm.network.reference import QuantizedGPT
 
 ORACLES = Path(__file__).parent / "oracles"
 FAMILIES = ("gpt2", "opt", "llama", "llama3", "bert")

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...config import Architecture
 from ...stage import Placed, Stage, build_stages
-from ..families.model import Model
 from ..parameters import Wide
 from ..stages.linear import factors_loading
 from .parameters import Block, check_block
@@ -25,7 +25,7 @@ ARRANGED = {"normed": "merged", "attended": "attended", "bent": "bent"}
 COMMON = (*ARRANGED.values(), *(f"{name}_words" for name in ARRANGED))
 
 
-def schedule_block(config: Model, wide: Wide, block: Block) -> Any:
+def schedule_block(config: Architecture, wide: Wide, block: Block) -> Any:
     """The accelerator with its schedule applied.
 
     Raises:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from ...config import Architecture
 from ...stage import Loops
 from ..cycles import IDEAL, Channel, StepPrediction, _Fifo
-from ..families.model import Model
 from ..parameters import Wide, job_words
 from ..stages.linear import CALL
 from .parameters import Block
@@ -39,7 +39,7 @@ class _Server:
 class Step:
     """The recurrence: the elements, the units that serve them, and the depths of their pipelines."""
 
-    config: Model
+    config: Architecture
     wide: Wide
     block: Block
     loops: Loops
@@ -57,7 +57,7 @@ class Step:
     def of(
         cls,
         report: Any,
-        config: Model,
+        config: Architecture,
         wide: Wide,
         block: Block,
         count: int,
@@ -166,7 +166,7 @@ class Step:
 
 def predict_block_step(
     report: Any,
-    config: Model,
+    config: Architecture,
     wide: Wide,
     block: Block,
     count: int,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...config import Architecture
 from ..cycles import IDEAL, Channel, StepPrediction
-from ..families.model import Model
 from ..parameters import Wide, job_words
 from ..stages.linear import CALL
 from .cycles import Step
@@ -61,7 +61,7 @@ class _Encoding(Step):
 
 def predict_encoding(
     report: Any,
-    config: Model,
+    config: Architecture,
     wide: Wide,
     block: Block,
     count: int,

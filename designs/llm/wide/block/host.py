@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from ..families.model import Model, Weights, architecture_of
+from ...checkpoints.quantize import QuantizedModel
+from ...config import Architecture
 from ..host import PositionError
 from ..memories import Memories, logits_of, make_memories
 from ..parameters import Wide
 from .parameters import Block, cached_words, said_block_words
 
 
-def make_block_memories(weights: Weights, wide: Wide, block: Block) -> Memories:
+def make_block_memories(weights: QuantizedModel, wide: Wide, block: Block) -> Memories:
     """Memories of the region after ``start``, with the weights in place and an empty cache."""
     config = weights.config
     cached = cached_words(config, wide, block)
@@ -27,7 +28,7 @@ def make_block_memories(weights: Weights, wide: Wide, block: Block) -> Memories:
 
 def feed(
     run: Callable[..., Any],
-    weights: Weights,
+    weights: QuantizedModel,
     block: Block,
     memories: Memories,
     tokens: np.ndarray,
@@ -43,7 +44,7 @@ def feed(
             takes, or they do not fit the cache.
     """
     config, count = weights.config, len(tokens)
-    if not architecture_of(config).causal:
+    if not config.causal:
         raise PositionError(
             "An encoder has no logits of a next token, and cannot be fed in parts.",
             help="give its sequence whole to encode, which returns the hidden values of every token.",
@@ -65,7 +66,11 @@ def feed(
 
 
 def encode(
-    run: Callable[..., Any], weights: Weights, block: Block, memories: Memories, tokens: np.ndarray
+    run: Callable[..., Any],
+    weights: QuantizedModel,
+    block: Block,
+    memories: Memories,
+    tokens: np.ndarray,
 ) -> np.ndarray:
     """The hidden values of every token behind an encoder's last layer, float32 (tokens, width).
 
@@ -78,9 +83,9 @@ def encode(
             more than the accelerator takes.
     """
     config, count = weights.config, len(tokens)
-    if architecture_of(config).causal:
+    if config.causal:
         raise PositionError(
-            f"A model of the family {architecture_of(config).family!r} is a decoder, which gives logits.",
+            f"A model of the family {config.family!r} is a decoder, which gives logits.",
             help="feed its tokens by feed.",
         )
     _check_tokens(tokens, config)
@@ -95,7 +100,7 @@ def encode(
     return every[:count].copy()
 
 
-def _check_tokens(tokens: np.ndarray, config: Model) -> None:
+def _check_tokens(tokens: np.ndarray, config: Architecture) -> None:
     bad = [int(token) for token in tokens if not 0 <= token < config.vocab]
     if bad:
         raise PositionError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..families.model import Model, architecture_of
+from ...config import Architecture
 from ..parameters import Wide, WidthError, check_sizes, padded_vocab
 
 
@@ -26,24 +26,22 @@ class Block:
     norms: int = 4
 
 
-def cached_words(config: Model, wide: Wide, block: Block) -> int:
+def cached_words(config: Architecture, wide: Wide, block: Block) -> int:
     """Words of a head's width that a unit keeps of keys, and as many of values.
 
     An encoder has those of a step and one layer, a decoder those of the context and all layers.
     """
-    m = architecture_of(config)
-    tokens = m.layers * m.context if m.causal else block.most
-    return tokens * m.heads // wide.heads
+    tokens = config.layers * config.context if config.causal else block.most
+    return tokens * config.heads // wide.heads
 
 
-def said_block_words(config: Model, wide: Wide, block: Block) -> int:
+def said_block_words(config: Architecture, wide: Wide, block: Block) -> int:
     """Words of V float32 that a step writes: logits, or an encoder's hidden values of every token."""
-    m = architecture_of(config)
-    numbers = padded_vocab(config, wide) if m.has_head else block.most * m.d
+    numbers = padded_vocab(config, wide) if config.has_head else block.most * config.d
     return numbers // wide.vector
 
 
-def check_block(config: Model, wide: Wide, block: Block) -> None:
+def check_block(config: Architecture, wide: Wide, block: Block) -> None:
     """Refuse parameters that do not fit each other or the model.
 
     Raises:
@@ -95,16 +93,15 @@ def check_block(config: Model, wide: Wide, block: Block) -> None:
         )
 
 
-def _check_arithmetic(config: Model) -> None:
-    m = architecture_of(config)
-    decoder = m.causal and m.has_head and not m.post_norm
-    encoder = m.post_norm and not m.causal and not m.has_head
+def _check_arithmetic(config: Architecture) -> None:
+    decoder = config.causal and config.has_head and not config.post_norm
+    encoder = config.post_norm and not config.causal and not config.has_head
     fits = {
-        "its norms are layer norms": not m.rms,
-        "its positions are learned": not m.rotary,
-        "every query has keys of its own": m.heads == m.kv_heads,
-        "its heads fill the hidden width": m.heads * m.head_dim == m.d,
-        "its activation is GELU": m.activation in {"gelu", "gelu_tanh"} and not m.gated,
+        "its norms are layer norms": not config.rms,
+        "its positions are learned": not config.rotary,
+        "every query has keys of its own": config.heads == config.kv_heads,
+        "its heads fill the hidden width": config.heads * config.head_dim == config.d,
+        "its activation is GELU": config.activation in {"gelu", "gelu_tanh"} and not config.gated,
         "it is a causal decoder with norms in front of each block and logits, or an encoder with norms "
         "behind each sum and neither": decoder or encoder,
     }
@@ -112,7 +109,7 @@ def _check_arithmetic(config: Model) -> None:
     if wrong:
         raise WidthError(
             f"The accelerator for blocks takes a model only if {wrong[0]}, unlike this one of the "
-            f"family {m.family!r}.",
+            f"family {config.family!r}.",
             help="decode with the wide accelerator, one token a step, or compute it by its integer "
             "reference.",
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..families.model import Model
+from ...config import Architecture
 from ..memories import Memories
 from ..parameters import Wide
 from .topk import QUIET_NAN
@@ -33,7 +33,7 @@ def largest(logits: np.ndarray, top: int) -> Candidates:
     return Candidates(tokens, found, len(logits))
 
 
-def candidates_of(memories: Memories, config: Model, wide: Wide) -> Candidates:
+def candidates_of(memories: Memories, config: Architecture, wide: Wide) -> Candidates:
     """The candidates that a step has written behind its logits."""
     words = memories.logits[len(memories.logits) - wide.top :]
     pairs = words.view(np.uint8).reshape(wide.top, -1)[:, :8]

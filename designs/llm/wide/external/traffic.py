@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..families.model import Model, all_sums, architecture_of, position_row, terms
+from ...config import Architecture
+from ..families.model import all_sums, position_row, terms
 from ..parameters import Wide, channel_size, padded_vocab, said_words
 
 TABLES = ("affine", "norm_table", "token_table", "position_table", "logits")
@@ -10,15 +11,15 @@ TABLES = ("affine", "norm_table", "token_table", "position_table", "logits")
 CACHE = ("keys", "values")
 
 
-def step_bytes(config: Model, wide: Wide, position: int) -> dict[str, int]:
+def step_bytes(config: Architecture, wide: Wide, position: int) -> dict[str, int]:
     """Bytes of each large array that the token at ``position`` reads or writes.
 
     Keys and values are those of a cache in external memory, read for every query that shares them.
     """
-    m, v = architecture_of(config), wide.vector
+    v = wide.vector
     per_sum, per_element = terms(config)
-    row = config.layers * m.head_dim
-    kept = position * row * m.heads + row * m.kv_heads
+    row = config.layers * config.head_dim
+    kept = position * row * config.heads + row * config.kv_heads
     sums = all_sums(config, padded_vocab(config, wide))
     return {
         "weights": wide.channels * wide.lanes * channel_size(config, wide),
@@ -32,7 +33,7 @@ def step_bytes(config: Model, wide: Wide, position: int) -> dict[str, int]:
     }
 
 
-def beside_weights(config: Model, wide: Wide, position: int, arrays: tuple[str, ...]) -> int:
+def beside_weights(config: Architecture, wide: Wide, position: int, arrays: tuple[str, ...]) -> int:
     """Bytes of a step that some arrays take from the channels of the weights."""
     moved = step_bytes(config, wide, position)
     return sum(moved[name] for name in arrays)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...checkpoints.architecture import Architecture
-from ..families.model import Model, architecture_of, job_sizes, terms
+from ...config import Architecture
+from ..families.model import job_sizes, terms
 from ..parameters import Wide, padded_vocab
 
 
@@ -134,10 +134,18 @@ class Sizes:
         return self.layers * self.per_unit * self.model.context
 
 
-def sizes_of(config: Model, wide: Wide) -> Sizes:
+def sizes_of(config: Architecture, wide: Wide) -> Sizes:
     """The sizes of an accelerator that has a whole model."""
-    m = architecture_of(config)
     (qkv, _), _, (up, _), _ = job_sizes(config)
     return Sizes(
-        m, wide, m.layers, m.heads, m.kv_heads, m.ffn, m.d, qkv, up, padded_vocab(config, wide)
+        config,
+        wide,
+        config.layers,
+        config.heads,
+        config.kv_heads,
+        config.ffn,
+        config.d,
+        qkv,
+        up,
+        padded_vocab(config, wide),
     )

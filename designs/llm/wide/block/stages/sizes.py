@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....checkpoints.architecture import Architecture
-from ...families.model import Model, architecture_of, terms
+from ....config import Architecture
+from ...families.model import terms
 from ...parameters import Wide, padded_vocab
 from ..parameters import Block, cached_words, said_block_words
 
@@ -103,6 +103,6 @@ class BlockSizes:
         return said_block_words(self.model, self.wide, self.block)
 
 
-def block_sizes_of(config: Model, wide: Wide, block: Block) -> BlockSizes:
+def block_sizes_of(config: Architecture, wide: Wide, block: Block) -> BlockSizes:
     """The sizes of an accelerator for blocks."""
-    return BlockSizes(architecture_of(config), wide, block)
+    return BlockSizes(config, wide, block)
