@@ -54,6 +54,24 @@ def _flatten(loops: list[Any]) -> list[Any]:
     return [one for loop in loops for one in (loop, *_flatten(loop.children))]
 
 
+def pipelined(loops: str, registers: str = "", **banks: int) -> Callable[..., Any]:
+    """A schedule of a kernel: its loops are pipelined, at the interval that the call names or 1.
+
+    Args:
+        loops, registers: names of loops, and of arrays that are registers, with spaces between them.
+        banks: arrays by name, and the dimension along which each has memories of its own.
+    """
+
+    def schedule(s: Any, interval: int = 1) -> Any:
+        for array, dim in (*((name, 0) for name in registers.split()), *banks.items()):
+            s.partition(f"{s.top_func_name}:{array}", dim=dim)
+        for loop in loops.split():
+            s.pipeline(f"{s.top_func_name}:{loop}", initiation_interval=interval)
+        return s
+
+    return schedule
+
+
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A kernel that processes call, of given sizes, with its schedule.

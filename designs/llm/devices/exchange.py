@@ -7,8 +7,9 @@
 ``keep``          adds up the residual beside the norms, and hands it on behind the last layer of a stage.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
+
+from ..stage import pipelined
 
 
 def embed[D, V, VOCAB, CTX](
@@ -108,27 +109,6 @@ def keep[D, V, LAYERS](
         leaving.put(word)
 
 
-def schedule_embed(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.pipeline("row")
-    return s
-
-
-def schedule_reduce(s: Schedule) -> Schedule:
-    """V sums a cycle."""
-    s.partition(s.total, dim=2)
-    for array in ("own", "mine", "joined"):
-        s.partition(f"reduce_shares:{array}")
-    for loop in ("passed", "sent", "added", "last"):
-        s.pipeline(loop)
-    return s
-
-
-def schedule_keep(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.x, dim=2)
-    for array in ("start", "change", "last"):
-        s.partition(f"keep:{array}")
-    for loop in ("first", "row", "out"):
-        s.pipeline(loop)
-    return s
+schedule_embed = pipelined("row")
+schedule_reduce = pipelined("passed sent added last", "own mine joined", total=2)
+schedule_keep = pipelined("first row out", "start change last", x=2)

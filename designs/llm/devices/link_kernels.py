@@ -10,8 +10,9 @@ The two ends of the line run freely, a cycle an iteration, and end two iteration
 bit tells. The reader of a link must have room for what may come: a word that finds none would be lost.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt
+
+from ..stage import pipelined
 
 TICKS = 1 << 30
 """More cycles than any run has."""
@@ -60,13 +61,5 @@ def arrive[W, WAIT](line: "Stream[UInt(W + 2), 2]", sink: "Stream[UInt(W), 4]"):
         soon = last
 
 
-def schedule_pace(s: Schedule, interval: int) -> Schedule:
-    """A word every ``interval`` cycles."""
-    s.pipeline("word", initiation_interval=interval)
-    return s
-
-
-def schedule_end(s: Schedule) -> Schedule:
-    """An iteration a cycle."""
-    s.pipeline("tick")
-    return s
+schedule_pace = pipelined("word")
+schedule_end = pipelined("tick")

@@ -4,8 +4,9 @@ A vote is a token in the lower half of a word and its logit in the upper half. T
 equal ones, the lowest token.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
+
+from ..stage import pipelined
 
 LOWEST = -3.0e38
 """Below all logits."""
@@ -68,9 +69,4 @@ def elect[P](
     return winner
 
 
-def schedule_say(s: Schedule) -> Schedule:
-    """V logits a cycle."""
-    for array in ("block", "best", "place"):
-        s.partition(f"say:{array}")
-    s.pipeline("out")
-    return s
+schedule_say = pipelined("out", "block best place")

@@ -2,10 +2,10 @@
 """GELU of V elements at once, quantised for the second feed-forward layer."""
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8
 
 from ..constants import GELU_A, GELU_C, ROUND
+from ..stage import pipelined
 
 
 def bend[FFN, V, LAYERS](
@@ -30,8 +30,4 @@ def bend[FFN, V, LAYERS](
             small.put(packed)
 
 
-def schedule_bend(s: Schedule, interval: int) -> Schedule:
-    """V elements every ``interval`` cycles: units are shared within the interval."""
-    s.partition(s.block)
-    s.pipeline("out", initiation_interval=interval)
-    return s
+schedule_bend = pipelined("out", "block")

@@ -13,10 +13,10 @@ queries share each.
 """
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from ..constants import ROUND
+from ..stage import pipelined
 
 
 def pack[QKV, HD, V, LAYERS](
@@ -159,32 +159,7 @@ def divide[HD, V, HEADS, LAYERS](
             piece = 0 if piece == HD // V - 1 else piece + 1
 
 
-def schedule_pack(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.block)
-    s.pipeline("out")
-    return s
-
-
-def schedule_score(s: Schedule) -> Schedule:
-    """One key a cycle."""
-    for loop in ("hq", "hk", "key"):
-        s.pipeline(loop)
-    return s
-
-
-def schedule_mix(s: Schedule) -> Schedule:
-    """One value of a head's width a cycle."""
-    s.partition(s.acc)
-    s.partition(s.out)
-    s.pipeline("hv")
-    s.pipeline("key")
-    return s
-
-
-def schedule_divide(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.held)
-    s.partition("divide:head")
-    s.pipeline("out")
-    return s
+schedule_pack = pipelined("out", "block")
+schedule_score = pipelined("hq hk key")
+schedule_mix = pipelined("hv key", "acc out")
+schedule_divide = pipelined("out", "held head")

@@ -8,8 +8,9 @@ last layer the logits.
 """
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
+
+from ..stage import pipelined
 
 
 def fetch[BITS, WORDS](memory: "UInt(BITS)[WORDS]", words: "Stream[UInt(BITS), 2]"):
@@ -113,22 +114,6 @@ def rescale[V, D, QKV, UP, LAYERS, OUTPUTS, TERMS](
                 deltas.put(result)
 
 
-def schedule_fetch(s: Schedule) -> Schedule:
-    """A word a cycle."""
-    s.pipeline("load")
-    return s
-
-
-def schedule_multiply(s: Schedule) -> Schedule:
-    """L weights a cycle."""
-    s.pipeline("fill")
-    s.pipeline("mac")
-    return s
-
-
-def schedule_rescale(s: Schedule, interval: int) -> Schedule:
-    """V outputs every ``interval`` cycles."""
-    s.partition(s.acc)
-    s.partition(s.result)
-    s.pipeline("out", initiation_interval=interval)
-    return s
+schedule_fetch = pipelined("load")
+schedule_multiply = pipelined("fill mac")
+schedule_rescale = pipelined("out", "acc result")

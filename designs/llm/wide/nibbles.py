@@ -7,8 +7,9 @@ last job, the logits, has int8 weights and no steps: a byte is sixteen times its
 lower half, so the same multipliers of four bits take it, with one activation for both.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Int, Stream, UInt, int8, int32
+
+from ..stage import pipelined
 
 
 def multiply_nibbles[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
@@ -81,8 +82,4 @@ def multiply_nibbles[L, C, D, QKV, UP, FFN, LAYERS, OUTS](
                 at = 0 if at == last else at + 1
 
 
-def schedule_multiply_nibbles(s: Schedule) -> Schedule:
-    """A word of weights a cycle."""
-    s.pipeline("fill")
-    s.pipeline("mac")
-    return s
+schedule_multiply_nibbles = pipelined("fill mac")

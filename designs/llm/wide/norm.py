@@ -1,10 +1,10 @@
 """The residual and the norms: x += delta, statistics in the same pass, then the result as int8."""
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8
 
 from ..constants import ROUND
+from ..stage import pipelined
 
 
 def normalise[D, V, LOG_V, PARTS, LOG_PARTS, NORMS, TERMS](
@@ -77,11 +77,4 @@ def normalise[D, V, LOG_V, PARTS, LOG_PARTS, NORMS, TERMS](
             small.put(packed)
 
 
-def schedule_normalise(s: Schedule) -> Schedule:
-    """V elements a cycle in both passes."""
-    s.partition(s.x, dim=2)
-    for array in ("node", "power", "first", "delta", "part", "square"):
-        s.partition(f"normalise:{array}")
-    s.pipeline("lt")
-    s.pipeline("row")
-    return s
+schedule_normalise = pipelined("lt row", "node power first delta part square", x=2)

@@ -4,6 +4,8 @@
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, int32
 
+from ...stage import pipelined
+
 
 def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
     come: "Stream[UInt(8 * V), 4]",
@@ -52,10 +54,6 @@ def arrange[L, V, R, B, WIDTH, RUN, JOBS, FULL](
 
 
 def schedule_arrange(s: Schedule) -> Schedule:
-    """V elements a cycle in, words of R tokens out."""
-    s.partition(s.pieces, dim=1)
-    s.pipeline("take")
-    s.pipeline("word")
-    # Every piece of a block has a place of its own.
+    """V elements a cycle in, words of R tokens out; every piece of a block has a place of its own."""
     s.dependence("pieces", "take")
-    return s
+    return pipelined("take word", pieces=1)(s)

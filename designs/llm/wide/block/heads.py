@@ -14,6 +14,7 @@ from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from ...constants import ROUND
+from ...stage import pipelined
 
 
 def pack_block[D, HD, V, C, LAYERS, B](
@@ -230,25 +231,15 @@ def schedule_pack_block(s: Schedule, pieces: int) -> Schedule:
     Args:
         pieces: ``C // V``. A head's group is stored so many iterations before it is joined, or more.
     """
-    s.partition("pack_block:block")
-    s.partition("pack_block:groups", dim=1)
-    s.pipeline("out")
     if pieces > 1:
         s.dependence("groups", "out", "all", pieces)
-    return s
+    return pipelined("out", "block", groups=1)(s)
 
 
-def schedule_score_block(s: Schedule) -> Schedule:
-    """One key a cycle."""
-    for loop in ("hq", "tk", "key"):
-        s.pipeline(loop)
-    return s
+schedule_score_block = pipelined("hq tk key")
 
 
 def schedule_mix_block(s: Schedule) -> Schedule:
     """One value of a head's width a cycle; two products of a weight are in one multiplier block."""
-    s.partition("mix_block:acc")
-    s.pipeline("tv")
-    s.pipeline("key")
     s.bind("mul", "packed", axis="c")
-    return s
+    return pipelined("tv key", "acc")(s)

@@ -10,6 +10,8 @@ group by output group, C neighbouring outputs at a time, and within a group toke
 from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
+from ...stage import pipelined
+
 
 def fetch_blocks[L, C, D, FFN, LAYERS, WORDS](
     memory: "UInt(8 * L)[WORDS]",
@@ -167,9 +169,7 @@ def rescale_block[V, C, D, FFN, LAYERS, OUTPUTS, B, MOST](
                 piece = 0 if piece == C // V - 1 else piece + 1
 
 
-def schedule_fetch_blocks(s: Schedule) -> Schedule:
-    """A word a cycle."""
-    return s.pipeline("load") or s
+schedule_fetch_blocks = pipelined("load")
 
 
 def schedule_multiply_block(s: Schedule, groups: int, rows: int) -> Schedule:
@@ -179,13 +179,11 @@ def schedule_multiply_block(s: Schedule, groups: int, rows: int) -> Schedule:
         groups: words of the shortest output, after which a kept word is asked for again.
         rows: R; the tokens of a single row share no weight.
     """
-    s.partition("multiply_block:acc")
-    s.pipeline("mac")
     if rows > 1:
         s.bind("mul", "packed", axis="mac")
     if groups > 1:
         s.dependence("kept", "mac", "all", groups)
-    return s
+    return pipelined("mac", "acc")(s)
 
 
 def schedule_rescale_block(s: Schedule, interval: int, pieces: int) -> Schedule:
@@ -194,9 +192,6 @@ def schedule_rescale_block(s: Schedule, interval: int, pieces: int) -> Schedule:
     Args:
         pieces: ``C // V``, after which a kept word is asked for again.
     """
-    s.partition("rescale_block:acc")
-    s.partition("rescale_block:result")
-    s.pipeline("out", initiation_interval=interval)
     if pieces > 1:
         s.dependence("kept", "out", "all", pieces)
-    return s
+    return pipelined("out", "acc result")(s, interval)

@@ -13,6 +13,7 @@ from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
 
 from ...constants import ROUND
+from ...stage import pipelined
 
 
 def collect[D, V, C, LAYERS, B, MOST, BEHIND](
@@ -160,21 +161,11 @@ def schedule_collect(s: Schedule, behind: bool = False) -> Schedule:
     Args:
         behind: whether norms stand behind the sums.
     """
-    s.partition(s.x, dim=2)
-    for array in ("first", "delta", "out", *(("new",) if behind else ())):
-        s.partition(f"collect:{array}")
-    for loop in ("take", "plus", "row", *(("again",) if behind else ())):
-        s.pipeline(loop)
+    if behind:
+        pipelined("again", "new")(s)
     # An element comes again with the next residual, which is another run of the loop.
     s.dependence("x", "plus")
-    return s
+    return pipelined("take plus row", "first delta out", x=2)(s)
 
 
-def schedule_normalise_rows(s: Schedule) -> Schedule:
-    """V elements a cycle in both passes."""
-    s.partition(s.x, dim=2)
-    for array in ("node", "power", "got", "part", "square"):
-        s.partition(f"normalise_rows:{array}")
-    for loop in ("fill", "lt", "row"):
-        s.pipeline(loop)
-    return s
+schedule_normalise_rows = pipelined("fill lt row", "node power got part square", x=2)

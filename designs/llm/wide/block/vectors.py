@@ -2,10 +2,10 @@
 """Embeddings, GELU, quotients of attention and what is written of ``count`` tokens, V elements at once."""
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int32
 
 from ...constants import GELU_A, GELU_C, HALF_ROOT, ROUND
+from ...stage import pipelined
 
 
 def embed_block[D, V, CTX, VOCAB, MOST](
@@ -114,22 +114,6 @@ def say_block[V, WORDS](
         memory[out] = word
 
 
-def schedule_say_block(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition("say_block:block")
-    s.pipeline("out")
-    return s
-
-
-def schedule_embed_block(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition("embed_block:both")
-    s.pipeline("row")
-    return s
-
-
-def schedule_divide_block(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.held)
-    s.pipeline("out")
-    return s
+schedule_say_block = pipelined("out", "block")
+schedule_embed_block = pipelined("row", "both")
+schedule_divide_block = pipelined("out", "held")

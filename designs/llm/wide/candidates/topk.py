@@ -14,8 +14,9 @@ is given as zero. A NaN comes behind all numbers, also behind negative infinity,
 NaN.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, index
+
+from ...stage import pipelined
 
 QUIET_NAN = 0x7FC00000
 
@@ -102,10 +103,4 @@ def keep_largest[V, P, K, VOCAB, WORDS](
             lists[0, n] = lists[0, n + 1]
 
 
-def schedule_keep_largest(s: Schedule) -> Schedule:
-    """P logits a cycle, then the merge, a key a cycle."""
-    for array in ("lists", "held", "block"):
-        s.partition(f"keep_largest:{array}")
-    for loop in ("turn", "i", "out"):
-        s.pipeline(f"keep_largest:{loop}")
-    return s
+schedule_keep_largest = pipelined("turn i out", "lists held block")

@@ -12,10 +12,10 @@ other jobs of the layer. Where ``G`` queries share a head of keys, these are rea
 """
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from ...constants import ROUND
+from ...stage import pipelined
 
 
 def keep[HD, H, G, CTX, LAYERS](
@@ -139,24 +139,6 @@ def mix_ahead[HD, H, G, LAYERS](
             j = 0 if j == last else j + 1
 
 
-def schedule_keep(s: Schedule) -> Schedule:
-    """A word a cycle."""
-    s.pipeline("old")
-    s.pipeline("head")
-    return s
-
-
-def schedule_score_ahead(s: Schedule) -> Schedule:
-    """One key a cycle."""
-    for loop in ("hq", "hk", "key"):
-        s.pipeline(loop)
-    return s
-
-
-def schedule_mix_ahead(s: Schedule) -> Schedule:
-    """One value of a head's width a cycle."""
-    s.partition(s.acc)
-    s.partition(s.out)
-    s.pipeline("hv")
-    s.pipeline("key")
-    return s
+schedule_keep = pipelined("old head")
+schedule_score_ahead = pipelined("hq hk key")
+schedule_mix_ahead = pipelined("hv key", "acc out")

@@ -2,10 +2,10 @@
 """SwiGLU: SiLU of V gates times V others, quantised for the last feed-forward layer."""
 
 import allo
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8
 
 from ...constants import ROUND
+from ...stage import pipelined
 
 
 def part[WORDS, V](
@@ -44,16 +44,5 @@ def gate[FFN, V, LAYERS](
             small.put(packed)
 
 
-def schedule_part(s: Schedule) -> Schedule:
-    """A word a cycle."""
-    s.partition(s.block)
-    s.pipeline("word")
-    return s
-
-
-def schedule_gate(s: Schedule, interval: int) -> Schedule:
-    """V elements every ``interval`` cycles: units are shared within the interval."""
-    s.partition(s.block)
-    s.partition(s.other)
-    s.pipeline("out", initiation_interval=interval)
-    return s
+schedule_part = pipelined("word", "block")
+schedule_gate = pipelined("out", "block other")

@@ -1,10 +1,10 @@
 # ruff: noqa: B007  (loops have names for the schedule)
 """ReLU of V elements at once, quantised for the second feed-forward layer."""
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32, int8
 
 from ...constants import ROUND
+from ...stage import pipelined
 
 
 def cut[FFN, V, LAYERS](
@@ -25,8 +25,4 @@ def cut[FFN, V, LAYERS](
             small.put(packed)
 
 
-def schedule_cut(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.block)
-    s.pipeline("out")
-    return s
+schedule_cut = pipelined("out", "block")

@@ -6,8 +6,9 @@ of q and k are filled in that order (:func:`..memories.paired`), and the sums of
 any order. So a word of V elements has its pairs whole, and nothing waits for the other half of a head.
 """
 
-from allo.customize import Schedule
 from allo.ir.types import Stream, UInt, float32
+
+from ...stage import pipelined
 
 
 def rotate[TURNED, QKV, HD, V, LAYERS](
@@ -44,10 +45,4 @@ def rotate[TURNED, QKV, HD, V, LAYERS](
             piece = 0 if piece == HD // V - 1 else piece + 1
 
 
-def schedule_rotate(s: Schedule) -> Schedule:
-    """V elements a cycle."""
-    s.partition(s.block)
-    s.partition(s.result)
-    s.pipeline("fill")
-    s.pipeline("out")
-    return s
+schedule_rotate = pipelined("fill out", "block result")
