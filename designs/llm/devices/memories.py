@@ -7,17 +7,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..checkpoints.quantize import QuantizedModel
-from ..wide.memories import by_channels, padded, together, words_of
+from ..config import Architecture
+from ..wide.memories import Memories, by_channels, make_memories, padded, together, words_of
 from ..wide.parameters import Wide
 from .parameters import Devices, Share, share_of
 
-ROWS_SHARED = ("q", "k", "v", "f1")
-"""Linear layers whose outputs are shared out; of the others, ``p`` and ``f2``, the inputs are."""
-JOBS = (("q", "k", "v"), ("p",), ("f1",), ("f2",))
+SHARED = dict.fromkeys(("q", "k", "v", "f1"), 0) | {"p": 1, "f2": 1}
+"""Of each linear layer, what is shared out: its outputs, 0, or its inputs, 1."""
 
 
 @dataclass(slots=True)
-class DeviceMemories:
+class DeviceMemories(Memories):
     """The arrays of the region after ``tokens`` and ``start``, in its order.
 
     Attributes:
@@ -25,34 +25,31 @@ class DeviceMemories:
         chosen: int32 (steps), the token that the logits of each step prefer.
     """
 
-    constant: tuple[np.ndarray, ...]
-    keys: np.ndarray
-    values: np.ndarray
-    logits: np.ndarray
     chosen: np.ndarray
 
     def arguments(self) -> tuple[np.ndarray, ...]:
         """The arrays as the region takes them."""
-        return (*self.constant, self.keys, self.values, self.logits, self.chosen)
+        return (*Memories.arguments(self), self.chosen)
 
 
-def share_rows(array: np.ndarray, part: int, parts: int) -> np.ndarray:
-    """One of equal parts of the outputs: rows of weights, or factors and biases."""
-    size = len(array) // parts
-    return array[part * size : (part + 1) * size]
-
-
-def share_columns(array: np.ndarray, part: int, parts: int) -> np.ndarray:
-    """One of equal parts of the inputs: columns of weights."""
-    size = array.shape[1] // parts
-    return array[:, part * size : (part + 1) * size]
-
-
-def _part(name: str, suffix: str, array: np.ndarray, part: int, parts: int) -> np.ndarray:
-    """A device's share of an array of a linear layer; all have the factors of what they add up."""
-    if name in ROWS_SHARED:
-        return share_rows(array, part, parts)
-    return share_columns(array, part, parts) if suffix == ".w" else array
+def _share(
+    weights: QuantizedModel, share: Share, stage: int, part: int, parts: int
+) -> QuantizedModel:
+    """What a device has of the layers, as a model; all shares have the factors of what they add up."""
+    m, arrays = weights.config, dict(weights.arrays)
+    for at in range(share.layers):
+        old = f"{stage * share.layers + at}."
+        for name in (name for name in weights.arrays if name.startswith(old)):
+            layer, _, kind = name.removeprefix(old).partition(".")
+            axis, array = SHARED.get(layer), weights.arrays[name]
+            if axis == 0 or (axis == 1 and kind == "w"):
+                array = np.split(array, parts, axis)[part]
+            arrays[f"{at}.{name.removeprefix(old)}"] = array
+    model = Architecture(
+        m.family, share.layers, m.d, share.heads, share.heads, m.head_dim, share.ffn, m.context, m.vocab,
+        m.activation, m.eps, has_head=False,
+    )  # fmt: skip
+    return QuantizedModel(model, arrays)
 
 
 def _head(weights: QuantizedModel, share: Share, part: int, suffix: str) -> np.ndarray:
@@ -67,58 +64,37 @@ def deal(weights: QuantizedModel, wide: Wide, devices: Devices) -> DeviceMemorie
     Raises:
         DeviceError, WidthError: the model cannot be shared so.
     """
-    config, arrays, v = weights.config, weights.arrays, wide.vector
-    share = share_of(config, wide, devices)
-    p1 = devices.tensor
-    weight_bytes, affine, gains = [], [], []
-    factors: dict[str, list[list[float]]] = {"softmax": [], "attend": [], "gelu": []}
-    for stage in range(devices.pipeline):
-        layers = range(stage * share.layers, (stage + 1) * share.layers)
-        for part in range(p1):
-
-            def jobs(suffix: str, layers: range = layers, part: int = part) -> list[np.ndarray]:
-                return [
-                    np.concatenate(
-                        [_part(n, suffix, arrays[f"{at}.{n}{suffix}"], part, p1) for n in job]
-                    )
-                    for at in layers
-                    for job in JOBS
-                ]
-
-            rows = [by_channels(job, wide.channels) for job in jobs(".w")]
-            weight_bytes.append(np.concatenate(rows, axis=1))
-            affine.append(together([np.concatenate(jobs(".s")), np.concatenate(jobs(".b"))]))
-            norms = [f"{at}.{n}" for at in layers for n in ("norm1", "norm2")]
-            ends = (".g", ".b")
-            gains.append(together([np.stack([arrays[n + end] for n in norms]) for end in ends]))
-            for name, each in factors.items():
-                each.append([float(arrays[f"{at}.{name}"][0]) for at in layers])
-    heads = [_head(weights, share, part, ".w") for part in range(p1)]
-    head_affine = [
-        together([_head(weights, share, part, suffix) for suffix in (".s", ".b")])
-        for part in range(p1)
+    share, v, p1 = share_of(weights.config, wide, devices), wide.vector, devices.tensor
+    rows, parts = weights.config.d // v, range(p1)
+    shares = [
+        make_memories(_share(weights, share, stage, part, p1), wide)
+        for stage in range(devices.pipeline)
+        for part in parts
     ]
-    softmax, attend, gelu = (np.array(factors[name], np.float32) for name in factors)
-    constant = (
-        words_of(np.stack(weight_bytes), 8 * wide.lanes),
-        words_of(np.stack([by_channels(head, wide.channels) for head in heads]), 8 * wide.lanes),
-        words_of(np.stack(affine), 64 * v),
-        words_of(np.stack(head_affine), 64 * v),
-        words_of(np.stack(gains), 64 * v),
-        words_of(np.stack([together([arrays["norm.g"], arrays["norm.b"]])] * p1), 64 * v),
-        words_of(np.stack([arrays["token"].reshape(-1)] * p1), 32 * v),
-        words_of(np.stack([arrays["position"].reshape(-1)] * p1), 32 * v),
-        np.tile(softmax[:, None], (1, wide.heads, 1)),
-        attend,
-        gelu,
+    words, affine, gains, token, position, *factors = (
+        np.stack(arrays) for arrays in zip(*(one.constant for one in shares), strict=True)
     )
-    count, per_unit = p1 * devices.pipeline, share.heads // wide.heads
-    shape = count, wide.heads, devices.sequences, share.layers * per_unit * config.context
+    heads = [by_channels(_head(weights, share, part, ".w"), wide.channels) for part in parts]
+    head_affine = [
+        together([_head(weights, share, part, suffix) for suffix in (".s", ".b")]) for part in parts
+    ]
+    constant = (
+        words,
+        words_of(np.stack(heads), 8 * wide.lanes),
+        affine,
+        words_of(np.stack(head_affine), 64 * v),
+        gains[:, :-rows],
+        gains[:p1, -rows:],
+        token[:p1],
+        position[:p1],
+        *factors,
+    )
     keys, values = (
-        words_of(np.zeros((*shape, config.head_dim), np.int8), 8 * config.head_dim)[..., 0]
-        for _ in "kv"
+        np.repeat(np.stack(caches)[:, :, None], devices.sequences, axis=2)
+        for caches in ([one.keys for one in shares], [one.values for one in shares])
     )
     logits = words_of(np.zeros((p1, devices.steps * share.outputs), np.float32), 32 * v)
+    constant = tuple(np.ascontiguousarray(array) for array in constant)
     return DeviceMemories(constant, keys, values, logits, np.zeros(devices.steps, np.int32))
 
 

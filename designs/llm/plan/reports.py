@@ -130,25 +130,31 @@ def depths_of(report: Any, rows: int) -> Depths:
     Raises:
         KeyError: when a loop is not in the report.
     """
-    found = {place: loop.depth for place, loop in _loops(report).items()}
-    multiply = "multiply" if ("multiply", "mac") in found else "multiply_nibbles"
-    activation = next(n for n in ("bend", "gate", "cut") if (n, "out") in found)
-    parted, turned = found.get(("part", "word"), 0), found.get(("rotate", "out"), 0)
+    found = loops_of(report)
+
+    def depth(name: str, *processes: str) -> float:
+        """Of the loop of a name, in the first of the processes that the design has."""
+        there = next((one for one in processes if (one, name) in found), processes[0])
+        return float(found[there, name].depth)
+
+    def before(process: str, name: str) -> float:
+        return depth(name, process) if (process, name) in found else 0.0
+
     return Depths(
-        multiply=found[multiply, "mac"],
-        gather=found["gather", "word"],
-        rescale=found["rescale", "out"],
-        spread=found["spreading", "word"],
-        normalise=found["normalise", "n"] - 2 * rows,
-        bend=parted + found[activation, "out"],
-        pack=turned + found["pack", "out"],
-        deal=found["dealing", "head"],
-        score=found["score", "key"],
-        mix=found["mix", "key"],
-        turn=found["collecting", "turn"],
-        divide=found["divide", "out"],
-        embed=found["embedding", "row"],
-        say=found["saying", "out"],
+        multiply=depth("mac", "multiply", "multiply_nibbles"),
+        gather=depth("word", "gather"),
+        rescale=depth("out", "rescale"),
+        spread=depth("word", "spreading"),
+        normalise=depth("n", "normalise") - 2 * rows,
+        bend=before("part", "word") + depth("out", "bend", "gate", "cut"),
+        pack=before("rotate", "out") + depth("out", "pack"),
+        deal=depth("head", "dealing"),
+        score=depth("key", "score"),
+        mix=depth("key", "mix"),
+        turn=depth("turn", "collecting"),
+        divide=depth("out", "divide"),
+        embed=depth("row", "embedding", "embed"),
+        say=depth("out", "saying", "say"),
     )
 
 
@@ -158,7 +164,7 @@ def block_depths_of(report: Any) -> BlockDepths:
     Raises:
         KeyError: when a loop is not in the report.
     """
-    found = _loops(report)
+    found = loops_of(report)
     norm = next(function for function in report.functions if function.name == "norm")
     fixed = [found["attend", name].depth for name in ("score", "mix")]
     fixed += [found["attend", name].cycles for name in ("hi", "c")]
@@ -174,8 +180,8 @@ def block_depths_of(report: Any) -> BlockDepths:
     )
 
 
-def _loops(report: Any) -> dict[tuple[str, str], Any]:
-    """The first loop of each name of each process, by both names."""
+def loops_of(report: Any) -> dict[tuple[str, str], Any]:
+    """The first loop of each name of each process, by both names; devices have processes that are alike."""
     found: dict[tuple[str, str], Any] = {}
 
     def note(process: str, loops: list[Any]) -> None:
@@ -184,7 +190,7 @@ def _loops(report: Any) -> dict[tuple[str, str], Any]:
             note(process, loop.children)
 
     for function in report.functions:
-        note(process_name(function.name), function.loops)
+        note(re.sub(r"(_v\d+|_\d+|_end|_stage)+$", "", function.name), function.loops)
     return found
 
 

@@ -19,7 +19,6 @@ ARGUMENTS = (
 def engine(z: Sizes) -> dict[str, Stage]:
     """The stages between embedding and logits, by their names, in the order in which they are built."""
     rotary = {"turning": attention.turning(z)} if z.model.rotary else {}
-    external = z.wide.cache == "external"
     return {
         "norming": vectors.norming(z),
         "spreading": linear.spreading(z),
@@ -30,8 +29,8 @@ def engine(z: Sizes) -> dict[str, Stage]:
         **rotary,
         "packing": attention.packing(z),
         "dealing": attention.dealing(z),
-        "scoring": attention.keys_ahead(z) if external else attention.scoring(z),
-        "mixing": attention.values_ahead(z) if external else attention.mixing(z),
+        "scoring": attention.scoring(z),
+        "mixing": attention.mixing(z),
         "collecting": attention.collecting(z),
         "dividing": attention.dividing(z),
     }

@@ -100,83 +100,19 @@ def dealing(z: Sizes) -> Stage:
 
 
 def scoring(z: Sizes) -> Stage:
-    """One a unit: keeps the new keys, and multiplies the queries with all keys."""
-    U, HD, CTX = z.wide.heads, z.model.head_dim, z.model.context
-    ALONE, DEV, S, ROUNDS = z.place
-    KEYS = z.cache(UInt(8 * HD))
-    kernel = Kernel(score, (HD, z.per_unit, z.group, CTX, z.layers), schedule_score)
-    SCORE = kernel.template
+    """One a unit: keeps the new keys, and multiplies the queries with all keys.
 
-    @df.part()
-    def part(
-        start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U], scores: Stream[int32, CTX][U],
-        peaks: Stream[int32, 4][U],
-    ):  # fmt: skip
-        @df.kernel(mapping=[U], args=[keys])
-        def scoring(cache: KEYS):
-            u = df.get_pid()
-            for turn in range(ROUNDS):
-                with allo.meta_if(ALONE):
-                    score[*SCORE](asked[u], start, cache[u], scores[u], peaks[u])
-                with allo.meta_else():  # noqa: SIM117
-                    with allo.meta_for(S) as s:
-                        score[*SCORE](asked[u], start + turn, cache[DEV, u, s], scores[u], peaks[u])
-
-    banks = {"keys": 1 if ALONE else 2}
-    return Stage(part, (kernel,), banks=banks, delay=lambda loops: _key(loops, "score"))
-
-
-def mixing(z: Sizes) -> Stage:
-    """One a unit: weights of softmax, and the values weighted by them."""
-    U, HD, CTX = z.wide.heads, z.model.head_dim, z.model.context
-    ALONE, DEV, S, ROUNDS = z.place
-    VALUES, FACTORS = z.cache(UInt(8 * HD)), z.of_device(float32, U, z.layers)
-    BEHIND = max(2, z.group)
-    kernel = Kernel(mix, (HD, z.per_unit, z.group, CTX, z.layers), schedule_mix)
-    MIX = kernel.template
-
-    @df.part()
-    def part(
-        start: int32, exponents: FACTORS, values: VALUES, given: Stream[UInt(8 * HD), 4][U],
-        scores: Stream[int32, CTX][U], peaks: Stream[int32, 4][U],
-        mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
-    ):  # fmt: skip
-        @df.kernel(mapping=[U], args=[exponents, values])
-        def mixing(factors: FACTORS, cache: VALUES):
-            u = df.get_pid()
-            for turn in range(ROUNDS):
-                with allo.meta_if(ALONE):
-                    mix[*MIX](
-                        given[u],
-                        scores[u],
-                        peaks[u],
-                        start,
-                        factors[u],
-                        cache[u],
-                        mixed[u],
-                        totals[u],
-                    )
-                with allo.meta_else():  # noqa: SIM117
-                    with allo.meta_for(S) as s:
-                        mix[*MIX](
-                            given[u], scores[u], peaks[u], start + turn,
-                            factors[DEV, u], cache[DEV, u, s], mixed[u], totals[u],
-                        )  # fmt: skip
-
-    last = 1 if ALONE else 2
-    banks = {"exponents": last, "values": last}
-    return Stage(part, (kernel,), banks=banks, delay=lambda loops: _key(loops, "mix"))
-
-
-def keys_ahead(z: Sizes) -> Stage:
-    """Scoring of keys in external memory, which are read ahead of their use."""
+    Keys in external memory are read ahead of their use.
+    """
     U, HD, CTX, AHEAD, NEW = (
         z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
     )  # fmt: skip
-    KEYS = z.cache(UInt(8 * HD))
-    sizes = HD, z.per_unit, z.group
+    ALONE, DEV, S, ROUNDS = z.place
+    KEYS, OUTSIDE, sizes = z.cache(UInt(8 * HD)), z.is_outside, (HD, z.per_unit, z.group)
     keeping = Kernel(keep, (*sizes, CTX, z.layers), schedule_keep, "keys")
-    kernel = Kernel(score_ahead, (*sizes, z.layers), schedule_score_ahead)
+    kernel = Kernel(score, (*sizes, CTX, z.layers), schedule_score)
+    if OUTSIDE:
+        kernel = Kernel(score_ahead, (*sizes, z.layers), schedule_score_ahead)
     KEEP, SCORE = keeping.template, kernel.template
 
     @df.part()
@@ -184,33 +120,57 @@ def keys_ahead(z: Sizes) -> Stage:
         start: int32, keys: KEYS, asked: Stream[UInt(8 * HD), 4][U], scores: Stream[int32, CTX][U],
         peaks: Stream[int32, 4][U],
     ):  # fmt: skip
-        old_keys: Stream[UInt(8 * HD), AHEAD][U]
-        new_keys: Stream[UInt(8 * HD), NEW][U]
+        with allo.meta_if(OUTSIDE):
+            old_keys: Stream[UInt(8 * HD), AHEAD][U]
+            new_keys: Stream[UInt(8 * HD), NEW][U]
 
-        @df.kernel(mapping=[U], args=[keys])
-        def keeping_keys(cache: KEYS):
-            u = df.get_pid()
-            keep[*KEEP](cache[u], start, new_keys[u], old_keys[u])
+            @df.kernel(mapping=[U], args=[keys])
+            def keeping_keys(cache: KEYS):
+                u = df.get_pid()
+                keep[*KEEP](cache[u], start, new_keys[u], old_keys[u])
 
-        @df.kernel(mapping=[U])
-        def scoring():
-            u = df.get_pid()
-            score_ahead[*SCORE](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
+            @df.kernel(mapping=[U])
+            def scoring():
+                u = df.get_pid()
+                score_ahead[*SCORE](asked[u], start, old_keys[u], new_keys[u], scores[u], peaks[u])
 
-    return Stage(
-        part, (keeping, kernel), banks={"keys": 1}, delay=lambda loops: _key(loops, "score_ahead")
-    )
+        with allo.meta_else():
+
+            @df.kernel(mapping=[U], args=[keys])
+            def scoring(cache: KEYS):
+                u = df.get_pid()
+                for turn in range(ROUNDS):
+                    with allo.meta_if(ALONE):
+                        score[*SCORE](asked[u], start, cache[u], scores[u], peaks[u])
+                    with allo.meta_else():  # noqa: SIM117
+                        with allo.meta_for(S) as s:
+                            score[*SCORE](
+                                asked[u], start + turn, cache[DEV, u, s], scores[u], peaks[u]
+                            )
+
+    kernels = (keeping, kernel) if OUTSIDE else (kernel,)
+    return Stage(part, kernels, banks={"keys": z.bank}, delay=lambda found: _key(found, kernel))
 
 
-def values_ahead(z: Sizes) -> Stage:
-    """Mixing of values in external memory, which are read ahead of their use."""
+def mixing(z: Sizes) -> Stage:
+    """One a unit: weights of softmax, and the values weighted by them.
+
+    Values in external memory are read ahead of their use.
+    """
     U, HD, CTX, AHEAD, NEW = (
         z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
     )  # fmt: skip
-    VALUES, FACTORS, BEHIND = z.cache(UInt(8 * HD)), float32[U, z.layers], max(2, z.group)
-    sizes = HD, z.per_unit, z.group
+    ALONE, DEV, S, ROUNDS = z.place
+    VALUES, FACTORS, BEHIND = (
+        z.cache(UInt(8 * HD)),
+        z.of_device(float32, U, z.layers),
+        max(2, z.group),
+    )
+    OUTSIDE, sizes = z.is_outside, (HD, z.per_unit, z.group)
     keeping = Kernel(keep, (*sizes, CTX, z.layers), schedule_keep, "values")
-    kernel = Kernel(mix_ahead, (*sizes, z.layers), schedule_mix_ahead)
+    kernel = Kernel(mix, (*sizes, CTX, z.layers), schedule_mix)
+    if OUTSIDE:
+        kernel = Kernel(mix_ahead, (*sizes, z.layers), schedule_mix_ahead)
     KEEP, MIX = keeping.template, kernel.template
 
     @df.part()
@@ -219,31 +179,51 @@ def values_ahead(z: Sizes) -> Stage:
         scores: Stream[int32, CTX][U], peaks: Stream[int32, 4][U],
         mixed: Stream[int32[HD], BEHIND][U], totals: Stream[int32, BEHIND][U],
     ):  # fmt: skip
-        old_values: Stream[UInt(8 * HD), AHEAD][U]
-        new_values: Stream[UInt(8 * HD), NEW][U]
+        with allo.meta_if(OUTSIDE):
+            old_values: Stream[UInt(8 * HD), AHEAD][U]
+            new_values: Stream[UInt(8 * HD), NEW][U]
 
-        @df.kernel(mapping=[U], args=[values])
-        def keeping_values(cache: VALUES):
-            u = df.get_pid()
-            keep[*KEEP](cache[u], start, new_values[u], old_values[u])
+            @df.kernel(mapping=[U], args=[values])
+            def keeping_values(cache: VALUES):
+                u = df.get_pid()
+                keep[*KEEP](cache[u], start, new_values[u], old_values[u])
 
-        @df.kernel(mapping=[U], args=[exponents])
-        def mixing(factors: FACTORS):
-            u = df.get_pid()
-            mix_ahead[*MIX](
-                given[u], scores[u], peaks[u], start, factors[u],
-                old_values[u], new_values[u], mixed[u], totals[u],
-            )  # fmt: skip
+            @df.kernel(mapping=[U], args=[exponents])
+            def mixing(factors: FACTORS):
+                u = df.get_pid()
+                mix_ahead[*MIX](
+                    given[u], scores[u], peaks[u], start, factors[u],
+                    old_values[u], new_values[u], mixed[u], totals[u],
+                )  # fmt: skip
 
-    return Stage(
-        part, (keeping, kernel), banks={"exponents": 1, "values": 1},
-        delay=lambda loops: _key(loops, "mix_ahead"),
-    )  # fmt: skip
+        with allo.meta_else():
+
+            @df.kernel(mapping=[U], args=[exponents, values])
+            def mixing(factors: FACTORS, cache: VALUES):
+                u = df.get_pid()
+                for turn in range(ROUNDS):
+                    with allo.meta_if(ALONE):
+                        mix[*MIX](
+                            given[u], scores[u], peaks[u], start,
+                            factors[u], cache[u], mixed[u], totals[u],
+                        )  # fmt: skip
+                    with allo.meta_else():  # noqa: SIM117
+                        with allo.meta_for(S) as s:
+                            mix[*MIX](
+                                given[u], scores[u], peaks[u], start + turn,
+                                factors[DEV, u], cache[DEV, u, s], mixed[u], totals[u],
+                            )  # fmt: skip
+
+    kernels, banks = (
+        (keeping, kernel) if OUTSIDE else (kernel,),
+        {"exponents": z.bank, "values": z.bank},
+    )
+    return Stage(part, kernels, banks=banks, delay=lambda found: _key(found, kernel))
 
 
-def _key(loops: Loops, kernel: str) -> float:
+def _key(loops: Loops, kernel: Kernel) -> float:
     """The loop over keys; with several units, each has a kernel of its own."""
-    return loops.depth(kernel if kernel in loops else f"{kernel}_v0", "key")
+    return loops.depth(kernel.name if kernel.name in loops else f"{kernel.name}_v0", "key")
 
 
 def collecting(z: Sizes) -> Stage:

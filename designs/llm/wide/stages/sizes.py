@@ -111,6 +111,16 @@ class Sizes:
         """Queries that share a head of keys and values."""
         return self.heads // self.kv_heads
 
+    @property
+    def is_outside(self) -> bool:
+        """Whether keys and values are in external memory."""
+        return self.wide.cache == "external"
+
+    @property
+    def bank(self) -> int:
+        """The dimension up to which an array of the units has memories of its own."""
+        return 2 if self.device else 1
+
     def of_device(self, dtype: Any, *shape: int) -> Any:
         """The type of an argument of which every device has a row, if there are several."""
         return dtype[(self.device.parts * self.device.stages, *shape) if self.device else shape]
