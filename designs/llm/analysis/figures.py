@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ def draw(
     figure, axes = plt.subplots(2, 2, figsize=(11, 7.6), sharey="row", constrained_layout=True)
     lengths = _lengths(model)
     for row, stage in enumerate(("prefill", "decode")):
-        _against_length(axes[row][0], stage, fpgas, gpu, model, form, lengths)
-        _against_macs(axes[row][1], stage, fpgas, gpu, model, form, length)
+        drawn = _Drawn(stage, fpgas, gpu, model, form)
+        _against_length(axes[row][0], drawn, lengths)
+        _against_macs(axes[row][1], drawn, length)
     axes[0][0].set_title("Balanced design of each device, against sequence length")
     axes[0][1].set_title(f"Against multipliers, {length} tokens")
     axes[1][0].set_xlabel("tokens")
@@ -66,61 +68,64 @@ def _lengths(model: Transformer) -> list[int]:
     return [*powers, model.longest]
 
 
-def _plan(stage: str, device: Fpga, model: Transformer, form: Format, length: int) -> Plan | None:
-    try:
-        if stage == "prefill":
-            return plan_prefill(device, model, form, length)
-        return plan_decode(device, model, form, length)
-    except ModelInputError:
-        return None
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """What both columns of a row draw."""
+
+    stage: str
+    fpgas: list[Fpga]
+    gpu: Gpu
+    model: Transformer
+    form: Format
+
+    def plan(self, device: Fpga, length: int) -> Plan | None:
+        try:
+            if self.stage == "prefill":
+                return plan_prefill(device, self.model, self.form, length)
+            return plan_decode(device, self.model, self.form, length)
+        except ModelInputError:
+            return None
+
+    def design(self, device: Fpga, length: int, macs: int) -> Plan:
+        return evaluate(device, self.model, self.form, self.stage, length, macs)
+
+    def on_gpu(self, length: int, tuned: bool) -> float:
+        """Milliseconds."""
+        run = getattr(model_gpu, self.stage)
+        milliseconds: float = run(self.gpu, self.model, length, tuned=tuned).seconds * 1e3
+        return milliseconds
 
 
-def _against_length(
-    axis: Any,
-    stage: str,
-    fpgas: list[Fpga],
-    gpu: Gpu,
-    model: Transformer,
-    form: Format,
-    lengths: list[int],
-) -> None:
-    for device, colour in zip(fpgas, _COLOURS, strict=False):
-        plans = [(n, _plan(stage, device, model, form, n)) for n in lengths]
+def _against_length(axis: Any, drawn: _Drawn, lengths: list[int]) -> None:
+    for device, colour in zip(drawn.fpgas, _COLOURS, strict=False):
+        plans = [(n, drawn.plan(device, n)) for n in lengths]
         points = [(n, plan.seconds * 1e3) for n, plan in plans if plan]
         if points:
             axis.plot(*zip(*points, strict=True), "o-", ms=4, color=colour, label=device.title)
-    run = getattr(model_gpu, stage)
     for tuned, style, note in ((False, "--", "PyTorch"), (True, ":", "roofline")):
-        times = [run(gpu, model, n, tuned=tuned).seconds * 1e3 for n in lengths]
-        axis.plot(lengths, times, style, color=_GPU_COLOUR, label=f"{gpu.title}, 16 bits, {note}")
+        times = [drawn.on_gpu(n, tuned) for n in lengths]
+        axis.plot(
+            lengths, times, style, color=_GPU_COLOUR, label=f"{drawn.gpu.title}, 16 bits, {note}"
+        )
     axis.set_xscale("log", base=2)
     axis.set_xticks(lengths, [str(n) for n in lengths])
     _finish(axis)
 
 
-def _against_macs(
-    axis: Any,
-    stage: str,
-    fpgas: list[Fpga],
-    gpu: Gpu,
-    model: Transformer,
-    form: Format,
-    length: int,
-) -> None:
-    for device, colour in zip(fpgas, _COLOURS, strict=False):
-        best = _plan(stage, device, model, form, length)
+def _against_macs(axis: Any, drawn: _Drawn, length: int) -> None:
+    for device, colour in zip(drawn.fpgas, _COLOURS, strict=False):
+        best = drawn.plan(device, length)
         if best is None:
             continue
-        sweep = [evaluate(device, model, form, stage, length, 2**k) for k in range(3, 17)]
+        sweep = [drawn.design(device, length, 2**k) for k in range(3, 17)]
         points = [(p.parallelism.total, p.seconds * 1e3) for p in sweep]
         inside = [point for point in points if point[0] <= best.parallelism.total]
         inside.append((best.parallelism.total, best.seconds * 1e3))
         axis.plot(*zip(*points, strict=True), "-", lw=0.7, alpha=0.45, color=colour)
         axis.plot(*zip(*inside, strict=True), "-", lw=2, color=colour)
         axis.plot(*inside[-1], "o", ms=7, color=colour)
-    run = getattr(model_gpu, stage)
     for tuned, style in ((False, "--"), (True, ":")):
-        time = run(gpu, model, length, tuned=tuned).seconds * 1e3
+        time = drawn.on_gpu(length, tuned)
         axis.axhline(time, ls=style, color=_GPU_COLOUR)
     axis.annotate(
         "thick: fits the device; dot: its best design",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .data import Format, Fpga, ModelInputError, Transformer
 from .equations import (
@@ -22,11 +22,26 @@ PACKINGS = (1, 2, 4, 8)
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """A device, a model and its number format, and what is to be fast.
+
+    Attributes:
+        stage: ``"prefill"`` or ``"decode"``.
+        length: tokens of the prompt, or in the cache.
+    """
+
+    device: Fpga
+    model: Transformer
+    form: Format
+    stage: str
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """An accelerator on a device, and its latency.
 
     Attributes:
-        stage: ``"prefill"`` or ``"decode"``.
         macs: M of the q, k, v and p operators; the others follow from balance.
         packed: weights a memory word holds, k of equation (5).
         time: cycles; ``time.limit`` names the slowest stage.
@@ -35,9 +50,6 @@ class Plan:
 
     device: Fpga
     model: Transformer
-    form: Format
-    stage: str
-    length: int
     macs: int
     parallelism: Parallelism
     packed: int
@@ -64,7 +76,7 @@ def plan_prefill(device: Fpga, model: Transformer, form: Format, length: int) ->
     Raises:
         ModelInputError: when not even M = 1 fits.
     """
-    return _best(device, model, form, "prefill", length)
+    return _best(Question(device, model, form, "prefill", length))
 
 
 def plan_decode(device: Fpga, model: Transformer, form: Format, longest: int | None = None) -> Plan:
@@ -73,7 +85,7 @@ def plan_decode(device: Fpga, model: Transformer, form: Format, longest: int | N
     Raises:
         ModelInputError: when not even M = 1 fits.
     """
-    return _best(device, model, form, "decode", longest or model.longest)
+    return _best(Question(device, model, form, "decode", longest or model.longest))
 
 
 def evaluate(
@@ -86,10 +98,7 @@ def evaluate(
     layers: int = 1,
 ) -> Plan:
     """A design of given M and C, whether or not it fits; ``tight`` is the first constraint broken, or ""."""
-    parallelism = _shape(device, model, form, stage, length, macs, layers)
-    broken, packed = _broken(device, model, form, parallelism, length)
-    time = _time(device, model, form, stage, length, parallelism)
-    return Plan(device, model, form, stage, length, macs, parallelism, packed, time, broken or "")
+    return _evaluate(Question(device, model, form, stage, length), macs, layers)
 
 
 def macs_to_match(
@@ -99,63 +108,46 @@ def macs_to_match(
     return model.layers * (1 + 1 / layers) * length * model.hidden**2 / (seconds * clock_hz)
 
 
-def _plan(
-    device: Fpga, model: Transformer, form: Format, stage: str, length: int, layers: int
-) -> Plan | None:
+def _plan(asked: Question, layers: int) -> Plan | None:
     """Bisect for the largest M that fits; every demand grows with M."""
-    low, high = 0, int(device.macs_per_cycle) + 1
+    low, high = 0, int(asked.device.macs_per_cycle) + 1
     tight = ""
     while high - low > 1:
         middle = (low + high) // 2
-        tried = _shape(device, model, form, stage, length, middle, layers)
-        broken, _ = _broken(device, model, form, tried, length)
+        broken, _ = _broken(asked, _shape(asked, middle, layers))
         if broken:
             high, tight = middle, broken
         else:
             low = middle
     if low == 0:
         return None
-    found = evaluate(device, model, form, stage, length, low, layers)
-    limit = "bandwidth" if found.time.limit == "mem" else tight
-    return Plan(
-        device,
-        model,
-        form,
-        stage,
-        length,
-        low,
-        found.parallelism,
-        found.packed,
-        found.time,
-        limit,
-    )
+    found = _evaluate(asked, low, layers)
+    return replace(found, tight="bandwidth" if found.time.limit == "mem" else tight)
 
 
-def _shape(
-    device: Fpga,
-    model: Transformer,
-    form: Format,
-    stage: str,
-    length: int,
-    macs: int,
-    layers: int,
-) -> Parallelism:
-    if stage == "decode":
+def _evaluate(asked: Question, macs: int, layers: int) -> Plan:
+    parallelism = _shape(asked, macs, layers)
+    broken, packed = _broken(asked, parallelism)
+    time = _time(asked, parallelism)
+    return Plan(asked.device, asked.model, macs, parallelism, packed, time, broken or "")
+
+
+def _shape(asked: Question, macs: int, layers: int) -> Parallelism:
+    model, device, length = asked.model, asked.device, asked.length
+    if asked.stage == "decode":
         return balanced_decode(model, macs, length, layers)
     alone = balanced(model, macs, length, layers)
-    needed = bandwidth_demand(form, alone, device.clock_hz) / device.bandwidth_bits
+    needed = bandwidth_demand(asked.form, alone, device.clock_hz) / device.bandwidth_bits
     return balanced(model, macs, length, layers, reuse=min(float(length), max(1.0, needed)))
 
 
-def _broken(
-    device: Fpga, model: Transformer, form: Format, parallelism: Parallelism, length: int
-) -> tuple[str | None, int]:
+def _broken(asked: Question, parallelism: Parallelism) -> tuple[str | None, int]:
     """The first constraint that fails with every packing, and the packing that came furthest."""
     first: str | None = None
     for packed in PACKINGS:
-        if packed * form.weight_bits > 72:
+        if packed * asked.form.weight_bits > 72:
             break
-        checks = fits(device, model, form, parallelism, length, packed)
+        checks = fits(asked.device, asked.model, asked.form, parallelism, asked.length, packed)
         broken = next((name for name, (demand, limit) in checks.items() if demand > limit), None)
         if broken is None:
             return None, packed
@@ -163,34 +155,22 @@ def _broken(
     return first, 1
 
 
-def _time(
-    device: Fpga,
-    model: Transformer,
-    form: Format,
-    stage: str,
-    length: int,
-    parallelism: Parallelism,
-) -> Time:
+def _time(asked: Question, parallelism: Parallelism) -> Time:
     """Equation (7) or (8), the bandwidth shared evenly by the layers a device holds."""
+    model, device = asked.model, asked.device
     share = device.bandwidth_bits / parallelism.layers
-    memory = memory_cycles(parameter_bits(model, form), share, device.clock_hz)
-    if stage == "decode":
-        return decode_time(model, parallelism, length, memory)
-    return prefill_time(model, parallelism, length, memory)
+    memory = memory_cycles(parameter_bits(model, asked.form), share, device.clock_hz)
+    taken = decode_time if asked.stage == "decode" else prefill_time
+    return taken(model, parallelism, asked.length, memory)
 
 
-def _best(device: Fpga, model: Transformer, form: Format, stage: str, length: int) -> Plan:
-    tried = [
-        _plan(device, model, form, stage, length, layers) for layers in _divisors(model.layers)
-    ]
+def _best(asked: Question) -> Plan:
+    layers = asked.model.layers
+    tried = [_plan(asked, held) for held in range(1, layers + 1) if layers % held == 0]
     found = [plan for plan in tried if plan is not None]
     if not found:
         raise ModelInputError(
-            f"{model.title} in {form} does not fit {device.title}.",
+            f"{asked.model.title} in {asked.form} does not fit {asked.device.title}.",
             help="use fewer bits, a larger device or several devices.",
         )
     return min(found, key=lambda plan: (plan.time.cycles, plan.parallelism.layers))
-
-
-def _divisors(number: int) -> list[int]:
-    return [n for n in range(1, number + 1) if number % n == 0]
