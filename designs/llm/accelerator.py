@@ -22,7 +22,7 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
 from .attention import attend
-from .config import GPTConfig
+from .config import Architecture
 from .constants import GELU_A, GELU_C, ROUND
 from .kernels_schedule import schedule_attend, schedule_norm
 from .layout import Job, check_lanes, jobs_of
@@ -46,7 +46,7 @@ class SmallSizes:
         observe: also write every int32 accumulator of the step to the ``seen`` arrays.
     """
 
-    config: GPTConfig
+    config: Architecture
     lanes: int
     block: int
     prefetch: int

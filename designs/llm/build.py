@@ -7,7 +7,7 @@ from typing import Any
 
 from .accelerator import SmallSizes, stages_of
 from .checkpoints.quantize import QuantizedModel
-from .config import GPTConfig
+from .config import Architecture
 from .host import Memories, Session, make_memories
 from .stage import build_stages
 
@@ -37,7 +37,7 @@ class Design:
     observe: bool = False
 
 
-def schedule(config: GPTConfig, design: Design) -> Any:
+def schedule(config: Architecture, design: Design) -> Any:
     """The accelerator with its schedule applied.
 
     Raises:

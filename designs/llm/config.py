@@ -129,6 +129,12 @@ class GPTConfig(Architecture):
     vocab: int = 32
     activation: str = field(default="gelu_tanh", init=False)
     eps: float = field(default=EPS, init=False)
+    rms: bool = field(default=False, init=False)
+    gated: bool = field(default=False, init=False)
+    post_norm: bool = field(default=False, init=False)
+    causal: bool = field(default=True, init=False)
+    has_head: bool = field(default=True, init=False)
+    rotary: tuple[float, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         if self.heads > 0 and self.d % self.heads:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .accelerator import GROUP
 from .build import Design
-from .config import GPTConfig
+from .config import Architecture
 from .layout import jobs_of
 from .stage import Loops
 
@@ -27,7 +27,7 @@ class StepPrediction:
 
 
 def predict_step(
-    report: Any, config: GPTConfig, design: Design, count: int, start: int
+    report: Any, config: Architecture, design: Design, count: int, start: int
 ) -> StepPrediction:
     """Predict a step of ``count`` tokens at position ``start``.
 

@@ -11,7 +11,7 @@ import numpy as np
 from allo.errors import AlloError
 
 from .checkpoints.quantize import QuantizedModel
-from .config import GPTConfig
+from .config import Architecture
 from .layout import layer_factors, norm_tables, output_scales, weight_words
 
 
@@ -117,7 +117,7 @@ class Session:
         cycles_of: reads the cycles of the last run, or None.
     """
 
-    config: GPTConfig
+    config: Architecture
     run: Callable[..., Any]
     memories: Memories
     cycles_of: Callable[[], int | None] = lambda: None

@@ -13,5 +13,4 @@ def schedule_attend(s: Any) -> Any:
     """One key a cycle: a head's width of multipliers for scores, and of accumulators for values."""
     for loop in ("cs", "cm"):
         s.unroll(loop)
-    banks = {"queries": 3, "keys": 4, "values": 4, "summed": 2, "acc": 1}
-    return pipelined("score mix hi c", **banks)(s)
+    return pipelined("score mix hi c", queries=3, keys=4, values=4, summed=2, acc=1)(s)

@@ -14,7 +14,7 @@ import numpy as np
 from allo.errors import AlloError
 
 from .checkpoints.quantize import QuantizedModel
-from .config import GPTConfig
+from .config import Architecture
 
 
 class ParallelismError(AlloError):
@@ -30,7 +30,7 @@ class Job:
     outputs: int
 
 
-def jobs_of(config: GPTConfig) -> tuple[Job, ...]:
+def jobs_of(config: Architecture) -> tuple[Job, ...]:
     """Every job of one step, in order: four a layer, then the logits."""
     d, ffn = config.d, config.ffn
     jobs: list[Job] = []
@@ -44,7 +44,7 @@ def jobs_of(config: GPTConfig) -> tuple[Job, ...]:
     return tuple(jobs)
 
 
-def check_lanes(config: GPTConfig, lanes: int) -> None:
+def check_lanes(config: Architecture, lanes: int) -> None:
     """Refuse a parallelism that does not divide every output dimension.
 
     Raises:

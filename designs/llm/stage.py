@@ -8,6 +8,7 @@ from typing import Any
 
 import allo
 import allo.dataflow as df
+from allo.customize import Schedule
 
 
 class Loops:
@@ -54,7 +55,7 @@ def _flatten(loops: list[Any]) -> list[Any]:
     return [one for loop in loops for one in (loop, *_flatten(loop.children))]
 
 
-def pipelined(loops: str, registers: str = "", **banks: int) -> Callable[..., Any]:
+def pipelined(loops: str, registers: str = "", **banks: int) -> Callable[..., Schedule]:
     """A schedule of a kernel: its loops are pipelined, at the interval that the call names or 1.
 
     Args:
@@ -62,7 +63,7 @@ def pipelined(loops: str, registers: str = "", **banks: int) -> Callable[..., An
         banks: arrays by name, and the dimension along which each has memories of its own.
     """
 
-    def schedule(s: Any, interval: int = 1) -> Any:
+    def schedule(s: Schedule, interval: int = 1) -> Schedule:
         for array, dim in (*((name, 0) for name in registers.split()), *banks.items()):
             s.partition(f"{s.top_func_name}:{array}", dim=dim)
         for loop in loops.split():

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
-from ..config import GPTConfig
+from ..config import Architecture
 from ..stage import Placed, Stage, build_stages
 from ..wide.build import engine
 from ..wide.parameters import Wide
@@ -28,7 +28,7 @@ COMMON = ("leaving", "come", "ring_out", "ring_in", "votes_out", "votes_in", "el
 """Streams from a device to a link, and from a link to a device."""
 
 
-def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, device: Device) -> Sizes:
+def device_sizes(config: Architecture, wide: Wide, devices: Devices, device: Device) -> Sizes:
     """The sizes of one device.
 
     Raises:
@@ -42,7 +42,7 @@ def device_sizes(config: GPTConfig, wide: Wide, devices: Devices, device: Device
     )  # fmt: skip
 
 
-def schedule(config: GPTConfig, wide: Wide, devices: Devices, speed: Pace) -> Any:
+def schedule(config: Architecture, wide: Wide, devices: Devices, speed: Pace) -> Any:
     """All devices with their schedule applied.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
-from ..config import GPTConfig
+from ..config import Architecture
 from ..wide.parameters import Wide, WidthError, check_wide
 from .link import AURORA_100G, Link
 
@@ -56,7 +56,7 @@ class Share:
     outputs: int
 
 
-def share_of(config: GPTConfig, wide: Wide, devices: Devices) -> Share:
+def share_of(config: Architecture, wide: Wide, devices: Devices) -> Share:
     """What every device has of a model.
 
     Raises:
