@@ -206,6 +206,32 @@ def test_a_wrong_vector_fails(bench: Path, simulator: str, word: int, tmp_path: 
     assert "PASS" not in said
 
 
+def test_a_folder_that_make_cannot_build_in(bench: Path, tmp_path: Path) -> None:
+    """Verilator is told of another folder, which goes again; GNU Make takes none with a space."""
+    folder = shutil.copytree(bench, tmp_path / "my $bench")
+    spare = tmp_path / "spare"
+    spare.mkdir()
+    stub = tmp_path / "verilator"
+    stub.write_text(
+        "#!/bin/sh\n"
+        'while [ "$1" != -Mdir ]; do shift; done\n'
+        'echo "objects in $2"; printf "#!/bin/sh\\necho PASS\\n" > "$2/Vgemm_tb"; chmod +x "$2/Vgemm_tb"\n'
+    )
+    stub.chmod(0o755)
+    done = subprocess.run(
+        ["sh", "run.sh"],
+        cwd=folder,
+        env={**os.environ, "VERILATOR": str(stub), "TMPDIR": str(spare)},
+        capture_output=True,
+        text=True,
+        timeout=TIME_LIMIT,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(rf"objects in {spare}/\S+\nPASS\n", done.stdout)
+    assert not list(spare.iterdir())
+
+
 @pytest.mark.parametrize("simulator", SIMULATORS)
 def test_a_design_that_is_late_fails(bench: Path, simulator: str, tmp_path: Path) -> None:
     folder = shutil.copytree(bench, tmp_path / "tb")

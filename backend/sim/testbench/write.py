@@ -46,11 +46,18 @@ _RUN = """\
 # Runs the test bench of {top} with Verilator, or with Icarus Verilog: ./run.sh [verilator | icarus]
 set -e
 cd "$(dirname "$0")"
+objects=obj_dir
+case "$PWD" in
+*[!A-Za-z0-9_./+@,~-]*) # GNU Make, which Verilator calls, cannot build in such a folder
+    objects=$(mktemp -d)
+    trap 'rm -rf "$objects"' EXIT
+    ;;
+esac
 {verilator}case "${{1:-verilator}}" in
 verilator)
-    run_verilator --binary --timing -j 0 --top-module {bench} -Mdir obj_dir \\
+    run_verilator --binary --timing -j 0 --top-module {bench} -Mdir "$objects" \\
         -CFLAGS "-std=c++20 -fcoroutines" -MAKEFLAGS PYTHON3=python3 -f {files}
-    ./obj_dir/V{bench}
+    "$objects/V{bench}"
     ;;
 icarus)
     iverilog -g2012 -s {bench} -o {bench}.vvp -f {files}
