@@ -216,6 +216,15 @@ def test_what_tcl_does_not_read_is_seen(by: str, tmp_path: Path) -> None:
         assert done.stderr
 
 
+@pytest.mark.parametrize("name", ["bins", "casex", "unique0", "s_until", "highz1", "wire"])
+def test_tools_are_told_the_name_that_the_module_has(name: str) -> None:
+    """CIRCT renames what is a keyword to it: then Verilator was asked for a module that is not there."""
+    text = f"def {name}(a: int32) -> int32:\n    return a + 1\n"
+    schedule = allo.customize(text, global_vars={"int32": int32})
+    design = schedule.build(target="verilog").design
+    assert f"module {design.top}(" in design.verilog
+
+
 def test_cpp_reads_back_every_text(tmp_path: Path) -> None:
     lines = "".join(f"  fputs({c_string(text)}, stdout); fputc(0, stdout);\n" for text in TEXTS)
     source = f"#include <stdio.h>\nint main() {{\n{lines}}}\n"
