@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -134,6 +136,13 @@ def is_kernel(value: Any) -> bool:
     if count == 0:
         return "return" in notes or bool(getattr(value, "__type_params__", ()))
     return all(name in notes for name in value.__code__.co_varnames[:count])
+
+
+def takes_nothing(value: Any) -> bool:
+    """Whether a captured object is a Python function without parameters: a kernel, as a statement."""
+    if not isinstance(value, FunctionType) or (value.__module__ or "").startswith("allo."):
+        return False
+    return not inspect.signature(value).parameters
 
 
 def owner_names(node: ast.AST) -> set[str]:

@@ -715,3 +715,29 @@ def test_an_array_cannot_live_in_two_memories():
         'A is in Memory(resource="URAM"), but inner wants X in Memory(resource="BRAM").'
     )
     assert len(caught.value.notes) == 2
+
+
+def test_a_function_that_takes_nothing_is_a_kernel_on_a_line_of_its_own() -> None:
+    """It was run as Python; where its value is used it still is one, of compile time."""
+
+    def tick():
+        count: int32 @ Stateful = 0
+        count += 1
+        print("tick", count)
+
+    def size():
+        return 4
+
+    def use(a: int32) -> int32:
+        tick()
+        return a + size()
+
+    said = []
+    schedule = allo.customize(use)
+    for run in (
+        schedule.build(),
+        schedule.build(target="verilog", simulator="jit"),
+        allo.interpret(use),
+    ):
+        said.append([int(run(3)), int(run(5))])
+    assert said == [[7, 9]] * 3

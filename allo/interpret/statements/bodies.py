@@ -23,7 +23,7 @@ from ..expressions.scalars import coerce, truth
 from ..expressions.structs import struct_value
 from ..expressions.tensors import cast_function
 from ..expressions.values import Symbol, Value
-from ..known import Declared, Known
+from ..known import Declared, Known, takes_nothing
 from ..rules import is_fixed
 from . import assignment, processes
 
@@ -341,6 +341,9 @@ def _expression(body: Body, node: ast.Expr) -> None:
         entry = body.find(node.value.func.id)
         if isinstance(entry, Known) and entry.value is print:
             _print(body, node.value)
+            return
+        if isinstance(entry, Known) and takes_nothing(entry.value):
+            body.program.language.call(body, entry.value, None, node.value)
             return
     value = body.expression(node.value)
     if value.code:

@@ -49,11 +49,14 @@ def statement(ctx: FunctionContext, node: ast.Call) -> None:
     if isinstance(node.func, ast.Name) and node.func.id == "print" and _is_print(ctx):
         _print(ctx, node)
         return
-    call_values(ctx, node)
+    call_values(ctx, node, is_statement=True)
 
 
-def call_values(ctx: FunctionContext, node: ast.Call) -> list[Value]:
-    """All results of a call."""
+def call_values(ctx: FunctionContext, node: ast.Call, *, is_statement: bool = False) -> list[Value]:
+    """All results of a call.
+
+    On a line of its own a Python function that takes nothing is a kernel: what it would give is dropped.
+    """
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             raise dispatch.unsupported_node(ctx, argument)
@@ -70,7 +73,7 @@ def call_values(ctx: FunctionContext, node: ast.Call) -> list[Value]:
         return [built_in(ctx, node)]
     if functions.is_external(function):
         return kernel_calls.external_call(ctx, node, function)
-    if functions.is_kernel(function):
+    if functions.is_kernel(function) or (is_statement and functions.takes_nothing(function)):
         return kernel_calls.user_call(ctx, node, function, template)
     return [_compile_time(ctx, node, function)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,6 +51,13 @@ def is_kernel(function: Any) -> bool:
     names = code.co_varnames[: code.co_argcount]
     annotated = getattr(function, "__annotations__", {})
     return all(name in annotated for name in names) and (bool(names) or bool(annotated))
+
+
+def takes_nothing(function: Any) -> bool:
+    """Whether a captured value is a Python function without parameters, which a kernel may be, too."""
+    if not isinstance(function, FunctionType) or (function.__module__ or "").startswith("allo."):
+        return False
+    return not inspect.signature(function).parameters
 
 
 def is_external(function: Any) -> bool:
