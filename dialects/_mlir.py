@@ -19,6 +19,7 @@ from torch_mlir.execution_engine import ExecutionEngine
 from torch_mlir.passmanager import PassManager
 
 from .declaration import DECLARATION
+from .processes.stack import refuse_small_stack
 
 if TYPE_CHECKING:
     from torch_mlir.dialects import llvm
@@ -100,7 +101,11 @@ def _context(dialects: Sequence[str]) -> ir.Context:
 
     They are loaded by their descriptors: ``load_on_create_dialects`` imports the Python module of each
     as well, and that of linalg takes 0.1 s. It is imported with the first operation of linalg.
+
+    Raises:
+        BuildError: the thread's stack is too small for MLIR.
     """
+    refuse_small_stack()
     context = ir.Context(load_on_create_dialects=())
     context.enable_multithreading(False)
     for name in dialects:

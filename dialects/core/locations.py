@@ -12,7 +12,14 @@ def location_of(place: SourcePlace | None) -> ir.Location:
         return ir.Location.unknown()
     end_line = place.end_line or place.line
     end_col = place.end_col or place.col
-    return ir.Location.file(place.file, place.line, place.col, end_line, end_col)
+    return ir.Location.file(_written(place.file), place.line, place.col, end_line, end_col)
+
+
+def _written(file: str) -> str:
+    """A file's name as MLIR and reports take it: bytes that are not UTF-8 are spelled out, as ``\\xe9``."""
+    if file.isascii():
+        return file
+    return file.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def place_of(op: ir.Operation | ir.OpView | ir.Location) -> SourcePlace | None:
