@@ -7,6 +7,7 @@ integers are signless, so the name is what keeps signedness and scale.
 
 from __future__ import annotations
 
+import inspect
 import re
 import warnings
 from collections.abc import Mapping
@@ -26,7 +27,19 @@ _INSIDE = (str(Path(__file__).parents[1]),)
 """Files of Allo: a warning stands at the user's line."""
 
 
-class AlloType:
+class _Formed(type):
+    """Calls of the types: arguments that a type does not take are a ``DTypeError`` as well."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError as error:
+            takes = str(inspect.signature(cls.__init__)).replace("(self, ", "(", 1)
+            reason = f"No type is formed by {cls.__name__} so: {error}."
+            raise DTypeError(reason, help=f"it takes {takes.partition(' ->')[0]}.") from None
+
+
+class AlloType(metaclass=_Formed):
     """The root of all data types: immutable, equal and hashed by name.
 
     Attributes:

@@ -90,7 +90,7 @@ def _method(body: Body, node: ast.Call, func: ast.Attribute) -> Value | None:
     if func.attr == "reverse":
         return reverse(body, value, node)
     if func.attr == "bitcast":
-        return bitcast(body, value, node)
+        return bitcast(body, value, node) if not node.args else _bits_as(body, value, node)
     if func.attr == "copy" and value.is_array:
         return copy(body, value)
     if func.attr == "T" and value.is_array:
@@ -148,6 +148,28 @@ def bitcast(body: Body, value: Value, node: ast.AST) -> Value:
             f"There is no float of {width(dtype)} bits to read {dtype} as.", body.place(node)
         )
     return Value(target, f"from_bits({code}, type_of({target.name!r}))")
+
+
+def _bits_as(body: Body, value: Value, node: ast.Call) -> Value:
+    """``x.bitcast(T)``: the bits of a value as a type of as many bits."""
+    dtype = as_type(body.evaluate(node.args[0], "The type in .bitcast"))
+    formed = (dtype is not None and (is_integer(dtype) or is_fixed(dtype))) or isinstance(
+        dtype, Float
+    )
+    if dtype is None or not formed or isinstance(dtype, Index) or isinstance(value.dtype, Index):
+        raise TypeMismatchError("Only numbers have bits to read.", body.place(node))
+    if width(dtype) != width(value.dtype):
+        raise TypeMismatchError(
+            f"bitcast keeps every bit, and {value.dtype} and {dtype} differ in width.",
+            body.place(node),
+        )
+    code = coerce(value, value.dtype)
+    if isinstance(value.dtype, Float):
+        code = f"to_bits({code}, type_of({value.dtype.name!r}))"
+    if isinstance(dtype, Float):
+        code = wrap_code(code, int_type(dtype.bits, False))
+        return Value(dtype, f"from_bits({code}, type_of({dtype.name!r}))")
+    return Value(dtype, wrap_code(code, dtype))
 
 
 def copy(body: Body, value: Value) -> Value:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import ast
 
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.types import Float, Int, UInt, float16, float32, float64
+from allo.dialects.types import (
+    AlloType,
+    FixedPoint,
+    Float,
+    Int,
+    UInt,
+    as_type,
+    float16,
+    float32,
+    float64,
+)
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
@@ -14,6 +24,7 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.names import captured_value
 from allo.frontend.rules import bit_fields, fixed
+from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Bitcast, Expr
 
 
@@ -38,8 +49,8 @@ def attribute(ctx: FunctionContext, node: ast.Attribute) -> Value:
 METHODS = ("T", "copy", "reverse", "bitcast")
 
 
-def method(ctx: FunctionContext, node: ast.Attribute) -> Value:
-    """The result of one of ``METHODS``, written with or without parentheses."""
+def method(ctx: FunctionContext, node: ast.Attribute, wanted: ast.expr | None = None) -> Value:
+    """The result of one of ``METHODS``, written with or without parentheses; ``bitcast`` may name a type."""
     owner = dispatch.expression(ctx, node.value)
     place = ctx.place(node)
     if node.attr in ("T", "copy"):
@@ -48,7 +59,7 @@ def method(ctx: FunctionContext, node: ast.Attribute) -> Value:
         raise dispatch.type_error(ctx, node, f".{node.attr} is for scalars, not whole arrays.")
     if node.attr == "reverse":
         return bit_fields.reverse_bits(owner, place)
-    return bitcast(ctx, node, owner)
+    return bitcast(ctx, node, owner) if wanted is None else bits_as(ctx, wanted, owner)
 
 
 def _array_method(
@@ -82,3 +93,38 @@ def bitcast(ctx: FunctionContext, node: ast.AST, value: Expr) -> Expr:
         f"Unsupported bitwidth {value.dtype.bits}: {value.dtype} cannot be bit-cast.",
         "integers of 16, 32 or 64 bits become floats; floats become unsigned integers.",
     )
+
+
+def bits_as(ctx: FunctionContext, node: ast.expr, value: Expr) -> Expr:
+    """``x.bitcast(T)``: the bits of a value as a type of as many bits."""
+    place = ctx.place(node)
+    dtype = as_type(ctx.constant(node, "The type in .bitcast"))
+    if dtype is None or not _has_bits(dtype) or not _has_bits(value.dtype):
+        wrong = value.dtype if dtype is not None and _has_bits(dtype) else ast.unparse(node)
+        raise dispatch.type_error(
+            ctx,
+            node,
+            f"bitcast reads bits as another type, and {wrong} has no bits to read.",
+            "integers, fixed point and floats have: x.bitcast(Fixed(16, 8)).",
+        )
+    if dtype.bits != value.dtype.bits:
+        raise dispatch.type_error(
+            ctx,
+            node,
+            f"{value.dtype} has {value.dtype.bits} bits, and {dtype} has {dtype.bits}: bitcast keeps "
+            "every bit.",
+            f"cast first: UInt({dtype.bits})(x).bitcast({ast.unparse(node)}).",
+        )
+    whole = UInt(dtype.bits)
+    if isinstance(value.dtype, Float):
+        value = Bitcast(whole, place, value)
+    bits = ops.cast(fixed.raw(value), whole)
+    if isinstance(dtype, Float):
+        return Bitcast(dtype, place, bits)
+    if fixed.is_fixed(dtype):
+        return fixed.of_raw(ops.cast(bits, fixed.raw_type(dtype)), dtype, place)
+    return ops.cast(bits, dtype)
+
+
+def _has_bits(dtype: AlloType) -> bool:
+    return isinstance(dtype, (Int, UInt, FixedPoint, Float))

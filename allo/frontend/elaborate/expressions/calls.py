@@ -92,6 +92,8 @@ def _callee(ctx: FunctionContext, func: ast.expr) -> tuple[Any, ast.expr | None]
         found = ctx.find(func.id)
         if isinstance(found, NestedFunction):
             return found, template
+    if isinstance(func, ast.Call) and isinstance(made := ctx.try_constant(func), AlloType):
+        return made, template
     if isinstance(func, (ast.Name, ast.Attribute)):
         name = ast.unparse(func)
         try:
@@ -118,9 +120,10 @@ def _method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
     if _is_object(ctx, func.value):
         return None
     if func.attr in attributes.METHODS:
-        if node.args or node.keywords:
-            raise ctx.unsupported(node, f".{func.attr}() takes no arguments.")
-        return [attributes.method(ctx, func)]
+        if node.keywords or len(node.args) > (func.attr == "bitcast"):
+            takes = "one type" if func.attr == "bitcast" else "no arguments"
+            raise ctx.unsupported(node, f".{func.attr}() takes {takes}.")
+        return [attributes.method(ctx, func, *node.args)]
     raise dispatch.type_error(
         ctx,
         func,
