@@ -2,6 +2,7 @@
 
 from allo.dialects.diagnostics import (
     AlloError,
+    AlloWarning,
     ArgumentCountError,
     BoundaryError,
     BoundsError,
@@ -60,6 +61,7 @@ from allo.dialects.diagnostics import (
 
 __all__ = [
     "AlloError",
+    "AlloWarning",
     "ArgumentCountError",
     "BoundaryError",
     "BoundsError",

@@ -120,6 +120,27 @@ class DTypeWarning(UserWarning):
     """A conversion at the Python boundary that may surprise."""
 
 
+class AlloWarning(UserWarning):
+    """Legal text whose result may surprise: see :data:`SURPRISES`."""
+
+
+SURPRISES = {
+    "shift": "A shift has the type of its left operand, so bits are lost that the wider result has room for.",
+    "bitwise": "An unsigned operand beside a signed one of its width becomes signed before &, | or ^.",
+    "argument": "The scalar argument is assigned and not read again: a caller's number does not change.",
+}
+"""What :class:`AlloWarning` says, by the name that the option ``warnings`` of ``build`` takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surprise:
+    """One place that an :class:`AlloWarning` is about; ``text`` ends with what was perhaps meant."""
+
+    rule: str
+    place: SourcePlace
+    text: str
+
+
 class UninitializedWarning(UserWarning):
     """A variable or an array is read, and nothing has stored a value in it."""
 

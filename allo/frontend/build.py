@@ -10,6 +10,7 @@ from allo.dialects.diagnostics import FrontendError
 
 from .capture import Names, caller_frames, unwrap
 from .checks.out_of_range import refuse_out_of_range
+from .checks.surprises import surprises_of
 from .checks.uninitialized import warn_uninitialized
 from .composition import Composition
 from .elaborate.context import FunctionContext, ModuleContext
@@ -83,6 +84,7 @@ def build_module(
     for made in module.functions:
         refuse_out_of_range(made)
         warn_uninitialized(made, warned)
+        module.surprises += surprises_of(made)
     mlir_context = make_context() if context is None else with_dialect(context)
     return KernelModule(
         mlir_context,
@@ -94,4 +96,5 @@ def build_module(
         values,
         typing_rules,
         fn,
+        list(dict.fromkeys(module.surprises)),
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.diagnostics import SourcePlace, Surprise
 from allo.dialects.types import AlloType
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class KernelModule:
         template_args: what ``instantiate`` gave, in order.
         typing_rules: name of the rule set used.
         source: the Python function, or the source text.
+        surprises: places whose result may surprise, of which a build warns once.
     """
 
     context: ir.Context
@@ -91,6 +92,7 @@ class KernelModule:
     template_args: tuple[Any, ...] = ()
     typing_rules: str = "default"
     source: Any = None
+    surprises: list[Surprise] = field(default_factory=list)
 
     @property
     def func_args(self) -> dict[str, list[ValueInfo]]:

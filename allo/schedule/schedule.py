@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
 from allo.dialects.core.signature import functions_of, symbol
-from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
+from allo.dialects.diagnostics import (
+    SURPRISES,
+    AlloWarning,
+    HandleTypeError,
+    ScheduleError,
+    UnknownHandleError,
+)
 from allo.dialects.internal import foreseen
 from allo.dialects.options import read_call
 from allo.dialects.reports.figures import DesignReport
@@ -227,6 +234,7 @@ class Schedule(ScheduleState):
         """
         name = "llvm" if target is None else target
         builder = find_target(name)
+        configs = self._warn_once(configs)
         with self.context:
             text = self.module.operation.get_asm(enable_debug_info=True)
         if read_call("build", {"reassociate": reassociate})["reassociate"]:
@@ -246,6 +254,17 @@ class Schedule(ScheduleState):
             return builder(request)
         with foreseen(f"Building {self.top_func_name} for target {name}"):
             return builder(request)
+
+    def _warn_once(self, configs: dict[str, Any] | None) -> dict[str, Any] | None:
+        """Warn of what may surprise in the program's text; the configs of the target that are left."""
+        rest = dict(configs or {})
+        asked = read_call("build", {"warnings": rest.pop("warnings", True)})["warnings"]
+        rules = list(SURPRISES) if asked is True else asked or ()
+        for found in self.kernel.surprises:
+            if found.rule in rules:
+                warnings.warn(f"{found.place}: {found.text}", AlloWarning, stacklevel=3)
+        self.kernel.surprises = []
+        return rest if configs else configs
 
     def estimate(self, **options: Any) -> DesignReport:
         """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.

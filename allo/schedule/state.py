@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.signature import function_type
+from allo.dialects.diagnostics import Surprise
 
 from .resolve import find_function
 
@@ -26,6 +27,7 @@ class Kernel(Protocol):
     stateful: dict[str, tuple[str, str]]
     ext_libs: list[Any]
     template_args: tuple[Any, ...]
+    surprises: list[Surprise]
 
     @property
     def func_args(self) -> dict[str, list[Any]]:
@@ -43,6 +45,7 @@ class TextKernel:
     stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
     template_args: tuple[Any, ...] = ()
+    surprises: list[Surprise] = field(default_factory=list)
 
     @property
     def func_args(self) -> dict[str, list[Any]]:

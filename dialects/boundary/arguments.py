@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,18 @@ from ..diagnostics import (
     DTypeWarning,
     SourcePlace,
 )
-from ..types import AlloType, Float, Index, Int, Stream, Struct, UInt, parse_type
+from ..types import (
+    AlloType,
+    Fixed,
+    FixedPoint,
+    Float,
+    Index,
+    Int,
+    Stream,
+    Struct,
+    UInt,
+    parse_type,
+)
 from .addresses import address_of
 from .storage import (
     decode,
@@ -353,7 +365,30 @@ def _bind_scalar(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     if isinstance(dtype, Float):
         value = float_of(value)
         return encode(np.array(value, np.float64), dtype)
+    _refuse_out_of_range(top, parameter, value)
     return encode(np.array(value, object), dtype)
+
+
+def _refuse_out_of_range(top: str, parameter: Parameter, value: int | float) -> None:
+    """A number that the type cannot hold; digits below its last one are cut."""
+    dtype = parameter.dtype
+    endless = isinstance(value, float) and not np.isfinite(value)
+    if endless or (isinstance(dtype, FixedPoint) and dtype.overflow == "saturate"):
+        return
+    bits = 64 if isinstance(dtype, Index) else dtype.bits
+    signed = isinstance(dtype, (Int, Fixed, Index))
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    most = max(most, 1)
+    scaled = Fraction(value) * (1 << dtype.fracs)
+    if not least - 1 < scaled < most + 1:
+        scale = 1 << dtype.fracs
+        shown = [n if scale == 1 else n / scale for n in (least, most)]
+        raise _fault(
+            top,
+            parameter,
+            f"{value} is out of range, which is {shown[0]} to {shown[1]}.",
+            "pass a number of the range, or declare a wider type.",
+        )
 
 
 def _is_number(value: Any) -> bool:

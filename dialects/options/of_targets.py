@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..diagnostics import InvalidModeError, UnsupportedTargetError
+from ..diagnostics import SURPRISES, InvalidModeError, UnsupportedTargetError
 from .common import CYCLES, MEGAHERTZ, ONE_CHANNEL, PROBABILITY, SECONDS, SEED, SIMULATORS
 from .groups import BUILD, CPU, FLUSHING_HLS, HLS, RTL, SIMULATED, XLS
 from .kinds import (
@@ -70,6 +70,12 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         Flag(),
         False,
         "Sums and products of floats are balanced trees, on every target alike; they round otherwise.",
+    ),
+    _build(
+        "warnings",
+        Either(Flag(), Items(Choice(tuple(SURPRISES)))),
+        True,
+        "As a key of `configs`: the kinds of `AlloWarning` that are given; False gives none.",
     ),
     # --- CPU ----------------------------------------------------------------------------
     _cpu(

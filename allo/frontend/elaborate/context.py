@@ -13,6 +13,7 @@ from allo.dialects.diagnostics import (
     AlloError,
     CompileTimeError,
     SourcePlace,
+    Surprise,
     UnknownNameError,
     UnsupportedSyntaxError,
 )
@@ -167,6 +168,7 @@ class ModuleContext:
     ext_libs: list[Any] = field(default_factory=list)
     share: bool | None = None
     places: dict[ast.AST, SourcePlace] = field(default_factory=dict)
+    surprises: list[Surprise] = field(default_factory=list)
 
     def unique_symbol(self, wanted: str) -> str:
         """``wanted``, or ``wanted_1``, ``wanted_2`` … where it is taken."""

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ArgumentCountError, BoundaryError, DTypeWarning
-from allo.dialects.types import AlloType, Float, Index, Int, Struct, UInt
+from allo.dialects.types import AlloType, Float, Index, Int, Struct, UFixed, UInt
 
 from ..expressions.values import exact_of
 from ..instance import Instance, Parameter
 from ..known import Declared
 from ..rules import is_fixed
 from .arrays import Array
-from .casts import has_modes, rounded_fixed, toward_zero, wrap
+from .casts import has_modes, rounded_fixed, toward_zero, width, wrap
 from .formats import FORMATS, format_of, round_exact, round_fraction
 
 
@@ -46,6 +46,26 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
 
 
 # --- into the program ---------------------------------------------------------------------------
+
+
+def refuse_out_of_range(value: Any, dtype: AlloType) -> None:
+    """Refuse a number, or a field's, that its type cannot hold; digits below the last one are cut.
+
+    Raises:
+        ValueError: the number is out of range.
+    """
+    if isinstance(dtype, Struct):
+        for name, field in dtype.fields.items():
+            refuse_out_of_range(value[name], field)
+        return
+    if isinstance(dtype, Float) or getattr(dtype, "overflow", "wrap") == "saturate":
+        return
+    number = float(value) if isinstance(value, np.floating) or _is_bfloat16(value) else value
+    scaled = Fraction(number if isinstance(number, float) else int(number)) * (1 << dtype.fracs)
+    signed, size = not isinstance(dtype, (UInt, UFixed)), width(dtype) - 1
+    least, most = (-(1 << size), (1 << size) - 1) if signed else (0, (2 << size) - 1)
+    if not least <= toward_zero(scaled) <= max(most, 1):
+        raise ValueError(f"{value} is out of the range of {dtype}")
 
 
 def to_raw(value: Any, dtype: AlloType) -> Any:
@@ -197,7 +217,9 @@ class Binding:
                 return wrap(int.from_bytes(value.tobytes(), "little"), dtype)
             elif isinstance(value, (str, bytes)) or value is None:
                 raise TypeError(f"{type(value).__name__} is no number")
-            return to_raw(value, dtype)
+            raw = to_raw(value, dtype)
+            refuse_out_of_range(value, dtype)
+            return raw
         except (ValueError, TypeError, KeyError) as error:
             raise self._error(parameter, f"takes a number: {error}") from error
 

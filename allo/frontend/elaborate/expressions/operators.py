@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from allo.dialects.diagnostics import SourcePlace
+from allo.dialects.types import Int, UInt
+from allo.frontend.checks.surprises import shifted_out
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import reductions
@@ -12,6 +14,7 @@ from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions.order import ordered_pair
 from allo.frontend.rules import operations as ops
+from allo.frontend.tree import Const
 
 BINARY_SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -61,6 +64,11 @@ def apply_binary(
 ) -> Value:
     """``lhs symbol rhs``, element-wise when a side is an array."""
     operate = ops.shift if symbol in ("<<", ">>") else ops.binary
+    known = isinstance(rhs, Const) and not isinstance(lhs, Const)
+    if symbol == "<<" and known and isinstance(lhs.dtype, (Int, UInt)):
+        amount = int(rhs.value) if isinstance(rhs, Const) else 0
+        if amount >= lhs.dtype.bits:
+            ctx.module.surprises.append(shifted_out(place, lhs.dtype, amount))
     if isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue):
         return arrays.elementwise(
             [lhs, rhs],
