@@ -85,6 +85,7 @@ class SignalDelays(Facts):
         wire: from a cell to the next; ``far`` more to or from a multiplier block or a RAM block.
         spread: more for a wire with many readers, for each doubling of them beyond eight.
         control: the same of enables and resets of registers, beyond 64 readers.
+        shared: more for an enable or a reset that more than eight flip-flops have.
         table: a lookup table. ``joined``: what joins the tables of a function of more inputs, for each one.
         carry: onto a carry chain and off it; ``carry_bit`` along it.
         block: a multiplier block. ``block_out``: from the clock to the output of its register, if that is
@@ -106,6 +107,7 @@ class SignalDelays(Facts):
     memory: float
     setup: float
     control: float = 0.0
+    shared: float = 0.0
     ultra: float = 0.0
     large: float = 0.0
     block_out: float = 0.0

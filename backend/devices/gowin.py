@@ -1,11 +1,10 @@
 """Gowin LittleBee and Arora: GW2A-18 (the family ``gowin``) and GW1N-9 (``gowin_gw1n9``).
 
 Resources were fitted to ``synth_gowin -nowidelut`` of Yosys 0.70: with wide multiplexers it fills them with
-tables that are constants. ``signals`` of logic and carry chains follow what nextpnr reports; they were not
-fitted to designs. ``operators`` are assumed. Of a product, of a comparison by a carry chain, and of a word
-out of block RAM between registers nextpnr shows no path, so ``block``, ``memory``, ``dsp_ns`` and
-``memory_out_ns`` are assumed, from no source. Where one of these is on the longest path, nextpnr's clock is
-too fast, and no measure of the estimate.
+tables that are constants. ``signals`` of cells are what nextpnr says of them; ``wire`` was fitted by hand to
+crc32, lfsr and convolution. ``operators`` are assumed. Of what ``untimed`` names nextpnr shows no path, so
+``block``, ``memory``, ``dsp_ns`` and ``memory_out_ns`` are assumed, from no source. Where one of these is on
+the longest path, nextpnr's clock is too fast, and no measure of the estimate.
 """
 
 from __future__ import annotations
@@ -54,6 +53,9 @@ _SYNTHESIS = Synthesis(
         ),
         input_pin=CellUse(kind="IBUF", parameters={}, ports={"I": "pin", "O": "result"}),
         output_pin=CellUse(kind="OBUF", parameters={}, ports={"I": "data", "O": "pin"}),
+        untimed=(
+            ("product",), ("memory",), ("comparison", "logic"), ("sum", "logic", "enable or reset"),
+        ),
         signals=("DFF", "LUT", "ALU", "MUX2", "MULT", "SDP", "DPB", "RAM16"),
     ),
 )  # fmt: skip
@@ -67,13 +69,13 @@ _GW2A = DeviceRecord(
         glue_ns=0.95, glue_bit_ns=0.03, memory_out_ns=3.6, memory_old_ns=0.9, memory_in_ns=0.9,
     ),
     signals=SignalDelays(
-        clock_out=0.23, wire=0.25, far=0.3, spread=0.08, table=0.35, joined=0.25, carry=0.6, carry_bit=0.035,
-        block=3.2, memory=2.8, setup=0.03,
+        clock_out=0.23, wire=0.3, far=0.3, spread=0.08, table=0.5, joined=0.25, carry=1.02, carry_bit=0.035,
+        block=3.2, memory=2.8, setup=0.035,
     ),
     cells=Cells(
         inputs=4, dsp=(18, 18), dsp_signed=False, dsp_least=4, dsp_joined=36, carry_absorbs=False,
-        carry_bits=1, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True, small=2,
-        few=4, level=0.95,
+        carry_bits=1, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True,
+        merges=True, small=2, few=4, level=0.95,
         blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),), reads_old=False,
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
@@ -100,8 +102,8 @@ _GW1N9 = replace(
         memory_out_ns=5.5, memory_old_ns=1.4, memory_in_ns=1.4,
     ),
     signals=replace(
-        _GW2A.signals, clock_out=0.46, wire=0.62, far=0.6, table=0.50, joined=0.4, carry=0.9, carry_bit=0.057,
-        block=5.0, memory=4.0,
+        _GW2A.signals, clock_out=0.46, wire=0.6, far=0.6, table=0.8, joined=0.4, carry=1.52, carry_bit=0.057,
+        block=5.0, memory=4.0, setup=0.4,
     ),
     usual_mhz=50.0,
     synthesis=replace(_SYNTHESIS, script=_COMMAND.format("gw1n")),

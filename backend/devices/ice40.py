@@ -1,7 +1,8 @@
 """Lattice iCE40: UltraPlus (UP5K, the family ``ice40``), and HX8K (``ice40_hx8k``), which has no multipliers.
 
-Resources were fitted to ``synth_ice40 -dsp`` of Yosys 0.70. ``signals`` start from what nextpnr says of a
-cell, and were fitted by hand to its clocks of gemm, crc32, histogram and a counter, one seed each.
+Resources were fitted to ``synth_ice40 -dsp`` of Yosys 0.70. ``signals`` of cells are what nextpnr says of
+them; ``wire`` and ``shared`` were fitted by hand to its clocks of the designs of
+``scripts/measure-device``.
 ``operators`` are assumed. Of a 16 x 16 product between registers nextpnr shows no delay through SB_MAC16, so
 ``block`` and ``dsp_ns`` are assumed too. An array that is written through two ports is no block RAM here.
 """
@@ -58,14 +59,14 @@ _UP5K = DeviceRecord(
         glue_ns=3.1, glue_bit_ns=0.14, memory_out_ns=5.5, memory_old_ns=3.1, memory_in_ns=2.5,
     ),
     signals=SignalDelays(
-        clock_out=1.39, wire=1.6, far=0.3, spread=0.3, table=0.9, joined=1.2, carry=3.4, carry_bit=0.35,
-        block=8.3, memory=1.2, setup=0.2, control=0.2, large=0.05,
+        clock_out=1.39, wire=2.2, far=0.0, spread=0.3, table=1.0, joined=1.2, carry=2.2, carry_bit=0.35,
+        block=8.3, memory=1.2, setup=0.2, shared=1.3, large=0.05,
     ),
     cells=Cells(
         inputs=4, dsp=(16, 16), dsp_signed=False, dsp_least=11, dsp_takes=True,
         block_registers=True, product_table=1.9, carry_absorbs=False, carry_bits=1, carry_inverts=False,
         carry_apart=True, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True,
-        small=2, few=4, level=0.95,
+        merges=True, small=2, few=4, level=0.95,
         blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),), reads_old=False,
         table_memory=False, write_ports=1, copies=True, block_cost=64,
     ),
@@ -91,8 +92,8 @@ _HX8K = replace(
         glue_bit_ns=0.06, memory_out_ns=2.8, memory_old_ns=1.2, memory_in_ns=1.0,
     ),
     signals=replace(
-        _UP5K.signals, clock_out=0.54, wire=0.62, far=0.3, spread=0.12, table=0.38, joined=0.4, carry=1.0,
-        carry_bit=0.145, memory=2.15, setup=0.1, control=0.1,
+        _UP5K.signals, clock_out=0.54, wire=0.85, spread=0.12, table=0.36, joined=0.4, carry=0.83,
+        carry_bit=0.15, memory=2.15, setup=0.1, shared=1.0,
     ),
     cells=replace(_UP5K.cells, dsp_least=10_000, product_table=2.6),
     usual_mhz=80.0,

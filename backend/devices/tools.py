@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from .facts import Facts
@@ -58,6 +58,8 @@ class Routing(Facts):
         flip_flop, exclusive_or: the cells that are put around a design.
         input_pin, output_pin: the cells between a pin (``"pin"``) and the design (``"result"`` of an input,
             ``"data"`` of an output); None where nextpnr puts them in.
+        untimed: what nextpnr does not time, as the parts of an estimated path that follow one another. Where
+            one is on the longest path, its clock is no measure of the estimate.
         signals: kinds of cells as the names of nets hold them, which Yosys joins to the name of a signal.
     """
 
@@ -71,6 +73,15 @@ class Routing(Facts):
     signals: tuple[str, ...]
     input_pin: CellUse | None = None
     output_pin: CellUse | None = None
+    untimed: tuple[tuple[str, ...], ...] = ()
+
+    def times(self, path: Sequence[str]) -> bool:
+        """Whether nextpnr times all of an estimated path, whose parts are named."""
+        return not any(
+            tuple(path[k : k + len(parts)]) == parts
+            for parts in self.untimed
+            for k in range(len(path))
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,6 +52,32 @@ def test_estimates_are_within_a_fifth_of_yosys(family: str, design: str) -> None
     assert not far
 
 
+@pytest.mark.parametrize(
+    ("family", "found"),
+    [
+        ("ice40", {"lut": 470, "ff": 496, "dsp": 8}),
+        ("ice40_hx8k", {"lut": 875, "ff": 1138}),
+        ("gowin", {"lut": 753, "ff": 701, "dsp": 4}),
+    ],
+)
+def test_taps_of_a_filter_share_their_sums(family: str, found: dict[str, int]) -> None:
+    """What Yosys 0.70 took of the filter, whose products by constants have sums and registers in common."""
+    schedule = importlib.import_module("allo.designs.gallery.signal.fir").schedule()
+    clock = devices.family(family).usual_mhz
+    estimated = schedule.estimate(device=family, clock_mhz=clock).resources
+    assert all(abs(estimated[kind] - count) <= 0.2 * count for kind, count in found.items())
+    assert estimated.get("dsp", 0) == found.get("dsp", 0)
+
+
+def test_a_record_says_what_nextpnr_does_not_time() -> None:
+    routings = {name: devices.family(name).synthesis for name in FAMILIES}
+    enable = ("register", "logic", "sum", "logic", "enable or reset")
+    for name, synthesis in routings.items():
+        assert synthesis is not None and synthesis.routing is not None
+        assert synthesis.routing.times(("register", "sum", "register"))
+        assert synthesis.routing.times(enable) == name.startswith("ice40")
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_designs_run(family: str) -> None:
     def affine(a: int32[8], b: int32[8]) -> int32[8]:

@@ -9,7 +9,7 @@ import pytest
 import allo
 from allo.backend.devices import family
 from allo.backend.rtl.resources.design import module_resources
-from allo.backend.rtl.resources.timing import Path
+from allo.backend.rtl.resources.paths import Path
 from allo.dialects.reports.figures import DesignReport, PathPart
 from allo.errors import BuildError, ClockWarning, OptionError
 from allo.ir.types import int8, int32

@@ -75,3 +75,14 @@ def test_zeros_of_a_constant_stand_below_the_product() -> None:
         "  %$z.3 = hw.constant false",
         "  %3 = comb.concat %$p.3, %$z.3 : i15, i1",
     ]
+
+
+def test_a_negative_constant_whose_sign_is_repeated_loses_its_zeros() -> None:
+    """With the zero at the end of -114, Yosys took three blocks of iCE40 for one."""
+
+    def scaled_once(x: int16) -> int32:
+        return x * -114
+
+    built = allo.customize(scaled_once).build(target="verilog", device="ice40", clock_mhz=10)
+    product = next(line for line in built.verilog.splitlines() if " * " in line)
+    assert "FFFF8E" not in product and "FFC7" in product

@@ -161,12 +161,16 @@ class Graph(Folding):
         """A register's data, what controls it, and how: ``e`` for an enable, ``r`` for a reset."""
         names = op.operands[: 1 + op.gated + op.resets]
         data, *controls = (self.value(name) for name in names)
-        return data, controls, "e" * op.gated + "r" * op.resets
+        gated = op.gated
+        if gated and self._family.merges and controls[0][0][0] == ONE:
+            gated, controls = False, controls[1:]
+        return data, controls, "e" * gated + "r" * op.resets
 
     def _register(self, op: Register) -> Value:
         """A register whose data is known; bits that extend it are one."""
         data, controls, detail = self._inputs(op)
-        if detail.endswith("r") and all(node == ZERO for node, _, _ in data):
+        never = detail.endswith("r") or self._family.merges
+        if never and all(node == ZERO for node, _, _ in data):
             return data
         width, signed = significant(data)
         kept = self._kept.setdefault((*controls, detail), KeptBits())

@@ -39,11 +39,10 @@ class Cover:
     """The cost of one graph on one family: find what is wanted, pack logic, count what is made."""
 
     def __init__(self, graph: Graph, family: Cells) -> None:
-        self._nodes = graph.nodes
-        self._graph = graph
-        self._family = family
+        self._nodes, self._graph, self._family = graph.nodes, graph, family
         self._held: dict[Run, Node] | None = None
         self.costs: Costs = {}
+        self.sums: Sums | None = None
 
     def run(self) -> Costs:
         """The cost by section."""
@@ -258,11 +257,11 @@ class Cover:
             "shift": self._shift,
         }
         self._chains()
-        sums = Sums(self._nodes, self._roots())
+        self.sums = Sums(self._nodes, self._roots())
         for number, node in enumerate(self._nodes):
-            if number in sums.terms:
-                self._add(node.section, self._many(sums, number))
-            elif node.made and node.kind in counters and number not in sums.inner:
+            if number in self.sums.terms:
+                self._add(node.section, self._many(self.sums, number))
+            elif node.made and node.kind in counters and number not in self.sums.inner:
                 self._add(node.section, counters[node.kind](node))
 
     def _logic(self, node: Node) -> dict[str, int]:

@@ -16,7 +16,8 @@ from .drawn import DrawnModule, drawn_modules
 from .memory import memory_cost
 from .merging.echoes import Driven
 from .merging.inline import with_fifos
-from .timing import ModuleTiming, Path, Step, Timer
+from .paths import ModuleTiming, Path, Step
+from .timing import Timer
 
 LARGE_BITS = 64 * 1024
 """Bits of a memory below which it is not worth a block of 288 kbit."""
@@ -57,7 +58,7 @@ def module_resources(netlist: Netlist, device: str) -> dict[str, ModuleResources
     drawn: list[tuple[DrawnModule, Graph, Cover]] = []
     drives: dict[str, Driven] = {}
     timings: dict[str, ModuleTiming] = {}
-    for module in with_fifos(drawn_modules(netlist)):
+    for module in with_fifos(drawn_modules(netlist), products=record.cells.merges):
         graph = Graph(module, drives, record.cells)
         outputs = dict(zip(module.outputs, graph.outputs, strict=False))
         driven = Driven.of(outputs, graph.nodes, graph.inputs)

@@ -93,6 +93,11 @@ class Folding:
     def _mux(self, choice: Value, then: Value, other: Value) -> Value:
         if choice[0][0] < 0:
             return then if choice[0][0] == ONE else other
+        width = width_of(then)
+        needed, signed = _needed([significant(then), significant(other)], subtracts=False)
+        if self._family.merges and needed < width:
+            kept = self._mux(choice, cut(then, 0, needed), cut(other, 0, needed))
+            return extended(kept, width, signed=signed)
         parts = []
         for _, count, (a, b) in aligned([then, other]):
             control = repeat(choice, count)[0]

@@ -51,6 +51,11 @@ class Node:
     written: int = 0
     wraps: bool = False
 
+    @property
+    def fan_out(self) -> float:
+        """Readers of a bit, in the middle."""
+        return max(1.0, self.uses / max(1, self.wanted.bit_count()))
+
 
 def mask(low: int, count: int) -> int:
     """``count`` ones from bit ``low``."""

@@ -14,7 +14,7 @@ from allo.dialects.reports.figures import DesignReport, LoopReport, PathPart
 from ..netlist.modules import Netlist
 from .capacity import excess
 from .design import KINDS, ModuleResources, instance_counts, module_resources, whole
-from .timing import Path
+from .paths import Path
 
 NOTE = (
     "Resources are estimates of everything in the design, as Yosys would map it to {device}: units, "

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import ceil, log, log2
 
 from allo.backend.devices import Cells, SignalDelays
@@ -18,65 +18,23 @@ from .block_registers import BlockRegisters, block_registers
 from .build import Graph, Memory
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
+from .gates import levels_of, one_gate, only_inverts
 from .memory import memory_cost
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
+from .paths import NEVER, NO_PATH, ModuleTiming, Path, Step
 
-NEVER = float("-inf")
 DEEP, DEEPER = 5, 11
 """Levels of logic behind which synthesis makes a chain of it flatter, as measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A part of a path: what it passes, nanoseconds, and the place of the operation in the text."""
-
-    what: str
-    delay_ns: float
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class Path:
-    """A path and how long it takes."""
-
-    delay_ns: float = NEVER
-    steps: tuple[Step, ...] = ()
-
-    def then(self, other: Path) -> Path:
-        """This path, and another one behind it."""
-        return Path(self.delay_ns + other.delay_ns, self.steps + other.steps)
-
-    def at(self, place: str) -> Path:
-        """This path in an instance at a place, which its steps without one have, such as those of units."""
-        named = (replace(step, place=step.place or place) for step in self.steps)
-        return Path(self.delay_ns, tuple(named))
-
-
-NO_PATH = Path()
-
-
-@dataclass(slots=True)
-class ModuleTiming:
-    """One module, with the modules inside it.
-
-    Attributes:
-        worst: from register to register.
-        ends: from an input to a register, by input.
-        starts: from a register to an output, by output.
-        through: from inputs to outputs: by output, the inputs that reach it and the longest way.
-    """
-
-    worst: Path = NO_PATH
-    ends: dict[str, Path] = field(default_factory=dict)
-    starts: dict[str, Path] = field(default_factory=dict)
-    through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
+FEW = 8
+"""Flip-flops whose enable or reset is as near as other signals."""
 
 
 @dataclass(slots=True)
 class _Arrival:
     """How late a node's value comes: from registers, and from inputs; what is before it on either way.
 
-    ``levels`` of logic are behind one another in front of it.
+    ``levels`` of logic are behind one another in front of it, and it is one gate of so many ``terms``,
+    which takes ``gate_ns`` of its time.
     """
 
     late: float = NEVER
@@ -86,6 +44,8 @@ class _Arrival:
     inputs: frozenset[str] = frozenset()
     delay: float = 0.0
     levels: int = 0
+    terms: int = 1
+    gate_ns: float = 0.0
     start: Path = NO_PATH
     passed_start: Path = NO_PATH
 
@@ -117,6 +77,7 @@ class Timer:
         self._blocks: dict[int, float] = {}
         self._block_reads: set[int] = set()
         self._cover = cover
+        self._joined = cover.sums.terms if family.merges and cover.sums is not None else {}
         self._inside = BlockRegisters()
         if family.block_registers:
             self._inside = block_registers(graph, self._cover.sums_of_blocks)
@@ -186,6 +147,7 @@ class Timer:
                 yield data, self._to_register(number, data), "register", node.place
                 for control in controls:
                     wire = d.wire + d.control * max(0.0, log2(self._gated[control] / 64))
+                    wire += d.shared if self._gated[control] > FEW else 0.0
                     yield control, wire + d.setup, "enable or reset", node.place
         for memory in self._graph.memories.values():
             for written in memory.writes:
@@ -269,7 +231,7 @@ class Timer:
             return [n for value in self._feeding(number) for n in self._numbers(value)]
         if node.kind == "logic":
             return [n for n, _ in node.leaves if n >= 0]
-        return [n for value in node.operands for n in self._numbers(value)]
+        return [n for v in self._joined.get(number, node.operands) for n in self._numbers(v)]
 
     def _feeding(self, number: int) -> list[Value]:
         """The values that reach an output of an instance in the same cycle."""
@@ -311,8 +273,19 @@ class Timer:
         # a source that is missing is on a way round that no signal takes
         arrivals = [(n, self._arrivals[n]) for n in self._sources(number) if n in self._arrivals]
         last = self._last_table(node, arrivals)
+        gate = one_gate(self._nodes, node, arrivals) if self._family.merges else {}
+        found.terms = sum(gate.values()) if gate else 1
         for source, arrival in arrivals:
             delay = d.wire + d.table if source in last else found.delay
+            inside = arrival.gate_ns if gate.get(source, 1) > 1 else 0.0
+            if found.terms > self._family.inputs:
+                delay = max(
+                    0.0, levels_of(found.terms, self._family.inputs) * (d.wire + d.table) - inside
+                )
+            found.gate_ns = max(found.gate_ns, inside + delay)
+            if self._family.merges and node.kind == "logic":
+                delay = 0.0 if only_inverts(node, self._nodes[source]) else delay
+                delay += d.spread * max(0.0, log2(self._nodes[source].fan_out / 4))
             if node.kind in ("logic", "equal"):
                 found.levels = max(found.levels, arrival.levels + 1)
                 delay *= _of_long_chain(arrival.levels)
@@ -347,7 +320,8 @@ class Timer:
                 return self._tables(len(node.leaves), node.associative) + wire - d.wire
             case "add":
                 width = max(1, node.made.bit_length())
-                return wire + d.carry + d.carry_bit * width
+                rows = ceil(log(len(self._joined.get(number, "12")) / 2, 1.5) - 0.01)
+                return rows * (d.wire + d.table) + wire + d.carry + d.carry_bit * width
             case "less":
                 width = width_of(node.operands[0])
                 return wire + d.carry + d.carry_bit * width
@@ -379,7 +353,8 @@ class Timer:
         if inputs <= most:
             return d.wire + d.table
         if tree:
-            return log(inputs, most) * (d.wire + d.table)
+            levels = levels_of(inputs, most) if self._family.merges else log(inputs, most)
+            return levels * (d.wire + d.table)
         return d.wire + d.table + d.joined * (inputs - most)
 
     def _product(self, number: int, node: Node) -> float:
@@ -394,6 +369,8 @@ class Timer:
 
     def _read(self, number: int) -> float:
         memory, d = self._memory_of[number], self._d
+        if not self._family.table_memory and not memory.table:
+            return ceil(log2(max(2, memory.words))) * (d.wire + d.table)
         rows = max(1, ceil(memory.words / (16 if self._family.inputs == 4 else 64)))
         return d.wire + d.table + ceil(log2(rows) / 2) * (d.wire + d.table)
 

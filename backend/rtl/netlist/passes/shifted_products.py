@@ -9,7 +9,7 @@ from __future__ import annotations
 from allo.backend.devices import DeviceRecord
 
 from ..modules import Netlist
-from ..operations import Concat, Constant, Extract, Gate, Operation
+from ..operations import Concat, Constant, Extract, Gate, Operation, Replicate
 from .rewriting import each_body
 
 Known = dict[str, tuple[int, int]]
@@ -43,6 +43,9 @@ def _learn(op: Operation, known: Known) -> None:
         known[op.result] = op.value, op.width
     elif isinstance(op, Extract) and op.operands[0] in known:
         known[op.result] = (known[op.operands[0]][0] >> op.low) % (1 << op.width), op.width
+    elif isinstance(op, Replicate) and op.operands[0] in known:
+        repeated = sum(known[op.operands[0]][0] << low for low in range(0, op.width, op.of))
+        known[op.result] = repeated, op.width
     elif isinstance(op, Concat) and all(part in known for part in op.operands):
         value = 0
         for part, width in zip(op.operands, op.widths, strict=True):

@@ -1,4 +1,8 @@
-"""FIFOs drawn into the modules around them: synthesis packs their logic with what is around it."""
+"""Modules drawn into those around them: synthesis packs their logic with what is around it.
+
+FIFOs are, and products by constants on the families whose record says so: synthesis makes one of equal sums
+and registers in them, and those of eight taps of a filter have many.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +13,21 @@ from ...netlist.operations import Instance, Operation, Wire
 from ..drawn import DrawnModule, bits_of_type, inputs_of
 
 _FIFO = re.compile(r"(?:fifo|elastic)_\d+x\d+")
+_PRODUCT = re.compile(r"mul_\w+_by\d+_\w+")
 _MOST = 64
 """FIFOs of a module that are drawn into it; of more, each kind is counted once, which takes less time."""
 
 
-def with_fifos(modules: Iterable[DrawnModule]) -> Iterator[DrawnModule]:
-    """The modules, callees first as they come, each with the operations of the FIFOs in it."""
+def with_fifos(modules: Iterable[DrawnModule], *, products: bool) -> Iterator[DrawnModule]:
+    """The modules, callees first as they come, each with the operations of the FIFOs in it.
+
+    Args:
+        products: also those of products by constants (:attr:`.Cells.merges`).
+    """
     fifos: dict[str, DrawnModule] = {}
     for module in modules:
-        if _FIFO.fullmatch(module.name) and not module.instances:
+        drawn = _FIFO.fullmatch(module.name) or products and _PRODUCT.fullmatch(module.name)
+        if drawn and not module.instances:
             fifos[module.name] = module
         inside = [instance for instance in module.instances if instance.module in fifos]
         if 0 < len(inside) <= _MOST:

@@ -1,0 +1,53 @@
+"""Paths of signals through a module, and what is known of its longest ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+NEVER = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a path: what it passes, nanoseconds, and the place of the operation in the text."""
+
+    what: str
+    delay_ns: float
+    place: str
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A path and how long it takes."""
+
+    delay_ns: float = NEVER
+    steps: tuple[Step, ...] = ()
+
+    def then(self, other: Path) -> Path:
+        """This path, and another one behind it."""
+        return Path(self.delay_ns + other.delay_ns, self.steps + other.steps)
+
+    def at(self, place: str) -> Path:
+        """This path in an instance at a place, which its steps without one have, such as those of units."""
+        named = (replace(step, place=step.place or place) for step in self.steps)
+        return Path(self.delay_ns, tuple(named))
+
+
+NO_PATH = Path()
+
+
+@dataclass(slots=True)
+class ModuleTiming:
+    """One module, with the modules inside it.
+
+    Attributes:
+        worst: from register to register.
+        ends: from an input to a register, by input.
+        starts: from a register to an output, by output.
+        through: from inputs to outputs: by output, the inputs that reach it and the longest way.
+    """
+
+    worst: Path = NO_PATH
+    ends: dict[str, Path] = field(default_factory=dict)
+    starts: dict[str, Path] = field(default_factory=dict)
+    through: dict[str, tuple[frozenset[str], Path]] = field(default_factory=dict)
