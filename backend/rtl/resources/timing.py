@@ -18,8 +18,8 @@ from .block_registers import BlockRegisters, block_registers
 from .build import Graph, Memory
 from .cover import Cover
 from .drawn import DrawnModule, input_numbers
-from .gates import levels_of, one_gate, only_inverts
 from .memory import memory_cost
+from .merging.gates import levels_of, one_gate, only_inverts
 from .nodes import Node, Value, is_constant, registers_behind, tables_behind, width_of
 from .paths import NEVER, NO_PATH, ModuleTiming, Path, Step
 

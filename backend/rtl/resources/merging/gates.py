@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from math import ceil, log
 from typing import Protocol
 
-from .nodes import Node
+from ..nodes import Node
 
 
 class _Gate(Protocol):
