@@ -6,9 +6,9 @@ from allo.backend.hls import HLSModule
 from allo.backend.hls import is_available as _is_available
 
 
-def is_available(*, tool: bool = False) -> bool:
-    """What ``allo.backend.hls.is_available("catapult", tool=tool)`` says."""
-    return _is_available("catapult", tool=tool)
+def is_available(mode: str | None = None, *, tool: bool = False) -> bool:
+    """What ``allo.backend.hls.is_available("catapult", mode, tool=tool)`` says."""
+    return _is_available("catapult", mode, tool=tool)
 
 
 __all__ = ["HLSModule", "is_available"]

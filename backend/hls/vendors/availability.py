@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 
 from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.options.check import check_step
 
 from ..csim.headers import compiler, open_headers
 
@@ -18,6 +19,10 @@ _EXECUTABLES = {
 }
 
 
+WITHOUT_REPLACEMENT = ("impl", "custom")
+"""Modes that only the vendor's tool can run."""
+
+
 def find_tool(backend: str) -> str | None:
     """The path of the executable of a vendor's HLS tool, or None."""
     for name in _EXECUTABLES.get(backend, (backend,)):
@@ -27,20 +32,32 @@ def find_tool(backend: str) -> str | None:
     return None
 
 
-def is_available(backend: str = "vivado_hls", *, tool: bool = False) -> bool:
+def is_available(
+    backend: str = "vivado_hls", mode: str | None = None, *, tool: bool = False
+) -> bool:
     """Whether designs for an HLS target can be built and run here.
 
-    The text needs nothing, csim needs a C++ compiler, and csyn, cosim and emulation run on Allo's
-    own Verilog where the vendor's tool is missing.
+    The text needs nothing, csim needs a C++ compiler, and every other mode but ``impl`` and
+    ``custom`` runs on Allo's own Verilog where the vendor's tool is missing.
 
     Args:
         backend: a target: ``vivado_hls``, ``vitis_hls``, ``tapa``, ``pynq``, ``catapult``.
-        tool: ask for the vendor's tool instead, which the modes ``hw``, ``impl``, ``custom`` and
-            ``debug`` cannot do without.
+        mode: the mode that the program is about to build; without it, every mode that needs no
+            vendor's tool.
+        tool: ask for the vendor's tool itself, which the modes ``impl`` and ``custom`` cannot do
+            without.
+
+    Raises:
+        InvalidModeError: the target has no such mode.
     """
-    if find_tool(backend) is not None:
-        return True
-    return not tool and backend in _EXECUTABLES and _runs_csim()
+    if backend in _EXECUTABLES and mode is not None:
+        check_step(backend, mode, None)
+    found = find_tool(backend) is not None
+    if mode == "impl" and backend == "pynq":
+        return found and shutil.which("vivado") is not None
+    if tool or mode in WITHOUT_REPLACEMENT:
+        return found
+    return found or (backend in _EXECUTABLES and _runs_csim())
 
 
 def _runs_csim() -> bool:

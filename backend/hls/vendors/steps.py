@@ -31,7 +31,7 @@ from allo.target import BuildRequest, find_target
 
 from ..csim.build import bind
 from ..kernel import HlsKernel
-from .availability import find_tool
+from .availability import WITHOUT_REPLACEMENT, find_tool
 from .csynth import find_report, parse_csynth
 from .project import host_ports, write_project
 
@@ -53,7 +53,7 @@ def run_csyn(module: HlsKernel) -> DesignReport:
     """
     tool = find_tool(module.platform)
     if tool is None:
-        rtl = _own_verilog(module, "csyn")
+        rtl = _own_verilog(module, "debug" if module.mode == "debug" else "csyn")
         module.report = rtl.report
         found: DesignReport = rtl.report
         return found
@@ -70,13 +70,14 @@ def run_csyn(module: HlsKernel) -> DesignReport:
 
 
 def run_script(module: HlsKernel) -> DesignReport:
-    """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``, which nothing replaces.
+    """``impl``, ``custom``, ``debug``: the vendor's tool on ``run.tcl``; only ``debug``, C synthesis
+    alone, has a replacement.
 
     Raises:
         ToolMissingError: the tool is not installed.
         ToolFailedError: the tool failed or ran past its limit.
     """
-    if find_tool(module.platform) is None:
+    if find_tool(module.platform) is None and module.mode in WITHOUT_REPLACEMENT:
         raise ToolMissingError(
             f"{module.platform} is not available; mode {module.mode} needs it.",
             help=f"{_INSTALL}; csim, csyn and cosim run without it.",
@@ -141,9 +142,9 @@ def run_cosim(module: HlsKernel, args: Sequence[Any]) -> Any:
 
 
 def emulates_here(module: HlsKernel) -> bool:
-    """Whether an emulation must run without the vendor's tools, and may; the log then says so."""
+    """Whether an emulation or ``hw`` must run without the vendor's tools, and may; the log then says so."""
     missing = _missing(module)
-    if missing is None or module.mode == "hw" or not module.options.fallback:
+    if missing is None or not module.options.fallback:
         return False
     log.warning(
         "%s is not on PATH: %s of %s runs on Allo's own %s instead (fallback=False forbids it).",

@@ -10,6 +10,7 @@ import pytest
 import allo
 from allo.backend.hls import is_available
 from allo.backend.vitis import generate_hbm_config
+from allo.errors import InvalidModeError, ToolMissingError
 from allo.ir.types import float32, int32
 
 
@@ -110,7 +111,7 @@ def test_a_guard_without_a_compiler_or_of_an_unknown_target(monkeypatch):
     assert not is_available("vitis_hls")
 
 
-@pytest.mark.parametrize("mode", ["csim", "sw_emu", "cosim", "hw_emu"])
+@pytest.mark.parametrize("mode", ["csim", "sw_emu", "cosim", "hw_emu", "hw"])
 def test_what_the_guard_promises_runs(mode, tmp_path):
     a = np.arange(6, dtype=np.int32)
     mod = allo.customize(add).build("vitis_hls", mode=mode, project=str(tmp_path / "p"))
@@ -119,11 +120,24 @@ def test_what_the_guard_promises_runs(mode, tmp_path):
     np.testing.assert_array_equal(found, 2 * a)
 
 
-def test_hardware_still_needs_the_tool():
-    mod = allo.customize(add).build("vitis_hls", mode="hw")
+def test_hardware_without_fallback_needs_the_tool():
+    mod = allo.customize(add).build("vitis_hls", mode="hw", fallback=False)
     a = np.arange(6, dtype=np.int32)
     with pytest.raises(AssertionError, match=r"v\+\+ is not available; mode hw needs it\."):
         mod(a, a, a.copy())
+
+
+def test_a_guard_by_mode_says_what_the_mode_does():
+    s = allo.customize(add)
+    assert is_available("vivado_hls", mode="debug")
+    assert s.build("vivado_hls", mode="debug")().cycles > 0
+    for mode in ("impl", "custom"):
+        assert not is_available("vivado_hls", mode=mode)
+        with pytest.raises(ToolMissingError, match=f"mode {mode} needs it"):
+            s.build("vivado_hls", mode=mode)()
+    assert not allo.backend.pynq.is_available("impl")
+    with pytest.raises(InvalidModeError, match="Invalid mode 'hwemu' for target vitis_hls"):
+        is_available("vitis_hls", mode="hwemu")
 
 
 def test_emulation_says_where_it_runs(caplog):
