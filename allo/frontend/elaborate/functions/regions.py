@@ -311,6 +311,8 @@ def _instance(
         kernel.symbol = inner.info.name
         inner.scopes[0] = _states(declared.scopes) | inner.scopes[0]
         _check_arguments(inner, taken, ctx)
+        if any(parameter.layout is not None for parameter in inner.info.args):
+            _refuse_shards(inner, _mapping(ctx, node, declared.decorator))
 
     key = (node, id(ctx), declared.path, pid)
     asked = functions.Instantiation(
@@ -389,3 +391,19 @@ def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionConte
             help="give both the same element type and shape.",
             notes=notes,
         )
+
+
+def _refuse_shards(inner: FunctionContext, mapping: tuple[int, ...]) -> None:
+    """Refuse a layout that cuts an array: every process gets the region's whole array."""
+    for parameter in inner.info.args:
+        parts = getattr(parameter.layout, "partitions", parameter.layout)
+        cut = parts if isinstance(parts, (list, tuple)) else ()
+        for axis in (getattr(part, "axis", None) for part in cut):
+            if axis is None or (axis in range(len(mapping)) and mapping[axis] == 1):
+                continue
+            raise DataflowError(
+                f"The layout of {parameter.name} cuts it along axis {axis} of the mapping "
+                f"{list(mapping)}, but every process of {inner.info.origin} gets the whole array.",
+                parameter.place,
+                help="leave the layout out, and subscript the process's own part by df.get_pid().",
+            )
