@@ -38,7 +38,9 @@ def test_the_hls_steps_raise_what_published_programs_catch(tmp_path, monkeypatch
     with pytest.raises(AssertionError, match="csyn mode does not need to pass in arguments"):
         mod(np.zeros(4, np.int32))
     monkeypatch.setenv("PATH", "")
-    emulated = s.build("vitis_hls", mode="hw", project=str(tmp_path / "b.prj"))
+    emulated = s.build(
+        "vitis_hls", mode="hw", project=str(tmp_path / "b.prj"), configs={"fallback": False}
+    )
     with pytest.raises(AssertionError, match="is not available"):
         emulated(np.zeros(4, np.int32), np.zeros(4, np.int32))
 
