@@ -225,11 +225,14 @@ def _print(e: FunctionEmitter, op: ir.Operation) -> None:
     """``printf`` of the texts and the value between them; of an array the texts alone."""
     printed = printed_of(op)
     value = None if printed.value is None else e.values[printed.value]
-    before, after = (text.replace("%", "%%") for text in (printed.before, printed.after))
-    arguments = [c_string(before + after)]
+    # A string of C ends at its first zero, so a zero of the text is an argument of its own.
+    texts = (printed.before, printed.after)
+    before, after = (text.replace("%", "%%").replace("\0", "%c") for text in texts)
+    zeros = [["0"] * text.count("\0") for text in texts]
+    arguments = [c_string(before + after), *zeros[0], *zeros[1]]
     if isinstance(value, Scalar):
         specifier, text = _printed(e, value, parse_type(printed.declared))
-        arguments = [c_string(before + specifier + after), text]
+        arguments = [c_string(before + specifier + after), *zeros[0], text, *zeros[1]]
     e.out.line("#ifndef __SYNTHESIS__")
     e.out.line(f"printf({', '.join(arguments)});", place_of(op))
     e.out.line("#endif")
@@ -240,7 +243,11 @@ def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType) -> tuple[str
         signed = e.vendor.spell_wide(declared.bits, isinstance(declared, Fixed))
         return "%.17g", f"(({signed}){e.text(value)}).to_double() * {2.0**-declared.fracs!r}"
     if value.ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
-        return "%.9g", f"(double){e.text(value)}"
+        return "%.17g", f"(double){e.text(value)}"
+    if declared.bits > 64:
+        wide = e.vendor.spell_wide(declared.bits, value.ctype.signed)
+        radix = "AC_DEC" if wide.startswith("ac_int") else "10"
+        return "%s", f"(({wide}){e.text(value)}).to_string({radix}).c_str()"
     if value.ctype.signed:
         return "%lld", f"(long long){e.text(value)}"
     return "%llu", f"(unsigned long long){e.text(value)}"
