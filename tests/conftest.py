@@ -13,4 +13,10 @@ os.environ["ALLO_VERIFY"] = "1"
 settings.register_profile("allo", deadline=None, derandomize=True, database=None)
 settings.load_profile("allo")
 
-pytest_plugins = ["pytester", "tests.figures_plugin", "tests.plant", "tests.selection"]
+pytest_plugins = [
+    "pytester",
+    "tests.figures_plugin",
+    "tests.plant",
+    "tests.replay.plugin",
+    "tests.selection",
+]

@@ -58,6 +58,13 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
+    def take(self, alarms: list[str]) -> None:
+        """Take in, and take away, what was seen of schedules that differ from their sources."""
+        if alarms and not self.failed:
+            self.status, self.target = WRONG, "replay"
+            self.reason, self.detail = normalised(alarms[0]), "\n".join(alarms)
+        alarms.clear()
+
 
 _INTERNAL = re.compile(r"MLIRError|does not parse|cannot simulate|Verification failed|assembly")
 

@@ -12,6 +12,14 @@ import json
 import os
 import signal
 import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.replay.watcher import Watcher
+
+type Tell = Callable[[str, str], None]
 
 
 def main() -> None:
@@ -27,17 +35,28 @@ def main() -> None:
         from ..planted import plant
 
         plant(fault)
-    from .batch import run_batch
-    from .evaluate import evaluate
-    from .jobs import program_of
+    from tests.replay.watcher import Watcher
+
     from .quiet import prepare_process
 
     prepare_process()
+    watcher = Watcher()
+    # Faults are planted to see which programs find them, by their values.
+    with nullcontext() if fault else watcher.watching():
+        _serve(tell, watcher)
+
+
+def _serve(tell: Tell, watcher: Watcher) -> None:
+    from .batch import run_batch
+    from .evaluate import evaluate
+    from .jobs import program_of
+
     tell("ready", "")
     for number, line in enumerate(sys.stdin):
         job = json.loads(line)
         if "batch" in job:
             run_batch(job, tell)
+            watcher.alarms.clear()
             tell("done", "{}")
             continue
         program = program_of(job)
@@ -48,6 +67,7 @@ def main() -> None:
             lambda phase: tell("phase", phase),
             oracle=job.get("oracle", True),
         )
+        verdict.take(watcher.alarms)
         tell("done", json.dumps(verdict.as_dict(), default=str))
         if number % 50 == 49:
             gc.collect()
