@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from .._mlir import ir
 from ..affine.loops import terminator, walk
-from ..core.signature import callee_of, declared_type, functions_of, sign, symbol
+from ..core.signature import callee_of, declared_type, functions_of, sign, signature_of, symbol
 from .functions import call, free_name, new_function
 from .processes import UNFOLDED, Process, is_pure
+from .space import stream_space
 from .trace import known_index
 from .values import free_values, variable_name
 
@@ -32,6 +33,7 @@ class Outliner:
         only = process.call
         if only is not None and not only.results and not _takes_computed(only):
             self._own_callee(only)
+            only = self._with_own_constants(only)
             if UNFOLDED in only.attributes:
                 del only.attributes[UNFOLDED]
             return only
@@ -47,6 +49,25 @@ class Outliner:
         fresh = self._free(name)
         copy.attributes["sym_name"] = ir.StringAttr.get(fresh)
         made.attributes["callee"] = ir.FlatSymbolRefAttr.get(fresh)
+
+    def _with_own_constants(self, made: ir.Operation) -> ir.Operation:
+        """Let the callee hold the constant arrays that a call passes: a region holds none; the call."""
+        held = [p for p, value in enumerate(made.operands) if _is_constant_array(value)]
+        if not held:
+            return made
+        callee = functions_of(self._module.operation)[callee_of(made)]
+        block, said = callee.regions[0].blocks[0], signature_of(callee)
+        for position in reversed(held):
+            source = made.operands[position].owner.operation
+            copy = source.clone(ir.InsertionPoint.at_block_begin(block)).operation
+            block.arguments[position].replace_all_uses_with(copy.results[0])
+            block.erase_argument(position)
+        kept = [p for p in range(len(made.operands)) if p not in held]
+        sign(callee, [said.names[p] for p in kept], [said.declared[p] for p in kept])
+        operands = [made.operands[p] for p in kept]
+        fresh = call(symbol(callee), operands, made.location, ir.InsertionPoint(made))
+        made.erase()
+        return fresh
 
     def outline(self, process: Process) -> ir.Operation:
         """Make a process a call of a function of its own; the call."""
@@ -177,9 +198,19 @@ def _is_pure_value(value: ir.Value) -> bool:
     return not isinstance(value, ir.BlockArgument) and is_pure(value.owner.operation)
 
 
+def _is_constant_array(value: ir.Value) -> bool:
+    return _is_pure_value(value) and value.owner.operation.name == "memref.get_global"
+
+
 def _takes_computed(made: ir.Operation) -> bool:
-    """Whether an operand is computed, or a constant array: a region holds numbers alone."""
-    pure = [value for value in made.operands if _is_pure_value(value)]
+    """Whether an operand is computed, or a constant array: a region holds numbers alone.
+
+    Constant arrays move into the callee where its accesses must stay those of a FIFO.
+    """
+    joined = any(stream_space(v.type) is not None for v in made.operands)
+    pure = [
+        v for v in made.operands if _is_pure_value(v) and not (joined and _is_constant_array(v))
+    ]
     return any(
         value.owner.operation.name != "arith.constant" and known_index(value, {}) is None
         for value in pure
