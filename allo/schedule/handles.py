@@ -55,6 +55,18 @@ class LoopWrapper:
             help="take the handle again from s.get_loops().",
         )
 
+    def __copy__(self) -> LoopWrapper:
+        """The handle itself, which nothing changes."""
+        return self
+
+    def __deepcopy__(self, memo: object) -> LoopWrapper:
+        """The handle itself, which nothing changes."""
+        return self
+
+    def __reduce__(self) -> tuple[type[LoopWrapper], tuple[str, str, str]]:
+        """Pickled as its names: the module stays in its process."""
+        return LoopWrapper, (self.func, self.band, self.loop_name)
+
     def __repr__(self) -> str:
         return f"LoopWrapper({self.name})"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from typing import Any
+from typing import Any, NoReturn, Self, SupportsIndex
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
@@ -142,6 +143,38 @@ class Schedule(ScheduleState):
         raise UnknownHandleError(
             f"The schedule of {self.top_func_name} has no buffer or attribute {name!r}.",
             help=suggestion(name, buffers, "its buffers are", _public_names()),
+        )
+
+    def __copy__(self) -> Self:
+        """A schedule of its own: what is done to the one does not change the other."""
+        with self.context:
+            text = self.module.operation.get_asm(enable_debug_info=True)
+        module = parse_module(text)
+        kernel = copy.copy(self.kernel)
+        kernel.context, kernel.module = module.context, module
+        made = type(self).__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        made.context, made.kernel, made.module = module.context, kernel, module
+        made.primitive_sequences = list(self.primitive_sequences)
+        made.partitioned_arrays = {k: list(v) for k, v in self.partitioned_arrays.items()}
+        signature = ir.Type.parse(str(self.original_signature), module.context)
+        made.original_signature = ir.FunctionType(signature)
+        return made
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """The same as a shallow copy, which shares nothing that changes."""
+        return self.__copy__()
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse ``pickle``.
+
+        Raises:
+            ScheduleError: always.
+        """
+        raise ScheduleError(
+            f"The schedule of {self.top_func_name} cannot be pickled: it belongs to this process.",
+            help="customize the kernel in the process that needs it, or pass str(s.module) and "
+            "Schedule.from_text.",
         )
 
     def __repr__(self) -> str:

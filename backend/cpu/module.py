@@ -8,6 +8,7 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.copying import BuiltOnce
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError
 from allo.dialects.options import read_call
@@ -25,7 +26,7 @@ from .native.interrupt import Guarded
 from .native.runtime import load_runtime
 
 
-class LLVMModule:
+class LLVMModule(BuiltOnce):
     """A kernel compiled for this machine.
 
     Threads may call one module at once; where it has stateful variables they take turns.

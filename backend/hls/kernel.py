@@ -9,6 +9,7 @@ from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Signature, read_signature
+from allo.dialects.copying import BuiltOnce
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import UnsupportedTargetError
 from allo.dialects.passes.arg_access import analyze_arg_load_store
@@ -37,7 +38,7 @@ from .vendors.tables import VENDORS, Vendor
 from .vendors.widths import check_widths
 
 
-class HlsKernel:
+class HlsKernel(BuiltOnce):
     """What a vendor's project and tools are given.
 
     Attributes:

@@ -15,6 +15,7 @@ from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.backend.synth import Synthesis, synthesize
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.copying import BuiltOnce
 from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
@@ -67,7 +68,7 @@ class SimulationOptions:
                 object.__setattr__(self, name, value)
 
 
-class RTLModule:
+class RTLModule(BuiltOnce):
     """A kernel compiled to hardware, with the calling convention of the CPU build.
 
     Calling it builds a simulation model on first use (cached by content), runs one

@@ -18,6 +18,7 @@ from allo.backend.hls.vendors.tables import XLS
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import read_signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.copying import BuiltOnce
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BuildError
 from allo.dialects.passes.arg_access import analyze_arg_load_store, writes_everything
@@ -34,7 +35,7 @@ class XLSCallError(BuildError, RuntimeError):
     """A call in a mode that does not run the kernel."""
 
 
-class XLSCCModule:
+class XLSCCModule(BuiltOnce):
     """A kernel as C++ for XLS[cc].
 
     Attributes:
