@@ -30,7 +30,8 @@ def test_arrays_and_scalars_are_scaled_both_ways(target, T, tmp_path):
 
     module = build(allo.customize(copy), target, tmp_path)
     rng = np.random.default_rng(T.bits)
-    values, start, x = samples(rng, T).reshape(3, 8), samples(rng, T), float(samples(rng, T)[0])
+    values, start = samples(rng, T).reshape(3, 8), samples(rng, T)
+    x = float(exact(samples(rng, T), T)[0])
     out, total = np.empty((3, 8)), start.copy()
     module(values, x, out, total)
     np.testing.assert_array_equal(out, exact(values, T).reshape(3, 8))
@@ -84,7 +85,8 @@ def test_a_scalar_result_is_a_python_float(target, T, tmp_path):
         return -x
 
     module = build(allo.customize(negated), target, tmp_path)
-    for x in (0.625, np.float32(-0.3), 1, True, np.array(0.4)):
+    signed = [np.float32(-0.3), 1, True] if isinstance(T, Fixed) else []
+    for x in (0.625, np.array(0.4), *signed):
         got = module(x)
         assert type(got) is float
         (held,) = from_python(np.array([float(x)]), T)
