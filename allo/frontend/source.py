@@ -8,6 +8,7 @@ import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
 
@@ -80,7 +81,8 @@ def source_of(fn: Callable[..., Any]) -> Source:
             SourcePlace(code.co_filename, code.co_firstlineno),
             help="write it with def and annotate what it takes and returns.",
         )
-    tree = _definition(code, code.co_filename, tuple(lines))
+    exact = isinstance(fn.__globals__.get("__loader__"), SourceFileLoader)
+    tree = _definition(code, code.co_filename, tuple(lines), exact)
     if fn.__name__ == tree.name or not fn.__name__.isidentifier():
         return Source(code.co_filename, tuple(lines), tree)
     named = copy.copy(tree)
@@ -126,19 +128,59 @@ def _definitions(file: str, text: tuple[str, ...]) -> dict[int, list[ast.Functio
     return found
 
 
-def _definition(code: CodeType, file: str, lines: tuple[str, ...]) -> ast.FunctionDef:
+def _definition(code: CodeType, file: str, lines: tuple[str, ...], exact: bool) -> ast.FunctionDef:
     try:
         candidates = _definitions(file, lines).get(code.co_firstlineno, [])
     except (SyntaxError, RecursionError, ValueError):
         candidates = []
     for node in candidates:
         if node.name == code.co_name and _arguments(node) == _code_arguments(code):
+            if _is_edited(code, file, lines, exact):
+                break
             return node
     raise FrontendError(
         f"The file of {code.co_name!r} changed after it was imported.",
         SourcePlace(file, code.co_firstlineno),
         help="import it again, so that the running function and its text agree.",
     )
+
+
+@lru_cache(maxsize=32)
+def _compiled(file: str, text: tuple[str, ...]) -> dict[tuple[str, int], CodeType]:
+    """The functions of a text as Python compiles them now, by name and first line."""
+    found: dict[tuple[str, int], CodeType] = {}
+    rest = [compile("".join(text), file, "exec", dont_inherit=True)]
+    while rest:
+        code = rest.pop()
+        found[code.co_qualname, code.co_firstlineno] = code
+        rest += [each for each in code.co_consts if isinstance(each, CodeType)]
+    return found
+
+
+def _is_edited(code: CodeType, file: str, lines: tuple[str, ...], exact: bool) -> bool:
+    """Whether the text says something else than the code in memory.
+
+    Only of modules that Python itself imported: pytest and others compile what they changed before.
+    """
+    if not exact:
+        return False
+    try:
+        now = _compiled(file, lines).get((code.co_qualname, code.co_firstlineno))
+    except (SyntaxError, ValueError):
+        return False
+    return now is not None and _meaning(now) != _meaning(code)
+
+
+def _meaning(code: CodeType) -> tuple[object, ...]:
+    """What a function computes, and at which lines: -0.0 and 0.0, 1 and True are told apart."""
+    constants = tuple(
+        _meaning(each)
+        if isinstance(each, CodeType)
+        else (type(each), sorted(map(repr, each)) if isinstance(each, frozenset) else repr(each))
+        for each in code.co_consts
+    )
+    lines = tuple(code.co_lines())
+    return code.co_code, constants, code.co_names, code.co_varnames, lines
 
 
 def _arguments(node: ast.FunctionDef) -> tuple[str, ...]:
