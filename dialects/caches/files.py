@@ -74,7 +74,7 @@ def cached(
 
     Raises:
         ToolFailedError: from ``make``, or it left a file out.
-        CacheError: there is nowhere to write.
+        CacheError: there is nowhere to write, or a tool finds no room in TMPDIR.
     """
     wanted = {**dict.fromkeys(files, False), **dict.fromkeys(bulky, True)}
     folder = _whole_one(kind, key, wanted)
@@ -142,14 +142,25 @@ def _make(folder: Path, wanted: Mapping[str, bool], make: Callable[[Path], None]
     except OSError as error:
         raise _Unwritable(error, error.strerror or str(error)) from error
     except ToolFailedError as error:
-        full = next((w for w in _FULL for note in error.notes if w in str(note)), None)
+        full = next(((w, str(note)) for w in _FULL for note in error.notes if w in str(note)), None)
         if full is None:
             raise
-        raise _Unwritable(error, full) from error
+        _refuse_full_temporary(folder, *full, error)
+        raise _Unwritable(error, full[0]) from error
     finally:
         if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
     return folder
+
+
+def _refuse_full_temporary(folder: Path, reason: str, said: str, error: Exception) -> None:
+    """A tool that could not write in TMPDIR says nothing of the cache, nor would another folder help."""
+    temporary = tempfile.gettempdir()
+    if temporary in said and not folder.is_relative_to(temporary):
+        raise CacheError(
+            f"A compiler could not write its temporary files to {temporary}: {reason}.",
+            help="free some space there, or name another folder in TMPDIR.",
+        ) from error
 
 
 def _made_digest(folder: Path, name: str, sampled: bool) -> str:

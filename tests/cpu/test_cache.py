@@ -246,6 +246,22 @@ def test_a_disk_that_fills_up_while_compiling(base: Path, afresh):
     assert list((base / "a").iterdir()) == []
 
 
+def test_a_full_temporary_folder_is_named_and_not_the_cache(base: Path, afresh, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", "/dev/shm")
+
+    def make(folder: Path) -> None:
+        said = "g++: fatal error: error writing to /dev/shm/cc1.s: No space left on device"
+        raise ToolFailedError("g++ failed.", notes=(said,))
+
+    with pytest.raises(CacheError) as caught:
+        cached(("a",), "key", ["lib.so"], make)
+    assert caught.value.message == (
+        "A compiler could not write its temporary files to /dev/shm: No space left on device."
+    )
+    assert caught.value.help == "free some space there, or name another folder in TMPDIR."
+    assert list((base / "a").iterdir()) == []
+
+
 def test_a_full_disk_everywhere_is_a_named_error(base: Path, afresh):
     def make(folder: Path) -> None:
         with open("/dev/full", "w") as file:
