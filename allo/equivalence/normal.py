@@ -2,7 +2,8 @@
 
 Integer sums and products are taken modulo 2**w, in any order and grouping, through truncations and
 extensions where those change nothing (the language adds in wider types and truncates). Bitwise
-operations, minimum and maximum are taken in any order. Products are not distributed over sums of
+operations, minimum and maximum are taken in any order. A sum under a condition is a sum of what the
+condition adds. Products are not distributed over sums of
 several terms. Floats are compared as computed, unless ``reassociate`` treats their sums and
 products as exact numbers.
 
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -171,12 +172,20 @@ def _extension(term: Term, width: int, op: str) -> _Plan:
 
 
 def _select(term: Term, width: int) -> _Plan:
+    """An integer ``a if c else b`` is ``b + (a - b if c else 0)``: sums under conditions are sums."""
     condition, then, other = term.args
     needs = [*_need(condition, 1), *_need(then, width), *_need(other, width)]
 
     def build(forms: Forms) -> int:
         a, b = forms.form(then, width), forms.form(other, width)
-        return a if a == b else forms.number(("select", width, forms.form(condition, 1), a, b))
+        if a == b:
+            return a
+        if not width:
+            return forms.number(("select", width, forms.form(condition, 1), a, b))
+        change = _sum_of(forms, [(a, 1), (b, -1)], width)
+        zero = forms.constant(0, width)
+        taken = forms.number(("select", width, forms.form(condition, 1), change, zero))
+        return _sum_of(forms, [(b, 1), (taken, 1)], width)
 
     return _Plan(needs, build)
 
@@ -312,14 +321,23 @@ def _integer_product(term: Term, width: int) -> _Product:
 def _built_sum(
     forms: Forms, leaves: list[tuple[Term | _Product, int]], constant: int, width: int
 ) -> int:
-    modulus = 1 << width
-    scales: dict[int, int] = {}
-    for leaf, scale in leaves:
-        number = (
+    numbers = [
+        (
             _built_product(forms, leaf.factors, width)
             if isinstance(leaf, _Product)
-            else forms.form(leaf, width)
+            else forms.form(leaf, width),
+            scale,
         )
+        for leaf, scale in leaves
+    ]
+    return _sum_of(forms, numbers, width, constant)
+
+
+def _sum_of(forms: Forms, numbers: Sequence[tuple[int, int]], width: int, constant: int = 0) -> int:
+    """The form of a sum of forms, each with its scale, and a constant."""
+    modulus = 1 << width
+    scales: dict[int, int] = {}
+    for number, scale in numbers:
         for inner, factor in _addends(forms, number, width):
             if inner is None:
                 constant += factor * scale

@@ -327,3 +327,37 @@ def ramp_by_constants(A: float32[4]) -> float32[4]:
 
 def test_a_known_negative_integer_becomes_its_float():
     assert allo.verify(allo.customize(ramp), allo.customize(ramp_by_constants))
+
+
+def bounded_sum(A: int32[20], n: int32) -> int32:
+    t: int32 = 5
+    for i in range(20):
+        if i < n:
+            t += A[i]
+    return t
+
+
+def sum_of_all(A: int32[20], n: int32) -> int32:
+    t: int32 = 5
+    for i in range(20):
+        t += A[i]
+    return t
+
+
+def sum_of_one_more(A: int32[20], n: int32) -> int32:
+    t: int32 = 5
+    for i in range(20):
+        if i <= n:
+            t += A[i]
+    return t
+
+
+def test_a_sum_under_a_condition_may_be_interleaved() -> None:
+    s = allo.customize(bounded_sum)
+    s.interleave("i", 3)
+    assert allo.verify(allo.customize(bounded_sum), s)
+
+
+@pytest.mark.parametrize("other", [sum_of_all, sum_of_one_more])
+def test_a_sum_under_another_condition_is_another(other) -> None:
+    assert not allo.verify(allo.customize(bounded_sum), allo.customize(other))
