@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 
-from ..diagnostics import BuildError
-
 LEAST = 512 << 10
 """Bytes that the deepest of our designs compiles in."""
 _ATTRIBUTES = 512
@@ -23,6 +21,8 @@ def refuse_small_stack() -> None:
         return
     size = _stack_size()
     if size is not None and size < LEAST:
+        from ..diagnostics import BuildError  # not with Allo, which is imported in milliseconds
+
         raise BuildError(
             f"This thread has a stack of {size >> 10} KiB, and compiling needs {LEAST >> 10} KiB.",
             help="call threading.stack_size(8 << 20) before the thread is made.",

@@ -102,3 +102,18 @@ def test_a_sum_that_wraps_past_every_array_is_a_place_in_memory_as_it_is() -> No
     """Banks and distances of accesses are found from such a place; a computed one has none."""
     schedule = kernel(["def top(A: int32[8], B: int32[1], n: Int(64)):", "    B[0] = A[n + 1]"])
     assert "affine.load %arg0[symbol(%" in str(schedule.module)
+
+
+MULTIPLES = ["((n * 6) // 6) % 7", "(n * 6) % 7", "((n * 6 + 5) // 3) % 7"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("text", MULTIPLES)
+def test_a_multiple_that_wraps_is_divided_as_it_is(text: str, target: str) -> None:
+    """Affine expressions are of whole numbers, in which ``(n * 6) // 6`` would be ``n``."""
+    body = ["def top(A: int32[7], n: index) -> int32:", f"    return A[{text}]"]
+    module = build(kernel(body), target)
+    table = np.arange(7, dtype=np.int32)
+    for n in (5, 2**61, 2**62 + 11, -(2**61) - 4):
+        place = evaluate(text, {"n": (n, INDEX)})[0] % 7
+        assert module(table, n) == table[place]

@@ -189,13 +189,22 @@ def _sum_or_multiple(symbol: str, left: Affine, right: Affine) -> Affine | None:
 def _divided(symbol: str, left: _Typed, right: _Typed, dtype: AlloType) -> _Typed | None:
     """Quotient or remainder by a positive constant, of a value known exactly."""
     divisor = right.value.const
-    if not right.value.is_constant or divisor <= 0 or not left.exact:
+    if not right.value.is_constant or divisor <= 0 or not left.exact or _may_wrap(left.value):
         return None
     negative = left.value.bounds()[0] < 0
     if symbol == "%" and negative:
         return None
     value = left.value.floordiv(divisor) if symbol == "//" else left.value.mod(divisor)
     return _Typed(value, dtype) if _fits(value.bounds(), dtype) else None
+
+
+def _may_wrap(value: Affine) -> bool:
+    """Whether a multiple in a value may leave index: its quotient is not that of whole numbers then.
+
+    Affine expressions are of whole numbers, in which ``(n * 6) // 6`` is ``n``.
+    """
+    multiple = any(abs(coefficient) > 1 for _, coefficient in value.terms)
+    return multiple and not within(value.bounds(), INDEX_RANGE)
 
 
 def subscript(ctx: FunctionContext, node: ast.expr) -> Subscript:
@@ -212,7 +221,9 @@ def position(ctx: FunctionContext, node: ast.expr) -> Subscript:
     if divisor is None or not divisor.is_constant or divisor.const <= 0:
         return subscript(ctx, node)
     left = exact_affine_of(ctx, node.left)
-    return _gone_round(ctx, node, divisor.const) if left is None else left.mod(divisor.const)
+    if left is None or _may_wrap(left):
+        return _gone_round(ctx, node, divisor.const)
+    return left.mod(divisor.const)
 
 
 def _gone_round(ctx: FunctionContext, node: ast.BinOp, divisor: int) -> Subscript:
