@@ -267,7 +267,7 @@ class Schedule(ScheduleState):
         """
         name = "llvm" if target is None else target
         builder = find_target(name)
-        configs = self._warn_once(configs)
+        configs = self._warn_once(configs, options)
         with self.context:
             text = self.module.operation.get_asm(enable_debug_info=True)
         if read_call("build", {"reassociate": reassociate})["reassociate"]:
@@ -288,16 +288,20 @@ class Schedule(ScheduleState):
         with foreseen(f"Building {self.top_func_name} for target {name}"):
             return builder(request)
 
-    def _warn_once(self, configs: dict[str, Any] | None) -> dict[str, Any] | None:
-        """Warn of what may surprise in the program's text; the configs of the target that are left."""
-        rest = dict(configs or {})
-        asked = read_call("build", {"warnings": rest.pop("warnings", True)})["warnings"]
+    def _warn_once(self, configs: Any, options: dict[str, Any]) -> Any:
+        """Warn of what may surprise in the program's text, and give the configs without ``warnings``.
+
+        A keyword, which is taken out of ``options``, wins over ``configs``.
+        """
+        rest = dict(configs) if isinstance(configs, dict) else {}
+        kinds = options.pop("warnings", rest.pop("warnings", True))
+        asked = read_call("build", {"warnings": kinds})["warnings"]
         rules = list(SURPRISES) if asked is True else asked or ()
         for found in self.kernel.surprises:
             if found.rule in rules:
                 warnings.warn(f"{found.place}: {found.text}", AlloWarning, stacklevel=3)
         self.kernel.surprises = []
-        return rest if configs else configs
+        return rest if isinstance(configs, dict) else configs
 
     def estimate(self, **options: Any) -> DesignReport:
         """The report of the hardware for a device, in milliseconds: nothing is emitted or synthesised.

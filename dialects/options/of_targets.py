@@ -75,7 +75,7 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "warnings",
         Either(Flag(), Items(Choice(tuple(SURPRISES)))),
         True,
-        "As a key of `configs`: the kinds of `AlloWarning` that are given; False gives none.",
+        "The kinds of `AlloWarning` that are given; False gives none.",
     ),
     # --- CPU ----------------------------------------------------------------------------
     _cpu(

@@ -81,7 +81,7 @@ def test_hooks_before_a_commit_are_the_checks_of_the_tests() -> None:
         re.sub(r"^scripts/python (-m )?| --force-exclude$| --check$", "", hook["entry"])
         for hook in repository["hooks"]
     ]
-    steps = re.findall(r"^step (.*)$", (ROOT / "scripts/test").read_text(), re.MULTILINE)
+    steps = re.findall(r"^\s*step (.*)$", (ROOT / "scripts/test").read_text(), re.MULTILINE)
     checks = [re.sub(r"^python | --check| \.$", "", step) for step in steps]
     assert sorted(checks) == sorted(entries)
     assert len(entries) == 5

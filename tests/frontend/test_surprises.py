@@ -86,3 +86,9 @@ def test_a_number_out_of_range_is_refused(dtype, inside, outside):
             with pytest.raises(BoundaryError, match="out of") as error:
                 run(value, np.zeros(1, np.int32))
             assert error.value.place
+
+
+def test_a_keyword_of_build_wins_over_configs() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        allo.customize(surprising).build(warnings=False, configs={"warnings": True})

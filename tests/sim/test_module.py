@@ -66,7 +66,9 @@ def test_scalars_of_any_width(simulator):
         result = module(int(a), int(b))
         assert type(result) is int
         assert result == (a + b) % (1 << 13)
-    assert module(-1, np.int64(2)) == 1
+    assert module((1 << 13) - 1, np.int64(2)) == 1
+    with pytest.raises(BoundaryError, match="-1 is out of range, which is 0 to 8191"):
+        module(-1, np.int64(2))
 
 
 def test_wrong_arguments_are_refused(vadd):

@@ -16,7 +16,7 @@ def affine(A: int32[4], B: int32[4], s: int32 = 3, t: int32 = -4):
         B[i] = A[i] * s + t
 
 
-def blend(x: float32[4], a: float32 = 0.25, k: int8 = 300) -> float32[4]:
+def blend(x: float32[4], a: float32 = 0.25, k: int8 = 44) -> float32[4]:
     y: float32[4]
     for i in range(4):
         y[i] = x[i] * a + k

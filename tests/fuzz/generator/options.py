@@ -51,6 +51,7 @@ LEFT_OUT = {
     "num_output_args": "it names directions in a project's host program",
     "mappings": "it has no effect",
     "timeout": "it limits tools",
+    "warnings": "it is about what is said, not about what is built",
     "fallback": "it is about the vendors' tools",
     "progress": "it shows lines of the vendors' tools",
 }
