@@ -30,6 +30,7 @@ from ..diagnostics import (
     DTypeWarning,
     SourcePlace,
 )
+from ..ranges.interval import INDEX_BITS, of_bits
 from ..types import (
     AlloType,
     Fixed,
@@ -375,9 +376,9 @@ def _refuse_out_of_range(top: str, parameter: Parameter, value: int | float) -> 
     endless = isinstance(value, float) and not np.isfinite(value)
     if endless or (isinstance(dtype, FixedPoint) and dtype.overflow == "saturate"):
         return
-    bits = 64 if isinstance(dtype, Index) else dtype.bits
+    bits = INDEX_BITS if isinstance(dtype, Index) else dtype.bits
     signed = isinstance(dtype, (Int, Fixed, Index))
-    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    least, most = of_bits(bits, signed=signed)
     most = max(most, 1)
     scaled = Fraction(value) * (1 << dtype.fracs)
     if not least - 1 < scaled < most + 1:

@@ -95,9 +95,9 @@ def _within(value: Expr, wide: AlloType) -> Iterator[tuple[str, SourcePlace, str
         return
     if value.dtype.bits < wide.bits and isinstance(value.dtype, (Int, UInt)):
         meant = spelled(wide, wide.bits)
-        if value.op == "<<" and _loses(value):
-            assert isinstance(value.rhs, Const)
-            yield "shift", value.place, f"{meant}(x) << {value.rhs.value}"
+        amount = value.rhs.value if isinstance(value.rhs, Const) else None
+        if value.op == "<<" and amount is not None and _loses(value, int(amount)):
+            yield "shift", value.place, f"{meant}(x) << {amount}"
         elif value.op in "&|^" and (_reinterpreted(value.lhs) or _reinterpreted(value.rhs)):
             yield "bitwise", value.place, f"{meant}(x) {value.op} {meant}(y)"
     yield from _within(value.lhs, wide)
@@ -105,11 +105,11 @@ def _within(value: Expr, wide: AlloType) -> Iterator[tuple[str, SourcePlace, str
         yield from _within(value.rhs, wide)
 
 
-def _loses(value: Binary) -> bool:
+def _loses(value: Binary, amount: int) -> bool:
     span = span_of(value.lhs)
-    if not isinstance(value.rhs, Const) or span is None:
+    if span is None:
         return False
-    scale = 1 << int(value.rhs.value)
+    scale = 1 << amount
     return not within((span[0] * scale, span[1] * scale), range_of(value.dtype))
 
 

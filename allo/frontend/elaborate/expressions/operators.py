@@ -64,10 +64,9 @@ def apply_binary(
 ) -> Value:
     """``lhs symbol rhs``, element-wise when a side is an array."""
     operate = ops.shift if symbol in ("<<", ">>") else ops.binary
-    known = isinstance(rhs, Const) and not isinstance(lhs, Const)
-    if symbol == "<<" and known and isinstance(lhs.dtype, (Int, UInt)):
-        amount = int(rhs.value) if isinstance(rhs, Const) else 0
-        if amount >= lhs.dtype.bits:
+    if symbol == "<<" and isinstance(rhs, Const) and not isinstance(lhs, Const):
+        amount = int(rhs.value)
+        if isinstance(lhs.dtype, (Int, UInt)) and amount >= lhs.dtype.bits:
             ctx.module.surprises.append(shifted_out(place, lhs.dtype, amount))
     if isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue):
         return arrays.elementwise(
