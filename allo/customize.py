@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from allo.dialects.options import checked
-from allo.dialects.processes.stack import refuse_small_stack
 
 if TYPE_CHECKING:
     from allo.dialects.core.partition import Partition
@@ -47,6 +46,8 @@ def customize(
         FrontendError: when ``fn`` is not a kernel; the message shows the place.
         BuildError: the thread's stack is too small to compile in.
     """
+    from allo.dialects.processes.stack import refuse_small_stack
+
     refuse_small_stack()
     from allo.frontend import build_module
     from allo.schedule.schedule import Schedule

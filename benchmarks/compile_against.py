@@ -1,13 +1,15 @@
-"""Import and customize of this tree beside those of another commit, in turns in one run.
+"""Compile times and simulation speed of this tree beside those of another commit, in turns in one run.
 
-scripts/python benchmarks/compile_against.py [--commit 50e4cac]
+scripts/python benchmarks/compile_against.py [--commit 1bf4d97] [--runs 9]
 
-The other commit's files are put into a temporary folder. Each figure is the best of several fresh processes.
+The other commit's files are put into a temporary folder. Each figure is the best of several fresh processes,
+by the clock; `benchmarks/against/steps.py` is what each of them times.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -18,44 +20,30 @@ from pathlib import Path
 from benchmarks.harness import ROOT, Row, finish
 
 RUNS = 9
-MEASURED_AS_BEFORE = "50e4cac"
-PROGRAM = """
-import time
-began = time.perf_counter()
-import allo
-imported = time.perf_counter() - began
-from allo.ir.types import float32
-
-def square_gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
-    C: float32[32, 32] = 0
-    for i, j, k in allo.grid(32, 32, 32):
-        C[i, j] += A[i, k] * B[k, j]
-    return C
-
-times = []
-for _ in range(9):
-    began = time.perf_counter()
-    allo.customize(square_gemm)
-    times.append(time.perf_counter() - began)
-print(allo.__file__, imported * 1e3, times[0] * 1e3, min(times[1:]) * 1e3)
-"""
-NAMES = ("import allo", "customize gemm 32³, first", "customize gemm 32³, warm")
+MEASURED_AS_BEFORE = "1bf4d97"
+STEPS = ROOT / "benchmarks" / "against" / "steps.py"
+SLOWER = 1.05
+"""How many times the other commit's time a step may take."""
 
 
-def measured(tree: Path, program: Path) -> list[float]:
-    """Milliseconds of each figure, in a fresh process that imports from a tree."""
-    done = subprocess.run(
-        [sys.executable, str(program)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-        env={**os.environ, "PYTHONPATH": str(tree)},
-    )
-    imported, *figures = done.stdout.split()
+def measured(tree: Path) -> dict[str, float]:
+    """Milliseconds of each step, in a fresh process that imports from a tree and has an empty cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        done = subprocess.run(
+            [sys.executable, str(STEPS)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+            env={**os.environ, "PYTHONPATH": str(tree), "ALLO_CACHE_DIR": cache},
+        )
+    if done.returncode:
+        raise RuntimeError(f"the steps failed with {tree}: {done.stderr[-2000:]}")
+    imported, figures = done.stdout.splitlines()[-2:]
     if not Path(imported).is_relative_to(tree):
         raise RuntimeError(f"allo was imported from {imported}, not from {tree}")
-    return [float(figure) for figure in figures]
+    found: dict[str, float] = json.loads(figures)
+    return found
 
 
 def put_tree(commit: str, folder: Path) -> None:
@@ -71,15 +59,22 @@ def main() -> int:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description="Against", add_help=False)
     parser.add_argument("--commit", default=MEASURED_AS_BEFORE, help="the other commit")
+    parser.add_argument("--runs", type=int, default=RUNS, help="processes of each tree")
     given, rest = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as temporary:
-        program, other = Path(temporary, "measure.py"), Path(temporary, "tree")
-        program.write_text(PROGRAM)
+        other = Path(temporary, "tree")
         put_tree(given.commit, other)
-        runs = [(measured(ROOT, program), measured(other, program)) for _ in range(RUNS)]
+        runs = [(measured(ROOT), measured(other)) for _ in range(given.runs)]
     rows = [
-        Row(name, min(ours[k] for ours, _ in runs), "ms", given.commit, min(t[k] for _, t in runs))
-        for k, name in enumerate(NAMES)
+        Row(
+            step,
+            min(ours[step] for ours, _ in runs),
+            "ms",
+            f"{SLOWER} × {given.commit}",
+            SLOWER * min(theirs[step] for _, theirs in runs),
+            True,
+        )
+        for step in runs[0][0]
     ]
     return finish("compile_against", f"This tree against {given.commit}", rows, rest)
 

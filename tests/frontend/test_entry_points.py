@@ -30,6 +30,7 @@ def gemm(A: float32[32, 32], B: float32[32, 32]) -> float32[32, 32]:
 def test_import_loads_nothing_that_takes_long():
     """MLIR and NumPy take the longest; then the table of options, and what makes data classes."""
     heavy = ["torch_mlir.ir", "numpy", "dataclasses", "inspect", "allo.dialects.options.table"]
+    heavy += ["ctypes", "threading"]
     program = f"import sys, allo; print([name for name in {heavy} if name in sys.modules])"
     out = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
