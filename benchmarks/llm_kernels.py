@@ -95,7 +95,7 @@ def kernels(lanes: int) -> list[Kernel]:
     (qkv, _), _, (up, _), _ = job_sizes(c)
     per_sum, per_element = terms(c)
     outs = outputs // wide.channels
-    element = (lanes, wide.channels, c.d, qkv, up, c.ffn, c.layers, outs)
+    first, behind = (lanes, wide.channels, c.d, qkv), (up, c.ffn, c.layers, outs)
     in_blocks = (lanes, wide.channels, c.d, c.ffn, c.layers, outs)
     head = (c.head_dim, c.heads // units, 1, c.context, c.layers)
     v, parts = wide.vector, wide.parts
@@ -104,11 +104,11 @@ def kernels(lanes: int) -> list[Kernel]:
     return [
         Kernel(
             "linear.multiply", "W8A8", wide.channels,
-            lambda: schedule_multiply(of(multiply, *element)),
+            lambda: schedule_multiply(of(multiply, *first, c.d, *behind)),
         ),
         Kernel(
             "nibbles.multiply_nibbles", "W4A8", wide.channels,
-            lambda: schedule_multiply_nibbles(of(multiply_nibbles, *element)),
+            lambda: schedule_multiply_nibbles(of(multiply_nibbles, *first, *behind)),
         ),
         Kernel("heads.score", "W8A8", units, lambda: heads.schedule_score(of(heads.score, *head))),
         Kernel("heads.mix", "W8A8", units, lambda: heads.schedule_mix(of(heads.mix, *head))),

@@ -39,7 +39,7 @@ LATENCY = 33
 SHAPE = GPTConfig(layers=2, d=256, heads=4, ffn=1024, context=256, vocab=500)
 LLAMA = Architecture(
     family="llama", layers=2, d=256, heads=4, kv_heads=2, head_dim=64, ffn=768, context=256, vocab=500,
-    activation="silu", eps=1e-5, rms=True, gated=True,
+    activation="silu", eps=1e-5, rms=True, gated=True, biases=(),
     rotary=tuple((10_000.0 ** (-np.arange(0, 64, 2) / 64)).tolist()),
 )  # fmt: skip
 LARGER = GPTConfig(layers=1, d=512, heads=8, ffn=2048, context=64, vocab=500)

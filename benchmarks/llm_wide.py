@@ -55,7 +55,7 @@ MODELS: dict[str, tuple[str, Architecture, int]] = {
         "LLaMA-3.2-1B",
         Architecture(
             family="llama", layers=16, d=2048, heads=32, kv_heads=8, head_dim=64, ffn=8192, context=256,
-            vocab=128_256, activation="silu", eps=1e-5, rms=True, gated=True,
+            vocab=128_256, activation="silu", eps=1e-5, rms=True, gated=True, biases=(),
             rotary=rotary_angles({"rope_parameters": LLAMA_3}, 64),
         ),
         8,

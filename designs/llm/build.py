@@ -7,6 +7,7 @@ from typing import Any
 
 from .accelerator import SmallSizes, stages_of
 from .checkpoints.quantize import QuantizedModel
+from .conditions import check_design
 from .config import Architecture
 from .host import Memories, Session, make_memories
 from .stage import build_stages
@@ -41,8 +42,10 @@ def schedule(config: Architecture, design: Design) -> Any:
     """The accelerator with its schedule applied.
 
     Raises:
+        ConfigurationError: the model has what the accelerator does not.
         ParallelismError: the lanes do not divide every layer's outputs.
     """
+    check_design("gpt", config)
     sizes = design.lanes, design.block, design.prefetch, design.gelu_ii, design.observe
     s = build_stages("gpt_step", ARGUMENTS, stages_of(SmallSizes(config, *sizes)))
     for loop in ("send:word", "take:lane", "take_logits:lane"):

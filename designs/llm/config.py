@@ -8,6 +8,16 @@ from allo.errors import AlloError
 
 from .constants import EPS
 
+ACTIVATIONS = {
+    "gelu_tanh": "GELU in the tanh form",
+    "gelu": "GELU by the error function",
+    "relu": "ReLU",
+    "silu": "SiLU",
+}
+"""Every activation function, and what a sentence calls it."""
+LINEARS = ("q", "k", "v", "p", "gate", "f1", "f2", "head")
+"""Every linear layer that a block may have, and that of the logits."""
+
 
 class ConfigurationError(AlloError, ValueError):
     """A ``config.json`` that lacks an entry, or describes a model that is not known here."""
@@ -18,7 +28,7 @@ class Architecture:
     """A transformer's shape and arithmetic.
 
     Attributes:
-        family: ``gpt2``, ``opt``, ``llama`` or ``bert``.
+        family: its name in a ``config.json``, e.g. ``gpt2``.
         layers: blocks.
         d: hidden width.
         heads: attention heads.
@@ -27,14 +37,20 @@ class Architecture:
         ffn: width of the feed-forward layer.
         context: longest sequence, in tokens.
         vocab: number of tokens.
-        activation: ``gelu_tanh``, ``gelu``, ``relu`` or ``silu``.
+        activation: a key of ``ACTIVATIONS``.
         eps: what a norm adds to the variance.
         rms: norms divide by the root mean square and subtract nothing.
         gated: the feed-forward layer multiplies by a gate (SwiGLU).
         post_norm: norms stand behind the residual sums, as in BERT.
         causal: a token sees none that follow it.
         has_head: the model ends in logits; otherwise in hidden values.
-        rotary: angle of a step of one position for each pair of a head; empty for learned positions.
+        rotary: angle of a step of one position for each pair of a head that is turned; the other elements
+            stay as they are. Empty for learned positions.
+        biases: the linear layers that add a bias; those of the others are zeros.
+        windows: of each layer, how many tokens up to its own a token sees, 0 for all; empty for all of
+            every layer.
+        qk_norm: a norm by the root mean square over each head of q and k, in front of the rotation.
+        parallel: attention and feed-forward layer of a block take the same norm, and both are added.
     """
 
     family: str
@@ -54,6 +70,10 @@ class Architecture:
     causal: bool = True
     has_head: bool = True
     rotary: tuple[float, ...] = ()
+    biases: tuple[str, ...] = LINEARS
+    windows: tuple[int, ...] = ()
+    qk_norm: bool = False
+    parallel: bool = False
 
     def __post_init__(self) -> None:
         sizes = (self.layers, self.d, self.heads, self.kv_heads, self.head_dim, self.ffn)
@@ -63,6 +83,19 @@ class Architecture:
             raise ConfigurationError(
                 f"The hidden width {self.d} is not a multiple of 8, or the {self.heads} heads are "
                 f"not a multiple of the {self.kv_heads} heads of keys and values."
+            )
+        known = self.activation in ACTIVATIONS and set(self.biases) <= set(LINEARS)
+        if not known or len(self.windows) not in (0, self.layers):
+            raise ConfigurationError(
+                f"The activation {self.activation!r}, the biases {self.biases} or the windows of the "
+                f"{self.layers} layers, {self.windows}, are not known.",
+                help=f"activations are {', '.join(ACTIVATIONS)}, biases those of {', '.join(LINEARS)}, "
+                "and every layer has a window or none has.",
+            )
+        if 2 * len(self.rotary) > self.head_dim:
+            raise ConfigurationError(
+                f"{len(self.rotary)} pairs are turned, and a head of {self.head_dim} elements has "
+                f"{self.head_dim // 2}."
             )
 
     def linears(self) -> dict[str, tuple[int, int]]:
@@ -83,35 +116,18 @@ class Architecture:
             shapes |= {"head.w": (self.vocab, d), "head.b": (self.vocab,)}
         norms = ["embed"] if self.post_norm else ["norm"]
         for layer in range(self.layers):
-            norms += [f"{layer}.norm1", f"{layer}.norm2"]
+            norms += [f"{layer}.norm1", *([] if self.parallel else [f"{layer}.norm2"])]
+            if self.qk_norm:
+                shapes |= {f"{layer}.{name}_norm.g": (self.head_dim,) for name in "qk"}
             for name, (rows, cols) in self.linears().items():
                 shapes[f"{layer}.{name}.w"] = (rows, cols)
                 shapes[f"{layer}.{name}.b"] = (rows,)
         return shapes | {f"{n}.{part}": (d,) for n in norms for part in "gb"}
 
-    def gpt_config(self) -> GPTConfig:
-        """The shape as the GPT accelerators take it.
-
-        Raises:
-            ConfigurationError: when the arithmetic is not that of these accelerators.
-        """
-        fits = {
-            "its norms are layer norms in front of each block": not self.rms and not self.post_norm,
-            "its activation is GELU in the tanh form": self.activation == "gelu_tanh",
-            "its positions are learned": not self.rotary,
-            "it is a causal decoder with logits": self.causal and self.has_head,
-            "every query has keys of its own": self.heads == self.kv_heads,
-            f"its norms add {EPS}": self.eps == EPS,
-            "its heads fill the hidden width": self.heads * self.head_dim == self.d,
-        }
-        wrong = [condition for condition, met in fits.items() if not met]
-        if wrong:
-            raise ConfigurationError(
-                f"The GPT accelerator takes a model only if {wrong[0]}, "
-                f"unlike this one of the family {self.family!r}.",
-                help="use a GPT-2 checkpoint, or compute this one by its integer reference.",
-            )
-        return GPTConfig(self.layers, self.d, self.heads, self.ffn, self.context, self.vocab)
+    def window(self, layer: int) -> int:
+        """How many tokens up to its own a token of a layer sees: at most the context."""
+        asked = self.windows[layer] if self.windows else 0
+        return min(asked or self.context, self.context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +151,10 @@ class GPTConfig(Architecture):
     causal: bool = field(default=True, init=False)
     has_head: bool = field(default=True, init=False)
     rotary: tuple[float, ...] = field(default=(), init=False)
+    biases: tuple[str, ...] = field(default=LINEARS, init=False)
+    windows: tuple[int, ...] = field(default=(), init=False)
+    qk_norm: bool = field(default=False, init=False)
+    parallel: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
         if self.heads > 0 and self.d % self.heads:

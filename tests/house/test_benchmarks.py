@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.harness import Row, seconds
+from benchmarks.llm_kernels import kernels
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -21,6 +22,10 @@ def test_a_limit_from_above_and_from_below() -> None:
     assert Row("u", 0.85, "", "limit", 0.9, False).held is False
     assert Row("t", 3, "s", "peer", 2).held is None
     assert Row("t", 3, "s", "peer", 2).ratio == 1.5
+
+
+def test_the_kernels_of_the_transformer_have_the_sizes_that_they_take() -> None:
+    assert len([kernel.make() for kernel in kernels(16)]) == 8
 
 
 def test_the_first_call_is_not_timed() -> None:

@@ -27,13 +27,16 @@ from allo.designs.llm.plan.reports import KINDS, depths_of, load_models, sizes_o
 from allo.designs.llm.plan.search import (
     PlanError,
     Question,
+    architecture,
     bound_cycles,
     cache_blocks,
     candidates,
     engines,
     plan,
+    wide_of,
 )
 from allo.designs.llm.wide.build import schedule
+from allo.designs.llm.wide.external.traffic import beside_weights
 from allo.designs.llm.wide.parameters import Wide, check_wide
 from allo.errors import DTypeWarning
 from allo.ir.types import UInt
@@ -284,3 +287,40 @@ def test_a_cache_on_the_chip_takes_the_blocks_that_its_memory_is_estimated_at() 
     question = Question(GPT2, fpga("u280"), context=context)
     assert taken["uram"] * 2 * 4 == cache_blocks(question, Engine(heads=4)) == 384
     assert 'ram_style = "ultra"' in str(s.build(target="verilog"))
+
+
+# --- plans and the design ----------------------------------------------------------------------
+
+
+MULTI = replace(TINY, kv_heads=2, gated=True, ffn=768)
+GRID = [
+    Question(model, fpga("vck5000"), bits, clock, context, context - 1, 0.6)
+    for model, bits, clock, context in (
+        (TINY, 4, 300.0, 64),
+        (MULTI, 8, 225.0, 4096),
+        (replace(MULTI, kv_heads=1), 4, 450.0, 1024),
+    )
+]
+
+
+@pytest.mark.parametrize("question", GRID, ids=range(len(GRID)))
+def test_what_is_proposed_is_taken_and_below_its_own_bound(models, question: Question) -> None:
+    """The bytes of the design's own count, at the bandwidth of the channels that it has."""
+    shape = architecture(question)
+    for one in candidates(question, models):
+        wide = wide_of(one.engine, one.cache_on_chip)
+        assert check_wide(shape, wide) is None
+        arrays = ("weights",) if one.cache_on_chip else ("weights", "keys", "values")
+        moved = beside_weights(shape, wide, question.position, arrays)
+        least = moved / (wide.channels * question.channel_bytes)
+        assert one.time.cycles >= max(least, bound_cycles(question)), (wide, least)
+    found = plan(question, models)
+    assert found.tokens_per_second <= found.bound_tokens_per_second
+
+
+def test_a_context_that_the_counters_do_not_reach_is_refused(models) -> None:
+    question = Question(TINY, fpga("u280"), context=65_537, position=9)
+    with pytest.raises(
+        PlanError, match=r"^The wide accelerator does not have a context over 65,536"
+    ):
+        plan(question, models)

@@ -161,11 +161,10 @@ def test_bert_base_has_the_words_of_its_weights():
         ({}, {"bits": 4}, {}, "Blocks of tokens take weights of 8 bits, and not of 4."),
         ({}, {"cache": "external"}, {}, "Blocks of tokens have no external place for keys and values."),
         ({}, {"top": 3}, {}, "Blocks of tokens do not rank logits, and the 3 largest are asked for."),
-        ({"causal": True}, {}, {}, "The accelerator for blocks takes a model only if it is a causal decoder "
-         "with norms in front of each block and logits, or an encoder with norms behind each sum and "
-         "neither, unlike this one of the family 'bert'."),
-        ({"activation": "relu"}, {}, {}, "The accelerator for blocks takes a model only if its activation "
-         "is GELU, unlike this one of the family 'bert'."),
+        ({"causal": True}, {}, {}, "The accelerator for blocks does not have norms behind the sums of a "
+         "causal decoder, which this model of the family 'bert' has."),
+        ({"activation": "relu"}, {}, {}, "The accelerator for blocks does not have ReLU without a gate, "
+         "which this model of the family 'bert' has."),
     ],
     ids=["most", "heads", "bits", "cache", "top", "causal", "relu"],
 )  # fmt: skip

@@ -48,6 +48,7 @@ def read_architecture(path: Path) -> Architecture:
 def _gpt2(c: dict[str, Any]) -> Architecture:
     _require(c, "scale_attn_weights", True)
     _require(c, "scale_attn_by_inverse_layer_idx", False)
+    _require(c, "add_cross_attention", False)
     d, heads = int(c["n_embd"]), int(c["n_head"])
     return Architecture(
         family="gpt2",
@@ -58,12 +59,15 @@ def _gpt2(c: dict[str, Any]) -> Architecture:
         vocab=int(c["vocab_size"]),
         activation=_activation(c.get("activation_function", "gelu_new")),
         eps=float(c.get("layer_norm_epsilon", 1e-5)),
+        biases=BLOCK,
     )
 
 
 def _opt(c: dict[str, Any]) -> Architecture:
     _require(c, "do_layer_norm_before", True)
     _require(c, "word_embed_proj_dim", c["hidden_size"])
+    _require(c, "layer_norm_elementwise_affine", True)
+    _require(c, "_remove_final_layer_norm", False)
     return Architecture(
         family="opt",
         layers=int(c["num_hidden_layers"]),
@@ -73,33 +77,75 @@ def _opt(c: dict[str, Any]) -> Architecture:
         vocab=int(c["vocab_size"]),
         activation=_activation(c.get("activation_function", "relu")),
         eps=1e-5,
+        biases=BLOCK if c.get("enable_bias", True) else (),
     )
 
 
 def _llama(c: dict[str, Any]) -> Architecture:
-    d, heads = int(c["hidden_size"]), int(c["num_attention_heads"])
-    width = int(c.get("head_dim") or d // heads)
+    c = {"num_key_value_heads": None, **c}
+    attention, feed = (
+        ATTENTION if c.get("attention_bias") else (),
+        GATED if c.get("mlp_bias") else (),
+    )
+    return Architecture(family="llama", **_gated(c), biases=(*attention, *feed))
+
+
+def _mistral(c: dict[str, Any]) -> Architecture:
+    window = int(c.get("sliding_window", 4096) or 0)
+    windows = (window,) * int(c["num_hidden_layers"]) if window else ()
+    return Architecture(family="mistral", **_gated(c), biases=(), windows=windows)
+
+
+def _qwen2(c: dict[str, Any]) -> Architecture:
+    return Architecture(family="qwen2", **_gated(c), biases=("q", "k", "v"), windows=_windows(c))
+
+
+def _qwen3(c: dict[str, Any]) -> Architecture:
+    biases = ATTENTION if c.get("attention_bias") else ()
+    c = {**c, "head_dim": c["head_dim"]}
     return Architecture(
-        family="llama",
+        family="qwen3", **_gated(c), biases=biases, windows=_windows(c), qk_norm=True
+    )
+
+
+def _gemma(c: dict[str, Any]) -> Architecture:
+    """Gemma, whose checkpoints say ``gelu`` and mean the tanh form."""
+    _require(c, "use_bidirectional_attention", None)
+    kind = c.get("hidden_activation") or c.get("hidden_act") or "gelu_pytorch_tanh"
+    c = {**c, "head_dim": c["head_dim"], "hidden_act": kind if kind != "gelu" else "gelu_new"}
+    biases = ATTENTION if c.get("attention_bias") else ()
+    return Architecture(family="gemma", **_gated(c), biases=biases)
+
+
+def _phi3(c: dict[str, Any]) -> Architecture:
+    c = {"num_key_value_heads": None, **c}
+    window = int(c.get("sliding_window") or 0)
+    windows = (window,) * int(c["num_hidden_layers"]) if window else ()
+    return Architecture(family="phi3", **_gated(c, part=1.0), biases=(), windows=windows)
+
+
+def _phi(c: dict[str, Any]) -> Architecture:
+    _require(c, "qk_layernorm", False)
+    heads = _plain_heads(int(c["hidden_size"]), int(c["num_attention_heads"]))
+    heads["kv_heads"] = int(c.get("num_key_value_heads") or heads["heads"])
+    return Architecture(
+        family="phi",
         layers=int(c["num_hidden_layers"]),
-        d=d,
-        heads=heads,
-        kv_heads=int(c.get("num_key_value_heads") or heads),
-        head_dim=width,
+        **heads,
         ffn=int(c["intermediate_size"]),
         context=int(c["max_position_embeddings"]),
         vocab=int(c["vocab_size"]),
-        activation=_activation(c.get("hidden_act", "silu")),
-        eps=float(c["rms_norm_eps"]),
-        rms=True,
-        gated=True,
-        rotary=rotary_angles(c, width),
+        activation=_activation(c.get("hidden_act", "gelu_new")),
+        eps=float(c.get("layer_norm_eps", 1e-5)),
+        rotary=rotary_angles(c, heads["head_dim"], part=0.5),
+        parallel=True,
+        biases=(*BLOCK, "head"),
     )
 
 
 def _bert(c: dict[str, Any]) -> Architecture:
-    if c.get("position_embedding_type", "absolute") != "absolute":
-        _require(c, "position_embedding_type", "absolute")
+    _require(c, "position_embedding_type", "absolute")
+    _require(c, "add_cross_attention", False)
     return Architecture(
         family="bert",
         layers=int(c["num_hidden_layers"]),
@@ -110,17 +156,84 @@ def _bert(c: dict[str, Any]) -> Architecture:
         activation=_activation(c.get("hidden_act", "gelu")),
         eps=float(c.get("layer_norm_eps", 1e-12)),
         post_norm=True,
-        causal=False,
+        causal=bool(c.get("is_decoder", False)),
         has_head=False,
+        biases=BLOCK,
     )
 
 
+ATTENTION, GATED = ("q", "k", "v", "p"), ("gate", "f1", "f2")
+BLOCK = (*ATTENTION, "f1", "f2")
+"""The linear layers of a block without a gate."""
 _FAMILIES: dict[str, Callable[[dict[str, Any]], Architecture]] = {
     "gpt2": _gpt2,
     "opt": _opt,
     "llama": _llama,
+    "mistral": _mistral,
+    "qwen2": _qwen2,
+    "qwen3": _qwen3,
+    "gemma": _gemma,
+    "phi3": _phi3,
+    "phi": _phi,
     "bert": _bert,
 }
+
+
+class _Gated(TypedDict):
+    layers: int
+    d: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    ffn: int
+    context: int
+    vocab: int
+    activation: str
+    eps: float
+    rms: bool
+    gated: bool
+    rotary: tuple[float, ...]
+
+
+def _gated(c: dict[str, Any], part: float | None = None) -> _Gated:
+    """What LLaMA and the families after it have alike.
+
+    Args:
+        part: of a head that is turned, where the configuration does not say it; None for families that
+            turn all of it.
+    """
+    d, heads = int(c["hidden_size"]), int(c["num_attention_heads"])
+    width = int(c.get("head_dim") or d // max(heads, 1))
+    return {
+        "layers": int(c["num_hidden_layers"]),
+        "d": d,
+        "heads": heads,
+        "kv_heads": int(c["num_key_value_heads"] or heads),
+        "head_dim": width,
+        "ffn": int(c["intermediate_size"]),
+        "context": int(c["max_position_embeddings"]),
+        "vocab": int(c["vocab_size"]),
+        "activation": _activation(c.get("hidden_act", "silu")),
+        "eps": float(c["rms_norm_eps"]),
+        "rms": True,
+        "gated": True,
+        "rotary": rotary_angles(c, width, part),
+    }
+
+
+def _windows(c: dict[str, Any]) -> tuple[int, ...]:
+    """The window of each layer of a Qwen: of those that ``layer_types`` names, or behind the first ones."""
+    if not c.get("use_sliding_window") or not c.get("sliding_window"):
+        return ()
+    count, width = int(c["num_hidden_layers"]), int(c["sliding_window"])
+    first = int(c.get("max_window_layers", 28))
+    kinds = c.get("layer_types") or [
+        "sliding_attention" if layer >= first else "full_attention" for layer in range(count)
+    ]
+    known = {"sliding_attention": width, "full_attention": 0}
+    for kind in kinds:
+        _require({"layer_types": kind}, "layer_types", kind if kind in known else "full_attention")
+    return tuple(known[kind] for kind in kinds)
 
 
 class _Heads(TypedDict):
@@ -156,17 +269,22 @@ def _require(config: dict[str, Any], name: str, value: object) -> None:
         )
 
 
-def rotary_angles(c: Mapping[str, Any], width: int) -> tuple[float, ...]:
+def rotary_angles(c: Mapping[str, Any], width: int, part: float | None = None) -> tuple[float, ...]:
     """Radians a position for each pair of a head (Su et al., 2021), stretched as LLaMA 3 does.
 
     Args:
         c: the entries of a ``config.json``.
         width: of a head.
+        part: of a head that is turned, where ``partial_rotary_factor`` does not say it; None where the
+            entry does not count.
 
     Raises:
         ConfigurationError: another kind of rotary positions.
     """
     rope = {**(c.get("rope_scaling") or {}), **(c.get("rope_parameters") or {})}
+    if part is not None:
+        told = rope.get("partial_rotary_factor", c.get("partial_rotary_factor", part))
+        width = int(width * float(told))
     theta = float(rope.get("rope_theta") or c.get("rope_theta") or 10_000.0)
     angles = theta ** (-np.arange(0, width, 2, dtype=np.float64) / width)
     kind = rope.get("rope_type", rope.get("type", "default"))

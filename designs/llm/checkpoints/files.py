@@ -14,7 +14,7 @@ import numpy as np
 
 from allo.errors import AlloError
 
-from ..libraries import library
+from .libraries import library
 
 _INDEX = "model.safetensors.index.json"
 _REMEDY = "copy the file again from where the model came from."

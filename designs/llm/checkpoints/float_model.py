@@ -37,9 +37,20 @@ def rotation(model: Architecture, first: int, length: int) -> tuple[np.ndarray, 
 
 
 def rotate(x: np.ndarray, cosine: np.ndarray, sine: np.ndarray) -> np.ndarray:
-    """Turn every head's pairs (i, i + half) by their angles; x is (..., length, head_dim)."""
-    low, high = np.split(x, 2, axis=-1)
-    return np.concatenate([low * cosine - high * sine, high * cosine + low * sine], axis=-1)
+    """Turn every head's pairs (i, i + half of what is turned) by their angles; x is (…, length, head_dim)."""
+    turned = 2 * cosine.shape[-1]
+    low, high = np.split(x[..., :turned], 2, axis=-1)
+    parts = [low * cosine - high * sine, high * cosine + low * sine, x[..., turned:]]
+    return np.concatenate(parts, axis=-1)
+
+
+def seen(model: Architecture, layer: int, first: int, length: int) -> np.ndarray:
+    """Which of ``first + length`` tokens each of the last ``length`` sees, (length, first + length)."""
+    everything = np.ones((length, first + length), bool)
+    if not model.causal:
+        return everything
+    too_old = np.tril(everything, first - model.window(layer))
+    return np.tril(everything, first) & ~too_old
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +74,21 @@ class FloatModel:
         if m.post_norm:
             x = self._seen("embed", self._norm("embed", x))
         for layer in range(m.layers):
-            x = self._block(x, f"{layer}.")
+            x = self._block(x, layer)
         if not m.post_norm:
             x = self._seen("norm", self._norm("norm", x))
         return self._linear("head", x) if m.has_head else x
 
-    def _block(self, x: np.ndarray, p: str) -> np.ndarray:
+    def _block(self, x: np.ndarray, layer: int) -> np.ndarray:
+        p = f"{layer}."
         if self.model.post_norm:
-            x = self._seen(p + "norm1", self._norm(p + "norm1", x + self._attention(x, p)))
+            x = self._seen(p + "norm1", self._norm(p + "norm1", x + self._attention(x, layer)))
             return self._seen(p + "norm2", self._norm(p + "norm2", x + self._feed(x, p)))
-        x = x + self._attention(self._seen(p + "norm1", self._norm(p + "norm1", x)), p)
-        y: np.ndarray = x + self._feed(self._seen(p + "norm2", self._norm(p + "norm2", x)), p)
+        taken = self._seen(p + "norm1", self._norm(p + "norm1", x))
+        x = x + self._attention(taken, layer)
+        if not self.model.parallel:
+            taken = self._seen(p + "norm2", self._norm(p + "norm2", x))
+        y: np.ndarray = x + self._feed(taken, p)
         return y
 
     def _seen(self, name: str, value: np.ndarray) -> np.ndarray:
@@ -91,14 +106,22 @@ class FloatModel:
         y: np.ndarray = unit * self.params[name + ".g"] + self.params[name + ".b"]
         return y
 
-    def _attention(self, x: np.ndarray, p: str) -> np.ndarray:
-        m, (batch, length, _) = self.model, x.shape
+    def _of_heads(self, name: str, x: np.ndarray) -> np.ndarray:
+        """The norm of every head by its root mean square."""
+        square = (x * x).mean(-1, keepdims=True)
+        y: np.ndarray = x / np.sqrt(square + np.float32(self.model.eps)) * self.params[name + ".g"]
+        return y
+
+    def _attention(self, x: np.ndarray, layer: int) -> np.ndarray:
+        m, (batch, length, _), p = self.model, x.shape, f"{layer}."
 
         def heads(name: str) -> np.ndarray:
             parts = self._linear(p + name, x).reshape(batch, length, -1, m.head_dim)
             return parts.transpose(0, 2, 1, 3)
 
         q, k, v = heads("q"), heads("k"), heads("v")
+        if m.qk_norm:
+            q, k = self._of_heads(p + "q_norm", q), self._of_heads(p + "k_norm", k)
         if m.rotary:
             turn = rotation(m, 0, length)
             q, k = rotate(q, *turn), rotate(k, *turn)
@@ -106,8 +129,7 @@ class FloatModel:
             self.observe(p + name, value)
         k, v = (np.repeat(t, m.heads // m.kv_heads, axis=1) for t in (k, v))
         scores = (q @ k.transpose(0, 1, 3, 2)) * np.float32(m.head_dim**-0.5)
-        if m.causal:
-            scores = np.where(np.tril(np.ones((length, length), bool)), scores, -np.inf)
+        scores = np.where(seen(m, layer, 0, length), scores, -np.inf)
         share = np.exp(scores - scores.max(-1, keepdims=True))
         share /= share.sum(-1, keepdims=True)
         mixed = (share.astype(np.float32) @ v).transpose(0, 2, 1, 3).reshape(batch, length, -1)

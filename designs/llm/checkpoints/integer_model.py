@@ -15,7 +15,7 @@ from allo import bitexact
 
 from ..host import SequenceTooLongError
 from ..network.reference import F32, PROBABILITY_LEVELS, gelu, lane_sum, round_clamp
-from .float_model import rotate, rotation
+from .float_model import rotate, rotation, seen
 from .quantize import QuantizedModel
 
 Observer = Callable[[str, np.ndarray], None]
@@ -157,17 +157,15 @@ class IntegerModel:
         k, v = self._kept(p + "k", k), self._kept(p + "v", v)
         k, v = (np.repeat(t, m.heads // m.kv_heads, axis=1) for t in (k, v))
         scores = (q @ k.transpose(0, 1, 3, 2)).astype(np.int32)
-        seen = np.ones((length, k.shape[2]), bool)
-        if m.causal:
-            seen = np.tril(seen, self.position)
-        peak = np.where(seen, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
-        below = np.where(seen, peak - scores, 0)
+        visible = seen(m, int(p[:-1]), self.position, length)
+        peak = np.where(visible, scores, np.iinfo(np.int32).min).max(-1, keepdims=True)
+        below = np.where(visible, peak - scores, 0)
         share = bitexact.exp((-np.arange(below.max() + 1)).astype(F32) * arrays[p + "softmax"])
         levels = round_clamp(share * PROBABILITY_LEVELS, 0.0, 255.0)
-        levels = np.where(seen, levels[below], 0)
+        levels = np.where(visible, levels[below], 0)
         total = levels.sum(-1, dtype=np.int32, keepdims=True)
         mixed = (levels.astype(np.float64) @ v).astype(np.int32)
-        self.attended(p, np.where(seen, scores, 0), mixed)
+        self.attended(p, np.where(visible, scores, 0), mixed)
         factor = arrays[p + "attend"] / total.astype(F32)
         o = round_clamp(mixed.astype(F32) * factor)
         return self._linear(p + "p", o.transpose(0, 2, 1, 3).reshape(batch, length, -1))

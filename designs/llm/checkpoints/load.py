@@ -8,8 +8,8 @@ read as their product, so that an int8 checkpoint is a float model whose weights
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,8 @@ from allo.errors import AlloError
 from ..config import Architecture
 from ..language.tokenizer import Tokenizer, load_tokenizer
 from .architecture import read_architecture
-from .files import read_folder, read_json
-from .names import SEGMENTS, Source, sources
+from .files import Tensors, read_folder, read_json
+from .names import SEGMENTS, Source, is_aside, sources, unread
 
 SCALE = "_scale"
 
@@ -38,12 +38,15 @@ class Checkpoint:
         params: every parameter of ``model.shapes()``, float32.
         tokenizer: its tokenizer, or None where the folder has none.
         scales: the calibrated scale of every activation, or None.
+        aside: tensors of the files that stand behind what the model ends in, and were not read: BERT's
+            pooler, and the heads that an encoder was trained with.
     """
 
     model: Architecture
     params: dict[str, np.ndarray]
     tokenizer: Tokenizer | None
     scales: dict[str, float] | None
+    aside: tuple[str, ...] = ()
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
@@ -52,14 +55,20 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     Raises:
         CheckpointFileError: a file is missing, truncated or damaged.
         ConfigurationError: the configuration describes a model that is not known here.
-        CheckpointShapeError: a tensor is missing, or its shape is not that of the configuration.
+        CheckpointShapeError: a tensor is missing, its shape is not that of the configuration, or nothing
+            of the model is read from it.
         TokenizerError: ``tokenizer.json`` is damaged or of another kind.
     """
     tensors = read_folder(folder)
     model = read_architecture(folder / "config.json")
-    places = sources(model)
+    places, about = sources(model), read_json(folder / "config.json")
+    if model.has_head and about.get("tie_word_embeddings") is False:
+        places["head.w"] = replace(places["head.w"], names=places["head.w"].names[:1])
+    aside = _aside(folder, model, tensors, places.values())
     params = {
-        name: _parameter(folder, tensors, name, shape, places[name])
+        name: _parameter(folder, tensors, shape, places[name])
+        if name in places
+        else np.zeros(shape, np.float32)
         for name, shape in model.shapes().items()
     }
     segments = next((tensors[n] for n in SEGMENTS if n in tensors), None)
@@ -72,28 +81,45 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             f"The tokenizer of {folder} has {len(tokenizer)} tokens, and its model {model.vocab}.",
             help="take tokenizer.json and config.json from the same model.",
         )
-    about = read_json(folder / "config.json").get("quantization_config") or {}
-    scales = about.get("activation_scales")
-    return Checkpoint(model, params, tokenizer, scales)
+    scales = (about.get("quantization_config") or {}).get("activation_scales")
+    return Checkpoint(model, params, tokenizer, scales, aside)
+
+
+def _aside(
+    folder: Path, model: Architecture, tensors: Tensors, places: Iterable[Source]
+) -> tuple[str, ...]:
+    """The tensors that are not read, which are all behind what the model ends in."""
+    taken = (next((n for n in place.names if n in tensors), "") for place in places)
+    read = {*taken, *SEGMENTS}
+    read |= {name + SCALE for name in read}
+    left = unread(tensors, read)
+    foreign = [name for name in left if not is_aside(model, name)]
+    if foreign:
+        raise CheckpointShapeError(
+            f"Nothing of a {model.family} model with this configuration is read from the tensor "
+            f"{foreign[0]!r} of {folder}"
+            + (f", nor from {len(foreign) - 1} others." if foreign[1:] else "."),
+            help="take config.json and the safetensors files from the same model; one with other layers "
+            "than its family has is not known here.",
+        )
+    return tuple(left)
 
 
 def _parameter(
     folder: Path,
     tensors: Mapping[str, np.ndarray],
-    ours: str,
     shape: tuple[int, ...],
     source: Source,
 ) -> np.ndarray:
     name = next((n for n in source.names if n in tensors), None)
-    if name is None and source.optional:
-        return np.zeros(shape, np.float32)
     if name is None:
         raise CheckpointShapeError(
             f"The checkpoint {folder} has no tensor {source.names[0]!r}.",
             help="take config.json and the safetensors files from the same model.",
         )
     found = tensors[name]
-    rows = (shape[0] * source.parts + source.skip, *shape[1:])
+    last = source.first + shape[0]
+    rows = (source.rows or last, *shape[1:])
     wanted = rows[::-1] if source.transposed else rows
     if found.shape != wanted:
         raise CheckpointShapeError(
@@ -102,8 +128,8 @@ def _parameter(
             help="take config.json and the safetensors files from the same model.",
         )
     whole = _float(folder, tensors, name, found.T if source.transposed else found)
-    first = source.skip + source.part * shape[0]
-    return np.ascontiguousarray(whole[first : first + shape[0]])
+    part = whole[source.first : last] * np.float32(source.factor) + np.float32(source.plus)
+    return np.ascontiguousarray(part)
 
 
 def _float(

@@ -14,6 +14,7 @@ import numpy as np
 
 from allo.errors import AlloError
 
+from ..conditions import check_design, gpt_config
 from ..config import Architecture
 from .float_model import FloatModel, Params
 from .groups import GROUP, FourBits, quantize_groups
@@ -51,7 +52,7 @@ class QuantizedModel:
         Raises:
             ConfigurationError: when the model's arithmetic is not theirs.
         """
-        return QuantizedModel(self.model.gpt_config(), self.arrays)
+        return QuantizedModel(gpt_config(self.model), self.arrays)
 
 
 def calibrate(model: Architecture, params: Params, batches: list[np.ndarray]) -> dict[str, float]:
@@ -86,7 +87,9 @@ def quantize(
 
     Raises:
         QuantizationError: other bits, or an activation without a scale.
+        ConfigurationError: arithmetic that the integer model does not have.
     """
+    check_design("integers", model)
     if weight_bits not in (4, 8):
         raise QuantizationError(
             f"Weights of {weight_bits} bits are not known.", help="ask for 8 or 4."

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
+from ..conditions import check_design
 from ..config import Architecture
 from ..wide.parameters import Wide, WidthError, check_wide
 from .link import AURORA_100G, Link
@@ -60,9 +61,10 @@ def share_of(config: Architecture, wide: Wide, devices: Devices) -> Share:
     """What every device has of a model.
 
     Raises:
-        DeviceError: the model cannot be shared so.
+        DeviceError: the model cannot be shared so, or has what several devices do not.
         WidthError: a device's parameters do not fit its share.
     """
+    check_design("devices", config, DeviceError)
     p1, p2 = devices.tensor, devices.pipeline
     for name in ("tensor", "pipeline", "sequences", "rounds"):
         if getattr(devices, name) < 1:

@@ -1,7 +1,4 @@
-"""A model's tokenizer, by Hugging Face's ``tokenizers``: any kind that a ``tokenizer.json`` holds.
-
-Special tokens stand for themselves, and no text spells them.
-"""
+"""A model's tokenizer, by Hugging Face's ``tokenizers``: any kind that a ``tokenizer.json`` holds."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Any
 
 from allo.errors import AlloError
 
-from ..libraries import library
+from ..checkpoints.libraries import library
 
 _REMEDY = "take the file again from where the model came from."
 
@@ -34,7 +31,6 @@ class Tokenizer:
 
     def __init__(self, whole: Any) -> None:
         self.whole = whole
-        self.whole.encode_special_tokens = True
 
     def __len__(self) -> int:
         return 1 + max(self.whole.get_vocab().values(), default=-1)
@@ -66,9 +62,21 @@ class Tokenizer:
         whole.train_from_iterator([text], trainer)
         return cls(whole)
 
-    def encode(self, text: str) -> list[int]:
-        """The tokens of a text, without those that a model puts around it."""
-        return list(self.whole.encode(text, add_special_tokens=False).ids)
+    def encode(self, text: str, special: bool = True) -> list[int]:
+        """The tokens of a text, as the library gives them.
+
+        Args:
+            special: put the model's special tokens around the text, as its first one, and read those that
+                the text spells. Without it a text is only what it says: nothing is put around it, and
+                ``"<|endoftext|>"`` is thirteen characters.
+        """
+        if special:
+            return list(self.whole.encode(text).ids)
+        self.whole.encode_special_tokens = True
+        try:
+            return list(self.whole.encode(text, add_special_tokens=False).ids)
+        finally:
+            self.whole.encode_special_tokens = False
 
     def decode(self, tokens: Iterable[int]) -> str:
         """The text of a sequence of tokens; bytes that are not UTF-8 become a replacement mark.

@@ -1,7 +1,7 @@
 """The fastest wide accelerator for a model on a device: every combination of parameters is tried.
 
-A combination has to fit the shapes of the model (``wide/parameters.py`` states the rules) and, with its
-whole estimate, a share of every resource of the device. Among those whose token takes at most 0.2 % longer
+A combination has to be one that the accelerator takes for the model (``wide.parameters.check_wide``), and its
+whole estimate a share of every resource of the device. Among those whose token takes at most 0.2 % longer
 than the fastest, the plan is the one that takes the least of the resource it takes most of.
 """
 
@@ -15,6 +15,11 @@ from allo.errors import AlloError
 
 from ..analysis.data import Fpga, Transformer, require_positive
 from ..analysis.engine import Engine, StepTime, step_time, words_of_layer, words_of_logits
+from ..conditions import check_design
+from ..config import LINEARS, Architecture, ConfigurationError
+from ..constants import EPS
+from ..wide.external.traffic import CACHE, beside_weights
+from ..wide.parameters import Wide, WidthError, check_wide
 from .reports import KINDS, ProcessModels, load_models, sizes_of
 
 NAMES = {
@@ -25,12 +30,14 @@ NAMES = {
     "uram": "blocks of RAM (288 kbit)",
     "dram": "bytes of memory beside the chip",
 }
+SHARED = ("channels", "lanes", "vector", "heads", "prefetch", "gelu_interval", "bits")
+"""Parameters that an engine of the equations and the accelerator have alike."""
 LATENCY_NS = 110.0
 """To the first word of a channel: the HBM2 model of the simulator."""
 SLACK = 1.002
 URAM_WIDTH, URAM_WORDS = 72, 4096
-PARTS = 8
-"""Running sums of a norm, as ``wide.parameters.Wide`` has them."""
+MOST_LANES = 256
+"""Bytes of a word of a channel that are tried; with four bits so many words follow one of their steps."""
 
 
 class PlanError(AlloError, ValueError):
@@ -123,7 +130,7 @@ def bound_cycles(question: Question) -> float:
     """Cycles in which all channels of the device move a token's weights."""
     one = Engine(channels=1, lanes=1, vector=1, bits=question.bits)
     words = question.model.layers * sum(words_of_layer(question.model, replace(one, bits=8)))
-    steps = 1.0 if question.bits == 8 else (1 + 1 / 64) * question.bits / 8
+    steps = 1.0 if question.bits == 8 else (1 + 1 / MOST_LANES) * question.bits / 8
     logits = words_of_logits(question.model, replace(one, bits=8)) if question.model.vocab else 0.0
     return (words * steps + logits) / (question.device.channels * question.channel_bytes)
 
@@ -137,12 +144,7 @@ def plan(question: Question, models: ProcessModels | None = None) -> Plan:
     _check(question)
     tried = list(candidates(question, models or load_models()))
     if not tried:
-        raise PlanError(
-            f"No accelerator fits the widths of {question.model.title} and "
-            f"{question.device.title}: of the widths {question.model.hidden} and "
-            f"{question.model.ffn} too few powers of two are divisors.",
-            help="pad the hidden and the feed-forward width to multiples of 64.",
-        )
+        raise _no_widths(question)
     limits = question.limits()
     fitting = [one for one in tried if _fits(one, limits)]
     if not fitting:
@@ -161,7 +163,7 @@ def plan(question: Question, models: ProcessModels | None = None) -> Plan:
 
 def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]:
     """Every accelerator whose parameters fit the model, with what it takes and its time."""
-    model = question.model
+    model, shape = question.model, architecture(question)
     latency = LATENCY_NS * question.clock_mhz / 1e3
     for engine in engines(question):
         sizes = sizes_of(model, engine, question.context)
@@ -170,7 +172,10 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
         weights = model.layers * sum(words_of_layer(model, engine))
         weights += words_of_logits(model, engine) if model.vocab else 0.0
         for on_chip in (True, False):
-            cache = _cache_bytes(model, question.position + 1)
+            wide = wide_of(engine, on_chip)
+            if not _is_legal(shape, wide):
+                continue
+            cache = beside_weights(shape, wide, question.position, CACHE) / model.layers
             time = step_time(
                 model,
                 engine,
@@ -188,23 +193,55 @@ def candidates(question: Question, models: ProcessModels) -> Iterator[Candidate]
             yield Candidate(engine, on_chip, all_taken, time)
 
 
+def architecture(question: Question) -> Architecture:
+    """The model as the accelerator has it: a GPT-2, or a LLaMA where there are gates."""
+    model, gated = question.model, question.model.gated
+    return Architecture(
+        family=model.name,
+        layers=model.layers,
+        d=model.hidden,
+        heads=model.heads,
+        kv_heads=model.kv_heads or model.heads,
+        head_dim=model.head_width,
+        ffn=model.ffn,
+        context=question.context,
+        vocab=model.vocab or 1,
+        activation="silu" if gated else "gelu_tanh",
+        eps=EPS,
+        rms=gated,
+        gated=gated,
+        rotary=(1.0,) * (model.head_width // 2) if gated else (),
+        biases=() if gated else LINEARS,
+    )
+
+
+def wide_of(engine: Engine, on_chip: bool = True) -> Wide:
+    """The accelerator's own parameters of an engine."""
+    cache = "chip" if on_chip else "external"
+    return Wide(**{name: getattr(engine, name) for name in SHARED}, cache=cache)
+
+
+def _is_legal(shape: Architecture, wide: Wide) -> bool:
+    try:
+        check_wide(shape, wide)
+    except WidthError:
+        return False
+    return True
+
+
 def engines(question: Question) -> Iterator[Engine]:
-    """Parameters that fit each other and the model."""
-    model, card = question.model, question.device
+    """Parameters that the accelerator takes for the model, with keys and values on the chip or beside it."""
+    model, card, shape = question.model, question.device, architecture(question)
     for channels in _powers(1, card.channels, model.hidden, model.ffn):
-        for lanes in _powers(8, 256):
-            weights = lanes * 8 // question.bits
-            if model.hidden % weights or model.ffn % weights:
-                continue
+        for lanes in _powers(8, MOST_LANES):
             for vector in _powers(4, min(lanes, 64), model.head_width):
-                if model.hidden % (vector * PARTS):
-                    continue
-                for heads in _powers(1, 16, model.heads):
+                for heads in _powers(1, 16, shape.kv_heads):
+                    one = Engine(channels, lanes, vector, heads, bits=question.bits)
+                    if not _is_legal(shape, wide_of(one)):
+                        continue
                     for gelu in (1, 2, 4, 8):
                         for prefetch in (64, 256, 1024, 4096):
-                            yield Engine(
-                                channels, lanes, vector, heads, prefetch, gelu, question.bits
-                            )
+                            yield replace(one, gelu_interval=gelu, prefetch=prefetch)
 
 
 def cache_blocks(question: Question, engine: Engine) -> float:
@@ -296,11 +333,24 @@ def _check(question: Question) -> None:
             "takes one token a step.",
             help="ask for a decoder, such as gpt2-124m.",
         )
+    try:
+        check_design("wide", architecture(question), PlanError)
+    except ConfigurationError as error:
+        raise _no_widths(question) from error
     if not card.lut:
         raise PlanError(
             f"The estimates say nothing about the fabric of {card.title}.",
             help="plan for u280, vck5000 or vhk158.",
         )
+
+
+def _no_widths(question: Question) -> PlanError:
+    model, card = question.model, question.device
+    return PlanError(
+        f"No accelerator fits the widths of {model.title} and {card.title}: of the widths "
+        f"{model.hidden} and {model.ffn} too few powers of two are divisors.",
+        help="pad the hidden and the feed-forward width to multiples of 64.",
+    )
 
 
 def _does_not_fit(question: Question, tried: list[Candidate]) -> PlanError:

@@ -24,10 +24,11 @@ def words_of(raw: np.ndarray, bits: int) -> np.ndarray:
     return words
 
 
-def paired(rows: np.ndarray, width: int) -> np.ndarray:
-    """The rows of every head of ``width`` with its pairs (i, i + half) beside each other."""
-    halves = rows.reshape(-1, 2, width // 2, *rows.shape[1:])
-    return halves.swapaxes(1, 2).reshape(rows.shape)
+def paired(rows: np.ndarray, m: Architecture) -> np.ndarray:
+    """The rows of every head with its pairs (i, i + half of what is turned) beside each other."""
+    pairs = np.arange(2 * len(m.rotary)).reshape(2, -1).T.ravel()
+    order = np.concatenate([pairs, np.arange(len(pairs), m.head_dim)])
+    return rows.reshape(-1, m.head_dim, *rows.shape[1:])[:, order].reshape(rows.shape)
 
 
 def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
@@ -49,7 +50,7 @@ def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
         for names in job_layers(m):
             parts = [arrays[f"{layer}.{name}{suffix}"] for name in names]
             if names[0] == "q" and m.rotary:
-                parts[:2] = [paired(part, m.head_dim) for part in parts[:2]]
+                parts[:2] = [paired(part, m) for part in parts[:2]]
             if names[0] == "gate":
                 parts = [by_turns(parts[0], parts[1], wide.vector)]
             jobs.append(np.concatenate(parts))
@@ -87,11 +88,16 @@ def _tuples(arrays: list[np.ndarray], wide: Wide) -> np.ndarray:
 
 
 def _positions(weights: QuantizedModel) -> np.ndarray:
-    """What is added to a token at each position, or the cosines and sines of its pairs; float32."""
+    """What is added to a token at each position, or the cosines and sines of its pairs; float32.
+
+    The pairs that stay as they are have an angle of zero.
+    """
     m = weights.config
     if not m.rotary:
         return weights.arrays["position"]
-    return np.stack(rotation(m, 0, m.context), axis=-1)
+    still = (0, 0), (0, m.head_dim // 2 - len(m.rotary))
+    cosine, sine = rotation(m, 0, m.context)
+    return np.stack([np.pad(cosine, still, constant_values=1), np.pad(sine, still)], axis=-1)
 
 
 @dataclass(slots=True)

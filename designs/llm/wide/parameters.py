@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 from allo.errors import AlloError
 
+from ..conditions import check_design
 from ..config import Architecture
 from .families.model import job_sizes
+
+MOST_READ = 1 << 20
+"""Keys that ``external.attend.keep`` counts in a layer, for all heads of a unit."""
 
 
 class WidthError(AlloError):
@@ -105,8 +109,13 @@ def check_wide(config: Architecture, wide: Wide) -> None:
         WidthError: naming both sizes, and the nearest legal one; or what of the model's arithmetic the
             accelerator does not have.
     """
-    _check_arithmetic(config, wide)
+    check_design("wide", config, WidthError)
     check_sizes(config, wide)
+    if config.rotary and wide.vector < 2:
+        raise WidthError(
+            f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
+            help="take 2 elements a vector or more.",
+        )
 
 
 def check_sizes(config: Architecture, wide: Wide, any_heads: bool = False) -> None:
@@ -141,6 +150,13 @@ def check_sizes(config: Architecture, wide: Wide, any_heads: bool = False) -> No
             help='cache is "chip" or "external".',
         )
     _check_top(config, wide)
+    read = (config.context - 1) * config.heads // wide.heads
+    if wide.cache == "external" and read >= MOST_READ:
+        raise WidthError(
+            f"A unit reads {read:,} keys of a layer from external memory for a token, and its counter "
+            f"ends at {MOST_READ - 1:,}.",
+            help=f"have more heads at once than {wide.heads}, or a shorter context than {config.context:,}.",
+        )
     v, hd, what = wide.vector, config.head_dim, "lanes"
     if wide.bits == 4:
         what = f"weights of four bits that {wide.lanes} lanes take"
@@ -154,35 +170,6 @@ def check_sizes(config: Architecture, wide: Wide, any_heads: bool = False) -> No
     _divides("elements of a vector", v, "number of lanes", wide.lanes)
     _divides("elements of a vector", v, "width of a head", hd)
     _divides(f"elements of {wide.parts} rows of a norm", v * wide.parts, "hidden width", config.d)
-
-
-def _check_arithmetic(config: Architecture, wide: Wide) -> None:
-    if not config.causal:
-        raise WidthError(
-            f"The wide accelerator takes one token a step, and this model of the family {config.family!r} is "
-            "an encoder, which sees its sequence whole.",
-            help="build it by the accelerator for blocks, schedule_block.",
-        )
-    known = config.activation in {"gelu_tanh", "relu"} and not config.gated
-    fits = {
-        "its norms stand in front of each block": not config.post_norm,
-        "it is a causal decoder with logits": config.causal and config.has_head,
-        "its heads fill the hidden width": config.heads * config.head_dim == config.d,
-        "its activation is GELU in the tanh form, ReLU, or SwiGLU": known
-        or (config.activation == "silu" and config.gated),
-    }
-    wrong = [condition for condition, met in fits.items() if not met]
-    if wrong:
-        raise WidthError(
-            f"The wide accelerator takes a model only if {wrong[0]}, unlike this one of the family "
-            f"{config.family!r}.",
-            help="compute it by its integer reference.",
-        )
-    if config.rotary and wide.vector < 2:
-        raise WidthError(
-            f"Rotary positions turn pairs, and a vector has {wide.vector} elements.",
-            help="take 2 elements a vector or more.",
-        )
 
 
 def _check_top(config: Architecture, wide: Wide) -> None:

@@ -52,7 +52,7 @@ def random_weights(config: Architecture, seed: int = 0, bits: int = 8) -> Quanti
         factor = spread / (SPREAD * SPREAD * inputs**0.5)
         arrays[name + ".s"] = factor * (1 + small(outputs, spread=0.1))
         arrays[name + ".b"] = small(outputs, spread=spread / 10)
-        if config.family == "llama":
+        if name.rpartition(".")[2] not in config.biases:
             arrays[name + ".b"][:] = 0
 
     arrays["token"] = small(config.vocab, config.d)

@@ -16,6 +16,7 @@ from allo.designs.llm.checkpoints.files import (
 )
 from allo.designs.llm.checkpoints.float_model import FloatModel
 from allo.designs.llm.checkpoints.load import CheckpointShapeError, load_checkpoint
+from allo.designs.llm.conditions import gpt_config
 from allo.designs.llm.config import ConfigurationError, GPTConfig
 from allo.designs.llm.language.tokenizer import Tokenizer, TokenizerError
 
@@ -57,24 +58,24 @@ def test_a_model_in_parts_is_read_whole():
 
 def test_a_gpt2_is_what_the_accelerators_take():
     loaded = load_checkpoint(ORACLES / "gpt2")
-    assert loaded.model.gpt_config() == GPTConfig(2, 32, 4, 128, 24, 48)
-    assert {n: p.shape for n, p in loaded.params.items()} == loaded.model.gpt_config().shapes()
+    assert gpt_config(loaded.model) == GPTConfig(2, 32, 4, 128, 24, 48)
+    assert {n: p.shape for n, p in loaded.params.items()} == gpt_config(loaded.model).shapes()
 
 
 @pytest.mark.parametrize(
-    ("name", "condition"),
+    ("name", "feature"),
     [
-        ("opt", "its activation is GELU in the tanh form"),
-        ("llama", "its norms are layer norms in front of each block"),
-        ("bert", "its norms are layer norms in front of each block"),
+        ("opt", "ReLU without a gate"),
+        ("llama", "norms that divide by the root mean square"),
+        ("bert", "attention in both directions, as of an encoder"),
     ],
 )
-def test_another_arithmetic_is_refused_by_the_accelerators(name: str, condition: str):
+def test_another_arithmetic_is_refused_by_the_accelerators(name: str, feature: str):
     with pytest.raises(ConfigurationError) as error:
-        load_checkpoint(ORACLES / name).model.gpt_config()
+        gpt_config(load_checkpoint(ORACLES / name).model)
     assert str(error.value) == (
-        f"The GPT accelerator takes a model only if {condition}, unlike this one of the family "
-        f"'{name}'.\nhelp: use a GPT-2 checkpoint, or compute this one by its integer reference."
+        f"The GPT accelerator does not have {feature}, which this model of the family {name!r} has.\n"
+        "help: use a GPT-2 checkpoint, or compute it by its integer reference."
     )
 
 

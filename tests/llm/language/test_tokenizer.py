@@ -51,7 +51,9 @@ def test_what_is_learnt_is_saved_and_loaded(tmp_path: Path):
     tokenizer.save(tmp_path / "t.json")
     again = load_tokenizer(tmp_path / "t.json")
     assert again.whole.to_str() == tokenizer.whole.to_str() and 257 < len(again) <= 280
-    assert again.decode([0]) == "<|endoftext|>" and 0 not in again.encode("<|endoftext|>")
+    assert again.decode([0]) == "<|endoftext|>" and again.encode("<|endoftext|>") == [0]
+    assert 0 not in again.encode("<|endoftext|>", special=False)
+    assert again.encode("<|endoftext|>") == [0]
     tokens = again.encode(text)
     assert tokens == tokenizer.encode(text) and len(tokens) < len(text) // 2
     assert again.decode(tokens) == text

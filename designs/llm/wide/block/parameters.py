@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...conditions import check_design
 from ...config import Architecture
 from ..parameters import Wide, WidthError, check_sizes, padded_vocab
 
@@ -48,7 +49,7 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
         WidthError: naming both sizes, and a legal one; or what of the model's arithmetic, or of the
             parameters, blocks do not have.
     """
-    _check_arithmetic(config)
+    check_design("block", config, WidthError)
     check_sizes(config, wide, any_heads=True)
     for name in ("rows", "tokens", "most", "norms"):
         if getattr(block, name) < 1:
@@ -90,26 +91,4 @@ def check_block(config: Architecture, wide: Wide, block: Block) -> None:
         raise WidthError(
             f"A step of {block.most} tokens does not fit the context of {config.context}.",
             help=f"a step has at most {config.context} tokens.",
-        )
-
-
-def _check_arithmetic(config: Architecture) -> None:
-    decoder = config.causal and config.has_head and not config.post_norm
-    encoder = config.post_norm and not config.causal and not config.has_head
-    fits = {
-        "its norms are layer norms": not config.rms,
-        "its positions are learned": not config.rotary,
-        "every query has keys of its own": config.heads == config.kv_heads,
-        "its heads fill the hidden width": config.heads * config.head_dim == config.d,
-        "its activation is GELU": config.activation in {"gelu", "gelu_tanh"} and not config.gated,
-        "it is a causal decoder with norms in front of each block and logits, or an encoder with norms "
-        "behind each sum and neither": decoder or encoder,
-    }
-    wrong = [condition for condition, met in fits.items() if not met]
-    if wrong:
-        raise WidthError(
-            f"The accelerator for blocks takes a model only if {wrong[0]}, unlike this one of the "
-            f"family {config.family!r}.",
-            help="decode with the wide accelerator, one token a step, or compute it by its integer "
-            "reference.",
         )

@@ -27,10 +27,10 @@ def all_sums(m: Architecture, outputs: int) -> int:
 def terms(m: Architecture) -> tuple[int, int]:
     """Numbers that the tables have for an output and for an element of a norm.
 
-    For an output a factor, and a bias if the family has one; for an element a gain, a shift if the norms
-    subtract the mean, and a step for the quantised result if the result itself is kept, too.
+    For an output a factor, and a bias if any linear layer has one; for an element a gain, a shift if the
+    norms subtract the mean, and a step for the quantised result if the result itself is kept, too.
     """
-    return 1 if m.family == "llama" else 2, 1 + (not m.rms) + m.post_norm
+    return 2 if m.biases else 1, 1 + (not m.rms) + m.post_norm
 
 
 def position_row(m: Architecture) -> int:
