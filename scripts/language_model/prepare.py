@@ -26,7 +26,7 @@ def main() -> None:
     kept, held = split_prose(load_prose())
     tokenizer = Tokenizer.train(kept, args.vocabulary, special=())
     tokens = {
-        name: np.array(tokenizer.encode(text), np.uint16)
+        name: np.array(tokenizer.encode(text, special=False), np.uint16)
         for name, text in (("train", kept), ("held", held))
     }
     for seed in range(args.variants):

@@ -24,6 +24,7 @@ def test_a_limit_from_above_and_from_below() -> None:
     assert Row("t", 3, "s", "peer", 2).ratio == 1.5
 
 
+@pytest.mark.filterwarnings("ignore::allo.errors.DTypeWarning")
 def test_the_kernels_of_the_transformer_have_the_sizes_that_they_take() -> None:
     assert len([kernel.make() for kernel in kernels(16)]) == 8
 
