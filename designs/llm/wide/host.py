@@ -91,7 +91,8 @@ def fill_cache(
             # Heads of keys and values go to the units in turn.
             kept = model.kept(f"{layer}.{name}")[0, :, :before]
             if name == "k" and m.rotary:
-                kept = paired(kept.swapaxes(0, 2), m).swapaxes(0, 2)
+                turned = 2 * len(m.rotary)
+                kept = paired(kept.swapaxes(0, 2), m.head_dim, turned).swapaxes(0, 2)
             view[:, layer, :, :before] = kept.reshape(
                 m.kv_heads // wide.heads, wide.heads, before, m.head_dim
             ).swapaxes(0, 1)

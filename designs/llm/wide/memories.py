@@ -24,11 +24,15 @@ def words_of(raw: np.ndarray, bits: int) -> np.ndarray:
     return words
 
 
-def paired(rows: np.ndarray, m: Architecture) -> np.ndarray:
-    """The rows of every head with its pairs (i, i + half of what is turned) beside each other."""
-    pairs = np.arange(2 * len(m.rotary)).reshape(2, -1).T.ravel()
-    order = np.concatenate([pairs, np.arange(len(pairs), m.head_dim)])
-    return rows.reshape(-1, m.head_dim, *rows.shape[1:])[:, order].reshape(rows.shape)
+def paired(rows: np.ndarray, width: int, turned: int | None = None) -> np.ndarray:
+    """The rows of every head of ``width`` with its pairs (i, i + half of what is turned) beside each other.
+
+    Args:
+        turned: elements of a head that are turned, by default all; the others follow as they are.
+    """
+    pairs = np.arange(width if turned is None else turned).reshape(2, -1).T.ravel()
+    order = np.concatenate([pairs, np.arange(len(pairs), width)])
+    return rows.reshape(-1, width, *rows.shape[1:])[:, order].reshape(rows.shape)
 
 
 def by_turns(first: np.ndarray, second: np.ndarray, count: int) -> np.ndarray:
@@ -50,7 +54,7 @@ def _jobs(weights: QuantizedModel, wide: Wide, suffix: str) -> list[np.ndarray]:
         for names in job_layers(m):
             parts = [arrays[f"{layer}.{name}{suffix}"] for name in names]
             if names[0] == "q" and m.rotary:
-                parts[:2] = [paired(part, m) for part in parts[:2]]
+                parts[:2] = [paired(part, m.head_dim, 2 * len(m.rotary)) for part in parts[:2]]
             if names[0] == "gate":
                 parts = [by_turns(parts[0], parts[1], wide.vector)]
             jobs.append(np.concatenate(parts))
