@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import FrontendError
 from .capture import Names, caller_frames, unwrap
 from .checks.out_of_range import refuse_out_of_range
 from .checks.surprises import surprises_of
+from .checks.two_writers import refuse_two_writers
 from .checks.uninitialized import warn_uninitialized
 from .composition import Composition
 from .elaborate.context import FunctionContext, ModuleContext
@@ -86,9 +87,11 @@ def build_module(
         warn_uninitialized(made, warned)
         module.surprises += surprises_of(made)
     mlir_context = make_context() if context is None else with_dialect(context)
+    made_module = emit_module(mlir_context, module.functions, module.declarations)
+    module.surprises += refuse_two_writers(made_module)
     return KernelModule(
         mlir_context,
-        emit_module(mlir_context, module.functions, module.declarations),
+        made_module,
         info.name,
         module.infos,
         module.stateful,

@@ -72,14 +72,15 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
-class _Context:
+class Context:
     """Where collecting stands: loops around, places within them, constraints so far."""
 
     loops: tuple[LoopVariable, ...]
     positions: tuple[int, ...]
     constraints: tuple[str, ...]
 
-    def at(self, position: int) -> _Context:
+    def at(self, position: int) -> Context:
+        """The same, at a place of the innermost loop."""
         return replace(self, positions=(*self.positions, position))
 
 
@@ -113,11 +114,11 @@ class Model:
         self._inside: list[ir.Operation] = []
         places = itertools.count()
         for root in roots:
-            self._visit(root, _Context((), (), ()), places)
+            self._visit(root, Context((), (), ()), places)
 
     # --- collecting ---------------------------------------------------------------------
 
-    def _visit(self, op: ir.Operation, context: _Context, places: Iterator[int]) -> None:
+    def _visit(self, op: ir.Operation, context: Context, places: Iterator[int]) -> None:
         if op.name in ("affine.for", "scf.for", "scf.while"):
             self._visit_loop(op, context.at(next(places)))
         elif op.name in ("affine.if", "scf.if"):
@@ -125,7 +126,7 @@ class Model:
         else:
             self._visit_leaf(op, context, places)
 
-    def _visit_loop(self, op: ir.Operation, context: _Context) -> None:
+    def _visit_loop(self, op: ir.Operation, context: Context) -> None:
         symbol = f"i{len(context.loops)}"
         variable = LoopVariable(symbol, string_attribute(op, "loop_name") or symbol, op)
         self._inside.append(op)
@@ -133,7 +134,7 @@ class Model:
         if is_affine_loop(op):
             rows = self._loop_constraints(op, symbol)
             self._variables[induction_variable(op)] = variable
-        inner = _Context(
+        inner = Context(
             (*context.loops, variable), context.positions, (*context.constraints, *rows)
         )
         places = itertools.count()
@@ -143,7 +144,7 @@ class Model:
                     self._visit(child.operation, inner, places)
         self._inside.pop()
 
-    def _visit_if(self, op: ir.Operation, context: _Context, places: Iterator[int]) -> None:
+    def _visit_if(self, op: ir.Operation, context: Context, places: Iterator[int]) -> None:
         then = context
         if op.name == "affine.if":
             rows = self._condition_constraints(op)
@@ -153,7 +154,7 @@ class Model:
                 for child in block.operations:
                     self._visit(child.operation, context if number else then, places)
 
-    def _visit_leaf(self, op: ir.Operation, context: _Context, places: Iterator[int]) -> None:
+    def _visit_leaf(self, op: ir.Operation, context: Context, places: Iterator[int]) -> None:
         effects = self.effects.effects_of(op)
         if not effects:
             return
@@ -290,11 +291,13 @@ class Model:
             rows.append(f"{statement.tuple_text} -> [{', '.join(padded)}]{_where(statement)}")
         return self.relation(rows)
 
-    def accesses(self, memory: str, writes: bool) -> isl.UnionMap:
+    def accesses(
+        self, memory: str, writes: bool, only: Sequence[Statement] | None = None
+    ) -> isl.UnionMap:
         """Statement instances to the elements of one memory they write (or read)."""
         rows = [
             _access_row(s, a)
-            for s in self.statements
+            for s in (self.statements if only is None else only)
             for a in s.accesses
             if a.memory == memory and a.writes == writes
         ]

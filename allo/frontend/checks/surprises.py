@@ -38,11 +38,11 @@ from .spans import evaluated, loads, span_of
 
 def surprises_of(function: Function) -> list[Surprise]:
     """What may surprise in one function, in the order of its text."""
-    found = [_surprise(rule, place, meant) for rule, place, meant in _narrow(function.body)]
+    found = [surprise(rule, place, meant) for rule, place, meant in _narrow(function.body)]
     walk = _Lost()
     walk.block(function.body)
     found += [
-        _surprise("argument", place, f"return {var.name}, or pass an array of one element")
+        surprise("argument", place, f"return {var.name}, or pass an array of one element")
         for var, place in walk.assigned.items()
         if var not in walk.used
     ]
@@ -51,7 +51,7 @@ def surprises_of(function: Function) -> list[Surprise]:
 
 def shifted_out(place: SourcePlace, dtype: AlloType, amount: int) -> Surprise:
     """A constant shift to the left by the width or more."""
-    return _surprise("shift", place, f"{spelled(dtype, dtype.bits + amount)}(x) << {amount}")
+    return surprise("shift", place, f"{spelled(dtype, dtype.bits + amount)}(x) << {amount}")
 
 
 def spelled(dtype: AlloType, bits: int) -> str:
@@ -59,7 +59,8 @@ def spelled(dtype: AlloType, bits: int) -> str:
     return f"{'Int' if isinstance(dtype, Int) else 'UInt'}({bits})"
 
 
-def _surprise(rule: str, place: SourcePlace, meant: str) -> Surprise:
+def surprise(rule: str, place: SourcePlace, meant: str) -> Surprise:
+    """What a rule of :data:`SURPRISES` says of a place."""
     return Surprise(rule, place, f"{SURPRISES[rule]}\n{place.excerpt()}\nhelp: write {meant}.")
 
 
