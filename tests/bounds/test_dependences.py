@@ -5,7 +5,7 @@ import pytest
 
 import allo
 from allo.errors import DependenceError, IllegalTransformError, ScheduleError, UnsupportedOpError
-from allo.ir.types import float32, int32
+from allo.ir.types import float32, int32, uint8
 from tests.bounds.checked import TARGETS
 from tests.schedule.support import full_text, refused
 
@@ -112,6 +112,50 @@ def test_copies_of_an_unrolled_loop(factor):
     module, h = _run(s, places, target="verilog", simulator="jit")
     np.testing.assert_array_equal(h, want)
     assert module.cycles == module.report.cycles
+
+
+def directly(h: float32[256], p: uint8[128]):
+    for b in range(128):
+        h[p[b]] = h[p[b]] * 3 + 1
+
+
+def by_scalar(h: float32[256], p: uint8[128]):
+    for b in range(128):
+        x: float32 = h[p[b]]
+        h[p[b]] = x * 3 + 1
+
+
+def by_two_names(h: float32[256], p: uint8[128]):
+    for b in range(128):
+        x: float32 = h[p[b]]
+        y: float32 = x
+        z: float32 = x * 2
+        h[p[b]] = z + y + 1
+
+
+def by_array(h: float32[256], p: uint8[128]):
+    for b in range(128):
+        x: float32[2] = 0
+        x[1] = h[p[b]]
+        h[p[b]] = x[1] * 3 + 1
+
+
+@pytest.mark.parametrize("kernel", [directly, by_scalar, by_two_names, by_array])
+def test_a_word_with_a_name_of_its_own_is_covered_too(kernel):
+    """What reads the name of a word is no access of the array that the word came from."""
+    s = allo.customize(kernel)
+    s.pipeline("b")
+    s.dependence("h", "b")
+    places = np.random.default_rng(3).permutation(256)[:128].astype(np.uint8)
+    want = np.arange(256, dtype=np.float32)
+    want[places] = want[places] * 3 + 1
+    for options in TARGETS.values():
+        module = s.build(**options)
+        h = np.arange(256, dtype=np.float32)
+        module(h, places)
+        np.testing.assert_array_equal(h, want)
+        if options.get("simulator") == "jit":
+            assert module.report.functions[0].loops[0].ii == 1
 
 
 def test_the_pragmas_of_vitis():

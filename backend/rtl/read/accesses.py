@@ -100,8 +100,9 @@ class Memory:
         signature, consts = _split(index)
         entry = known.groups.get(signature, {}).get(consts)
         if entry is not None:
-            if entry.node.kind == "load" and entry.node.access is not None:
-                entry.node.access.asserted &= self._b.asserted
+            loaded = entry.node.access
+            if loaded is not None and loaded.array is array and loaded.index == index:
+                loaded.asserted &= self._b.asserted
             for predicate, value in reversed(entry.under):
                 if implies(self._b.predicate, predicate):
                     return value
