@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import functions_of, signature_of
+from allo.dialects.core.signature import declared_arguments, functions_of, signature_of
 from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
 
 from .bands import Band, bands_of
@@ -28,12 +28,17 @@ class FoundLoop:
 
 @dataclass(frozen=True, slots=True)
 class FoundBuffer:
-    """A resolved buffer handle: ``value`` is the memref (or stream handle)."""
+    """A resolved buffer handle: ``value`` is the memref (or stream handle).
+
+    ``dims`` are the dimensions of the memref that the function declares: all of them, unless its calls
+    pass slices and :func:`fold_views` has made it take the whole array.
+    """
 
     function: ir.Operation
     func: str
     name: str
     value: ir.Value
+    dims: tuple[int, ...]
 
     @property
     def type(self) -> ir.MemRefType:
@@ -194,7 +199,8 @@ def find_buffer(
         )
     function = find_function(module, func)
     buffers = buffers_of(function)
-    value = buffers.get(name)
+    declared = {argument.name: argument for argument in declared_arguments(function)}
+    value = buffers.get(declared[name].holder if name in declared else name)
     if value is None:
         raise UnknownHandleError(
             f"Target {name} not found in function {func}.",
@@ -205,4 +211,6 @@ def find_buffer(
             f"{primitive} expects an array, but {name} of function {func} is a {value.type}.",
             place_of(function),
         )
-    return FoundBuffer(function, func, name, value)
+    rank = ir.MemRefType(value.type).rank
+    dims = declared[name].dims if name in declared else tuple(range(rank))
+    return FoundBuffer(function, func, name, value, dims)

@@ -118,6 +118,58 @@ def entry_of(function: ir.Operation | ir.OpView) -> ir.Block:
     return function.operation.regions[0].blocks[0]
 
 
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An argument as the user's function declares it, where passes gave the function another.
+
+    Attributes:
+        name: the user's name.
+        holder: the name of the argument that now holds it.
+        kind: its declared type in MLIR, that of a slice where calls pass slices.
+        dims: for each dimension of ``kind`` its dimension of the holder's array, counted from 0.
+    """
+
+    name: str
+    holder: str
+    kind: ir.Type
+    dims: tuple[int, ...]
+
+
+def declared_arguments(function: ir.Operation) -> list[Declared]:
+    """The arguments that a function declares, in order."""
+    signature = signature_of(function)
+    if "declared" not in function.attributes:
+        pairs = zip(map(signature.name, range(len(signature.names))), signature.inputs, strict=True)
+        return [Declared(name, name, kind, _all_dims(kind)) for name, kind in pairs]
+    return [
+        Declared(
+            ir.StringAttr(entry["name"]).value,
+            ir.StringAttr(entry["holder"]).value,
+            ir.TypeAttr(entry["kind"]).value,
+            tuple(ir.DenseI64ArrayAttr(entry["dims"])),
+        )
+        for entry in map(ir.DictAttr, ir.ArrayAttr(function.attributes["declared"]))
+    ]
+
+
+def keep_declared(function: ir.Operation, arguments: Iterable[Declared]) -> None:
+    """Note what a function declares before its arguments change."""
+    entries = [
+        {
+            "name": ir.StringAttr.get(argument.name),
+            "holder": ir.StringAttr.get(argument.holder),
+            "kind": ir.TypeAttr.get(argument.kind),
+            "dims": ir.DenseI64ArrayAttr.get(argument.dims),
+        }
+        for argument in arguments
+    ]
+    function.attributes["declared"] = ir.ArrayAttr.get([ir.DictAttr.get(e) for e in entries])
+
+
+def _all_dims(kind: ir.Type) -> tuple[int, ...]:
+    return tuple(range(ir.MemRefType(kind).rank)) if isinstance(kind, ir.MemRefType) else ()
+
+
 def function_around(op: ir.Operation) -> ir.Operation:
     """The function that an operation stands in."""
     while op.name != "func.func":

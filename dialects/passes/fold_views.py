@@ -10,7 +10,7 @@ array become one. Leaves no ``memref.subview`` but those that only dialect opera
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .._mlir import ir
 from ..affine.bulk import BULK, expand_bulk
@@ -19,7 +19,7 @@ from ..affine.maps import BoundMap, bound_map
 from ..affine.substitute import simplify
 from ..checked import module_pass
 from ..core.rewrite import replace_operation
-from ..core.signature import sign, signature_of, symbol
+from ..core.signature import declared_arguments, keep_declared, sign, signature_of, symbol
 from .specialise import homes, specialise_calls
 
 _DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -297,6 +297,7 @@ def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     signature = signature_of(function)
     names, kinds = list(map(signature.name, range(len(signature.names)))), list(signature.declared)
     merged = {k: home for k, home in enumerate(_homes(sites[0], slices)) if home not in (-1, k)}
+    _keep_declared(function, names, slices, merged)
     begin = ir.InsertionPoint.at_block_begin(block)
     added: list[tuple[str, str]] = []
     arguments = list(block.arguments)
@@ -322,6 +323,22 @@ def _specialise(function: ir.Operation, sites: Sequence[ir.Operation]) -> None:
     sign(function, [*names, *(n for n, _ in added)], [*kinds, *(k for _, k in added)])
     for site in sites:
         _rewrite_call(site, symbol(function), merged)
+
+
+def _keep_declared(
+    function: ir.Operation, names: Sequence[str], slices: dict[int, Slice], merged: dict[int, int]
+) -> None:
+    """Note which dimensions of the whole arrays are those of the slices that the function declares."""
+    moved = []
+    for argument in declared_arguments(function):
+        position = names.index(argument.holder)
+        holder = names[merged.get(position, position)]
+        dims = argument.dims
+        if position in slices:
+            taken = slices[position].dims
+            dims = tuple(taken.index(dim) for dim in dims)
+        moved.append(replace(argument, holder=holder, dims=dims))
+    keep_declared(function, moved)
 
 
 def _subview(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 
@@ -43,7 +45,7 @@ def fork(
                 op.operands[position] = copy.operation.results[0]
                 if "from" in op.attributes:
                     op.attributes["from"] = ir.StringAttr.get(name)
-    return FoundBuffer(buffer.function, buffer.func, name, copy.operation.results[0])
+    return replace(buffer, name=name, value=copy.operation.results[0])
 
 
 def _behind(op: ir.Operation) -> ir.InsertionPoint:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects._mlir import ir
@@ -44,8 +45,9 @@ def partition(
 
     The layout goes to every use of the array: arguments of callees, callers, returned arrays,
     constants. Several dimensions take one call each. Functions that are passed slices of the array
-    take the whole array and the slice's offsets from then on. An array that is partitioned completely
-    on all dimensions stays as it is.
+    take the whole array and the slice's offsets from then on; ``dim`` still counts the dimensions that
+    they declare. What another name of the array was given already stays as it is, and so does an array
+    that is partitioned completely on all dimensions.
 
     Raises:
         PartitionError: an invalid kind, dimension or factor, or a conflict with an earlier call.
@@ -61,16 +63,40 @@ def partition(
         buffer = find_buffer(s.module, s.top_func_name, target, "partition")
     place = _place(buffer)
     kind = _kind(partition_type, place)
-    rank = buffer.type.rank
-    dim = _dimension(dim, rank, buffer, place)
+    _check_dimension(dim, buffer, place)
     old = layout_of(buffer.type)
     if _is_complete(old):
         return
     factor = _factor(kind, factor, buffer, place)
-    new = _layout(buffer, kind, dim, factor, old, place)
-    _warn_clamped(buffer, dim, factor, place)
-    _note(s, buffer, dim, kind, factor)
-    _apply(s, buffer, new)
+    asked = _Asked(buffer, kind, dim, factor, place)
+    _warn_clamped(asked)
+    if not _is_there(s, asked, old):
+        _apply(s, buffer, _layout(asked, old))
+    key = asked.key
+    s.partitioned_arrays[key] = [*s.partitioned_arrays.get(key, ()), (dim, kind, factor)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One call: ``dim`` is a dimension that the function declares, counted from 1, or 0."""
+
+    buffer: FoundBuffer
+    kind: Partition
+    dim: int
+    factor: int
+    place: SourcePlace | None
+
+    @property
+    def key(self) -> str:
+        return f"{self.buffer.func}:{self.buffer.name}"
+
+    @property
+    def dims(self) -> tuple[int, ...]:
+        """The dimensions of the whole array that are meant, counted from 0."""
+        return self.buffer.dims if self.dim == 0 else (self.buffer.dims[self.dim - 1],)
+
+    def of(self, extent: int) -> DimPartition:
+        return make_dim(self.kind, extent, self.factor)
 
 
 def _place(buffer: FoundBuffer) -> SourcePlace | None:
@@ -90,14 +116,14 @@ def _kind(value: Any, place: SourcePlace | None) -> Partition:
         ) from None
 
 
-def _dimension(dim: int, rank: int, buffer: FoundBuffer, place: SourcePlace | None) -> int:
+def _check_dimension(dim: int, buffer: FoundBuffer, place: SourcePlace | None) -> None:
+    rank = len(buffer.dims)
     if isinstance(dim, bool) or not isinstance(dim, int) or not 0 <= dim <= rank:
         raise PartitionError(
             f"Invalid dimension {dim!r} for array {buffer.name} of rank {rank}.",
             place,
             help=f"dimensions count from 1 to {rank}; 0 means all of them.",
         )
-    return dim
 
 
 def _factor(kind: Partition, factor: int, buffer: FoundBuffer, place: SourcePlace | None) -> int:
@@ -119,46 +145,48 @@ def _is_complete(layout: ArrayLayout) -> bool:
     return all(d.kind is Partition.Complete for d in layout.dims)
 
 
-def _layout(
-    buffer: FoundBuffer,
-    kind: Partition,
-    dim: int,
-    factor: int,
-    old: ArrayLayout,
-    place: SourcePlace | None,
-) -> ArrayLayout:
-    shape = _static_shape(buffer, place)
-    name = buffer.name
-    if dim == 0:
-        if any(d.kind is not None for d in old.dims):
-            raise PartitionError(
-                "Cannot mix all-dim partitioning (dim=0) with per-dimension partitions for array "
-                f"{name}.",
-                place,
-                help="partition each remaining dimension by its number.",
-            )
-        return ArrayLayout(tuple(make_dim(kind, extent, factor) for extent in shape))
-    if old.dims[dim - 1].kind is not None:
+def _is_there(s: ScheduleState, asked: _Asked, old: ArrayLayout) -> bool:
+    """Whether the array is spread like that already, by a call for another name of it."""
+    said = [dim for dim, _, _ in s.partitioned_arrays.get(asked.key, ())]
+    if asked.dim in said or 0 in said:
+        return False
+    shape = _static_shape(asked.buffer, asked.place)
+    return all(old.dims[d] == asked.of(shape[d]) for d in asked.dims)
+
+
+def _layout(asked: _Asked, old: ArrayLayout) -> ArrayLayout:
+    shape = _static_shape(asked.buffer, asked.place)
+    name = asked.buffer.name
+    taken = [d for d in asked.dims if old.dims[d].kind is not None]
+    if taken and asked.dim == 0:
         raise PartitionError(
-            f"Cannot partition the same array on dimension {dim} twice: {name}.",
-            place,
+            "Cannot mix all-dim partitioning (dim=0) with per-dimension partitions for array "
+            f"{name}.",
+            asked.place,
+            help="partition each remaining dimension by its number.",
+        )
+    if taken:
+        raise PartitionError(
+            f"Cannot partition the same array on dimension {asked.dim} twice: {name}.",
+            asked.place,
             help="leave one of the calls out.",
         )
     dims: list[DimPartition] = list(old.dims)
-    dims[dim - 1] = make_dim(kind, shape[dim - 1], factor)
+    for d in asked.dims:
+        dims[d] = asked.of(shape[d])
     return ArrayLayout(tuple(dims))
 
 
-def _warn_clamped(buffer: FoundBuffer, dim: int, factor: int, place: SourcePlace | None) -> None:
+def _warn_clamped(asked: _Asked) -> None:
     """More banks than elements: a dimension gets a bank an element, and the user hears of it."""
-    shape = _static_shape(buffer, place)
-    most = max(shape) if dim == 0 else shape[dim - 1]
-    if factor > most:
-        where = f"{place}: " if place else ""
-        which = "every dimension" if dim == 0 else f"dimension {dim}"
+    shape = _static_shape(asked.buffer, asked.place)
+    most = max(shape[d] for d in asked.dims)
+    if asked.factor > most:
+        where = f"{asked.place}: " if asked.place else ""
+        which = "every dimension" if asked.dim == 0 else f"dimension {asked.dim}"
         warnings.warn(
-            f"{where}{buffer.name} is to have {factor} banks along {which}, but has {most} elements "
-            f"there: it gets {most} banks.",
+            f"{where}{asked.buffer.name} is to have {asked.factor} banks along {which}, but has {most} "
+            f"elements there: it gets {most} banks.",
             PartitionWarning,
             stacklevel=4,
         )
@@ -173,12 +201,6 @@ def _static_shape(buffer: FoundBuffer, place: SourcePlace | None) -> list[int]:
             help="give every dimension a number.",
         )
     return list(kind.shape)
-
-
-def _note(s: ScheduleState, buffer: FoundBuffer, dim: int, kind: Partition, factor: int) -> None:
-    key = f"{buffer.func}:{buffer.name}"
-    entry = (dim, kind, factor)
-    s.partitioned_arrays[key] = [*s.partitioned_arrays.get(key, ()), entry]
 
 
 def _apply(s: ScheduleState, buffer: FoundBuffer, layout: ArrayLayout) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.core.signature import function_type, functions_of, symbol
+from allo.dialects.core.signature import (
+    declared_arguments,
+    function_type,
+    functions_of,
+    symbol,
+)
 from allo.dialects.diagnostics import (
     AlloError,
     HandleTypeError,
@@ -236,7 +241,8 @@ def _origin(inner: ScheduleState, top: str) -> str:
 
 def _check_signature(inner: ScheduleState, function: ir.Operation, target: str) -> None:
     mine = _plain_types(inner.original_signature)
-    theirs = _plain_types(function_type(function))
+    declared = tuple(_plain(argument.kind) for argument in declared_arguments(function))
+    theirs = declared, _plain_types(function_type(function))[1]
     if mine == theirs:
         return
     raise ScheduleError(
