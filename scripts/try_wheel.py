@@ -105,17 +105,19 @@ def faults_without_headers() -> list[str]:
 
 
 def faults_of_page(page: Path) -> list[str]:
-    """Whether the page's program runs, from its first step to its last, and then its command."""
+    """Whether the page's program runs, from its first step to its last, and then its commands."""
     import blocks
 
     text = page.read_text()
     found = blocks.blocks_of(text)
     fault = blocks.fault_of_run(page, found)
-    Path("fir.py").write_text(found[0].text)
-    (command,) = re.findall(r"^allo build .*$", text, re.MULTILINE)
-    faults = faults_of_command(command.split(), "")
-    if not faults and "module fir" not in Path("fir.sv").read_text():
-        faults.append(f"{command}: fir.sv holds no module fir")
+    change = next(block.text for block in found if block.text.startswith("def piped(s)"))
+    Path("fir.py").write_text(f"{found[0].text}\n{change}")
+    faults = []
+    for command in re.findall(r"^allo build .*$", text, re.MULTILINE):
+        faults += faults_of_command(command.split(), "")
+        if not faults and "module fir" not in Path("fir.sv").read_text():
+            faults.append(f"{command}: fir.sv holds no module fir")
     return [*faults, fault] if fault else faults
 
 

@@ -1,1 +1,1 @@
-"""The published path of the exceptions of array partitioning: ``allo._mlir.exceptions``."""
+"""Published paths: MLIR's bindings as ``ir`` and ``dialects``, and array partitioning's ``exceptions``."""

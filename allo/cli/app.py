@@ -16,7 +16,6 @@ def make_app() -> typer.Typer:
     """The application with every command registered."""
     app = typer.Typer(
         no_args_is_help=True,
-        add_completion=False,
         pretty_exceptions_enable=False,
     )
     for command in _COMMANDS:

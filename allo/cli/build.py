@@ -1,7 +1,8 @@
-"""``allo build FILE.py:FUNCTION``: build a kernel, or what a schedule function returns."""
+"""``allo build FILE.py:NAME``: build a kernel, a schedule, or what a function returns as one."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import importlib.util
 import inspect
@@ -15,6 +16,8 @@ import typer
 
 import allo
 from allo.dialects.diagnostics import AlloError
+from allo.schedule import Schedule
+from allo.target import target_names
 
 
 def load_module(name: str) -> ModuleType:
@@ -48,10 +51,15 @@ def _from_file(path: Path) -> ModuleType:
     return module
 
 
-def find_schedule(what: str) -> Any:
-    """The schedule named by ``FILE.py:FUNCTION`` or ``MODULE:FUNCTION``.
+def find_schedule(what: str, schedule: str | None = None) -> Schedule:
+    """The schedule named by ``FILE.py:NAME`` or ``MODULE:NAME``.
 
-    FUNCTION is a kernel, or a function that needs no argument and returns a schedule.
+    NAME is a kernel, a Schedule, or a function that needs no argument and returns a Schedule. What the
+    program prints meanwhile goes to the standard error.
+
+    Args:
+        schedule: another name of the file: a Schedule, a function that returns one, or a function that
+            takes the kernel's schedule and changes it.
 
     Raises:
         AlloError: when the text, the module or the function is not as asked.
@@ -59,15 +67,66 @@ def find_schedule(what: str) -> Any:
     name, colon, function = what.rpartition(":")
     if not colon:
         raise AlloError(f"{what!r} names no function.", help="write FILE.py:FUNCTION.")
-    found = getattr(load_module(name), function, None)
-    if not callable(found):
-        raise AlloError(f"{name} has no function {function!r}.")
-    required = [
-        parameter
-        for parameter in inspect.signature(found).parameters.values()
-        if parameter.default is parameter.empty
-    ]
-    return allo.customize(found) if required else found()
+    with contextlib.redirect_stdout(sys.stderr):
+        module = load_module(name)
+        if schedule is None:
+            return _schedule_of(_member(module, name, function))
+        _member(module, name, function)
+        return _changed(_member(module, name, schedule), module, function)
+
+
+def _member(module: ModuleType, name: str, wanted: str) -> Any:
+    found = getattr(module, wanted, None)
+    if isinstance(found, Schedule) or callable(found):
+        return found
+    names = [n for n, v in vars(module).items() if _is_own(v, module)]
+    raise AlloError(
+        f"{name} has no function or schedule {wanted!r}.",
+        help=f"it has {', '.join(names)}." if names else None,
+    )
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    own = inspect.isfunction(value) and value.__module__ == module.__name__
+    return own or isinstance(value, Schedule)
+
+
+def _schedule_of(found: Any) -> Schedule:
+    """A Schedule, what a function without arguments returns, or a kernel's schedule that changes nothing."""
+    if isinstance(found, Schedule):
+        return found
+    if not _required(found) and isinstance(returned := found(), Schedule):
+        return returned
+    return allo.customize(found)
+
+
+def _changed(change: Any, module: ModuleType, kernel: str) -> Schedule:
+    """The schedule of a kernel after ``change``, or the one that ``change`` is or returns."""
+    if isinstance(change, Schedule):
+        return change
+    takes = _required(change)
+    given = [_schedule_of(getattr(module, kernel))] if takes else []
+    returned = change(*given) if len(takes) < 2 else None
+    if isinstance(returned, Schedule):
+        return returned
+    if given and returned is None and len(takes) == 1:
+        return given[0]
+    raise AlloError(
+        f"{change.__name__} is no schedule of {kernel}: it takes {len(takes)} arguments and returns "
+        f"{type(returned).__name__}.",
+        help=f"write a function that takes the schedule, def {change.__name__}(s): s.pipeline(…), or one "
+        "that takes nothing and returns it.",
+    )
+
+
+def _required(function: Any) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.default is p.empty]
+
+
+def _targets(incomplete: str) -> list[str]:
+    """Completion of ``--target``."""
+    return [name for name in target_names() if name.startswith(incomplete)]
 
 
 def register(app: typer.Typer) -> None:
@@ -75,15 +134,24 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def build(
-        what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION")],
-        target: Annotated[str, typer.Option(help="see `allo targets`")] = "verilog",
+        what: Annotated[
+            str, typer.Argument(help="FILE.py:NAME or MODULE:NAME, of a kernel or schedule")
+        ],
+        target: Annotated[
+            str, typer.Option(help="see `allo targets`", autocompletion=_targets)
+        ] = "verilog",
+        schedule: Annotated[
+            str | None, typer.Option(help="schedule or function of the file that changes one")
+        ] = None,
         mode: Annotated[str | None, typer.Option(help="the target's step, e.g. csim")] = None,
         project: Annotated[str | None, typer.Option(help="folder for a tool's project")] = None,
         output: Annotated[Path | None, typer.Option("-o", help="write the text here")] = None,
         report: Annotated[Path | None, typer.Option(help="write the report's JSON here")] = None,
     ) -> None:
         """Build a design and print (or write) its text: Verilog, HLS C++ …"""
-        built = find_schedule(what).build(target=target, mode=mode, project=project)
+        made = find_schedule(what, schedule)
+        with contextlib.redirect_stdout(sys.stderr):
+            built = made.build(target=target, mode=mode, project=project)
         if report is not None:
             write_text(report, json.dumps(built.report.to_json(), indent=1))
         if output is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -18,7 +18,12 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def synth(
-        what: Annotated[str, typer.Argument(help="FILE.py:FUNCTION or MODULE:FUNCTION")],
+        what: Annotated[
+            str, typer.Argument(help="FILE.py:NAME or MODULE:NAME, of a kernel or schedule")
+        ],
+        schedule: Annotated[
+            str | None, typer.Option(help="schedule or function of the file that changes one")
+        ] = None,
         device: Annotated[str, typer.Option(help="device family")] = DEFAULT_DEVICE,
         clock: Annotated[float, typer.Option(help="clock in MHz to build and route for")] = 200.0,
         route: Annotated[bool, typer.Option(help="place and route, too")] = False,
@@ -32,8 +37,8 @@ def register(app: typer.Typer) -> None:
         output: Annotated[Path | None, typer.Option("-o", help="write the JSON here")] = None,
     ) -> None:
         """Build a design for a device, synthesise it, and show its cells, clock and critical path."""
-        options = {"clock_mhz": clock, "device": device}
-        built = find_schedule(what).build(target="verilog", **options)
+        options: dict[str, Any] = {"clock_mhz": clock, "device": device}
+        built = find_schedule(what, schedule).build(target="verilog", **options)
         found = built.synthesize(route=route, seed=seed, router=router, timeout=timeout)
         typer.echo(found.table(), nl=False)
         if output is not None:

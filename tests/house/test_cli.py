@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -146,3 +147,118 @@ def test_importing_allo_starts_no_back_end() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout == "[]\n"
+
+
+PROGRAM = """import allo
+from allo.ir.types import int32
+
+print("loading")
+
+
+def inc(A: int32[8], B: int32[8]):
+    for i in range(8):
+        B[i] = A[i] + 1
+
+
+def piped():
+    print("scheduling")
+    s = allo.customize(inc)
+    s.pipeline("i", initiation_interval=3)
+    return s
+
+
+def change(s):
+    s.pipeline("i", initiation_interval=3)
+
+
+ready = piped()
+
+
+def number():
+    return 3
+
+
+def two(a, b):
+    return a
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["piped"],
+        ["ready"],
+        ["inc", "--schedule", "piped"],
+        ["inc", "--schedule", "ready"],
+        ["inc", "--schedule", "change"],
+    ],
+)
+def test_build_takes_schedules_and_prints_nothing_of_the_program(
+    arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scheduled.py"
+    file.write_text(PROGRAM)
+    what, *more = arguments
+    assert main(["build", f"{file}:{what}", *more, "--target", "vhls"]) == 0
+    said = capsys.readouterr()
+    assert said.out.startswith("//===") and "pipeline II=3" in said.out
+    assert "loading" in said.err and "loading" not in said.out and "scheduling" not in said.out
+
+
+def test_build_of_a_kernel_alone_has_no_schedule(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scheduled.py"
+    file.write_text(PROGRAM)
+    assert main(["build", f"{file}:inc", "--target", "vhls"]) == 0
+    assert "pipeline" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["nothing"],
+            "has no function or schedule 'nothing'.\nhelp: it has inc, piped, change, ready, number, two.\n",
+        ),
+        (
+            ["inc", "--schedule", "number"],
+            "AlloError: number is no schedule of inc: it takes 0 arguments and returns int.\n"
+            "help: write a function that takes the schedule, def number(s): s.pipeline(…), or one that "
+            "takes nothing and returns it.\n",
+        ),
+        (
+            ["inc", "--schedule", "two"],
+            "AlloError: two is no schedule of inc: it takes 2 arguments",
+        ),
+    ],
+)
+def test_what_is_no_schedule_is_said(
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "scheduled.py"
+    file.write_text(PROGRAM)
+    what, *more = arguments
+    assert main(["build", f"{file}:{what}", *more, "--target", "vhls"]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_shells_complete_commands_and_targets() -> None:
+    def completed(typed: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "allo.cli"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+            env={
+                **os.environ,
+                "_ALLO_COMPLETE": "complete_bash",
+                "COMP_WORDS": typed,
+                "COMP_CWORD": str(len(typed.split()) - 1),
+            },
+        )
+        return done.stdout
+
+    assert completed("allo bu").split() == ["build"]
+    assert set(completed("allo build --target viv").split()) == {"vivado_hls"}

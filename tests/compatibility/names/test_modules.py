@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -146,3 +148,33 @@ def test_emulation_says_where_it_runs(caplog):
     assert [record.getMessage() for record in caplog.records] == [
         "v++ is not on PATH: sw_emu of add runs on Allo's own csim instead (fallback=False forbids it)."
     ]
+
+
+def test_the_bindings_of_mlir_have_their_published_names(tmp_path):
+    program = (
+        "import allo._mlir.ir, allo._mlir.dialects.scf as scf\n"
+        "from allo._mlir.ir import Context, Module\n"
+        "from allo._mlir.dialects import affine, arith, func, memref\n"
+        "import allo\n"
+        "from allo.ir.types import int32\n"
+        "def f(A: int32[4]):\n"
+        "    for i in range(4):\n"
+        "        A[i] = 1\n"
+        "s = allo.customize(f)\n"
+        "op = s.module.body.operations[0]\n"
+        "loop = op.body.blocks[0].operations[1]\n"
+        "print(isinstance(op, func.FuncOp), isinstance(loop, affine.AffineForOp),\n"
+        "      isinstance(s.module, Module), scf.ForOp.__name__,\n"
+        "      allo._mlir.ir.Context is Context)\n"
+    )
+    path = tmp_path / "program.py"
+    path.write_text(program)
+    said = subprocess.run(
+        [sys.executable, path], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert said.stdout.split() == ["True", "True", "True", "ForOp", "True"], said.stderr
+
+
+def test_a_dialect_that_is_not_there_is_an_import_error():
+    with pytest.raises(ModuleNotFoundError, match=r"allo\._mlir\.dialects\.nonsense"):
+        importlib.import_module("allo._mlir.dialects.nonsense")
