@@ -55,6 +55,24 @@ def test_arrays_and_scalars(asked, found):
     assert allo.customize(top).get_equivalent_variables(asked) == found
 
 
+@pytest.mark.parametrize(
+    ("asked", "found", "other"),
+    [
+        ("top:A", same("top:0", "scale:0"), same("top:0", "scale:1")),
+        ("top:0", same("top:0", "scale:X"), same("top:0")),
+        ("scale:1", same("top:1", "scale:k"), same("top:1", "scale:1", "total:1")),
+        ("B", same("top:B", "scale:Y", "total:0"), same("top:B", "scale:0", "total:0")),
+        ("total:t", same("total:t"), same("total:0")),
+    ],
+)
+def test_arguments_by_position_in_the_answer(asked, found, other):
+    names = allo.customize(top).get_equivalent_variables(asked)
+    assert names == found and found == names and names >= found and names <= found
+    assert all(name in names for name in found)
+    assert names != other and other != names and not (names >= other and names <= other)
+    assert "top:7" not in names and names != "top:A"
+
+
 def test_through_scalars_that_are_assigned_once():
     def use(v: float32, w: float32) -> float32:
         return v * w

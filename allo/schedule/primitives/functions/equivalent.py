@@ -2,15 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+
 from allo.dialects.core.alias import VariableClasses
-from allo.dialects.core.signature import functions_of
+from allo.dialects.core.signature import argument_name, entry_of, functions_of
 from allo.dialects.diagnostics import UnknownHandleError
 from allo.schedule.near import suggestion
 from allo.schedule.resolve import buffers_of, find_function, split_name
 from allo.schedule.state import ScheduleState
 
 
-def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
+class Names(set[str]):
+    """A set of ``"func:name"``, in which ``"func:position"`` is that argument, too.
+
+    Args:
+        names: the names.
+        positions: for each ``"func:position"`` the name of the argument.
+    """
+
+    def __init__(self, names: Iterable[str], positions: Mapping[str, str]) -> None:
+        super().__init__(names)
+        self._positions = positions
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(self._positions.get(str(name), name))
+
+    def __eq__(self, other: object) -> bool:
+        return set(self) == self._named(other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __le__(self, other: AbstractSet[object]) -> bool:
+        return set(self) <= self._named(other)
+
+    def __ge__(self, other: AbstractSet[object]) -> bool:
+        return set(self) >= self._named(other)
+
+    __hash__ = None
+
+    def _named(self, other: object) -> set[object]:
+        if not isinstance(other, AbstractSet):
+            return {other}
+        return {self._positions.get(str(name), name) for name in other}
+
+
+def get_equivalent_variables(s: ScheduleState, name: str) -> Names:
     """Every ``"func:name"`` that is the same array, or the same scalar, as ``name``.
 
     ::
@@ -19,7 +57,8 @@ def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
             inner(A, n)                s.get_equivalent_variables("inner:1") == {"top:n", "inner:m"}
 
     A scalar is passed by value. It is the same variable as the parameter it is passed for, and as a
-    scalar that is assigned once, from it.
+    scalar that is assigned once, from it. The answer holds names, and knows arguments by their positions
+    as well: ``"inner:0" in s.get_equivalent_variables("top:A")``.
 
     Args:
         name: ``"func:buffer"`` or ``"func:argument number"``; the top function where none is named.
@@ -41,9 +80,16 @@ def get_equivalent_variables(s: ScheduleState, name: str) -> set[str]:
             help=suggestion(wanted, buffers, f"{func} has the buffers"),
         )
     members = VariableClasses(s.module.operation).members(value)
-    return {
+    functions = functions_of(s.module)
+    names = (
         f"{owner}:{label}"
-        for owner, body in functions_of(s.module).items()
+        for owner, body in functions.items()
         for label, buffer in buffers_of(body).items()
         if buffer in members
+    )
+    positions = {
+        f"{owner}:{position}": f"{owner}:{argument_name(argument)}"
+        for owner, body in functions.items()
+        for position, argument in enumerate(entry_of(body).arguments)
     }
+    return Names(names, positions)
