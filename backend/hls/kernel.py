@@ -114,7 +114,7 @@ class HlsKernel(BuiltOnce):
             self._checked = _copied(self.module)
         self.signature: Signature = read_signature(self.module, request.top)
         access = analyze_arg_load_store(self.module).get(request.top, [])
-        self.args = read_ports(self.module, request.top, access)
+        self.args = read_ports(self.module, request.top, access, request.mode)
         vendor = self.vendor
         # csim runs on the caller's arrays, wherever they stand; a host program knows them by their order.
         strict = vendor.flat_top and request.mode != "csim"

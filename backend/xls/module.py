@@ -88,7 +88,7 @@ class XLSCCModule(BuiltOnce):
             self._write_errors(error)
             raise
         self.signature = read_signature(self.module, top)
-        self.args = read_ports(self.module, top, self._access())
+        self.args = read_ports(self.module, top, self._access(), self.mode)
         self.num_output_args = count_outputs(self.args, None, False)
         self._body = f"{top}_body"
         op = ir.SymbolTable(self.module.operation)[top]

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import allo
 from allo.backend.hls.csim.headers import RUNTIME, SHIMS, open_headers
 from allo.errors import BuildError, ToolFailedError, ToolMissingError
 
@@ -275,14 +276,32 @@ def test_only_the_top_has_c_linkage():
     np.testing.assert_array_equal(a, [5, 6, 7, 5])
 
 
-def test_top_without_ports():
-    text = module("func.func @top() { return }")
+NO_PORTS = module("func.func @top() { return }")
+
+
+def test_a_top_without_ports_is_no_hardware():
     with pytest.raises(RuntimeError) as caught:
-        build(text)
+        build(NO_PORTS, mode="csyn")
     assert caught.value.message == (  # type: ignore[attr-defined]
         "The top function top has neither arguments nor results, "
         "so its hardware would have no ports."
     )
+    assert "csim' need no ports" in caught.value.help  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("target", ["vhls", "vitis_hls", "catapult", "tapa", "ihls", "pynq", "xls"])
+def test_a_top_without_ports_is_text(target):
+    code = str(build(NO_PORTS, target))
+    assert "void top(" in code or "void top_body(" in code
+
+
+def test_a_top_without_ports_prints_in_csim(capfd):
+    def count():
+        for i in range(3):
+            print("i =", i)
+
+    assert allo.customize(count).build(target="vitis_hls", mode="csim")() is None
+    assert capfd.readouterr().out == "i = 0\ni = 1\ni = 2\n"
 
 
 def test_functions_below_a_flat_top_take_flat_arrays():

@@ -114,12 +114,18 @@ def _check_split(name: str, param: Param, count: int) -> None:
     )
 
 
-def read_ports(module: ir.Module, top: str, access: Sequence[str]) -> tuple[Port, ...]:
+_WITHOUT_PORTS = (None, "csim")
+"""Modes in which a top function without ports has a use: its text, and a run that prints."""
+
+
+def read_ports(
+    module: ir.Module, top: str, access: Sequence[str], mode: str | None
+) -> tuple[Port, ...]:
     """The ports of function ``top`` before any rewriting.
 
     Raises:
         BuildError: the module has no such function.
-        HlsInterfaceError: the function has no parameter at all.
+        HlsInterfaceError: the function has no parameter at all, and the mode makes hardware of it.
     """
     table = ir.SymbolTable(module.operation)
     if top not in table:
@@ -132,12 +138,12 @@ def read_ports(module: ir.Module, top: str, access: Sequence[str]) -> tuple[Port
         Port(param, word, param.role == "result" or position in touched)
         for position, (param, word) in enumerate(zip(signature.params, words, strict=True))
     )
-    if not ports:
+    if not ports and mode not in _WITHOUT_PORTS:
         raise HlsInterfaceError(
             f"The top function {top} has neither arguments nor results, so its hardware would "
             "have no ports.",
             place_of(op),
-            help="pass an array in which it leaves its result.",
+            help="pass an array in which it leaves its result; its text and mode='csim' need no ports.",
         )
     return ports
 
