@@ -7,6 +7,6 @@ from allo.dialects._mlir import affine, arith, cf, func, math, memref, scf
 for _module in (affine, arith, cf, func, math, memref, scf):
     sys.modules[f"{__name__}.{_module.__name__.rpartition('.')[2]}"] = _module
 
-__path__: list[str] = []
+__path__: tuple[str, ...] = ()
 """None but these: ``import allo._mlir.dialects.func`` finds a module above."""
 __all__ = ["affine", "arith", "cf", "func", "math", "memref", "scf"]
