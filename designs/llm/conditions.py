@@ -181,5 +181,4 @@ def gpt_config(model: Architecture) -> GPTConfig:
         ConfigurationError: when the arithmetic is not that of these accelerators.
     """
     check_design("gpt", model)
-    m = model
-    return GPTConfig(m.layers, m.d, m.heads, m.ffn, m.context, m.vocab)
+    return GPTConfig(model.layers, model.d, model.heads, model.ffn, model.context, model.vocab)

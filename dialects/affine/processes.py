@@ -10,7 +10,7 @@ from ..core.effects import VIEWS, Effect, EffectAnalysis, Key, Memory
 from ..core.signature import callee_of, functions_of
 from .loops import is_affine_loop, spec_of
 from .maps import bound_map, condition_of
-from .model import Access, Context, LoopVariable, Model, NotAffine, Statement
+from .model import Access, Context, LoopVariable, Model, NotAffine
 
 _CASTS = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui")
 
@@ -145,4 +145,4 @@ class RegionModel(Model):
         return tuple(out)
 
 
-__all__ = ["RegionModel", "Statement"]
+__all__ = ["RegionModel"]

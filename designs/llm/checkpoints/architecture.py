@@ -87,25 +87,21 @@ def _llama(c: dict[str, Any]) -> Architecture:
         ATTENTION if c.get("attention_bias") else (),
         GATED if c.get("mlp_bias") else (),
     )
-    return Architecture(family="llama", **_gated(c), biases=(*attention, *feed))
+    return _gated(c, "llama", biases=(*attention, *feed))
 
 
 def _mistral(c: dict[str, Any]) -> Architecture:
-    window = int(c.get("sliding_window", 4096) or 0)
-    windows = (window,) * int(c["num_hidden_layers"]) if window else ()
-    return Architecture(family="mistral", **_gated(c), biases=(), windows=windows)
+    return _gated(c, "mistral", windows=_same_windows(c, 4096))
 
 
 def _qwen2(c: dict[str, Any]) -> Architecture:
-    return Architecture(family="qwen2", **_gated(c), biases=("q", "k", "v"), windows=_windows(c))
+    return _gated(c, "qwen2", biases=("q", "k", "v"), windows=_windows(c))
 
 
 def _qwen3(c: dict[str, Any]) -> Architecture:
     biases = ATTENTION if c.get("attention_bias") else ()
     c = {**c, "head_dim": c["head_dim"]}
-    return Architecture(
-        family="qwen3", **_gated(c), biases=biases, windows=_windows(c), qk_norm=True
-    )
+    return _gated(c, "qwen3", biases=biases, windows=_windows(c), qk_norm=True)
 
 
 def _gemma(c: dict[str, Any]) -> Architecture:
@@ -114,14 +110,12 @@ def _gemma(c: dict[str, Any]) -> Architecture:
     kind = c.get("hidden_activation") or c.get("hidden_act") or "gelu_pytorch_tanh"
     c = {**c, "head_dim": c["head_dim"], "hidden_act": kind if kind != "gelu" else "gelu_new"}
     biases = ATTENTION if c.get("attention_bias") else ()
-    return Architecture(family="gemma", **_gated(c), biases=biases)
+    return _gated(c, "gemma", biases=biases)
 
 
 def _phi3(c: dict[str, Any]) -> Architecture:
     c = {"num_key_value_heads": None, **c}
-    window = int(c.get("sliding_window") or 0)
-    windows = (window,) * int(c["num_hidden_layers"]) if window else ()
-    return Architecture(family="phi3", **_gated(c, part=1.0), biases=(), windows=windows)
+    return _gated(c, "phi3", windows=_same_windows(c, 0), part=1.0)
 
 
 def _phi(c: dict[str, Any]) -> Architecture:
@@ -179,24 +173,16 @@ _FAMILIES: dict[str, Callable[[dict[str, Any]], Architecture]] = {
 }
 
 
-class _Gated(TypedDict):
-    layers: int
-    d: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    ffn: int
-    context: int
-    vocab: int
-    activation: str
-    eps: float
-    rms: bool
-    gated: bool
-    rotary: tuple[float, ...]
-
-
-def _gated(c: dict[str, Any], part: float | None = None) -> _Gated:
-    """What LLaMA and the families after it have alike.
+def _gated(
+    c: dict[str, Any],
+    family: str,
+    *,
+    biases: tuple[str, ...] = (),
+    windows: tuple[int, ...] = (),
+    qk_norm: bool = False,
+    part: float | None = None,
+) -> Architecture:
+    """LLaMA, and the families after it.
 
     Args:
         part: of a head that is turned, where the configuration does not say it; None for families that
@@ -204,21 +190,31 @@ def _gated(c: dict[str, Any], part: float | None = None) -> _Gated:
     """
     d, heads = int(c["hidden_size"]), int(c["num_attention_heads"])
     width = int(c.get("head_dim") or d // max(heads, 1))
-    return {
-        "layers": int(c["num_hidden_layers"]),
-        "d": d,
-        "heads": heads,
-        "kv_heads": int(c["num_key_value_heads"] or heads),
-        "head_dim": width,
-        "ffn": int(c["intermediate_size"]),
-        "context": int(c["max_position_embeddings"]),
-        "vocab": int(c["vocab_size"]),
-        "activation": _activation(c.get("hidden_act", "silu")),
-        "eps": float(c["rms_norm_eps"]),
-        "rms": True,
-        "gated": True,
-        "rotary": rotary_angles(c, width, part),
-    }
+    return Architecture(
+        family=family,
+        layers=int(c["num_hidden_layers"]),
+        d=d,
+        heads=heads,
+        kv_heads=int(c["num_key_value_heads"] or heads),
+        head_dim=width,
+        ffn=int(c["intermediate_size"]),
+        context=int(c["max_position_embeddings"]),
+        vocab=int(c["vocab_size"]),
+        activation=_activation(c.get("hidden_act", "silu")),
+        eps=float(c["rms_norm_eps"]),
+        rms=True,
+        gated=True,
+        rotary=rotary_angles(c, width, part),
+        biases=biases,
+        windows=windows,
+        qk_norm=qk_norm,
+    )
+
+
+def _same_windows(c: dict[str, Any], usual: int) -> tuple[int, ...]:
+    """One window for all layers; ``usual`` where the configuration does not say it."""
+    window = int(c.get("sliding_window", usual) or 0)
+    return (window,) * int(c["num_hidden_layers"]) if window else ()
 
 
 def _windows(c: dict[str, Any]) -> tuple[int, ...]:
