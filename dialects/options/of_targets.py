@@ -111,7 +111,13 @@ TARGET_OPTIONS: tuple[Option, ...] = (
         "It is the device a project is made for; None means u280, or pynqz2 for pynq.",
         none=True,
     ),
-    _hls("frequency", MEGAHERTZ, 300.0, "It is the clock in MHz."),
+    _hls(
+        "frequency",
+        MEGAHERTZ,
+        None,
+        "It is the clock in MHz; None means 300, or 100 for pynq on a Zynq-7000 board.",
+        none=True,
+    ),
     _hls(
         "mode",
         Text("the name of a step"),

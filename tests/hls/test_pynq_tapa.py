@@ -12,6 +12,7 @@ import pytest
 import allo
 from allo.backend.hls import is_available
 from allo.backend.hls.csim.headers import RUNTIME, SHIMS, open_headers
+from allo.backend.hls.errors import HlsConfigError
 from allo.errors import AlloError, BoundaryError, DeadlockError, ToolMissingError
 from allo.ir.types import float32, int8
 from allo.target import target_names
@@ -107,6 +108,40 @@ def test_pynq_csim_writes_no_deploy_program_and_takes_other_boards(tmp_path):
     assert "deploy.py" not in files(tmp_path / "p")
     design = (tmp_path / "p" / "block_design.tcl").read_text()
     assert "zynq_ultra_ps_e" in design and "MHZ {150}" in design
+
+
+@pytest.mark.parametrize(
+    ("device", "asked", "made"),
+    [
+        ("pynqz2", None, "100"),
+        ("zedboard", 250, "250"),
+        ("pynqz2", 150, "142.857"),  # 1000 MHz by 7
+        ("ultra96v2", None, "300"),
+        ("zcu104", 160, "150"),  # 1500 MHz by 10
+    ],
+)
+def test_pynq_asks_for_clocks_that_the_board_makes(device, asked, made, tmp_path):
+    configs = {"device": device} | ({} if asked is None else {"frequency": asked})
+    build(GEMM, "pynq", "gemm", mode="csyn", project=str(tmp_path / "p"), configs=configs)
+    assert f"MHZ {{{made}}}" in (tmp_path / "p" / "block_design.tcl").read_text()
+    period = f"{1000 / (asked or float(made)):.2f}"
+    assert f"create_clock -period {period}\n" in (tmp_path / "p" / "run.tcl").read_text()
+
+
+@pytest.mark.parametrize(("device", "asked", "most"), [("pynqz2", 300, 250), ("zcu104", 450, 400)])
+def test_a_clock_that_the_board_cannot_make_is_refused(device, asked, most, tmp_path):
+    configs = {"device": device, "frequency": asked}
+    with pytest.raises(
+        HlsConfigError, match=f"of {device} makes .* to {most} MHz .* not of {asked}"
+    ):
+        build(GEMM, "pynq", "gemm", mode="csyn", project=str(tmp_path / "p"), configs=configs)
+    assert not (tmp_path / "p").exists()
+
+
+@pytest.mark.parametrize(("device", "cells"), [("pynqz2", "xc7"), ("ultra96v2", "xcup")])
+def test_pynq_without_the_tool_uses_the_boards_family(device, cells):
+    report = build(CALLS, "pynq", mode="csyn", configs={"device": device})()
+    assert report.device == cells
 
 
 def test_pynq_runs_on_boards_only(tmp_path):

@@ -24,6 +24,42 @@ class Device:
     memory: str
     ip_catalog: bool = False
 
+    @property
+    def cells(self) -> str:
+        """The device family of ``allo.backend.devices`` whose cells the part has, or the nearest to it."""
+        return "xc7" if self.family == "zynq7" else "xcup"
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessingSystem:
+    """What clocks a Zynq board's processing system makes for the kernel.
+
+    Attributes:
+        name: of its IP in Vivado.
+        pll_mhz: the I/O PLL of the boards, which two dividers of six bits divide.
+        most_mhz: the highest clock that the data sheet allows.
+        usual_mhz: the clock of a project that names none.
+    """
+
+    name: str
+    pll_mhz: int
+    most_mhz: int
+    usual_mhz: float
+
+    def clock_below(self, frequency: float) -> float | None:
+        """The fastest clock it makes that is not above ``frequency``; None where there is none."""
+        if frequency > self.most_mhz:
+            return None
+        fitting = [d for d in _DIVISORS if self.pll_mhz / d <= frequency * (1 + 1e-9)]
+        return self.pll_mhz / fitting[0] if fitting else None
+
+
+_DIVISORS = sorted({a * b for a in range(1, 64) for b in range(1, 64)})
+PROCESSING_SYSTEMS = {
+    "zynq7": ProcessingSystem("processing_system7", 1000, 250, 100.0),
+    "zynqmp": ProcessingSystem("zynq_ultra_ps_e", 1500, 400, 300.0),
+}
+"""By family; UG585 and DS187, UG1085 and DS925 of AMD."""
 
 _DEVICES = (
     Device("ultra96v2", "xczu3eg-sbva484-1-e", "zynqmp", "DDR", ip_catalog=True),

@@ -13,8 +13,10 @@ from allo.target import BuildRequest
 
 from ..errors import ReservedNameError
 from .connectivity import Banks, bank_names
+from .devices import DEVICES, PROCESSING_SYSTEMS
 
 _DEFAULT_DEVICES = {"pynq": "pynqz2"}
+_DEFAULT_MHZ = 300.0
 _RESERVED_TOPS = {"vitis_hls": ("kernel",), "tapa": ("kernel",)}
 
 
@@ -38,7 +40,7 @@ class HlsOptions:
     mode: str | None
     project: Path | None
     device: str = "u280"
-    frequency: float = 300.0
+    frequency: float = _DEFAULT_MHZ
     hbm_mapping: Mapping[str, Banks] = field(default_factory=dict)
     num_output_args: int | None = None
     mappings: tuple[Any, ...] = ()
@@ -62,11 +64,12 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
     """
     _check_top(request, platform)
     settings = request.settings
+    device = settings["device"] or _DEFAULT_DEVICES.get(platform, "u280")
     return HlsOptions(
         request.mode,
         Path(request.project).absolute() if request.project else None,
-        settings["device"] or _DEFAULT_DEVICES.get(platform, "u280"),
-        settings["frequency"],
+        device,
+        settings["frequency"] or _usual_mhz(platform, device),
         {name: bank_names(bank) for name, bank in (settings["hbm_mapping"] or {}).items()},
         settings["num_output_args"],
         settings["mappings"] or (),
@@ -76,6 +79,13 @@ def read_options(request: BuildRequest, platform: str) -> HlsOptions:
         Checks(settings["check_bounds"], settings["check_dependences"]),
         settings.get("subnormals") == FLUSH,
     )
+
+
+def _usual_mhz(platform: str, device: str) -> float:
+    """The clock of a build that names none: on a PYNQ board, one that its processing system makes."""
+    board = DEVICES.get(device)
+    system = PROCESSING_SYSTEMS.get(board.family) if platform == "pynq" and board else None
+    return system.usual_mhz if system else _DEFAULT_MHZ
 
 
 def _check_top(request: BuildRequest, platform: str) -> None:

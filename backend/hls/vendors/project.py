@@ -13,11 +13,11 @@ from allo.dialects.reports.project_folder import write_folder
 from allo.dialects.text.quoting import tcl_word
 
 from ..emit.module import Whole
-from ..errors import ReservedNameError, UnsupportedDeviceError
+from ..errors import HlsConfigError, ReservedNameError, UnsupportedDeviceError
 from ..external import External
 from ..kernel import HlsKernel
 from .connectivity import placement
-from .devices import DEVICES, Device, find_device
+from .devices import DEVICES, PROCESSING_SYSTEMS, Device, find_device
 from .ports import Port, named_ports
 
 _TEMPLATES = Path(__file__).parents[1] / "templates"
@@ -27,7 +27,6 @@ _FAMILIES = {
     "zynq7000": ("Zynq 7000 boards", "arm-linux-gnueabihf-g++"),
     "versal": ("Versal boards", "aarch64-linux-gnu-g++"),
 }
-_BOARDS = {"zynq7": "processing_system7", "zynqmp": "zynq_ultra_ps_e"}
 _MAKEFILES = {"alveo": "us_alveo", "zynq7": "zynq7000", "zynqmp": "zynqmp", "versal": "versal"}
 
 
@@ -143,12 +142,13 @@ def write_project(module: HlsKernel, folder: Path) -> None:
 
     Raises:
         UnsupportedDeviceError: unknown device.
-        HlsConfigError: ``hbm_mapping`` names something that is no port.
+        HlsConfigError: ``hbm_mapping`` names something that is no port, or a PYNQ board cannot make the
+            clock.
         BuildError: the folder cannot be written.
     """
     device = find_device(module.options.device)
-    if module.platform == "pynq" and device.family not in _BOARDS:
-        boards = ", ".join(d.name for d in DEVICES.values() if d.family in _BOARDS)
+    if module.platform == "pynq" and device.family not in PROCESSING_SYSTEMS:
+        boards = ", ".join(d.name for d in DEVICES.values() if d.family in PROCESSING_SYSTEMS)
         raise UnsupportedDeviceError(
             f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
         )
@@ -214,7 +214,8 @@ def _pynq_files(module: HlsKernel, render: _Renderer, device: Device) -> dict[st
     """The block design around the kernel, and for ``impl`` the program that runs on the board."""
     arrays = [p for p in host_ports(module) if not p.by_value]
     more: dict[str, object] = {
-        "processing_system": _BOARDS[device.family],
+        "processing_system": PROCESSING_SYSTEMS[device.family].name,
+        "clock": f"{_board_clock(device, module.options.frequency):g}",
         "zynq": device.family,
         "bundles": [f"gmem{k}" for k in range(len(arrays))],
     }
@@ -222,6 +223,23 @@ def _pynq_files(module: HlsKernel, render: _Renderer, device: Device) -> dict[st
     if module.options.mode == "impl":
         files["deploy.py"] = render("pynq/deploy.py")
     return files
+
+
+def _board_clock(device: Device, frequency: float) -> float:
+    """The clock that the board is to make: the one that is asked, or the fastest below it.
+
+    Raises:
+        HlsConfigError: the board makes none.
+    """
+    system = PROCESSING_SYSTEMS[device.family]
+    made = system.clock_below(frequency)
+    if made is None:
+        raise HlsConfigError(
+            f"The processing system of {device.name} makes clocks of {system.pll_mhz / 63**2:.2g} to "
+            f"{system.most_mhz} MHz for a kernel, not of {frequency:g} MHz.",
+            help=f"build with configs={{'frequency': {system.usual_mhz:g}}}.",
+        )
+    return made
 
 
 def _catapult_files(module: HlsKernel, render: _Renderer) -> dict[str, str]:

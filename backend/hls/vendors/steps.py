@@ -33,6 +33,7 @@ from ..csim.build import bind
 from ..kernel import HlsKernel
 from .availability import WITHOUT_REPLACEMENT, find_tool
 from .csynth import find_report, parse_csynth
+from .devices import DEVICES
 from .project import host_ports, write_project
 
 log = logging.getLogger(__name__)
@@ -231,6 +232,8 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
         )
     request = module.request
     configs: dict[str, Any] = {"frequency": module.options.frequency}
+    if (device := DEVICES.get(module.options.device)) is not None:
+        configs["device"] = device.cells
     if module.options.flush:
         configs["subnormals"] = FLUSH
     return find_target("verilog")(
