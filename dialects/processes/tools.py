@@ -8,7 +8,7 @@ import signal
 import subprocess
 import tempfile
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Timer
@@ -60,6 +60,7 @@ def run_tool(
         with contextlib.ExitStack() as stack:
             kept = stack.enter_context(tempfile.TemporaryFile()) if apart else None
             process = _start(command, folder, env, text, kept)
+            stack.enter_context(_ended_with_us(process))
             if started:
                 started(process)
             status = _follow(process, timeout_s, progress, lines, text)
@@ -178,6 +179,28 @@ def _start(
         errors="replace",
         start_new_session=True,
     )
+
+
+@contextlib.contextmanager
+def _ended_with_us(process: subprocess.Popen[str]) -> Iterator[None]:
+    """End a program and its children when this process is ended in a way that it cannot catch.
+
+    A shell waits at the end of a pipe that only this process holds, and kills the group when it closes.
+    """
+    watch = ["sh", "-c", 'read _; kill -s KILL -- "-$1"', "sh", str(process.pid)]
+    quiet = subprocess.DEVNULL
+    try:
+        keeper = subprocess.Popen(
+            watch, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True
+        )
+    except OSError:  # no process is left for it: the program itself still runs
+        yield
+        return
+    with keeper:
+        try:
+            yield
+        finally:
+            keeper.kill()
 
 
 def _follow(

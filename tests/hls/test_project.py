@@ -185,8 +185,8 @@ MODES = "csim, csyn, cosim, sw_emu, hw_emu, hw"
         (
             {"mode": "csim", "configs": {"frequency": 0}},
             ValueError,
-            "Option frequency of target vitis_hls takes a number of MHz from 0.001 to 10000, not 0.\n"
-            "help: It is the clock in MHz.",
+            "Option frequency of target vitis_hls takes a number of MHz from 0.001 to 10000, or None, "
+            "not 0.\nhelp: It is the clock in MHz; None means 300, or 100 for pynq on a Zynq-7000 board.",
         ),
         (
             {"mode": "csim", "configs": {"hbm_mapping": {"A": 1.5}}},

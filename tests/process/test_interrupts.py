@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -190,6 +194,39 @@ def test_a_tool_that_hangs(options: str, tmp_path: Path) -> None:
     ended = interrupt(tmp_path, body, within=WITHIN_S)
     assert (ended.status, ended.lines) == (0, ["ended []"]), ended.err
     assert alive(pids) == []
+
+
+ENDED = """
+import sys
+from allo.dialects.processes.tools import run_tool
+
+print("ready", flush=True)
+step = "sleep 1000 & echo $! >> {pids}; echo $$ >> {pids}; wait"
+run_tool(["sh", "-c", step], None, what="A step", timeout_s=900)
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_no_tool_outlives_a_process_that_is_ended(number: signal.Signals, tmp_path: Path) -> None:
+    """What the process cannot catch, or does not, ends the tool and its children too."""
+    pids = tmp_path / "pids"
+    program = tmp_path / "program.py"
+    program.write_text(ENDED.format(pids=pids))
+    process = subprocess.Popen([sys.executable, program], stdout=subprocess.DEVNULL)
+    wait_for(lambda: pids.exists() and len(pids.read_text().split()) == 2)
+    assert len(alive(pids)) == 2
+    process.send_signal(number)
+    assert process.wait(WITHIN_S) == -number
+    wait_for(lambda: not alive(pids))
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Wait until something is so; a machine that is loaded is given time."""
+    for _ in range(round(4 * WITHIN_S / 0.02)):
+        if done():
+            return
+        time.sleep(0.02)
+    pytest.fail("it was not so in time")
 
 
 LLVM = """
