@@ -30,13 +30,21 @@ def product(M, N, K, T):
 
 
 @pytest.mark.parametrize(
-    ("M", "N", "K", "T"), [(2, 2, 4, int16), (3, 4, 5, int32), (4, 2, 3, float32)]
+    ("M", "N", "K", "T", "axes"),
+    [
+        (2, 2, 4, int16, "ji"),
+        (3, 4, 5, int32, "ji"),
+        (4, 2, 3, float32, "ji"),
+        (2, 3, 4, int16, "ij"),
+        (3, 2, 2, int32, "jj"),
+    ],
 )
-def test_the_flow_of_one_product(M, N, K, T):
+def test_the_flow_of_one_product(M, N, K, T, axes):
+    """An operand passes along the loop it has no subscript of, whichever outer loop names it."""
     s = product(M, N, K, T)
     assert s.systolic
-    buf_A = s.buffer_at(s.A, "j")
-    buf_B = s.buffer_at(s.B, "i")
+    buf_A = s.buffer_at(s.A, axes[0])
+    buf_B = s.buffer_at(s.B, axes[1])
     assert (buf_A, buf_B) == (s.A_fifo, s.B_fifo)
     pe = s.unfold("PE", [0, 1])
     s.to(buf_A, pe, axis=1, depth=M + 1)
@@ -46,10 +54,10 @@ def test_the_flow_of_one_product(M, N, K, T):
     check_results(s, [A, B], A @ B)
 
 
-def test_the_handles_that_buffer_at_gives_are_of_the_operands():
+def test_what_an_operand_cannot_pass_along():
     s = product(2, 2, 3, int32)
     with pytest.raises(ScheduleError, match="no subscript of that loop"):
-        s.buffer_at(s.A, "i")
+        s.feed(s.A, "i")
     with pytest.raises(ScheduleError, match="it is the innermost loop"):
         s.buffer_at(s.B, "k")
 

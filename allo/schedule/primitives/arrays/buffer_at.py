@@ -81,7 +81,8 @@ def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     is marked for complete unrolling they copy as many elements at once (``j_init`` around an
     unrolled ``j_init.inner``). Where no loop inside moves over the array, the buffer is one element.
 
-    Of an operand of a product it is ``feed``: published programs spell that so.
+    Of an operand of a product it is ``feed``: published programs spell that so. They name the loop
+    along which the operand passes, or the other outer loop, which has a FIFO for each iteration.
 
     Returns:
         The handle of the new buffer, ``<target>_row`` or ``<target>_fifo``.
@@ -93,7 +94,7 @@ def buffer_at(s: ScheduleState, target: Buffer, axis: Axis) -> MockBuffer:
     buffer = find_buffer(s.module, s.top_func_name, target, "buffer_at")
     loop = find_loop(s.module, s.top_func_name, axis, "buffer_at")
     if is_operand(loop.band, buffer.value):
-        return feed_along(s, loop, buffer)
+        return feed_along(s, loop, buffer, either=True)
     _check_axis(loop, buffer)
     accesses = _accesses(s, loop, buffer)
     inner = [op for op in walk(loop.op) if is_loop(op)]

@@ -133,9 +133,15 @@ def _adds_up(nest: ir.Operation) -> bool:
     )
 
 
-def feed_along(s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer) -> MockBuffer:
-    """What :func:`feed` does with an operand that :func:`is_operand` knows."""
-    flow = _flow(loop, buffer)
+def feed_along(
+    s: ScheduleState, loop: FoundLoop, buffer: FoundBuffer, *, either: bool = False
+) -> MockBuffer:
+    """What :func:`feed` does with an operand that :func:`is_operand` knows.
+
+    Args:
+        either: the loop may also be the one that has a stream for each iteration.
+    """
+    flow = _flow(loop, buffer, either)
     effects = EffectAnalysis(s.module.operation)
     _check_accesses(loop, buffer, effects)
     root = loop.band.root
@@ -168,7 +174,7 @@ def _check_accesses(loop: FoundLoop, buffer: FoundBuffer, effects: EffectAnalysi
             )
 
 
-def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
+def _flow(loop: FoundLoop, buffer: FoundBuffer, either: bool) -> _Flow:
     loops = [op for _, op in loop.band.loops]
     outer, middle, inner = loops
     nested = [op for op in body_operations(middle) if is_loop(op)]
@@ -192,6 +198,8 @@ def _flow(loop: FoundLoop, buffer: FoundBuffer) -> _Flow:
         )
     own, axis = (middle, outer) if loop.op == outer else (outer, middle)
     loads = [op for op in walk(inner) if buffer.value in list(op.operands)]
+    if either and all(induction_variable(axis) in bound_map(op).operands for op in loads):
+        own, axis = axis, own
     wanted = {induction_variable(own), induction_variable(inner)}
     if not loads or any(
         parent_of(op) != inner or set(bound_map(op).operands) != wanted for op in loads
