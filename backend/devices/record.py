@@ -40,6 +40,7 @@ class DeviceRecord(Facts):
         usual_mhz: a clock that designs of the family often have, which benchmarks ask for.
         synthesis: how Yosys and nextpnr are run; None where they do not know it.
         part: the largest device that its users are likely to have; None where nothing is too large.
+        part_names: how the names of its parts begin, and of those that are nearest to it.
         large_text: characters of a design's text above which a build itself sees whether it fits; 0: never.
     """
 
@@ -52,4 +53,5 @@ class DeviceRecord(Facts):
     usual_mhz: float
     synthesis: Synthesis | None = None
     part: Part | None = None
+    part_names: tuple[str, ...] = ()
     large_text: int = 0

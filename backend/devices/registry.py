@@ -126,6 +126,14 @@ def resources_of(name: str) -> Mapping[str, int]:
     return {} if part is None else part.resources
 
 
+def family_of_part(part: str) -> str:
+    """The name of the family that a vendor's part is of, or the nearest to it; the default where none is."""
+    named = (
+        name for name, record in _REGISTRY.table().items() if part.startswith(record.part_names)
+    )
+    return next(named, DEFAULT_DEVICE)
+
+
 def family(name: str) -> DeviceRecord:
     """The record of the family called ``name``.
 

@@ -33,6 +33,7 @@ RECORD = DeviceRecord(
         title="XC7VX690T",
         resources={"lut": 433_200, "ff": 866_400, "dsp": 3_600, "bram": 2_940, "uram": 0},
     ),
+    part_names=("xc7",),
     large_text=1_500_000,
 )  # fmt: skip
 RECORDS = (RECORD,)

@@ -56,6 +56,7 @@ RECORD = DeviceRecord(
         title="U280 (xcu280)",
         resources={"lut": 1_303_680, "ff": 2_607_360, "dsp": 9_024, "bram": 4_032, "uram": 960},
     ),
+    part_names=("xcu", "xczu", "xck", "xcvu", "xcvc", "xcvh"),
     large_text=4_000_000,
 )  # fmt: skip
 RECORDS = (RECORD,)

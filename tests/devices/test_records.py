@@ -215,3 +215,11 @@ def test_no_other_file_names_a_family() -> None:
         if not line.startswith(("backend/devices/", "scripts/requirements", "benchmarks/figures/"))
     ]
     assert lines == []
+
+
+@pytest.mark.parametrize(
+    ("part", "name"),
+    [("xc7z020clg400-1", "xc7"), ("xczu3eg-sbva484-1-e", "xcup"), ("a part of nobody", "xcup")],
+)
+def test_the_family_of_a_vendors_part(part, name):
+    assert devices.family_of_part(part) == name

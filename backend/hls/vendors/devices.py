@@ -24,11 +24,6 @@ class Device:
     memory: str
     ip_catalog: bool = False
 
-    @property
-    def cells(self) -> str:
-        """The device family of ``allo.backend.devices`` whose cells the part has, or the nearest to it."""
-        return "xc7" if self.family == "zynq7" else "xcup"
-
 
 @dataclass(frozen=True, slots=True)
 class ProcessingSystem:

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from allo.backend.devices import family_of_part
 from allo.dialects.boundary.arguments import Call
 from allo.dialects.diagnostics import (
     ArgumentCountError,
@@ -233,7 +234,7 @@ def _own_verilog(module: HlsKernel, step: str) -> Any:
     request = module.request
     configs: dict[str, Any] = {"frequency": module.options.frequency}
     if (device := DEVICES.get(module.options.device)) is not None:
-        configs["device"] = device.cells
+        configs["device"] = family_of_part(device.part)
     if module.options.flush:
         configs["subnormals"] = FLUSH
     return find_target("verilog")(
