@@ -157,7 +157,9 @@ def _check_builder(name: str, builder: object) -> None:
         ) from None
 
 
-def _refusal(name: object, rule: str, help: str = "see docs/extending.md.") -> TargetError:
+def _refusal(
+    name: object, rule: str, help: str = "see docs/internals/extending.md."
+) -> TargetError:
     return TargetError(f"The target {shown(name)} cannot be registered: {rule}", help=help)
 
 
@@ -212,7 +214,7 @@ def _answering(name: str, builder: Builder) -> Builder:
             raise TargetError(
                 f"The target {name} returned {shown(built)}, but a target returns text or an object "
                 "that can be called.",
-                help="see docs/extending.md.",
+                help="see docs/internals/extending.md.",
             )
         return built
 

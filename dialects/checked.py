@@ -17,7 +17,7 @@ def module_pass[**P, R](
     """Make a function that rewrites a module a pass.
 
     Where the environment has ``ALLO_VERIFY`` set, as in the tests, a module that kept the rules of
-    ``docs/core_ir.md`` is held against them again after the pass.
+    ``docs/internals/core_ir.md`` is held against them again after the pass.
     """
 
     @wraps(function)

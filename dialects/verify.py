@@ -1,4 +1,4 @@
-"""Which IR is legal at each stage: the rules of ``docs/core_ir.md``, checked.
+"""Which IR is legal at each stage: the rules of ``docs/internals/core_ir.md``, checked.
 
 A broken rule is a fault of Allo, not of the user: passes and primitives are tested with
 :func:`verify` after every step.

@@ -6,7 +6,7 @@ import os
 
 from hypothesis import settings
 
-# Every primitive is followed by a check of the module against the rules of docs/core_ir.md.
+# Every primitive is followed by a check of the module against the rules of docs/internals/core_ir.md.
 os.environ["ALLO_VERIFY"] = "1"
 
 # The same examples on every run and machine; a test bounds its own number of them.

@@ -1,4 +1,4 @@
-"""Integer operations on known values, as ``docs/core_ir.md`` defines them for every operand."""
+"""Integer operations on known values, as ``docs/internals/core_ir.md`` defines them for every operand."""
 
 from __future__ import annotations
 

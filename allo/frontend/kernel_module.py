@@ -72,7 +72,7 @@ class KernelModule:
 
     Attributes:
         context: the MLIR context that owns ``module``.
-        module: the core IR (``docs/core_ir.md``).
+        module: the core IR (``docs/internals/core_ir.md``).
         top: symbol of the top function.
         functions: symbol to what is known of it, callees before callers.
         stateful: symbol of each stateful global to (function symbol, variable name).

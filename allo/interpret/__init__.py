@@ -1,6 +1,6 @@
 """What a kernel means, from its source text: an interpreter that shares nothing with the compiler.
 
-It is written from docs/language.md and docs/core_ir.md. A function is translated once to Python
+It is written from docs/language.md and docs/internals/core_ir.md. A function is translated once to Python
 text in which every operation is exact integer arithmetic, or one rounding to a float format; the
 text runs at the speed of Python. ``docs/interpret.md`` is its page.
 """

@@ -26,7 +26,7 @@ def primitive[**P, R](
     """Make a function a schedule primitive: atomic, and recorded when it succeeds.
 
     Where the environment has ``ALLO_VERIFY`` set, as in the tests, the module is held against the
-    rules of ``docs/core_ir.md`` after each call.
+    rules of ``docs/internals/core_ir.md`` after each call.
 
     Raises:
         PrimitiveError: the function's parameters are not of kinds that ``compose`` knows.

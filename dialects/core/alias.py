@@ -1,6 +1,6 @@
 """Alias classes: values that are one array, or one variable, across calls and returns.
 
-Every use of an array has the same type (``docs/core_ir.md``), so a change of an array's layout
+Every use of an array has the same type (``docs/internals/core_ir.md``), so a change of an array's layout
 or shape is a change of the whole class.
 """
 

@@ -1,6 +1,6 @@
 """Functions of the core IR: names, calls, types and declared types, read and written in one place.
 
-A function says three things of each argument (``docs/core_ir.md``): its MLIR type, the user's name
+A function says three things of each argument (``docs/internals/core_ir.md``): its MLIR type, the user's name
 and the type the user declared. :func:`signature_of` reads them together; :func:`sign` writes them
 after a pass has changed the arguments of the entry block.
 """

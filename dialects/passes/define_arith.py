@@ -2,7 +2,7 @@
 
 MLIR leaves division by zero, shifts by the width or more and conversions of floats out of
 range undefined; hardware always gives some value. This pass rewrites these operations so
-that they have the results ``docs/core_ir.md`` ("Arithmetic") lists, which the RTL operators
+that they have the results ``docs/internals/core_ir.md`` ("Arithmetic") lists, which the RTL operators
 give too. Operations whose operands are provably safe, such as division by a constant, stay as
 they are. ``arith.floordivsi`` is expanded, as upstream's expansion has no meaning for zero.
 

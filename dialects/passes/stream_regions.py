@@ -3,7 +3,7 @@
 Assumes core IR in which ``to`` has given arrays the memory space ``"stream:D;SST"`` (and, if asked
 for, ``"stream:D"``). Every nest and call between the first and the last that touches such an array
 becomes a function called by a region, each FIFO an ``allo.stream``, each load an ``allo.get`` and
-each store an ``allo.put``. Leaves no array of that kind, and the operations ``docs/core_ir.md``
+each store an ``allo.put``. Leaves no array of that kind, and the operations ``docs/internals/core_ir.md``
 lists under dataflow. The region is the function itself where nothing else stands in it, otherwise
 a function ``<name>_flow`` that it calls.
 """

@@ -26,6 +26,7 @@ from scripts.pages import commands, percent, public, run_tutorial
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TUTORIALS = DOCS / "tutorials"
+GALLERY = DOCS / "gallery"
 CHANGELOG = ROOT / "CHANGELOG.md"
 LIMIT_S = 300
 LOG = logging.getLogger("mkdocs.hooks")
@@ -33,29 +34,34 @@ LOG = logging.getLogger("mkdocs.hooks")
 
 def on_config(config: Any) -> Any:
     """In the navigation, give a folder's index page the folder's other pages, in the order of names."""
-    config.nav = [_with_folder(entry) for entry in config.nav if _is_there(entry)]
+    config.nav = _with_folders(config.nav)
     return config
 
 
-def _folder_of(entry: dict[str, Any]) -> Path | None:
-    (target,) = entry.values()
-    if isinstance(target, str) and target.endswith("/index.md"):
-        return DOCS / Path(target).parent
-    return None
+def _with_folders(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The navigation below a heading; without folders that are not there."""
+    found: list[dict[str, Any]] = []
+    for entry in entries:
+        ((title, target),) = entry.items()
+        folder = _folder_of(target)
+        if isinstance(target, list):
+            found.append({title: _with_folders(target)})
+        elif folder is None:
+            found.append(entry)
+        elif folder.is_dir():
+            found.append({title: _pages_of(folder)})
+    return found
 
 
-def _is_there(entry: dict[str, Any]) -> bool:
-    folder = _folder_of(entry)
-    return folder is None or folder.is_dir()
+def _folder_of(target: Any) -> Path | None:
+    """The folder that a page stands for: that of tutorials, or of the gallery."""
+    folder = DOCS / str(target).removesuffix("/index.md")
+    return folder if folder in (TUTORIALS, GALLERY) else None
 
 
-def _with_folder(entry: dict[str, Any]) -> dict[str, Any]:
-    folder = _folder_of(entry)
-    if folder is None:
-        return entry
-    (title,) = entry
+def _pages_of(folder: Path) -> list[str]:
     pages = {path.stem for path in [*folder.glob("*.md"), *folder.glob("[0-9]*.py")]} - {"index"}
-    return {title: [f"{folder.name}/{stem}.md" for stem in ["index", *sorted(pages)]]}
+    return [f"{folder.name}/{stem}.md" for stem in ["index", *sorted(pages)]]
 
 
 def on_files(files: Files, config: Any) -> Files:

@@ -75,3 +75,45 @@ def test_files_named_from_a_folder_are_there(tree: Tree) -> None:
 def test_a_file_that_moved_is_seen() -> None:
     text = "`plan/bodies.py` and `plan.py`, not `rtl/plan.py`"
     assert missing_endings(text, ["/backend/rtl/plan/bodies.py"]) == ["rtl/plan.py"]
+
+
+# Pages that say how Allo is tested, or that a test writes; all others beside `internals` are for users.
+EVIDENCE = {
+    "compatibility.md",
+    "reliability.md",
+    "torch_operators.md",
+    "analytical_model.md",
+    "llm.md",
+}
+GUIDES = [page for page in (ROOT / "docs").glob("*.md") if page.name not in EVIDENCE]
+
+
+def internals_named(text: str) -> list[str]:
+    """Files of the compiler and of the tests that a page names: what a user need not know."""
+    return re.findall(r"`((?:allo|dialects|backend|tests)/[\w./-]+)`", text)
+
+
+def test_guides_name_no_file_of_the_compiler() -> None:
+    found = [
+        f"{page_name(page)}: {name}"
+        for page in GUIDES
+        for name in internals_named(page.read_text())
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_file_of_the_compiler_in_a_guide_is_seen() -> None:
+    text = "`backend/rtl/plan.py`, `designs/fir.py`, `allo.verify` and `tests/cpu`"
+    assert internals_named(text) == ["backend/rtl/plan.py", "tests/cpu"]
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    _, text = (ROOT / "mkdocs.yml").read_text().split("\nnav:\n")
+    folders = ("gallery", "tutorials")
+    pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
+    lost = [
+        str(page) for page in pages if page.parent.name not in folders and f": {page}\n" not in text
+    ]
+    assert not lost
+    groups = re.findall(r"^  - (\w+):$", text, re.MULTILINE)
+    assert groups == ["Start", "Tutorials", "Guides", "Reference", "Results", "Internals"]

@@ -1,4 +1,4 @@
-"""The layers of docs/architecture.md: import-linter's contracts in pyproject.toml, and breaches they see.
+"""The layers of docs/internals/architecture.md: contracts of import-linter, and breaches they see.
 
 `lint-imports` checks the same contracts and draws the chains of imports that break one.
 """

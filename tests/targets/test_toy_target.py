@@ -103,7 +103,7 @@ def test_a_target_answers_with_text_or_something_to_call() -> None:
         allo.customize(polynomial).build(target="toy")
     assert str(caught.value) == (
         "The target toy returned None, but a target returns text or an object that can be called.\n"
-        "help: see docs/extending.md."
+        "help: see docs/internals/extending.md."
     )
 
 

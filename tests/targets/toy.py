@@ -1,4 +1,4 @@
-"""A target of somebody's own, as docs/extending.md says: scalar integer functions, run by Python."""
+"""A target of somebody's own (docs/internals/extending.md): scalar integer functions, run by Python."""
 
 from __future__ import annotations
 

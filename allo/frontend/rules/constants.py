@@ -1,6 +1,6 @@
 """Values known while compiling: what they are as another type, and what operations on them give.
 
-A value folded here is the value the same operation has when it runs (docs/core_ir.md, "Arithmetic").
+A value folded here is the one that the operation has when it runs (docs/internals/core_ir.md, "Arithmetic").
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Only those a module uses are printed. ``T`` is the type of the operands, ``U`` its unsigned
 twin, ``N`` its width. They state the defined results of division by zero, of shifts past the
-width and of conversions out of range (docs/core_ir.md, "Arithmetic").
+width and of conversions out of range (docs/internals/core_ir.md, "Arithmetic").
 """
 
 from __future__ import annotations

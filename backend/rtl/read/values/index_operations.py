@@ -1,7 +1,7 @@
 """Operations on index values: linear where they are, else hardware as wide as the values need.
 
-An index is a signed integer of 64 bits. Its operations have the results of docs/core_ir.md ("Arithmetic")
-in those 64 bits, whatever narrower width computes them.
+An index is a signed integer of 64 bits. Its operations have the results of docs/internals/core_ir.md
+("Arithmetic") in those 64 bits, whatever narrower width computes them.
 """
 
 from __future__ import annotations
