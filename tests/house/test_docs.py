@@ -83,7 +83,6 @@ EVIDENCE = {
     "reliability.md",
     "torch_operators.md",
     "analytical_model.md",
-    "llm.md",
 }
 GUIDES = [page for page in (ROOT / "docs").glob("*.md") if page.name not in EVIDENCE]
 

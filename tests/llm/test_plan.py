@@ -74,7 +74,7 @@ def test_words_are_those_of_the_weights() -> None:
 def test_a_token_takes_what_was_simulated(
     models, layers: int, vocab: int, part: str, figures
 ) -> None:
-    """GPT-2 355M on 32 channels, position 127: docs/llm.md has the simulated cycles."""
+    """GPT-2 355M on 32 channels, position 127: docs/llm/wide.md has the simulated cycles."""
     measured = figures.recorded(f"llm.ideal.w8a8.{part}.cycles")
     model = replace(GPT2, layers=layers, vocab=vocab)
     depths = models.depths(sizes_of(model, Engine(), 256))

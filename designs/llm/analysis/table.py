@@ -1,7 +1,9 @@
-"""The table of ``docs/llm.md``: published and measured systems beside ours, from ``data/systems.toml``.
+"""The table of ``docs/llm/systems.md``: published and measured systems, ours among them.
+
+The figures are in ``data/systems.toml``.
 
 scripts/python designs/llm/analysis/table.py            # print it
-scripts/python designs/llm/analysis/table.py --write    # put it in docs/llm.md
+scripts/python designs/llm/analysis/table.py --write    # put it in docs/llm/systems.md
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from allo.designs.llm.analysis.energy import token_energy
 from allo.designs.llm.analysis.equations import parameter_bits
 
 SYSTEMS = DATA / "systems.toml"
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "llm.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "llm" / "systems.md"
 BEGIN, END = "<!-- systems: made by designs/llm/analysis/table.py -->", "<!-- end of systems -->"
 U280_W = 225
 HEAD = (
