@@ -233,9 +233,17 @@ def _from_entry_point(name: str) -> Builder | None:
     return None
 
 
+_NPU = ("aie", "npu")
+
+
 def _unknown(name: str) -> UnsupportedTargetError:
     names = target_names()
     hint = did_you_mean(name, names)
+    if name in _NPU:
+        hint = (
+            "there is no compiler for AMD's NPU here; target='simulator' runs the same region, "
+            "the layouts of its parameters included; "
+        )
     return UnsupportedTargetError(
         f"Target {name} is not supported.", help=f"{hint}known targets: {', '.join(names)}."
     )

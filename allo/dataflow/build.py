@@ -126,7 +126,7 @@ def build(
         raise NpuOnlyError(f"Profiling is {_NPU_ONLY}.", help="leave profile out.")
     if trace and target != "aie":
         raise NpuOnlyError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
-    if mapping_primitives:
+    if mapping_primitives and target != "aie":
         raise NpuOnlyError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
     if mode is not None and target in _WITH_PROJECT and (target != "vhls" or mode != _DEFAULT_MODE):
         project = "top.prj" if project is None else project

@@ -54,12 +54,14 @@ class Declared:
         shape: the extents, None for an extent that is not given; None as a whole for a scalar.
         stateful: the variable keeps its value between calls.
         constexpr: the value is computed now.
+        axes: the axis of a mapping that each leading dimension is cut along, None where it is not.
     """
 
     dtype: AlloType
     shape: tuple[int | None, ...] | None = None
     stateful: bool = False
     constexpr: bool = False
+    axes: tuple[int | None, ...] = ()
 
 
 _PYTHON_TYPES: dict[Any, AlloType] = {
@@ -92,7 +94,12 @@ def declared(value: Any) -> Declared | None:
             shape.append(int(extent))
         else:
             return None
-    return Declared(value.dtype, tuple(shape) or None, stateful=value.stateful)
+    return Declared(value.dtype, tuple(shape) or None, value.stateful, axes=_axes(value))
+
+
+def _axes(value: ArrayAnnotation) -> tuple[int | None, ...]:
+    layout: Any = next((d for d in value.decorations if not hasattr(d, "resource")), ())
+    return tuple(getattr(part, "axis", None) for part in getattr(layout, "partitions", layout))
 
 
 def element_type(array: np.ndarray) -> AlloType | None:

@@ -77,6 +77,12 @@ class Array:
         """An array of its own with the same elements."""
         return Array(self.elements(), self.shape)
 
+    def part(self, *ranges: tuple[int, int]) -> Array:
+        """The view of a first element and an extent along each axis."""
+        offset = sum(first * step for (first, _), step in zip(ranges, self.strides, strict=True))
+        shape = tuple(extent for _, extent in ranges)
+        return Array(self.data, shape, self.offset + offset, self.strides)
+
     def store(self, values: list[Any]) -> None:
         """Write all elements, row by row."""
         if self._is_whole():

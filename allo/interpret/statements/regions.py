@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from itertools import product
 
 from allo.dialects.diagnostics import DataflowError, TypeMismatchError
@@ -116,7 +117,7 @@ def _kernel(
         raise DataflowError("A mapping has one to three positive extents.", body.place(mark))
     arrays = _arrays(body, node, given.get("args"), parameters)
     return [
-        _process(body, node, pid, arrays, path)
+        _process(body, node, pid, sizes, arrays, path)
         for pid in product(*(range(extent) for extent in sizes))
     ]
 
@@ -155,6 +156,7 @@ def _process(
     body: Body,
     node: ast.FunctionDef,
     pid: tuple[int, ...],
+    sizes: list[int],
     arrays: list[Parameter],
     path: tuple[int, ...],
 ) -> str:
@@ -173,7 +175,7 @@ def _process(
     for entry in visible.values():
         if isinstance(entry, Symbol) and entry.holder and entry.shape is not None:
             assignment.hold(kernel, entry)
-    own = read_parameters(kernel, node)
+    own, parts = read_parameters(kernel, node), []
     for position, (parameter, outer) in enumerate(zip(own, arrays, strict=True)):
         said, given = parameter.said, outer.said
         if said.dtype.name != given.dtype.name or said.shape != given.shape:
@@ -182,6 +184,7 @@ def _process(
                 parameter.place,
                 notes=((f"{outer.name} is declared here", outer.place),),
             )
+        parts.append(_cut(parameter, pid, sizes))
         bind_parameter(kernel, parameter, position)
     statements.block(kernel, node.body)
     for parameter, outer in zip(own, arrays, strict=True):
@@ -191,5 +194,20 @@ def _process(
     python = f"{name}_{body.program.fresh()}"
     takes = ", ".join([*(p.symbol.python for p in own), *shared])
     body.program.text += [f"def {python}({takes}):", *kernel.lines, "    return", "    yield"]
-    gives = ", ".join([*(p.symbol.python for p in arrays), *shared])
+    taken = [f"{p.symbol.python}{part}" for p, part in zip(arrays, parts, strict=True)]
+    gives = ", ".join([*taken, *shared])
     return f"({name!r}, {python}({gives}))"
+
+
+def _cut(parameter: Parameter, pid: tuple[int, ...], sizes: list[int]) -> str:
+    """Text that takes the part of an array which a layout gives to a process; its shape is declared."""
+    said = parameter.said
+    if said.shape is None or not any(axis is not None for axis in said.axes):
+        return ""
+    axes = [*said.axes, *[None] * (len(said.shape) - len(said.axes))]
+    ranges = []
+    for extent, axis in zip(said.shape, axes, strict=True):
+        local = (extent or 0) if axis is None else (extent or 0) // sizes[axis]
+        ranges.append((0 if axis is None else pid[axis] * local, local))
+    parameter.said = replace(said, shape=tuple(local for _, local in ranges))
+    return f".part({', '.join(map(str, ranges))})"

@@ -32,6 +32,7 @@ from allo.frontend.elaborate.context import (
     NestedFunction,
     StreamBinding,
 )
+from allo.frontend.elaborate.functions import layouts
 from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
 from allo.frontend.elaborate.functions.inference import infer
 from allo.frontend.elaborate.functions.templates import template_values
@@ -221,6 +222,8 @@ def build_instance(
         _signature(ctx)
         if prepare is not None:
             prepare(ctx)
+        if ctx.kernel is None:
+            layouts.refuse_layouts(ctx, [*info.args, *info.results])
         dispatch.body(ctx, is_region=asked.is_region)
     finally:
         module.building.pop()

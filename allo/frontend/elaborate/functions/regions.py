@@ -27,7 +27,7 @@ from allo.frontend.elaborate.context import (
     as_int,
 )
 from allo.frontend.elaborate.functions import instances as functions
-from allo.frontend.elaborate.functions import older, sharing
+from allo.frontend.elaborate.functions import layouts, older, sharing
 from allo.frontend.elaborate.functions.annotations import Declared, show_type
 from allo.frontend.elaborate.functions.region_state import (
     Kernel,
@@ -312,7 +312,7 @@ def _instance(
         inner.scopes[0] = _states(declared.scopes) | inner.scopes[0]
         _check_arguments(inner, taken, ctx)
         if any(parameter.layout is not None for parameter in inner.info.args):
-            _refuse_shards(inner, _mapping(ctx, node, declared.decorator))
+            layouts.bind_shards(inner, _mapping(ctx, node, declared.decorator))
 
     key = (node, id(ctx), declared.path, pid)
     asked = functions.Instantiation(
@@ -391,19 +391,3 @@ def _check_arguments(inner: FunctionContext, taken: Taken, region: FunctionConte
             help="give both the same element type and shape.",
             notes=notes,
         )
-
-
-def _refuse_shards(inner: FunctionContext, mapping: tuple[int, ...]) -> None:
-    """Refuse a layout that cuts an array: every process gets the region's whole array."""
-    for parameter in inner.info.args:
-        parts = getattr(parameter.layout, "partitions", parameter.layout)
-        cut = parts if isinstance(parts, (list, tuple)) else ()
-        for axis in (getattr(part, "axis", None) for part in cut):
-            if axis is None or (axis in range(len(mapping)) and mapping[axis] == 1):
-                continue
-            raise DataflowError(
-                f"The layout of {parameter.name} cuts it along axis {axis} of the mapping "
-                f"{list(mapping)}, but every process of {inner.info.origin} gets the whole array.",
-                parameter.place,
-                help="leave the layout out, and subscript the process's own part by df.get_pid().",
-            )

@@ -10,7 +10,7 @@ from allo.frontend.elaborate import dispatch, streams
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
-from allo.frontend.elaborate.context import FunctionContext
+from allo.frontend.elaborate.context import FunctionContext, ValueBinding
 from allo.frontend.elaborate.expressions import calls, operators
 from allo.frontend.elaborate.expressions.order import Before, ordered
 from allo.frontend.elaborate.functions import kernel_calls
@@ -73,6 +73,8 @@ def _as_before(ctx: FunctionContext, mark: int, value: Value) -> Value:
 
 def _check_assignable(ctx: FunctionContext, goal: ast.Name, found: Any) -> None:
     if isinstance(found, Var) and (found.kind != "const" or found.user_declared):
+        return
+    if isinstance(found, ValueBinding) and isinstance(found.value, View):
         return
     kind = {
         "IterBinding": "a loop iterator",

@@ -18,10 +18,12 @@ from allo.frontend.elaborate.context import (
     FunctionContext,
     NestedFunction,
     StateBinding,
+    ValueBinding,
 )
-from allo.frontend.elaborate.functions import kernel_calls, regions
+from allo.frontend.elaborate.functions import kernel_calls, layouts, regions
 from allo.frontend.elaborate.functions.annotations import Declared, declared, show_type
 from allo.frontend.elaborate.statements import structs, targets
+from allo.frontend.kernel_module import ValueInfo
 from allo.frontend.rules import fixed
 from allo.frontend.rules.integers import wrap
 from allo.frontend.tree import Declare, Var
@@ -36,6 +38,9 @@ def declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
     name = node.target.id
     said = declared(ctx, node.annotation)
     _check_redeclaration(ctx, node.target, said)
+    layouts.refuse_layouts(
+        ctx, [ValueInfo(name, said.dtype, said.shape, None, said.layout, said.place)]
+    )
     if isinstance(said.dtype, Stream):
         regions.declare_stream(ctx, node, name, said)
     elif said.dtype.constexpr:
@@ -49,8 +54,8 @@ def declaration(ctx: FunctionContext, node: ast.AnnAssign) -> None:
 
 
 def _check_redeclaration(ctx: FunctionContext, node: ast.Name, said: Declared) -> None:
-    found = ctx.find_own(node.id)
-    if not isinstance(found, Var):
+    found = _array_or_scalar(ctx, node.id)
+    if found is None:
         return
     if found.dtype == said.dtype and found.shape == said.shape:
         return
@@ -61,6 +66,13 @@ def _check_redeclaration(ctx: FunctionContext, node: ast.Name, said: Declared) -
         help="choose another name.",
         notes=(("the first declaration", found.place),),
     )
+
+
+def _array_or_scalar(ctx: FunctionContext, name: str) -> Var | View | None:
+    """The variable of a name, or the part of an array that it stands for."""
+    found = ctx.find_own(name)
+    value = found.value if isinstance(found, ValueBinding) else found
+    return value if isinstance(value, (Var, View)) else None
 
 
 def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
@@ -117,10 +129,9 @@ def _variable(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
         if ctx.find_own(name) is None:
             _declare(ctx, name, said, node)
         return
-    found = ctx.find_own(name)
-    if isinstance(found, Var) and name in ctx.scopes[-1]:
+    if _array_or_scalar(ctx, name) is not None and name in ctx.scopes[-1]:
         value = dispatch.expression(ctx, node.value)
-        targets.assign(ctx, targets.whole_target(found, ctx.place(node)), value, ctx.place(node))
+        targets.assign(ctx, targets.target(ctx, node.target), value, ctx.place(node))
         return
     if said.shape and _constant_initialiser(ctx, node, name, said):
         return

@@ -75,6 +75,8 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
         found = ctx.find(node.id)
         if isinstance(found, Var):
             return whole_target(found, place)
+        if isinstance(found, ValueBinding) and isinstance(found.value, View):
+            return found.value
         raise ctx.unknown_name(node, node.id)
     if not isinstance(node, ast.Subscript):
         raise ctx.unsupported(
