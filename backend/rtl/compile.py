@@ -63,7 +63,7 @@ def compile_module(
     def attempt(
         module: ir.Module, quiet: bool, max_dsp: int | None = None
     ) -> tuple[Compiler, Interface]:
-        program = read_program(module, checks=checks, flush=subnormals == FLUSH, quiet=quiet)
+        program = read_program(module, top, checks=checks, flush=subnormals == FLUSH, quiet=quiet)
         return _compile(program, top, max_dsp=max_dsp, subnormals=subnormals, **settings)
 
     tried = loops_to_try(module) if overlap_loops and checks == NO_CHECKS else []

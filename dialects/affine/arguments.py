@@ -32,7 +32,7 @@ def settle_index_arguments(module: ir.Module) -> None:
         return
     found: dict[str, dict[int, Interval]] = {}
     with module.context:
-        for name in reversed(_callees_first(functions)):
+        for name in reversed(callees_first(functions)):
             function = functions[name]
             ranges = _widened(found.get(name, {}))
             _mark(function, ranges)
@@ -86,7 +86,8 @@ def _index_positions(function: ir.Operation) -> list[int]:
     return [p for p, t in enumerate(inputs) if isinstance(t, ir.IndexType)]
 
 
-def _callees_first(functions: dict[str, ir.Operation]) -> list[str]:
+def callees_first(functions: dict[str, ir.Operation]) -> list[str]:
+    """The names of functions, each behind those that it calls."""
     order: dict[str, None] = {}
 
     def visit(name: str, above: tuple[str, ...]) -> None:

@@ -19,7 +19,7 @@ FLOATS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 
 def random_arguments(text: str, top: str, rng: np.random.Generator) -> list[Any]:
     """Random arguments of a function: all bit patterns of integers, floats of mixed sizes."""
-    record = read_program(parse_module(text)).functions[top]
+    record = read_program(parse_module(text), top).functions[top]
     values = []
     for kind, declared in zip(record.arg_types, record.attrs["arg_types"], strict=True):
         shape = kind.shape if isinstance(kind, MemType) else ()

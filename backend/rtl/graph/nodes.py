@@ -165,6 +165,8 @@ class Stream:
         direction: ``"put"`` or ``"get"`` by the function's use, "" while unknown.
         parameter: position among the function's stream parameters, -1 for a region's own.
         tried: whether the function asks it without waiting.
+        group: of two streams in different groups, nobody outside of the function waits for a word of one
+            before giving or taking one of the other.
     """
 
     name: str
@@ -177,6 +179,7 @@ class Stream:
     parameter: int = -1
     place: SourcePlace | None = None
     tried: bool = False
+    group: int = 0
 
     @property
     def element_bits(self) -> int:

@@ -12,8 +12,10 @@ in program order: each as soon as those before it have passed. They are
 
 Puts that are not direct have an elastic buffer in which every iteration keeps its places when it is
 issued. A place is free as soon as the puts of the iteration before have passed, for which the program
-waits too. A get that the program does after such a put would have to be waited for inside
-the pipeline: loops that have one do not overlap (:func:`obstacle`).
+waits too. A get that the program does after such a put is waited for before it. That is no loss where
+nobody can give its word in answer to the put, because the rest of the design does not join their streams
+(``Stream.group``): what others see of each group is the order of the program. Where somebody can, the get
+would have to be waited for inside the pipeline: such loops do not overlap (:func:`obstacle`).
 
 What does not wait happens in the pipeline, at its own time, in an iteration that is issued and so
 never stalls. Loops that wait for a stream after they tried one, or that wait for and try the same
@@ -40,20 +42,37 @@ def operations_of(body: Body) -> dict[int, list[Node]]:
 def direct_of(body: Body) -> set[int]:
     """Numbers of the operations that need no buffer in overlapping iterations.
 
-    Such a one is the only one of its stream, or all of it are one party, in the issuing cycle, and nothing
-    that the program puts before it comes later.
+    Such a one is the only one of its stream, or all of it are one party, in the issuing cycle. In the
+    program no put with a buffer stands before such a put, and it stands between no two gets of a stream
+    with a buffer.
     """
-    alone = [nodes for nodes in operations_of(body).values() if words_of(nodes) == 1]
-    early: set[int] = set()
-    late_put = False
+    parties = operations_of(body)
+    alone = {
+        number
+        for number, nodes in parties.items()
+        if words_of(nodes) == 1 and not any(node.time for node in nodes)
+    }
+    while late := _late_puts(body, parties, alone):
+        alone -= late
+    return {node.number for number in alone for node in parties[number]}
+
+
+def _late_puts(body: Body, parties: dict[int, list[Node]], alone: set[int]) -> set[int]:
+    """Streams among ``alone`` with a put behind a buffered one, or between gets of a buffered stream."""
+    late: set[int] = set()
+    begun: set[int] = set()
+    buffered = False
     for node in body.nodes:
-        if not node.waits:
+        if not node.waits or node.stream is None:
             continue
-        if not node.time and not (node.kind == "put" and late_put):
-            early.add(node.number)
-        late_put = late_put or (node.kind == "put" and node.time > 0)
-    found = (nodes for nodes in alone if all(node.number in early for node in nodes))
-    return {node.number for nodes in found for node in nodes}
+        number = node.stream.number
+        if number not in alone:
+            buffered = buffered or node.kind == "put"
+            if node.kind == "get":
+                (begun.discard if node is parties[number][-1] else begun.add)(number)
+        elif node.kind == "put" and (buffered or begun):
+            late.add(number)
+    return late
 
 
 def words_of(nodes: Sequence[Node]) -> int:
@@ -92,24 +111,15 @@ def front_of(body: Body) -> list[Node]:
 
 def obstacle(body: Body) -> tuple[Node, Node] | None:
     """A get of a scheduled body that cannot be waited for in front, and the put that comes before it."""
-    put: Node | None = None
-    first_gets: set[int] = set()
+    puts: dict[int, Node] = {}
     directs = direct_of(body)
     for node in body.nodes:
         if not node.waits or node.stream is None:
             continue
-        direct, number = node.number in directs, node.stream.number
-        if node.kind == "put":
-            if not direct:
-                put = put or node
-            elif first_gets:
-                between = _get_after(body, node, first_gets)
-                if between is not None:
-                    return between, node
-        elif put is not None:
-            return node, put
-        elif not direct:
-            first_gets.add(number)
+        if node.kind == "get" and node.stream.group in puts:
+            return node, puts[node.stream.group]
+        if node.kind == "put" and node.number not in directs:
+            puts.setdefault(node.stream.group, node)
     return None
 
 
@@ -129,9 +139,3 @@ def tried_before(body: Body) -> tuple[Node, Node | None] | None:
         if node.stream.tried and node.number not in direct:
             return node, None
     return None
-
-
-def _get_after(body: Body, node: Node, streams: set[int]) -> Node | None:
-    """The first get of one of the streams that comes after a node."""
-    following = body.nodes[body.nodes.index(node) + 1 :]
-    return next((n for n in following if n.waits and n.stream and n.stream.number in streams), None)

@@ -30,6 +30,8 @@ from allo.dialects.passes.fold_views import fold_views
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
+from allo.dialects.streams.groups import ATTRIBUTE as GROUPS
+from allo.dialects.streams.groups import group_streams
 from allo.dialects.streams.task_regions import make_task_regions
 
 from ..graph.linear import index_width
@@ -90,6 +92,11 @@ class FunctionRecord:
         """What its calls give its index arguments, by position; absent: any index."""
         return ranges_of(self.attrs.get(ATTRIBUTE, []))
 
+    @property
+    def stream_groups(self) -> list[int]:
+        """Of each stream argument a number, equal where the rest of the design joins them; [] if unknown."""
+        return list(self.attrs.get(GROUPS, []))
+
 
 @dataclass(slots=True)
 class GlobalRecord:
@@ -117,7 +124,12 @@ class Program:
 
 
 def read_program(
-    module: ir.Module, *, checks: Checks = NO_CHECKS, flush: bool = False, quiet: bool = False
+    module: ir.Module,
+    top: str,
+    *,
+    checks: Checks = NO_CHECKS,
+    flush: bool = False,
+    quiet: bool = False,
 ) -> Program:
     """Expand the scalar functions of a core IR module as the CPU does, and read it.
 
@@ -137,6 +149,7 @@ def read_program(
             flush_functions(module)
         expand_math(module)
         settle_index_arguments(module)
+        group_streams(module, top)
         return _Reader().read(module)
 
 

@@ -88,7 +88,9 @@ class StraightLine:
                 self.env[number] = array
                 continue
             if declared.startswith("stream<"):
-                self.env[number] = self.streams.parameter(name, declared, self.record.place)
+                self.env[number] = self.streams.parameter(
+                    name, declared, self.record.place, self.record.stream_groups
+                )
                 continue
             width = argument_width(self.record, position)
             constant_value = self.constants.get(len(function.scalar_args))

@@ -44,11 +44,15 @@ class Streams:
         self._b = builder
         self._memory = memory
 
-    def parameter(self, name: str, declared: str, place: SourcePlace | None) -> Stream:
-        """The stream behind a function argument."""
+    def parameter(
+        self, name: str, declared: str, place: SourcePlace | None, groups: list[int]
+    ) -> Stream:
+        """The stream behind a function argument; ``groups``: those of all of them, [] if unknown."""
         stream = stream_of_type(name, declared, place)
         function = self._b.function
         stream.number = stream.parameter = len(function.streams)
+        if groups:
+            stream.group = groups[stream.parameter]
         function.streams.append(stream)
         return stream
 
