@@ -19,6 +19,7 @@ from allo.dialects.passes.flush_subnormals import (
     refuse_narrow_floats,
 )
 from allo.dialects.passes.io_buffers import generate_input_output_buffers
+from allo.dialects.passes.loop_steps import counted_steps
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import insert_checks
 from allo.dialects.passes.stream_regions import make_regions
@@ -109,6 +110,7 @@ class HlsKernel(BuiltOnce):
             refuse_narrow_floats(self.module)
         if self.options.checks:
             insert_checks(self.module, self.options.checks)
+        counted_steps(self.module)
         fold_shared_parts(self.module)
         if self.options.checks:
             self._checked = _copied(self.module)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import affine, func, ir, run_passes
+from allo.dialects.affine.loops import walk
 from allo.dialects.boundary.arguments import find_function
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import function_type, symbol
 from allo.dialects.diagnostics import UnsupportedOpError
-from allo.dialects.passes.constant_steps import positive_steps
 from allo.dialects.passes.define_arith import define_arith
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.flush_subnormals import flush_arithmetic, flush_functions
+from allo.dialects.passes.loop_steps import counted_steps, positive_steps
 from allo.dialects.passes.merge_instances import merge_instances
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 
@@ -37,12 +38,16 @@ FAMILY = 8
 ENTRY = "__allo_entry"
 """Name of the function Python calls: arguments as the top's, every result by reference."""
 
-_TO_LLVM = ",".join(
+_TO_INDEX = ",".join(
     (
         "func.func(convert-linalg-to-affine-loops)",
         "lower-affine",
         "expand-strided-metadata",
         "lower-affine",
+    )
+)
+_TO_LLVM = ",".join(
+    (
         "convert-scf-to-cf",
         "convert-math-to-llvm",
         "convert-math-to-libm",
@@ -80,6 +85,7 @@ def prepare(
         flush_functions(module)
     if not fast_math:
         expand_math(module)
+    counted_steps(module)
     define_arith(module)
     positive_steps(module)
     lower_narrow_floats(module)
@@ -142,6 +148,8 @@ def to_llvm(module: ir.Module, top: str, *, bf16: bool, streams: bool) -> None:
     _refuse_unknown(module)
     distinct = {} if streams else find_distinct(module)
     try:
+        run_passes(module, f"builtin.module({_TO_INDEX})", verify=False)
+        _wrap_products(module)
         run_passes(module, f"builtin.module({_TO_LLVM})", verify=False)
     except ir.MLIRError as error:
         raise _as_build_error(error) from None
@@ -149,6 +157,13 @@ def to_llvm(module: ir.Module, top: str, *, bf16: bool, streams: bool) -> None:
     if bf16:
         hold_bf16_as_bits(module)
     guard_float_state(module, ENTRY, top)
+
+
+def _wrap_products(module: ir.Module) -> None:
+    """Let index products wrap as the language says: ``lower-affine`` promises LLVM that none does."""
+    for op in walk(module.operation):
+        if op.name == "arith.muli" and "overflowFlags" in op.attributes:
+            del op.attributes["overflowFlags"]
 
 
 _KNOWN = frozenset(

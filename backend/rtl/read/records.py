@@ -23,10 +23,10 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.partition import ArrayLayout, layout_of, unpartitioned
 from allo.dialects.core.signature import Signature, signature_of, symbol
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
-from allo.dialects.passes.constant_steps import constant_steps
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.flush_subnormals import flush_functions
 from allo.dialects.passes.fold_views import fold_views
+from allo.dialects.passes.loop_steps import constant_steps
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions

@@ -129,6 +129,10 @@ class Bits:
         """Shifted right, sign bits entering; the amount is below the width."""
         return self if amount == 0 else self._binary("shrsi", amount)
 
+    def divu(self, other: Bits | int) -> Bits:
+        """The quotient as unsigned numbers."""
+        return self._binary("divui", other)
+
     def umin(self, other: Bits | int) -> Bits:
         """The smaller as unsigned numbers."""
         return self._binary("minui", other)

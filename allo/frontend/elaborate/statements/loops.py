@@ -105,7 +105,12 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
             "Step in for loop range should not be zero, got: 0.", ctx.place(nodes[2])
         )
     if step.const > 0:
-        return Counter(names[0], lower, upper, step)
+        counter = Counter(names[0], lower, upper, step)
+        if _passes(counter) and len(lower) > 1:
+            counter.lower = (indexing.bound(ctx, nodes[0]),)
+        if _passes(counter) and len(upper) > 1:
+            counter.upper = (indexing.bound(ctx, nodes[-2]),)
+        return counter
     return _downward(ctx, call, names[0], step.const)
 
 
@@ -114,8 +119,15 @@ def _kept(bound: tuple[Subscript, ...], before: Before) -> tuple[Subscript, ...]
 
 
 def _downward(ctx: FunctionContext, call: ast.Call, name: str, step: int) -> Counter:
-    """``range(start, stop, -s)``: count up, and let the iterator be ``start - s * counter``."""
+    """``range(start, stop, -s)``: count up, and let the iterator be ``start - s * counter``.
+
+    Where the distance may be no index, count from ``~start`` to ``~stop``: the iterator is ``~counter``.
+    """
     start, stop = (_end(ctx, node) for node in call.args[:2])
+    distance = span_of(start - stop + constant(-step))
+    if distance is None or not within(distance, INDEX_RANGE):
+        ends = [constant(-1) - end for end in (start, stop)]
+        return Counter(name, (ends[0],), (ends[1],), constant(-step), constant(-1), -1)
     trips = (start - stop + constant(-step - 1)).floordiv(-step)
     return Counter(name, (constant(0),), (trips,), constant(1), start, step)
 
@@ -271,6 +283,7 @@ def _loop(
 ) -> For:
     parts = (*counter.lower, *counter.upper, counter.step)
     affine = all(is_affine(p) for p in parts) and counter.step.is_constant  # type: ignore[union-attr]
+    affine = affine and not _passes(counter)
     return For(
         place,
         Iter(counter.name, affine, place, _span(counter), _reach(counter)),
@@ -289,6 +302,14 @@ def _span(counter: Counter) -> Interval | None:
     """The counter's least and greatest value, where constants bound it and it runs at all."""
     values = _values(counter)
     return (values[0], values[-1]) if values else None
+
+
+def _passes(counter: Counter) -> bool:
+    """Whether the value behind the last may be no index; constant bounds tell how many there are."""
+    if not isinstance(counter.step, Affine) or _values(counter) is not None:
+        return False
+    step = counter.step.const
+    return step > 1 and min(_limits(p)[1] for p in counter.upper) - 1 + step > INDEX_RANGE[1]
 
 
 def _never_runs(counter: Counter) -> bool:
