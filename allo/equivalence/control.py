@@ -10,6 +10,7 @@ from allo.dialects.affine.maps import bound_map, condition_of
 from allo.dialects.core.fifos import TRIES, declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of
+from allo.dialects.streams.endless import is_endless
 
 from .arrays import copy_into
 from .machine import Block, Fifo, Frame, FunctionCode, Handler, Step, no_step, undecidable
@@ -64,10 +65,12 @@ def _scf_for(code: FunctionCode, op: ir.Operation) -> Step:
 def _while(code: FunctionCode, op: ir.Operation) -> Step:
     before = code.block(op.regions[0].blocks[0])
     body = code.block(op.regions[1].blocks[0])
-    machine = code.machine
+    machine, endless = code.machine, is_endless(op)
 
     def run(frame: Frame) -> None:
         while True:
+            if endless:
+                machine.turn()
             machine.run(before, frame)
             condition = frame[before.yielded[0]]
             if not isinstance(condition, int):

@@ -12,6 +12,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import symbol
 from allo.dialects.diagnostics import SourcePlace, StepLimitError, UndecidableError
+from allo.dialects.streams.endless import ENDLESS
 
 from .memory import Memory, Storage, View
 from .processes import Processes
@@ -163,7 +164,8 @@ class Machine:
         finally:
             self._starting = outer
         outer, self._starting = self._starting, None
-        around, self._processes = self._processes, Processes([self._body(*c) for c in calls])
+        bodies = [(self._body(*c), ENDLESS in self.definitions[c[0]].attributes) for c in calls]
+        around, self._processes = self._processes, Processes(bodies)
         try:
             self._processes.run()
         finally:
@@ -175,6 +177,11 @@ class Machine:
                 self.call(name, args)
 
         return run
+
+    def turn(self) -> None:
+        """Let the other processes go on, in an iteration of a loop without an end."""
+        if self._processes is not None:
+            self._processes.turn()
 
     def await_item(self, fifo: Fifo, op: ir.Operation) -> None:
         """Make sure a stream holds an element.

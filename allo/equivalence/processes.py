@@ -16,11 +16,12 @@ from typing import Any
 class Processes:
     """The processes of one region."""
 
-    def __init__(self, bodies: list[Callable[[], Any]]) -> None:
-        self._processes = [_Process(body) for body in bodies]
+    def __init__(self, bodies: list[tuple[Callable[[], Any], bool]]) -> None:
+        """Of each what it runs, and whether that never ends."""
+        self._processes = [_Process(body, endless) for body, endless in bodies]
 
     def run(self) -> None:
-        """Run all to their ends.
+        """Run all to their ends, and those that have none until then.
 
         A process that waits while nobody can go on gets False from :meth:`wait`, and its error is
         raised here.
@@ -28,7 +29,7 @@ class Processes:
         waiting = deque(self._processes)
         idle = 0
         stuck = False
-        while waiting:
+        while not all(process.endless for process in waiting):
             process = waiting.popleft()
             moved = process.resume(stuck)
             if process.error is not None:
@@ -38,6 +39,12 @@ class Processes:
                 waiting.append(process)
             idle = 0 if moved or process.finished else idle + 1
             stuck = idle > len(waiting)
+        self._abandon()
+
+    def turn(self) -> None:
+        """Let the others go on as far as they can."""
+        answers = iter((False,))
+        self.wait(lambda: next(answers, True))
 
     def wait(self, ready: Callable[[], Any]) -> bool:
         """Hand on until ``ready()`` holds; False when nobody can make it hold."""
@@ -54,7 +61,8 @@ class _Abandoned(BaseException):
 
 
 class _Process:
-    def __init__(self, body: Callable[[], Any]) -> None:
+    def __init__(self, body: Callable[[], Any], endless: bool) -> None:
+        self.endless = endless
         self.error: BaseException | None = None
         self.finished = False
         self._body = body

@@ -9,6 +9,7 @@ from allo.dialects._mlir import make_context, with_dialect
 from allo.dialects.diagnostics import FrontendError
 
 from .capture import Names, caller_frames, unwrap
+from .checks.endless import settle_endless
 from .checks.out_of_range import refuse_out_of_range
 from .checks.surprises import surprises_of
 from .checks.two_writers import refuse_two_writers
@@ -76,6 +77,7 @@ def build_module(
             is_region=functions.is_region(fn),
         )
         info = functions.build_instance(module, asked, prepare)
+        settle_endless(module.trees[info.name], module.trees)
     except FrontendError as error:
         # The message shows the user's line; a traceback through the compiler would hide it.
         raise error.with_traceback(None) from error.__cause__

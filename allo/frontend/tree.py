@@ -394,6 +394,7 @@ class Function:
         results: declared (dtype, shape) of each result.
         body: statements, the last a Return.
         written: the variables some statement stores into.
+        endless: the condition of a loop without an end, in it or in what it calls.
     """
 
     name: str
@@ -404,3 +405,4 @@ class Function:
     globals: list[Var] = field(default_factory=list)
     written: set[Var] = field(default_factory=set)
     attributes: dict[str, Any] = field(default_factory=dict)
+    endless: SourcePlace | None = None

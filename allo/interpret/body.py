@@ -39,6 +39,7 @@ class Body:
         lines: the translated text.
         results: the declared results.
         is_generator: the function waits for streams, so it is a Python generator.
+        is_endless: a loop of the function never ends, or one of what it calls.
         assigned: the names that some statement stores to.
         pid: the coordinates of a kernel's instance.
         process: the name of a kernel's instance.
@@ -55,6 +56,7 @@ class Body:
         self.lines: list[str] = []
         self.results: list[Declared] = []
         self.is_generator = False
+        self.is_endless = False
         self.pid: tuple[int, ...] | None = None
         self.scopes: list[dict[str, Entry]] = [{}]
         self.ended: dict[str, SourcePlace] = {}

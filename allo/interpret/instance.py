@@ -43,6 +43,7 @@ class Instance:
         results: what it returns.
         place: where it is defined.
         is_generator: it waits for streams.
+        is_endless: it never returns.
     """
 
     name: str
@@ -51,3 +52,4 @@ class Instance:
     results: list[Declared]
     place: SourcePlace
     is_generator: bool = False
+    is_endless: bool = False

@@ -97,7 +97,9 @@ def function(body: Body, node: ast.FunctionDef, python: str) -> Instance:
     if body.is_generator:
         program_lines += ["    return", "    yield"]
     body.program.text += program_lines
-    return Instance(node.name, python, parameters, body.results, place, body.is_generator)
+    return Instance(
+        node.name, python, parameters, body.results, place, body.is_generator, body.is_endless
+    )
 
 
 # --- templates ------------------------------------------------------------------------------------
@@ -181,6 +183,7 @@ def call(body: Body, function_: Any, template: list[ast.expr] | None, node: ast.
         for parameter, given in _matched(body, instance, node)
     ]
     code = f"{instance.python}({', '.join(codes)})"
+    body.is_endless = body.is_endless or instance.is_endless
     if instance.is_generator:
         body.is_generator = True
         code = f"(yield from {code})"

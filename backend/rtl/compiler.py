@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.streams.endless import ENDLESS
 
 from .clock import check_clock
 from .compiled import CompiledModule
@@ -99,6 +100,7 @@ class Compiler:
                 self._interfaces[key] = self._region(record, outer, frozen=frozen)
             else:
                 self._interfaces[key] = self._function(record, known, frozen=frozen, lends=lends)
+            self._interfaces[key].endless = ENDLESS in record.attrs
             self._open.pop()
         return self._interfaces[key]
 

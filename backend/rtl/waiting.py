@@ -42,7 +42,8 @@ class Member:
     Attributes:
         label: the instance's name.
         name: the function's name, as the user knows it.
-        over: the signal that says that a process has ended; "" for a called function.
+        over: the signal that says that a process has ended; "" for a called function and a process
+            that never ends.
         sites: for each place of the call the signal that selects it ("" where there is one),
             and the callee's streams: port of the callee to FIFO or port of this module.
         places: where the stream operations of a module made for another function are in this one.

@@ -22,7 +22,7 @@ extern "C" {
 
 // Called by Python (backend/cpu/native/runtime.py).
 
-std::int64_t allo_runtime_abi() { return 2; }
+std::int64_t allo_runtime_abi() { return 3; }
 
 Run *allo_run_new(void (*entry)(void **), void **arguments) {
   return new (std::nothrow) Run(entry, arguments, stacks());
@@ -66,6 +66,8 @@ void allo_spawn_all(const allo::FiberEntry *kernels, const std::int64_t *table, 
 void allo_put_wait(Fifo *fifo, std::int64_t site) { Run::active_run()->put_wait(fifo, site); }
 
 void allo_get_wait(Fifo *fifo, std::int64_t site) { Run::active_run()->get_wait(fifo, site); }
+
+void allo_turn() { Run::active_run()->turn(); }
 
 std::int64_t allo_has_room(Fifo *fifo, std::int64_t site) {
   return Run::active_run()->has_room(fifo, site);

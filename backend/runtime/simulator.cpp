@@ -118,7 +118,7 @@ void Run::finish() {
     std::abort();
   }
   Process *parent = process->parent;
-  if (--process->home->running == 0 && parent->state == State::joining &&
+  if (!process->endless && --process->home->running == 0 && parent->state == State::joining &&
       parent->open_regions.back() == process->home)
     wake(parent);
   run_next();
@@ -177,7 +177,7 @@ Fifo *Run::fifo_at(std::int64_t position) const {
   return current_->open_regions.back()->fifos[static_cast<std::size_t>(position)].get();
 }
 
-void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) {
+void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes, bool endless) {
   Region *region = current_->open_regions.back();
   auto process = std::make_unique<Process>();
   process->parent = current_;
@@ -185,7 +185,8 @@ void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) 
   process->call = call;
   if (!start(*process, entry, static_cast<std::size_t>(frame_bytes)))
     leave(Status::no_memory);
-  ++region->running;
+  process->endless = endless;
+  region->running += !endless;
   ++steps_;
   ready_.push_back(process.get());
   region->processes.push_back(std::move(process));
@@ -195,9 +196,9 @@ void *Run::spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes) 
 void Run::spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
                     const char *values) {
   for (; count > 0; --count) {
-    auto *frame = static_cast<char *>(spawn(kernels[table[0]], table[1], table[2]));
-    std::int64_t arguments = table[3];
-    for (table += 4; arguments > 0; --arguments, table += 4) {
+    auto *frame = static_cast<char *>(spawn(kernels[table[0]], table[1], table[2], table[3]));
+    std::int64_t arguments = table[4];
+    for (table += 5; arguments > 0; --arguments, table += 4) {
       const auto bytes = static_cast<std::size_t>(table[3]);
       char *target = frame + table[2];
       switch (static_cast<Argument>(table[0])) {
@@ -222,7 +223,21 @@ void Run::join_region() {
   if (region->running)
     block(State::joining, nullptr, -1);
   current_->open_regions.pop_back();
+  stop(*region);
   end(region);
+}
+
+// Those that never end run no more, nor what runs in regions of theirs.
+void Run::stop(const Region &region) {
+  for (const auto &process : region.processes) {
+    if (process->state == State::finished)
+      continue;
+    ready_.erase(std::remove(ready_.begin(), ready_.end(), process.get()), ready_.end());
+    for (Region *inner : process->open_regions) {
+      stop(*inner);
+      end(inner);
+    }
+  }
 }
 
 void Run::end(Region *region) {
@@ -277,6 +292,8 @@ void Run::let_others_run(State state, Fifo *fifo, std::int64_t site) {
   current_->state = State::ready;
   current_->fifo = nullptr;
 }
+
+void Run::turn() { let_others_run(State::ready, nullptr, current_->site); }
 
 // Whether for very many tries no element has passed and no process has begun, gone on or ended.
 bool Run::stands_still() {

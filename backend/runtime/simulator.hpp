@@ -44,13 +44,14 @@ struct Process {
   State state = State::ready;
   Fifo *fifo = nullptr;               // what it waits for
   std::int64_t site = -1;             // where it waits or tries: which put or get of the program
+  bool endless = false;               // its region does not wait for it
   mutable std::int64_t position = 0;  // among the records, while they are made
 };
 
-// One running region: its FIFOs and kernels live until all kernels have finished.
+// One running region: its FIFOs and kernels live until all kernels have finished that ever do.
 struct Region {
   std::int64_t serial = 0;
-  std::int64_t running = 0;
+  std::int64_t running = 0; // of those that end
   std::vector<std::unique_ptr<Process>> processes;
   std::vector<std::unique_ptr<Fifo>> fifos;
 };
@@ -88,14 +89,17 @@ public:
   Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
   void begin_region();
   // Starts one process of the innermost open region; its frame, which the caller fills in.
-  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes);
+  void *spawn(FiberEntry entry, std::int64_t call, std::int64_t frame_bytes, bool endless = false);
   // Starts `count` processes. Of each the table has (index of the kernel, number of the call, bytes of its
-  // frame, number of arguments), then of each argument (kind, what, offset in the frame, bytes).
+  // frame, whether it never ends, number of arguments), then of each argument (kind, what, offset in the frame,
+  // bytes).
   void spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::int64_t count,
                  const char *values);
   void join_region();
   void put_wait(Fifo *fifo, std::int64_t site);
   void get_wait(Fifo *fifo, std::int64_t site);
+  // Lets the others run once: an iteration of a loop without an end in which it may wait for nothing.
+  void turn();
   // Whether there is room, or an element. Where not, the other processes run first, once, and it is looked again.
   bool has_room(Fifo *fifo, std::int64_t site);
   bool has_element(Fifo *fifo, std::int64_t site);
@@ -122,6 +126,7 @@ private:
   [[noreturn]] void finish();
   void leave(Status status);
   void run_next();
+  void stop(const Region &region);
   void end(Region *region);
   void release(Region &region);
 

@@ -14,6 +14,9 @@ Wait = tuple["Fifo", str, int]
 """What a process waits for: a FIFO, ``put`` or ``get``, and the number of the place; of one that only
 tries ``try_put`` or ``try_get``."""
 
+TURN: Wait | tuple[None, str, int] = (None, "turn", 0)
+"""What a process hands over that lets the others run once, in each iteration of a loop without an end."""
+
 LOOK, MOST_TRIES = 1 << 12, 1 << 20
 """Tries without success after which a region is looked at, and after which one without progress ends."""
 
@@ -96,21 +99,25 @@ class Process:
     Attributes:
         name: as the core IR names it: ``kernel_0_1``.
         run: the generator of its steps.
+        endless: the region does not wait for it.
         wait: what it waits for.
     """
 
-    __slots__ = ("name", "run", "wait")
+    __slots__ = ("endless", "name", "run", "wait")
 
-    def __init__(self, name: str, run: Generator[Wait, None, None]) -> None:
+    def __init__(self, name: str, run: Generator[Wait, None, None], endless: bool) -> None:
         self.name = name
         self.run = run
+        self.endless = endless
         self.wait: Wait | None = None
 
 
 def run_processes(
-    places: list[SourcePlace], region: str, runs: list[tuple[str, Generator[Wait, None, None]]]
+    places: list[SourcePlace],
+    region: str,
+    runs: list[tuple[str, Generator[Wait, None, None], bool]],
 ) -> None:
-    """Run the processes of a region until all have ended.
+    """Run the processes of a region until all have ended that ever do.
 
     They take turns in the order in which they are written, and change only when one has to wait, or
     tries in vain: then the others run, and it looks again.
@@ -118,16 +125,20 @@ def run_processes(
     Raises:
         DeadlockError: when none can go on; every waiting process is listed.
     """
-    processes = [Process(name, run) for name, run in runs]
+    processes = [Process(*run) for run in runs]
     ready = deque(processes)
     running: dict[str, Process] = {process.name: process for process in processes}
     stalled = _Stalled()
-    while ready:
+    while ready and not all(process.endless for process in running.values()):
         process = ready.popleft()
         process.wait = next(process.run, None)
         if process.wait is None:
             del running[process.name]
             stalled.tries = 0
+            continue
+        if process.wait is TURN:
+            process.wait = None
+            ready.append(process)
             continue
         fifo, action, _ = process.wait
         if action.startswith("try"):
@@ -136,7 +147,7 @@ def run_processes(
                 raise _deadlock(places, region, list(running.values()), tries=True)
             continue
         fifo.waiting, fifo.ready = process, ready
-    if running:
+    if not all(process.endless for process in running.values()):
         raise _deadlock(places, region, list(running.values()))
 
 

@@ -198,6 +198,7 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "bits_start": runtime.bits_start,
         "Fifo": fifo.Fifo,
         "stacked": fifo.stacked,
+        "TURN": fifo.TURN,
         "run_processes": functools.partial(fifo.run_processes, runtime.places),
         "call_external": external.call_external,
         "write_text": write_text,

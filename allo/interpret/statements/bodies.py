@@ -209,9 +209,22 @@ def _while(body: Body, node: ast.While) -> None:
     test = truth(body.scalar(node.test))
     body.emit(f"while count({body.place_code(node)}) and ({test}):")
     with body.indented():
+        if test == "True" and not any(map(_leaves, node.body)):
+            body.is_generator = body.is_endless = True
+            body.emit("yield TURN")
         body.loops += 1
         block(body, node.body)
         body.loops -= 1
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """Whether a statement may end the loop around it."""
+    if isinstance(node, (ast.Break, ast.Return)):
+        return True
+    inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+    if isinstance(node, (ast.For, ast.While)):
+        return any(isinstance(part, ast.Return) for child in inner for part in ast.walk(child))
+    return any(map(_leaves, inner))
 
 
 def _if(body: Body, node: ast.If) -> None:

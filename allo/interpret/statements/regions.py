@@ -196,7 +196,7 @@ def _process(
     body.program.text += [f"def {python}({takes}):", *kernel.lines, "    return", "    yield"]
     taken = [f"{p.symbol.python}{part}" for p, part in zip(arrays, parts, strict=True)]
     gives = ", ".join([*taken, *shared])
-    return f"({name!r}, {python}({gives}))"
+    return f"({name!r}, {python}({gives}), {kernel.is_endless})"
 
 
 def _cut(parameter: Parameter, pid: tuple[int, ...], sizes: list[int]) -> str:

@@ -18,6 +18,7 @@ from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
 from allo.dialects.fibers import FifoEnds, Network
 from allo.dialects.passes.merge_instances import INSTANCE
+from allo.dialects.streams.endless import starts_endless
 from allo.dialects.types import Stream
 
 PUT, GET = "put", "get"
@@ -62,6 +63,7 @@ class Program:
 
     Attributes:
         calls: the names of the processes.
+        endless: numbers of those that never end.
         sites: the places of puts and gets.
     """
 
@@ -69,6 +71,7 @@ class Program:
     place: SourcePlace | None
     streams: list[StreamInfo] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
+    endless: set[int] = field(default_factory=set)
     sites: list[SourcePlace | None] = field(default_factory=list)
     events: list[EventInfo] = field(default_factory=list)
 
@@ -107,6 +110,7 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     numbers = {call: i for i, call in enumerate(ops.calls)}
     program = Program(top, place_of(functions[top]) if top in functions else None)
     program.calls = [_text(call, INSTANCE, callee_of(call)) for call in ops.calls]
+    program.endless = {i for call, i in numbers.items() if starts_endless(call, functions)}
     program.sites = [place_of(op) for op in ops.sites]
     program.events = [_event(op) for op in ops.events]
     program.streams = [_stream(op, ends, numbers) for op in ops.streams]

@@ -61,7 +61,7 @@ def _lower_region(
     end = block.operations[len(block.operations) - 1]
     with ir.InsertionPoint(end), end.location:
         if calls:
-            _spawn(name, block, streams, calls, helpers)
+            _spawn(name, block, program, streams, calls, helpers)
         call_runtime("allo_region_join", [])
     for _, call in calls:
         call.erase()
@@ -90,6 +90,7 @@ def _replace_handle(op: ir.Operation, position: int, helpers: Helpers) -> None:
 def _spawn(
     region: str,
     block: ir.Block,
+    program: Program,
     streams: list[tuple[int, ir.Operation]],
     calls: list[tuple[int, ir.Operation]],
     helpers: Helpers,
@@ -104,7 +105,7 @@ def _spawn(
                 place_of(call),
                 help="a region declares streams and kernels only.",
             )
-        table.add(number, call)
+        table.add(number, call, endless=number in program.endless)
     kernels = _kernel_addresses(table, helpers)
     values = _store_values(table)
     entries = _constant_table(f"__allo_processes_{region}", table.words, helpers)
@@ -113,8 +114,8 @@ def _spawn(
 
 @dataclass(slots=True)
 class _ProcessTable:
-    """The words of the table: (kernel, call, frame bytes, arguments, then of each argument its kind, what,
-    offset in the frame, bytes), and what they refer to.
+    """The words of the table: (kernel, call, frame bytes, whether it never ends, arguments, then of each
+    argument its kind, what, offset in the frame, bytes), and what they refer to.
     """
 
     positions: dict[ir.Value, int]
@@ -124,7 +125,7 @@ class _ProcessTable:
     values: dict[ir.Value, int] = field(default_factory=dict)
     value_bytes: int = 0
 
-    def add(self, number: int, call: ir.Operation) -> None:
+    def add(self, number: int, call: ir.Operation, *, endless: bool) -> None:
         """Append the words of one process: its kernel, its number, and its arguments."""
         callee = callee_of(call)
         operands = list(call.operands)
@@ -132,7 +133,7 @@ class _ProcessTable:
             self.kernels[callee] = len(self.kernels)
             self.kinds[callee] = [value.type for value in operands]
         offsets, size = frame_layout(self.kinds[callee])
-        self.words += [self.kernels[callee], number, size, len(operands)]
+        self.words += [self.kernels[callee], number, size, int(endless), len(operands)]
         for value, offset in zip(operands, offsets, strict=True):
             kind, what = self._source(value)
             self.words += [kind, what, offset, stored_bytes(value.type)]

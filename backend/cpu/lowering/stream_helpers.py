@@ -19,6 +19,7 @@ llvm.func @allo_fifo_at(i64) -> !llvm.ptr
 llvm.func @allo_spawn_all(!llvm.ptr, !llvm.ptr, i64, !llvm.ptr)
 llvm.func @allo_put_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
 llvm.func @allo_get_wait(!llvm.ptr, i64) attributes {passthrough = ["cold"]}
+llvm.func @allo_turn()
 llvm.func @allo_has_room(!llvm.ptr, i64) -> i64
 llvm.func @allo_has_element(!llvm.ptr, i64) -> i64
 llvm.func @allo_may_put(!llvm.ptr, i64) -> i64

@@ -17,6 +17,7 @@ from allo.dialects._mlir import arith, func, ir, llvm, memref, scf
 from allo.dialects.boundary.storage import cell_bytes
 from allo.dialects.core.bounds import CHECKS
 from allo.dialects.core.fifos import TRIES
+from allo.dialects.streams.endless import loops_that_never_wait
 from allo.dialects.types import parse_type
 
 from .pieces import address_of, byte_offset, call_runtime, i64, local_memory, pointer, word
@@ -31,7 +32,11 @@ EVENT_SLOT_BYTES = 64
 def lower_streams(module: ir.Module, program: Program, ops: ProgramOps) -> None:
     """Replace the operations of ``ops`` in place; the numbers are their positions in it."""
     with module.context, ir.Location.unknown():
-        helpers = Helpers(counted=any(op.name in TRIES for op in ops.sites))
+        turning = list(loops_that_never_wait(module))
+        helpers = Helpers(counted=bool(turning) or any(op.name in TRIES for op in ops.sites))
+        for loop in turning:
+            with ir.InsertionPoint.at_block_begin(loop.regions[1].blocks[0]), loop.location:
+                call_runtime("allo_turn", [])
         for number, op in enumerate(ops.sites):
             _lower_site(op, number, helpers)
         for number, op in enumerate(ops.events):

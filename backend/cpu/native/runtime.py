@@ -15,7 +15,7 @@ from allo.dialects.fibers import ProcessRecord
 from .interrupt import Guarded
 from .libraries import compiled, load_library
 
-_ABI = 2
+_ABI = 3
 _SOURCES = ("fiber.cpp", "simulator.cpp", "interface.cpp")
 _HEADERS = ("fiber.hpp", "simulator.hpp")
 _LIBRARY = "liballo_runtime.so"
@@ -29,6 +29,7 @@ _GENERATED_CODE_CALLS = (
     "allo_spawn_all",
     "allo_put_wait",
     "allo_get_wait",
+    "allo_turn",
     "allo_has_room",
     "allo_has_element",
     "allo_may_put",

@@ -56,6 +56,16 @@ class ModuleContext:
         return self.signatures[callee_of(call)].flat
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A process of a region: its number in csim, its call, and whether the region does not wait for it."""
+
+    number: int
+    call: str
+    place: SourcePlace | None
+    endless: bool
+
+
 def value_of(e: FunctionEmitter, name: str, ctype: CType) -> Scalar:
     """A variable read as a value, wherever it is used."""
     if not ctype.is_fixed:
@@ -91,7 +101,7 @@ class FunctionEmitter:
         self.names = Names({s.name for s in context.signatures.values()})
         self.values: dict[ir.Value, Bound] = {}
         self.results: list[Bound] = []
-        self.region: list[tuple[int, str, SourcePlace | None]] | None = None
+        self.region: list[Started] | None = None
         self.affine = AffinePrinter(context.helpers.use)
 
     # --- walking --------------------------------------------------------------

@@ -24,6 +24,7 @@ from ..vendors.tables import Vendor
 from ..vendors.widths import width_define
 from .emitter import FunctionEmitter, ModuleContext
 from .flat_arguments import flat_positions, mark_flat_arguments
+from .free_running import TASK_HEADER, start_first, uses_tasks
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
 from .operations.memory import element_ctype, global_text
@@ -102,6 +103,8 @@ def emit_module(
         )
     flat = _flat_functions(functions, top, vendor) if options.flat_top else set()
     settle_index_arguments(module)
+    if not options.simulate:
+        start_first(vendor, functions)
     signatures = {
         name: read_signature(op, flat=name in flat, below=flat_positions(op) if nested else ())
         for name, op in functions.items()
@@ -122,7 +125,12 @@ def emit_module(
     if vendor.pragmas == "intel" and not options.simulate:
         _launcher(context, body, signatures[top], parameters)
     define = "" if options.simulate else width_define(module, vendor)
-    kernel = _file(context, body, externals, [*(_FLUSHES if options.flush else ()), define])
+    headers = vendor.headers
+    if not options.simulate and uses_tasks(vendor, functions):
+        headers = (*headers, TASK_HEADER)
+    kernel = _file(
+        context, body, externals, headers, [*(_FLUSHES if options.flush else ()), define]
+    )
     return HlsCode(
         kernel,
         _header(context, signatures[top], options, define),
@@ -259,12 +267,16 @@ _FLUSHES = (
 
 
 def _file(
-    context: ModuleContext, body: Writer, externals: Sequence[External], lines: Sequence[str]
+    context: ModuleContext,
+    body: Writer,
+    externals: Sequence[External],
+    headers: Sequence[str],
+    lines: Sequence[str],
 ) -> str:
     out = Writer()
     for line in (*_BANNER, *filter(None, lines)):
         out.line(line)
-    for header in context.vendor.headers:
+    for header in headers:
         out.line(f"#include <{header}>")
     for external in externals:
         here = context.simulation is None

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -62,11 +63,14 @@ static inline void enter_process(void *argument) {
 struct Region {
   int first, count;
   const Body *body;
+  const std::vector<int> *endless;
 
   void run(Run &run) const {
     run.begin_region();
-    for (int k = first; k < first + count; k++)
-      *(Frame *)run.spawn(enter_process, k, sizeof(Frame)) = Frame{body, k};
+    for (int k = first; k < first + count; k++) {
+      bool ends = std::find(endless->begin(), endless->end(), k) == endless->end();
+      *(Frame *)run.spawn(enter_process, k, sizeof(Frame), !ends) = Frame{body, k};
+    }
     run.join_region();
   }
   static void enter(void **region) { ((const Region *)region)->run(*Run::active_run()); }
@@ -150,9 +154,10 @@ class Pool {
   }
 };
 
-// Start the kernels `first` … of a region together and wait for all of them; body(k) is kernel k.
-static inline void run_region(int first, int count, const Body &body) {
-  Region region = {first, count, &body};
+// Start the kernels `first` … of a region together and wait for all of them that end; body(k) is kernel k.
+static inline void run_region(int first, int count, const Body &body,
+                              const std::vector<int> &endless = {}) {
+  Region region = {first, count, &body, &endless};
   if (Run::active_run()) return region.run(*Run::active_run());
   allo::StackPool stacks(outside().stack_bytes);
   Run run(Region::enter, (void **)&region, stacks);
@@ -163,6 +168,11 @@ static inline void run_region(int first, int count, const Body &body) {
     case allo::Status::no_memory: throw NoMemory{};
     case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
   }
+}
+
+// Lets the other processes run once.
+static inline void turn() {
+  if (Run *run = Run::active_run()) run->turn();
 }
 
 // Note where in the program the running process is, for reports.

@@ -150,6 +150,11 @@ class Control:
         again = self._text.named("again")
         self._c.debug[again[1:]] = f"step 0 of while loop ({region.place})"
         start = self._text.any_of(go, again)
+        if region.never_ends:
+            self._register(
+                again, self._sequence(region.child, start), 1, reset=0, place=region.place
+            )
+            return self._text.const(0, 1)
         decide = self._pulse("decide", self._sequence(region.test, start), region.place)
         condition = self._c.stable_value(region.condition)
         taken = self._text.all_of(decide, condition)
@@ -299,7 +304,7 @@ class Control:
             if found is not None and step < found.step:
                 token = text.all_of(token, text.invert(stop))
             token = self._pulse(f"b{body.number}_last{step + 1}", token, leaf.place)
-        return token
+        return token or text.const(0, 1)
 
 
 def _place(region: Region) -> SourcePlace | None:

@@ -222,7 +222,7 @@ class StreamPorts:
         """
         text, body, before = self._text, leaf.body, ""
         passed_by: list[str] = []
-        loop = leaf.levels[-1].name
+        loop = leaf.levels[-1].name if leaf.levels else "while"
         issue, flags = text.fresh(), []
         chain, direct, operations = front_of(body), direct_of(body), operations_of(body)
         for position, node in enumerate(chain):

@@ -116,7 +116,7 @@ class Leaf(Region):
     """A loop nest without loops inside its body: one pipeline.
 
     ``asked`` is the initiation interval the user asked for, None for a loop that is not pipelined.
-    ``exit`` may end the loop; nothing else ends a while loop, which has no levels.
+    ``exit`` may end the loop; nothing else ends a while loop, which has no levels and may have no exit.
     ``rewind``: the first ``outer`` levels may run on without waiting for the pipeline to drain; then
     ``gap`` cycles are left between the iterations of one run of the inner levels and those of the next.
     ``stepped``: registers that move with the counters of ``chain``: levels, and of loops around them, that
@@ -180,6 +180,11 @@ class While(Region):
     child: Seq
     place: SourcePlace | None = None
     held: tuple[str, SourcePlace | None] | None = None
+
+    @property
+    def never_ends(self) -> bool:
+        """Whether the condition is a constant that holds."""
+        return self.condition.kind == "const" and bool(self.condition.data)
 
 
 @dataclass(slots=True, eq=False)

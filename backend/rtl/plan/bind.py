@@ -36,6 +36,7 @@ class Interface:
         estimate: cycles of a run without waiting for streams.
         cycles_at: where the cycles of a run depend on scalar arguments: these cycles for arguments given by
             position among the scalars, None where they depend on more.
+        endless: whether it never ends.
         bounds: whether the module has the port of :mod:`..emit.bounds`.
         arrays: for each array parameter: its prefix, and the ports it uses by (bank, port).
         separate: by position of an array parameter, its banks of :attr:`Binding.separate`.
@@ -55,6 +56,7 @@ class Interface:
     cycles_at: Callable[[Mapping[int, int]], int | None] | None = None
     float_ops: int | None = 0
     bounds: bool = False
+    endless: bool = False
 
 
 @dataclass(slots=True)

@@ -228,12 +228,14 @@ def _known_at_issue(node: Node | None, body: Body) -> bool:
 
 
 def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
-    """A while loop: a pipeline where that is faster."""
+    """A while loop: a pipeline where that is faster. One without an end may wait for streams in it."""
     body = leaf.body
     _sequential(body, [], timing, leaf.exit)
     serial = body.depth
     if serial == 1:
         return leaf
+    if leaf.exit is None:
+        return _plan_endless(leaf, timing, serial)
     asks = next((node for node in body.nodes if node.stream is not None), None)
     if asks is not None:
         verb = "waits for" if asks.waits else "asks"
@@ -241,10 +243,27 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
         return leaf
     leaf.asked = 1
     _plan_pipeline(leaf, timing, most=serial - 1)
-    if body.ii >= serial:
-        leaf.asked, leaf.limit = None, f"not pipelined, as it gains nothing: {leaf.limit}"
-        _sequential(body, [], timing, leaf.exit)
+    _keep_what_gains(leaf, timing, serial)
     return leaf
+
+
+def _plan_endless(leaf: Leaf, timing: TimingModel, serial: int) -> Region:
+    """A loop without an end: an iteration waits in front of its pipeline, and none is taken back."""
+    leaf.asked = 1
+    _check_streams(leaf)
+    if leaf.asked is None:
+        return leaf
+    _plan_pipeline(leaf, timing, most=serial - 1)
+    _recheck_streams(leaf, None, timing)
+    if leaf.body.overlaps:
+        _keep_what_gains(leaf, timing, serial)
+    return leaf
+
+
+def _keep_what_gains(leaf: Leaf, timing: TimingModel, serial: int) -> None:
+    if leaf.body.ii >= serial:
+        leaf.asked, leaf.limit = None, f"not pipelined, as it gains nothing: {leaf.limit}"
+        _sequential(leaf.body, [], timing, leaf.exit)
 
 
 def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Region:

@@ -45,7 +45,7 @@ def leaf_cycles(leaf: Leaf) -> int | None:
 
 def leaf_trips(leaf: Leaf) -> int | None:
     """Iterations of the flattened loop."""
-    return None if leaf.exit is not None else iterations(leaf.levels)
+    return None if leaf.exit is not None or not leaf.levels else iterations(leaf.levels)
 
 
 def iterations(levels: Sequence[Level], values: Values | None = None) -> int | None:
@@ -106,7 +106,7 @@ def _value(expression: Lin, values: Values) -> int | None:
 
 
 def _leaf_cycles(leaf: Leaf, values: Values) -> int | None:
-    if leaf.exit is not None:
+    if leaf.exit is not None or not leaf.levels:
         return None
     trips = runs = 1
     if is_slanted(leaf.levels):

@@ -116,6 +116,11 @@ class Elaborator(Nests):
             self.ops(op.regions[0])
             bare = not any(node.kind in EFFECTS for node in body.nodes)
             condition = self._value(condition_op.operands[0], 1)
+            if condition.kind == "const" and condition.data:
+                self.memory.forwards = False
+                self.ops(op.regions[1])
+                self.memory.finish(body)
+                return
             with self.builder.under(condition, ("data", condition)):
                 self.ops(op.regions[1])
             self.memory.finish(body)

@@ -117,7 +117,7 @@ class Standing:
         start, inner = len(self._processes), []
         for member in module.members:
             process = _Process(f"{prefix}{member.name}")
-            process.over = bool(self._signal(f"{path}{member.over}"))
+            process.over = bool(member.over) and bool(self._signal(f"{path}{member.over}"))
             region.processes[member.label] = process
             self._processes.append(process)
             joined = {

@@ -390,6 +390,6 @@ def while_loop(ctx: FunctionContext, node: ast.While) -> None:
     with ctx.scope(), ctx.into([]) as body, ctx.conditional():
         _body(ctx, node, stop, flags)
     if isinstance(test, Const) and test.value and not flags:
-        raise ctx.unsupported(node.test, "This loop never ends.", "give it a condition or a break.")
+        ctx.function.endless = ctx.function.endless or place
     ctx.emit(While(place, prelude, test, body))
     ctx.nests += 1

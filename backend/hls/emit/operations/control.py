@@ -8,14 +8,16 @@ from allo.dialects.affine.loops import walk
 from allo.dialects.core.effects import STORES
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of
-from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
+from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.streams.endless import ENDLESS, is_endless, surely_waits
 
 from ...text import literals
 from ...text.ctype import Bounds, CType, ctype_of, index_ctype
 from ...text.index import IndexText, alike, index_of
 from ..attributes import has, integer, string
-from ..emitter import FunctionEmitter, Handler, value_of
+from ..emitter import FunctionEmitter, Handler, Started, value_of
 from ..fifo import declare_fifo, fifo_depth
+from ..free_running import declare_task, is_free_running
 from ..pragmas import array_pragmas, dependence_pragmas, loop_heads, loop_pragmas
 from ..signature import Param, Signature
 from ..values import Buffer, Scalar, StreamRef
@@ -124,7 +126,10 @@ def _while(e: FunctionEmitter, op: ir.Operation) -> None:
         for pragma in loop_pragmas(e.vendor, op):
             e.out.outdented(pragma)
         _poll(e)
-        e.block(op.regions[0].blocks[0])
+        if not is_endless(op):
+            e.block(op.regions[0].blocks[0])
+        elif e.context.simulation is not None and not surely_waits(op):
+            e.out.line("allo_csim::turn();")
         e.block(op.regions[1].blocks[0])
 
 
@@ -213,6 +218,8 @@ def _call(e: FunctionEmitter, op: ir.Operation) -> None:
         finish_region(e)
     if e.region is not None and not has(signature.op, "io"):
         _process(e, op, signature, call)
+    elif is_free_running(e, signature):
+        declare_task(e, op, signature, call)
     else:
         e.out.line(call, place)
     for source, target in copies:
@@ -225,10 +232,9 @@ def _process(e: FunctionEmitter, op: ir.Operation, signature: Signature, call: s
     simulation = e.context.simulation
     if e.region is None:
         return
-    if simulation is None:
-        e.region.append((0, call, place_of(op)))
-        return
-    e.region.append((simulation.add_call(op, signature.op, place_of(op)), call, place_of(op)))
+    number = 0 if simulation is None else simulation.add_call(op, signature.op, place_of(op))
+    endless = "region" in e.signature.op.attributes and has(signature.op, ENDLESS)
+    e.region.append(Started(number, call, place_of(op), endless))
 
 
 def finish_region(e: FunctionEmitter) -> None:
@@ -239,22 +245,26 @@ def finish_region(e: FunctionEmitter) -> None:
         _invoke_tasks(e, e.region)
         e.region = []
         return
-    first = e.region[0][0]
+    first = e.region[0].number
     head = f"allo_csim::run_region({first}, {len(e.region)}, [&](int kernel)"
-    with e.out.block(head, tail="});"), e.out.block("switch (kernel)"):
-        for number, call, place in e.region:
-            e.out.line(f"case {number}: {call} break;", place)
+    endless = [str(started.number) for started in e.region if started.endless]
+    tail = f"}}, {{{', '.join(endless)}}});" if endless else "});"
+    with e.out.block(head, tail=tail), e.out.block("switch (kernel)"):
+        for started in e.region:
+            e.out.line(f"case {started.number}: {started.call} break;", started.place)
     e.region = []
 
 
-def _invoke_tasks(e: FunctionEmitter, calls: list[tuple[int, str, SourcePlace | None]]) -> None:
+def _invoke_tasks(e: FunctionEmitter, calls: list[Started]) -> None:
     """``tapa::task().invoke(kernel, A, pipe)…;``: the calls run side by side."""
     e.out.line("tapa::task()")
     with e.out.indented():
-        for position, (_, call, place) in enumerate(calls, start=1):
-            name, arguments = call.removesuffix(");").split("(", 1)
+        for position, started in enumerate(calls, start=1):
+            name, arguments = started.call.removesuffix(");").split("(", 1)
             end = ";" if position == len(calls) else ""
-            e.out.line(f".invoke({', '.join(filter(None, (name, arguments)))}){end}", place)
+            invoke = "invoke<tapa::detach>" if started.endless else "invoke"
+            given = ", ".join(filter(None, (name, arguments)))
+            e.out.line(f".{invoke}({given}){end}", started.place)
 
 
 def _argument(

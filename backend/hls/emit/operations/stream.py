@@ -25,6 +25,7 @@ from ...csim.simulation import StreamSite
 from ...text.ctype import BOOL, CType, Kind, ctype_of_declared
 from ..emitter import FunctionEmitter, Handler
 from ..fifo import element_text, stream_type, write
+from ..free_running import storage_of_stream
 from ..pragmas import lane_pragma, stream_pragmas
 from ..values import Buffer, Scalar, StreamRef
 from .memory import moved, nest
@@ -68,8 +69,7 @@ def _stream(e: FunctionEmitter, op: ir.Operation) -> None:
         element = element_text(e, ctype, block)
         e.out.line(f'tapa::stream< {element}, {depth} > {name}("{name}");', place_of(op))
     elif simulation is None:
-        static = "static " if e.vendor.pragmas == "catapult" else ""
-        e.out.line(f"{static}{kind} {name};", place_of(op))
+        e.out.line(f"{storage_of_stream(e, op)}{kind} {name};", place_of(op))
         for pragma in stream_pragmas(e.vendor, name, depth):
             e.out.line(pragma)
     else:

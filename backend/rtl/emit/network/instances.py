@@ -28,6 +28,7 @@ class Instance:
         arrays, streams, scalars: the arguments; a scalar is a constant, or a value, its width and sign.
         label: its name in the region's module.
         after: instances, by position in the region, that are done before it starts.
+        stopped: the bit that resets it when the others have ended, "" for one that ends.
         needs: in a region that is a loop, instances and by how many iterations they may be behind.
         iterators: in such a region, positions of its scalars that are the loop's iterator.
         parity: name of the bit that says that its iteration is odd, "" in any other region.
@@ -49,6 +50,7 @@ class Instance:
     parity: str = ""
     enable: list[str] = field(default_factory=list)
     wires: dict[str, str] = field(default_factory=dict)
+    stopped: str = ""
 
     @property
     def gives_words(self) -> bool:
@@ -70,6 +72,8 @@ def emit_instance(
     interface = instance.interface
     gates = [*instance.enable, *(["%ce"] if frozen else [])]
     wiring = Wiring({"start": start, "ce": text.all_of(*gates)})
+    if instance.stopped:
+        wiring.inputs["rst"] = text.any_of("%rst", instance.stopped)
     for (name, width), value in zip(interface.scalars_in, instance.scalars, strict=True):
         wiring.inputs[name] = _scalar(text, value, width)
     for prefix, uses in interface.arrays:
@@ -166,14 +170,15 @@ class Progress:
     that ends last all the same ends the region two cycles later, and three where there are several groups.
 
     Attributes:
-        flags: for each instance the bit that says that it has been done in an earlier cycle.
+        flags: for each instance the bit that says that it has been done in an earlier cycle, "" for one that
+            never is.
     """
 
     def __init__(self, text: ModuleBuilder, instances: list[Instance]) -> None:
         self._text = text
         self._instances = instances
         self._over: list[tuple[str, str]] = []
-        self.flags = [text.named(f"{i.label}_over") for i in instances]
+        self.flags = ["" if i.stopped else text.named(f"{i.label}_over") for i in instances]
         for instance, flag in zip(instances, self.flags, strict=True):
             self._over.append((flag, instance.output(text, "done")))
 
@@ -200,12 +205,15 @@ class Progress:
         found = {
             id(instance)
             for number, instance in enumerate(self._instances)
-            if number not in before and not instance.arrays and instance.gives_words
+            if number not in before
+            and not instance.arrays
+            and instance.gives_words
+            and not instance.stopped
         }
         return found if 2 * len(found) > len(self._instances) else set()
 
     def finish(self) -> str:
-        """High when every instance has been done."""
+        """High when every instance that ends has been done."""
         text = self._text
         if not self._over:
             return text.register(text.named("done_q"), "%start", 1, reset=0)
@@ -213,6 +221,8 @@ class Progress:
         settled: list[tuple[str, str]] = []
         last: list[tuple[str, str]] = []
         for instance, (flag, now) in zip(self._instances, self._over, strict=True):
+            if not flag:
+                continue
             (settled if id(instance) in early else last).append((flag, now))
         ends = [text.any_of(flag, now) for flag, now in last]
         register = text.named("producers_over") if settled else ""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allo.dialects.diagnostics import UnsupportedOpError
+from allo.dialects.streams.endless import ENDLESS
 from allo.dialects.streams.loops.iterations import finish_time
 from allo.dialects.streams.task_regions import AFTER, COPIED, NEEDS, NOTES
 from allo.dialects.types import parse_stream
@@ -123,12 +124,26 @@ class RegionCompiler:
         """Emit the instances; (when all are over, for each the bit that says that it is)."""
         if self._loop is not None:
             return self._iterate(self._loop, watch)
+        stopped = self._stopped()
         progress = Progress(self._text, self._instances)
         self._hold_scalars()
         for instance in self._instances:
             start = progress.start(instance)
             emit_instance(self._text, instance, watch, start, frozen=self._frozen)
-        return progress.finish(), progress.flags
+        everyone = progress.finish()
+        if stopped:
+            self._text.alias(stopped, everyone, 1)
+        return everyone, progress.flags
+
+    def _stopped(self) -> str:
+        """The bit that stops the instances that never end when the others have, "" where there are none."""
+        endless = [instance for instance in self._instances if instance.interface.endless]
+        if not endless or len(endless) == len(self._instances) or ENDLESS in self._record.attrs:
+            return ""
+        stopped = self._text.named("others_over")
+        for instance in endless:
+            instance.stopped = stopped
+        return stopped
 
     def _iterate(self, loop: LoopRange, watch: BoundsWatch) -> tuple[str, list[str]]:
         """The same where the region is a loop."""
@@ -285,12 +300,13 @@ class RegionCompiler:
         if self._loop is not None:
             self._count_iterations(interface, self._loop)
             return
-        known = [i.interface.estimate for i in self._instances]
+        ending = [i for i in self._instances if not i.stopped]
+        known = [i.interface.estimate for i in ending]
         durations = [cycles for cycles in known if cycles is not None]
         if not known or len(durations) < len(known):
             return
         ends: list[int] = []
-        for instance, own in zip(self._instances, durations, strict=True):
+        for instance, own in zip(ending, durations, strict=True):
             ends.append(max((ends[n] for n in instance.after), default=0) + own)
         interface.estimate = max(ends)
         waits = self._frozen or any(i.interface.cycles is None for i in self._instances)
