@@ -39,7 +39,26 @@ design = find("crc32").load()
 mod = design.schedule().build(target="verilog", simulator="jit")
 (message,) = design.inputs(np.random.default_rng(1))
 assert mod(message) == design.reference(message)
-print(mod.cycles, mod.report)
+print(mod.cycles, "cycles")
+print(mod.report)
+```
+
+<!-- output -->
+```text
+68 cycles
+crc32 · allo rtl
+
+    clock   predicted cycles   measured cycles     time   LUT   FF
+ ──────────────────────────────────────────────────────────────────
+  200 MHz                 68                68   340 ns   185   77
+
+crc32 (crc32.py:43): 68 cycles
+
+  loop      line          trips   II   depth   cycles   entries   total   limited by
+ ────────────────────────────────────────────────────────────────────────────────────
+  S_n_0.n   crc32.py:47      64    1       2       65         1      65
+
+…
 ```
 """
 

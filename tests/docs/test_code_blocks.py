@@ -33,6 +33,28 @@ def test_the_marked_blocks_run(page: Path) -> None:
     assert blocks.fault_of_run(page, blocks.blocks_of(page.read_text())) is None
 
 
+# Pages without an output under their first example, with the reason.
+WITHOUT_OUTPUT = {
+    "CONTRIBUTING.md": "its example is a test",
+    "docs/processes.md": "a pool needs a module of the reader's",
+    "docs/internals/extending.md": "its examples are parts of files",
+    "docs/internals/rtl.md": "its example takes a text that a build made",
+}
+
+
+def without_output(text: str) -> bool:
+    """Whether a page has an example, and none of its first two shows what it prints."""
+    found = blocks.blocks_of(text)
+    return bool(found) and not any(block.runs and block.shown for block in found[:2])
+
+
+def test_first_examples_show_their_output() -> None:
+    made = {"docs/gallery/" + page.name for page in (ROOT / "docs/gallery").glob("*.md")}
+    made.remove("docs/gallery/index.md")
+    lost = [place(page) for page in PAGES if without_output(page.read_text())]
+    assert set(lost) - made == set(WITHOUT_OUTPUT)
+
+
 PAGE = """Text.
 
 <!-- run -->
@@ -76,7 +98,7 @@ def test_a_block_that_fails_is_told_with_its_line() -> None:
     fault = blocks.fault_of_run(Path("a.md"), blocks.blocks_of(PAGE.replace("== 1", "== 2")))
     assert fault is not None
     assert fault.startswith("a.md: Traceback")
-    assert 'a.md.py", line 17, in <module>' in fault
+    assert 'a.py", line 17, in <module>' in fault
 
 
 def test_the_page_that_runs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,3 +117,70 @@ def test_a_block_that_is_no_python_is_told_with_its_line(tmp_path: Path) -> None
         "a.md:5: invalid syntax"
     ]
     assert blocks.main([str(page)]) == 1
+
+
+SHOWN = """<!-- run -->
+```python
+total = 2
+for name in "ab":
+    print(name, total)
+```
+
+It prints
+
+<!-- output -->
+```text
+a 2
+b 2
+```
+
+<!-- run -->
+```python
+print(total)
+```
+
+<!-- output -->
+```text
+…
+```
+"""
+
+
+def test_an_output_is_what_the_block_prints() -> None:
+    found = blocks.blocks_of(SHOWN)
+    assert [(b.shown, b.shown_line) for b in found] == [("a 2\nb 2", 12), ("…", 23)]
+    assert blocks.fault_of_run(Path("a.md"), found) is None
+    assert "a 2" not in blocks.without_outputs(SHOWN)
+    assert len(blocks.without_outputs(SHOWN).splitlines()) == len(SHOWN.splitlines())
+
+
+def test_a_first_example_without_output_is_seen() -> None:
+    assert not without_output("Text without an example.")
+    assert without_output(SHOWN.replace("<!-- run -->", ""))
+    assert without_output(SHOWN.replace("<!-- output -->", ""))
+    assert not without_output(SHOWN)
+
+
+def test_an_output_that_is_no_longer_so_is_told_and_written(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text(SHOWN.replace("b 2", "c 3\nd 4"))
+    fault = blocks.fault_of_run(page, blocks.blocks_of(page.read_text()))
+    assert fault is not None
+    assert fault.startswith("a.md:12: the block of line 3 prints something else; scripts/python ")
+    assert fault.endswith("--update " + str(page) + " writes it:\na 2\nb 2\n")
+    assert blocks.main(["--update", str(page)]) == 0
+    assert page.read_text() == SHOWN
+
+
+@pytest.mark.parametrize(
+    ("shown", "printed", "same"),
+    [
+        ("a…c", "abbc\n", True),
+        ("a\n…\nd", "a\nb\nc\nd \n", True),
+        ("a", "ab", False),
+        ("1.5 (x)", "1.5 (x)", True),
+        ("1.5", "105", False),
+    ],
+)
+def test_what_agrees_with_an_output(shown: str, printed: str, same: bool) -> None:
+    assert blocks.agrees(shown, printed) is same

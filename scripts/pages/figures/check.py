@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scripts.pages import gallery
+from scripts.pages.blocks import without_outputs
 
 from .marks import Tables, filled, pages, unmarked
 from .store import AUTHOR, ROOT, FigureError, Figures, files_of_tests, last_word
@@ -68,7 +69,8 @@ def _literals(figures: Figures, root: Path) -> Iterator[str]:
     made = root / "docs" / "gallery"
     for path in pages(root):
         if path.suffix == ".md" and path.parent != made:
-            yield from _seen(path, unmarked(path.read_text()), in_pages, known, root)
+            text = unmarked(without_outputs(path.read_text()))
+            yield from _seen(path, text, in_pages, known, root)
     for path in files_of_tests(root):
         yield from _seen(path, path.read_text(), in_tests, known, root)
 
