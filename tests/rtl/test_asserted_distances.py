@@ -7,7 +7,7 @@ import pytest
 
 from allo.backend.rtl.graph.nodes import Body, Node
 from allo.backend.rtl.graph.regions import Level
-from allo.backend.rtl.plan.dependence import Distances
+from allo.backend.rtl.plan.orders.dependence import Distances
 from allo.dialects.affine.asserted import Asserted
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from allo.backend.rtl.compile import compile_design
 from allo.backend.rtl.graph.nodes import Edge
-from allo.backend.rtl.plan import bodies, dependence
+from allo.backend.rtl.plan import bodies
+from allo.backend.rtl.plan.orders import dependence
 from allo.dialects._mlir import ir, make_context
 from allo.dialects.affine.loops import is_loop, spec_of, walk
 from allo.dialects.affine.maps import bound_map, condition_of
@@ -438,4 +439,83 @@ def nests(draw) -> str:
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(nests())
 def test_random_nests_keep_every_order_of_brute_force(body):
+    check(body, exact=False)
+
+
+ROW_OF_A_PIVOT = """affine.for %r = 0 to 6 {{
+%b = arith.cmpi {test}, %r, {other} : index
+scf.if %b {{
+%x = affine.load %B[symbol(%n), 2] : memref<16x16xi32>
+affine.store %x, %B[%r, 2] : memref<16x16xi32>
+}}
+}}"""
+
+
+_BOTH = {(0, 1): 0, (1, 0): 1}
+
+
+@pytest.mark.parametrize(
+    ("test", "orders"),
+    [
+        *((test, {}) for test in ("ne", "slt", "sgt")),
+        *((test, {(0, 1): 0}) for test in ("eq", "sle")),
+        *((test, _BOTH) for test in ("sge", "ult")),  # that %n is negative "ult" does not exclude
+    ],
+)
+def test_a_condition_keeps_a_store_from_a_row_of_run_time(test: str, orders: Orders):
+    assert planned(numbered(ROW_OF_A_PIVOT.format(test=test, other="%n"))).orders == orders
+
+
+def test_a_condition_on_another_value_keeps_nothing_apart():
+    nest = "%m = arith.index_cast %v : i32 to index\n" + ROW_OF_A_PIVOT
+    assert planned(numbered(nest.format(test="ne", other="%m"))).orders == _BOTH
+
+
+def test_a_condition_of_two_counters_leaves_the_distances_that_it_allows():
+    """Row 1 is stored in iteration (0, 1), and taken in (1, 2) first."""
+    got = check(
+        """affine.for %k = 0 to 4 {
+        affine.for %i = 0 to 5 {
+        affine.if affine_set<(i, k) : (i - k - 1 >= 0)>(%i, %k) {
+        %x = affine.load %A[%k] : memref<64xi32>
+        affine.store %x, %A[%i] : memref<64xi32>
+        }
+        }
+        }"""
+    )
+    assert got[1, 0] == 6
+    assert (0, 1) not in got
+
+
+@st.composite
+def guarded(draw) -> str:
+    """A nest of accesses under conditions of its counters."""
+    trips = [draw(st.integers(2, 4)) for _ in range(2)]
+    names = ["%i0", "%i1"]
+
+    def linear(least: int, most: int) -> str:
+        terms = [f"{name} * {draw(st.integers(least, most))}" for name in names]
+        return " + ".join([*terms, str(draw(st.integers(0, 4)))])
+
+    lines = ["affine.store %v, %C[%i0] : memref<64xi32>"]
+    for k in range(2):
+        rows = [
+            f"{linear(-1, 1).replace('%', '')} {draw(st.sampled_from(['>= 0', '== 0']))}"
+            for _ in range(draw(st.integers(1, 2)))
+        ]
+        x, y = (f"%A[{linear(0, 2)}] : memref<64xi32>" for _ in range(2))
+        then = [f"%x{k} = affine.load {x}", f"affine.store %x{k}, {y}"]
+        branches = [then, [f"affine.store %v, {y}"]]
+        condition = f"affine.if affine_set<(i0, i1) : ({', '.join(rows)})>(%i0, %i1) {{"
+        lines += [condition, *branches[0], "}"]
+        if draw(st.booleans()):
+            lines[-1] = "} else {"
+            lines += [*branches[1], "}"]
+    loops = [f"affine.for {n} = 0 to {t} {{" for n, t in zip(names, trips, strict=True)]
+    return "\n".join([*loops, *lines, "}", "}"])
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(guarded())
+def test_random_conditions_keep_every_order_of_brute_force(body):
     check(body, exact=False)

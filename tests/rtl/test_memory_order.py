@@ -13,7 +13,7 @@ from allo import Partition
 from allo.backend.rtl.graph.nodes import Access, Array, Edge, Lin, Node
 from allo.backend.rtl.plan.explain import recurrence_limit
 from allo.backend.rtl.plan.modulo import Recurrence
-from allo.backend.rtl.plan.order import Orders
+from allo.backend.rtl.plan.orders.order import Orders
 from allo.dialects.core.partition import unpartitioned
 from allo.ir.types import int32
 from tests.figures_plugin import Held

@@ -14,7 +14,8 @@ from allo.backend.rtl.graph.addresses import stepping
 from allo.backend.rtl.graph.trees import _Planter
 from allo.backend.rtl.operators import library
 from allo.backend.rtl.operators.families import multiply
-from allo.backend.rtl.plan import bodies, dependence, order
+from allo.backend.rtl.plan import bodies
+from allo.backend.rtl.plan.orders import dependence, order
 from allo.backend.rtl.read import accesses
 from allo.ir.types import UInt, float32, int8, int32
 from tests.replay.watcher import Watcher

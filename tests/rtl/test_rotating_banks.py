@@ -14,7 +14,7 @@ import allo
 from allo import Partition
 from allo.backend.rtl.graph.nodes import Access, Array, Body, Lin, Node
 from allo.backend.rtl.graph.regions import Level
-from allo.backend.rtl.plan.dependence import Distances, may_meet
+from allo.backend.rtl.plan.orders.dependence import Distances, may_meet
 from allo.backend.rtl.plan.turns.remainders import rests_apart, rests_apart_across
 from allo.backend.rtl.plan.turns.rotation import Rotation
 from allo.ir.types import int32

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable
 from itertools import product
 
-from .nodes import ALWAYS, Access, Body, Cases, Literal, Node
+from .nodes import ALWAYS, Access, Body, Cases, Lin, Literal, Node
 
 NEVER: Cases = frozenset()
 MOST = 8
@@ -38,6 +38,11 @@ def _contradict(a: frozenset[Literal], b: frozenset[Literal]) -> bool:
 def _differ(a: tuple[Hashable, ...], b: Hashable) -> bool:
     """Whether two literals say that one value equals two constants."""
     return isinstance(b, tuple) and a[0] == b[0] and a[1] != b[1]
+
+
+def index_tests(body: Body) -> dict[Hashable, tuple[int, Lin]]:
+    """The literals of a body that compare two index values, each with what it asks of their difference."""
+    return {_literal(node)[0]: node.test for node in body.nodes if node.test is not None}
 
 
 def find_conditions(body: Body, read_outside: frozenset[int]) -> None:

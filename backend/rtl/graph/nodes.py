@@ -83,6 +83,8 @@ class Node:
         low, high: range of the value where it serves as an index symbol.
         rest_of: of a remainder the expression and the divisor.
         quotient_of: of a quotient by no power of two the expression, which is not negative, and the divisor.
+        test: of a comparison of two index values their difference, and which of 0 it is held to be (0: equal,
+            1: other than it, 2: below, 3: at most, 4: above, 5: at least).
         floors, ceilings: expressions of outer symbols that a loop counter, times ``stride``, is not
             below and not above.
         data: constant value, :class:`Lin`, wire spelling, by kind; of a put or get that does not
@@ -114,6 +116,7 @@ class Node:
     high: int = 0
     rest_of: tuple[Lin, int] | None = None
     quotient_of: tuple[Lin, int] | None = None
+    test: tuple[int, Lin] | None = None
     floors: tuple[Lin, ...] = ()
     ceilings: tuple[Lin, ...] = ()
     stride: int = 1

@@ -14,11 +14,11 @@ from ..graph.nodes import Body, Node
 from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop, Region, Seq, While
 from .cycles import middle_trips, region_cycles
-from .dependence import add_edges
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import resource_limit, short
 from .interval import is_unit, least_interval
 from .modulo import Scheduler, resources_of
+from .orders.dependence import add_edges
 from .rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import PORTS_PER_BANK, gate_loads, join_streams, parties, shared_uses
 from .stream_order import direct_of, obstacle, tried_before

@@ -12,7 +12,7 @@ from itertools import product
 
 from ..graph.nodes import Node
 from ..graph.regions import If, Leaf, Loop, Region, Seq, While
-from .dependence import Distances
+from .orders.dependence import Distances
 
 MOST_ACCESSES = 256
 """Accesses of one array that are compared in pairs; a pipeline of more drains."""

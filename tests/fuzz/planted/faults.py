@@ -237,7 +237,7 @@ _SCHEDULING = [
     Fault(
         "distance_off_by_one",
         "rtl scheduling",
-        "allo.backend.rtl.plan.dependence",
+        "allo.backend.rtl.plan.orders.dependence",
         "distance = value * (self._strides if value > 0 else self._backward)[level] + rest",
         "distance = 1 + value * self._strides[level] + rest",
         "iterations that depend on each other start far enough apart",
@@ -246,7 +246,7 @@ _SCHEDULING = [
     Fault(
         "write_after_read",
         "rtl scheduling",
-        "allo.backend.rtl.plan.order",
+        "allo.backend.rtl.plan.orders.order",
         "rest = (1 << target) - 1 if is_store else self._stores & ((1 << target) - 1)",
         "rest = self._stores & ((1 << target) - 1)",
         "a store waits for an earlier load of its element",
@@ -255,7 +255,7 @@ _SCHEDULING = [
     Fault(
         "store_latency",
         "rtl scheduling",
-        "allo.backend.rtl.plan.order",
+        "allo.backend.rtl.plan.orders.order",
         "latency = 1 if after_store and not short else 0",
         "latency = 0",
         "a load waits until the store before it is done",

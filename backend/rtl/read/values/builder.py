@@ -336,13 +336,16 @@ class Builder:
             return self.const(int(decided), 1)
         low = min(a.bounds()[0], b.bounds()[0])
         high = max(a.bounds()[1], b.bounds()[1])
+        test = None if unsigned and low < 0 else (predicate - 4 * unsigned, difference)
         if low >= 0:
             width = bits_unsigned(high)
             predicate = predicate + 4 if 2 <= predicate < 6 else predicate
         else:
             width = INDEX_BITS if unsigned else bits_signed(low, high)
         operands = (self.lin_node(a, width), self.lin_node(b, width))
-        return self.op(glue.compare(predicate, width), operands)
+        node = self.op(glue.compare(predicate, width), operands)
+        node.test = node.test or test
+        return node
 
 
 def _decide(predicate: int, difference: Lin) -> bool | None:

@@ -8,27 +8,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from math import gcd
 
 from allo.dialects.affine.asserted import KINDS
 
-from ..graph.conditions import exclude
-from ..graph.linear import common_factor, subtract
-from ..graph.nodes import ASKS, Body, Edge, Lin, Node
-from ..graph.ranges import always_apart, apart_across
-from ..graph.regions import Level
-from .cycles import bounding, iterations
+from ...graph.conditions import exclude
+from ...graph.linear import common_factor, subtract
+from ...graph.nodes import ASKS, Body, Edge, Lin, Node
+from ...graph.ranges import always_apart, apart_across
+from ...graph.regions import Level
+from ..cycles import iterations
+from ..share import joining_edges
+from ..turns.remainders import modular_row, rests_apart, rests_apart_across
+from .guarded import Guarded
 from .order import Orders
-from .share import joining_edges
-from .turns.remainders import modular_row, rests_apart, rests_apart_across
+from .slant import UNBOUNDED, slant_of
 
 type Row = tuple[tuple[int, ...], int, int]
 """An equation: coefficients times the distances of the levels are ``right``, up to multiples of a modulus
 where that is not 0."""
 
-UNBOUNDED = 1 << 40
 SEARCH_LIMIT = 20000
 
 
@@ -45,7 +45,8 @@ def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: int = 0
     for node in body.nodes:
         if node.access is not None and node.kind in ("load", "store"):
             by_array[node.access.array.number].append(node)
-    least = Distances(body, levels).least if carried else None
+    distances = Distances(body, levels)
+    least = distances.least if carried else None
     for nodes in by_array.values():
         stored = any(n.kind == "store" for n in nodes)
         for node in nodes:
@@ -53,7 +54,7 @@ def add_edges(body: Body, levels: list[Level], carried: bool, *, bypass: int = 0
                 in_memory = stored and node.access.array.read_latency == 1
                 node.access.late = bypass == 2 and node.kind == "load" and in_memory
         for group in _groups(nodes) if stored else []:
-            body.edges += Orders(group, _meet, least, bypass=bypass > 0).edges()
+            body.edges += Orders(group, distances.meet, least, bypass=bypass > 0).edges()
     forwarded = {edge.target.number for edge in body.edges if edge.bypass}
     for nodes in by_array.values():
         for node in nodes:
@@ -141,13 +142,6 @@ def _bank_count(node: Node) -> int:
     return node.access.array.banks if node.access is not None else 0
 
 
-def _meet(first: Node, second: Node) -> bool:
-    a, b = first.access, second.access
-    if a is None or b is None or exclude(a.needed, b.needed):
-        return False
-    return may_meet(a.index, b.index)
-
-
 def may_meet(a: tuple[Lin, ...], b: tuple[Lin, ...]) -> bool:
     """Whether two subscripts of one iteration may name the same element."""
     for x, y in zip(a, b, strict=True):
@@ -170,7 +164,7 @@ class Distances:
         self._body = body
         self._position = {level.iv.number: i for i, level in enumerate(levels)}
         self._steps = [1 if level.counts else level.step for level in levels]
-        slants = [_slant(levels, i) for i in range(len(levels))]
+        slants = [slant_of(levels, i) for i in range(len(levels))]
         self._slanted = any(slants)
         self._trips = [
             slant.most if slant else level.trips or UNBOUNDED
@@ -193,6 +187,19 @@ class Distances:
         """Levels from here on have known distances; one outside a bound of run time has not."""
         self._asserted = [(level.asserted, level.copies) for level in levels]
         self._solved: dict[tuple[object, ...], int | None] = {}
+        self._stored = {
+            node.access.array.number
+            for node in body.nodes
+            if node.kind == "store" and node.access is not None
+        }
+        self._guarded = Guarded(body, levels, self._varies)
+
+    def meet(self, first: Node, second: Node) -> bool:
+        """Whether two accesses of one iteration may be of one element."""
+        a, b = first.access, second.access
+        if a is None or b is None or exclude(a.needed, b.needed):
+            return False
+        return may_meet(a.index, b.index) and self._guarded.meet(a, b)
 
     def least(self, first: Node, second: Node) -> int | None:
         """The smallest d > 0 with element(first, n) = element(second, n + d); None if none."""
@@ -213,7 +220,9 @@ class Distances:
         key = (tuple(rows), exact, floors)
         if key not in self._solved:
             self._solved[key] = self._solve(rows, floors)
-        return self._solved[key]
+        found = self._solved[key]
+        guarded = None if found is None else self._guarded.least(source, target)
+        return None if found is None or guarded is None else max(found, guarded)
 
     def _floors(self, first: Node, second: Node) -> tuple[int, ...]:
         """The least distances that each level carries, as the user asserts; 0 where it carries none."""
@@ -234,8 +243,19 @@ class Distances:
         return tuple(floors)
 
     def _varies(self, node: Node) -> bool:
-        """Whether a symbol may differ between iterations."""
-        return node.number in self._position or node.body is self._body
+        """Whether a symbol may differ between iterations.
+
+        What a register holds that the body never stores to does not.
+        """
+        if node.body is not self._body:
+            return node.number in self._position
+        access = node.access
+        if node.kind == "wire":
+            return any(self._varies(operand) for operand in node.operands)
+        if node.kind != "load" or access is None or access.array.storage != "reg":
+            return True
+        kept = access.array.private is None and access.array.number not in self._stored
+        return not kept or not all(index.is_const for index in access.index)
 
     def _row(self, x: Lin, y: Lin) -> Row | None:
         """One equation ``coefficients * delta = right`` or None where the subscripts differ in kind."""
@@ -246,7 +266,7 @@ class Distances:
             position = self._position.get(node.number)
             if position is not None:
                 coefficients[position] = factor * self._steps[position]
-            elif node.body is self._body:
+            elif self._varies(node):
                 return None
         return tuple(coefficients), x.const - y.const, 0
 
@@ -392,49 +412,6 @@ def _from(values: range, least: int) -> range:
     """The values of a range, which grows, from ``least`` on."""
     missing = max(0, -(-(least - values.start) // values.step))
     return range(values.start + missing * values.step, values.stop, values.step)
-
-
-@dataclass(frozen=True, slots=True)
-class Slant:
-    """The trips of a loop whose bound depends on the loop around it.
-
-    Attributes:
-        most: of all iterations of the loop around.
-        followed: the fewest and the most, without its last iteration. From one of its iterations to a later
-            one lie the rows of those between and of the earlier one: the last row is none of them.
-    """
-
-    most: int
-    followed: tuple[int, int]
-
-
-def _slant(levels: Sequence[Level], position: int) -> Slant | None:
-    """The trips of a loop whose bound depends on the loop around it; None for others.
-
-    That the loop around has constant bounds, that this one is never empty, and that all of its rows start at
-    the same counter, is seen to in ``read``.
-    """
-    level, around = levels[position], levels[position - 1]
-    if not position or bounding(level) != {around.iv.number}:
-        return None
-    step = level.iv.stride if level.counts else level.step
-    spans = [subtract(ceiling, floor) for ceiling in level.iv.ceilings for floor in level.iv.floors]
-    most = min(high for _, high in (span.bounds() for span in spans))
-    ends = [[_at(span, around, n) for span in spans] for n in _first_and_last_but_one(around)]
-    fewest = min(min(rows) for rows in ends)
-    longest = min(max(pair) for pair in zip(*ends, strict=True))
-    followed = max(1, fewest // step + 1), max(1, longest // step + 1)
-    return Slant(max(1, most // step + 1), followed)
-
-
-def _first_and_last_but_one(level: Level) -> tuple[int, int]:
-    """Between these lie all iterations of a loop of constant bounds that are followed by another one."""
-    return 0, max(0, (level.trips or UNBOUNDED) - 2)
-
-
-def _at(span: Lin, level: Level, counter: int) -> int:
-    """An expression of no other symbol than a loop's counter, where that has counted so far."""
-    return span.const + sum(factor * counter for node, factor in span.terms if node is level.iv)
 
 
 def separate(x: Lin, y: Lin) -> bool:

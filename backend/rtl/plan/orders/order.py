@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..graph.nodes import Edge, Node
+from ...graph.nodes import Edge, Node
 
 Meet = Callable[[Node, Node], bool]
 Distance = Callable[[Node, Node], int | None]
