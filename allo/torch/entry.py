@@ -76,8 +76,8 @@ def from_pytorch(
         mode: step of an HLS target.
         project: folder of an HLS target.
         op_dtypes: element types: of ``"inputs"``, ``"outputs"``, ``"default"``, of an operator (``"linear"``,
-            ``"linear_input"``, ``"linear_weight"``) or of a module by its path; a type, or
-            ``[input, weight, output]``.
+            ``"linear_input"``, ``"linear_weight"``) or of a module by its path; a type, its name as in
+            ``"Fixed(16, 8)"``, or ``[input, weight, output]``.
         weights_as_args: weights are arguments behind the inputs, and not constants; the result then has
             ``weight_data``, and a built one appends it when it is called. A list of patterns of their
             paths, such as ``["h.*.mlp.**"]``, makes those arguments.

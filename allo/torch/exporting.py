@@ -14,6 +14,7 @@ from .graph import Meta, Model, ModuleCall, Operator, Ref, Stored
 from .operators import OPERATORS
 from .operators.nearest import nearest_form
 from .places import module_of_error, place_of_error, place_of_trace
+from .pt2e.tensors import QuantisedTensors
 from .wheel import load_torch
 
 KNOWN = frozenset({*OPERATORS, "getitem"})
@@ -129,6 +130,11 @@ def _why(error: BaseException, has_inputs: bool) -> str:
 def _remedy(error: BaseException) -> str:
     if _is_dynamic(error):
         return "hardware is fixed: compute both results and choose with torch.where."
+    if "quantized nyi in meta tensors" in str(error):
+        return (
+            "torch.export knows no tensors quantised per channel; write the operators "
+            "quantize_per_channel and dequantize_per_channel of torch.ops.quantized_decomposed."
+        )
     return "call the model on the example inputs first; shapes and types have to fit its forward."
 
 
@@ -166,6 +172,7 @@ class _Reader:
         self.program = program
         self.package = str(Path(torch.__file__).parent)
         self.model = Model()
+        self.quantised = QuantisedTensors()
         self.values: dict[str, Any] = {}  # tensors that depend on no input, as PyTorch holds them
 
     def read(self) -> Model:
@@ -222,20 +229,30 @@ class _Reader:
         if target in _DEQUANTIZED and known and names[0] in weights:
             self._dequantise(node, weights)
             return
-        if all(name in self.values for name in names):
-            self._fold(node)
-            return
         value = node.meta.get("val")
         results = value if isinstance(value, (list, tuple)) else [value]
-        metas = tuple(
+        metas: Sequence[Meta | None] = [
             self._meta(r, node) if isinstance(r, self.torch.Tensor) else None for r in results
-        )
+        ]
+        args = self._arguments(node)
+        if self.quantised.misused(target, args):
+            raise self._refusal(
+                node,
+                f"{target} of a quantised tensor",
+                "dequantize it first, compute in floats, and quantize the result.",
+            )
+        quantised = self.quantised.converted(node.name, target, args, metas)
+        if quantised is not None:
+            args, metas = quantised
+        elif all(name in self.values for name in names):
+            self._fold(node)
+            return
         self.model.operators.append(
             Operator(
                 node.name,
                 target,
-                self._arguments(node),
-                metas,
+                args,
+                tuple(metas),
                 self._stack(node),
                 place_of_trace(node.meta.get("stack_trace"), self.package),
             )
@@ -327,11 +344,11 @@ class _Reader:
             )
         return Meta(tuple(value.shape), str(value.dtype).removeprefix("torch."))
 
-    def _refusal(self, node: Any, what: str) -> UnsupportedOperatorError:
+    def _refusal(self, node: Any, what: str, help: str = "") -> UnsupportedOperatorError:
         stack = self._stack(node)
         where = f"Module {stack[-1].path!r}" if stack else "The model"
         place = place_of_trace(node.meta.get("stack_trace"), self.package)
-        return UnsupportedOperatorError(f"{where} uses {what}.", place)
+        return UnsupportedOperatorError(f"{where} uses {what}.", place, help=help)
 
 
 def _class_name(kind: Any) -> str:

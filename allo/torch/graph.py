@@ -88,7 +88,7 @@ class Operator:
 
     def refs(self) -> Iterator[str]:
         """The names of the values it reads."""
-        yield from _refs(list(self.args.values()))
+        yield from named_in(list(self.args.values()))
 
 
 @dataclass(slots=True)
@@ -114,9 +114,10 @@ class Model:
     narrow: dict[str, str] = field(default_factory=dict)
 
 
-def _refs(value: Any) -> Iterator[str]:
+def named_in(value: Any) -> Iterator[str]:
+    """The names of the references in an argument."""
     if isinstance(value, Ref):
         yield value.name
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _refs(item)
+            yield from named_in(item)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import allo.ir.types as known
 from allo.dialects.diagnostics import DTypeError, ModelError
 from allo.dialects.text.shown import shown
-from allo.dialects.types import AlloType
+from allo.dialects.types import AlloType, Fixed, Float, Int, UFixed, UInt, parse_type
 
 from .graph import Operator
 
@@ -31,13 +32,30 @@ _INTEGERS = TYPE_NAMES - FLOATS
 _GROUPS = ("inputs", "outputs", "default")
 
 
+_NUMBERS = (Int, UInt, Fixed, UFixed, Float)
+_SIZED = re.compile(r"(u?i)nt\((\d+)\)")
+
+
+def _named(value: Any) -> Any:
+    """The type that a name as users write it stands for; what is no such name stays."""
+    if not isinstance(value, str):
+        return value
+    found = getattr(known, value, None)
+    if isinstance(found, AlloType):
+        return found
+    try:
+        return parse_type(_SIZED.sub(r"\1\2", value.lower()))
+    except DTypeError:
+        return value
+
+
 class Types:
     """The spellings of element types in the generated text.
 
     Args:
         wanted: ``op_dtypes``: a type for each of ``"inputs"``, ``"outputs"``, ``"default"``, an operator
             (``"linear"``, ``"linear_input"``, ``"linear_weight"``) or a module path; or
-            ``[input, weight, output]``.
+            ``[input, weight, output]``. A type may be its name, as a string.
         names: what may be a key beside the groups: operators and module paths.
 
     Raises:
@@ -110,10 +128,12 @@ class Types:
                 help=f"keys are {', '.join(_GROUPS)} and, of this model, {', '.join(sorted(names))}.",
             )
         parts = list(value) if isinstance(value, (list, tuple)) else [value] * 3
-        if len(parts) != 3 or not all(isinstance(part, AlloType) for part in parts):
+        parts = [_named(part) for part in parts]
+        if len(parts) != 3 or not all(isinstance(part, _NUMBERS) for part in parts):
             raise ModelError(
                 f"op_dtypes[{key!r}] is {shown(value)}, and no type.",
-                help="give a type such as float16, or [input, weight, output].",
+                help='give a type such as float16, its name as in "float16" or "Fixed(16, 8)", '
+                "or [input, weight, output].",
             )
         return (self._spell(parts[0]), self._spell(parts[1]), self._spell(parts[2]))
 

@@ -231,6 +231,20 @@ CASES: dict[str, Case] = {
     "aten.constant_pad_nd.default": (lambda x: torch.constant_pad_nd(x, (1, 2, -1, 1), 0.5), [X]),
     "aten.pixel_shuffle.default": (lambda x: F.pixel_shuffle(x, 2), [IMAGE]),
     "aten.upsample_nearest2d.vec": (lambda x: F.interpolate(x, scale_factor=2), [IMAGE]),
+    "aten.quantize_per_tensor.default": (
+        lambda x: torch.quantize_per_tensor(x * 4, 0.03, 5, torch.quint8).dequantize(),
+        [X],
+    ),
+    "aten.quantize_per_tensor.tensor_qparams": (
+        lambda x: torch.quantize_per_tensor(
+            x, torch.tensor(0.25), torch.tensor(-7), torch.qint8
+        ).dequantize(),
+        [X],
+    ),
+    "aten.dequantize.self": (
+        lambda x: torch.quantize_per_tensor(x, 0.5, 1, torch.qint8).dequantize() * 2,
+        [X],
+    ),
     "quantized_decomposed.quantize_per_tensor.default": (
         lambda x: Q.quantize_per_tensor(x * 4, 0.03, 5, 0, 255, torch.uint8),
         [X],

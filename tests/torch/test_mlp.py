@@ -14,7 +14,7 @@ from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import functions_of
 from allo.errors import ModelError
 from allo.frontend import from_pytorch
-from allo.ir.types import Fixed, float16, float32, float64
+from allo.ir.types import AlloType, Fixed, Int, float16, float32, float64
 from tests.torch.support import (
     arrays,
     assert_close,
@@ -180,9 +180,26 @@ def test_a_key_of_op_dtypes_that_names_nothing_is_refused() -> None:
         from_pytorch(MLP(), [tensor(2, 6)], op_dtypes={"fc3": float16})
 
 
-def test_a_value_of_op_dtypes_that_is_no_type_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"op_dtypes\['fc1'\] is 'float16', and no type"):
-        from_pytorch(MLP(), [tensor(2, 6)], op_dtypes={"fc1": "float16"})
+@pytest.mark.parametrize("given", ["int", "float8", "stream<f32, 2>", 8, ["float16"]])
+def test_a_value_of_op_dtypes_that_is_no_type_is_refused(given) -> None:
+    with pytest.raises(ModelError, match=r"op_dtypes\['fc1'\] is .*, and no type") as caught:
+        from_pytorch(MLP(), [tensor(2, 6)], op_dtypes={"fc1": given})
+    assert 'its name as in "float16" or "Fixed(16, 8)"' in caught.value.help
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [("float16", float16), ("f64", float64), ("Fixed(24, 12)", Fixed(24, 12)), ("Int(9)", Int(9))],
+)
+def test_a_type_may_be_given_by_its_name(name: str, dtype: AlloType) -> None:
+    model = initialised(MLP())
+    named = {"default": name, "fc2": ["float32", name, name]}
+    typed = {"default": dtype, "fc2": [float32, dtype, dtype]}
+    texts = [
+        str(from_pytorch(model, [tensor(2, 6)], target="mlir", op_dtypes=types).module)
+        for types in (named, typed)
+    ]
+    assert texts[0] == texts[1]
 
 
 def test_verbose_prints_the_kernels_and_the_core_ir(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,6 +109,17 @@ def test_another_type_than_float32_is_refused() -> None:
         from_pytorch(Half(), [torch.zeros(4, dtype=torch.int8)])
 
 
+def test_bounds_beyond_what_float32_rounds_are_refused() -> None:
+    class Wide(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return Q.quantize_per_tensor(x, 1e-7, 0, -(2**31), 2**31 - 1, torch.int32)
+
+    message = "quantize_per_tensor.default to -2147483648 … 2147483647."
+    with pytest.raises(UnsupportedOperatorError, match=re.escape(message)) as caught:
+        from_pytorch(Wide(), [X])
+    assert caught.value.help == "bounds within ±1572864 are supported."
+
+
 # --- forms -------------------------------------------------------------------------------------------
 
 

@@ -1,7 +1,8 @@
-"""What PyTorch's own quantisation (PT2E) puts into exported models: quantise and dequantise.
+"""What PyTorch's own quantisation puts into exported models: quantise and dequantise.
 
 A weight that is dequantised becomes a float weight while compiling (``exporting.py``); activations are
-rounded and converted where the model says so, halves to even, as PyTorch does.
+rounded and converted where the model says so, halves to even, as PyTorch does: the operators of PT2E
+round before they add the zero point, and those of quantised tensors behind it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from ..body import Call, Emitter, Result
 from ..tensors import Tensor
-from .sums import rounded_beside
+from .sums import ROUND_LIMIT, rounded_beside
 
 
 def _of_tensor(value: Any, at: Sequence[str]) -> str:
@@ -31,6 +32,13 @@ def _parameters(call: Call) -> tuple[str, str]:
 
 
 def _quantize(call: Call) -> Result:
+    if "quant_min" not in call.args:
+        raise call.refusal(f"to {call['dtype']}", "torch.quint8 and torch.qint8 are supported.")
+    bounds = (call["quant_min"], call["quant_max"])
+    if max(map(abs, bounds)) > ROUND_LIMIT / 2:  # the zero point is one more
+        raise call.refusal(
+            f"to {bounds[0]} … {bounds[1]}", f"bounds within ±{ROUND_LIMIT / 2:.0f} are supported."
+        )
     source, target = call.tensor("input"), call.array()
     names = _parameters(call)
     scale, zero = (call[name] for name in names)
@@ -41,8 +49,10 @@ def _quantize(call: Call) -> Result:
             value = f"{source.at(*at)} * (1.0 / scale)"
         else:
             value = f"{source.at(*at)} * {float(np.float32(1.0 / scale))!r}"
-        bounds = (call["quant_min"], call["quant_max"])
-        rounded_beside(call, target.at(*at), value, bounds, _of_tensor(zero, channel))
+        offset = _of_tensor(zero, channel)
+        if call.op.target in _OF_TENSORS:
+            value, offset = f"{value} + {offset}", "0.0"
+        rounded_beside(call, target.at(*at), value, bounds, offset)
     return target
 
 
@@ -64,7 +74,10 @@ def _dequantize(call: Call) -> Result:
     return target
 
 
+_OF_TENSORS = ("aten.quantize_per_tensor.default", "aten.quantize_per_tensor.tensor_qparams")
 OPERATORS: dict[str, Emitter] = {
+    **dict.fromkeys(_OF_TENSORS, _quantize),
+    "aten.dequantize.self": _dequantize,
     "quantized_decomposed.quantize_per_tensor.default": _quantize,
     "quantized_decomposed.quantize_per_tensor.tensor": _quantize,
     "quantized_decomposed.quantize_per_channel.default": _quantize,

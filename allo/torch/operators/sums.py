@@ -15,6 +15,8 @@ HIGHEST = 127
 LOWEST = -128
 ROUND = 12582912.0
 """1.5 · 2²³: added and subtracted, it rounds a small float32 to a whole number, halves to even."""
+ROUND_LIMIT = ROUND / 4
+"""The greatest number that it rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +107,9 @@ def rounded(call: Call, target: str, value: str, low: int, high: int) -> None:
 
 def rounded_beside(call: Call, target: str, value: str, bounds: tuple[int, int], zero: str) -> None:
     """As :func:`rounded`, with a zero point added before the bounds are applied."""
-    text, limit = call.text, ROUND / 4  # beyond it every result is at a bound
+    text = call.text  # beyond the limit every result is at a bound
     low, high = (float(bound) for bound in bounds)
     text.line(f"third: float32 = {value}")
-    text.line(f"third = min(max(third, {-limit!r}), {limit!r})")
+    text.line(f"third = min(max(third, {-ROUND_LIMIT!r}), {ROUND_LIMIT!r})")
     text.line(f"third = ((third + {ROUND!r}) - {ROUND!r}) + {zero}")
     text.line(f"{target} = min(max(third, {low!r}), {high!r})")
