@@ -8,7 +8,7 @@ becomes ``for n = 0 to trips step 1`` with ``i = a + n * s``.
 
 from __future__ import annotations
 
-from .._mlir import arith, ir
+from .._mlir import ir
 from ..affine.loops import (
     LOOP_NAMES,
     LoopSpec,
@@ -39,16 +39,6 @@ def positive_steps(module: ir.Module) -> None:
                 loop.operands[1] = positive.emitter.make(
                     "arith.select", upper.type, [positive.value, upper, lower]
                 )
-
-
-@module_pass
-def constant_steps(module: ir.Module) -> None:
-    """Give every ``scf.for`` a constant step, in place."""
-    with module.context, ir.Location.unknown():
-        loops = [op for op in walk(module.operation) if op.name == "scf.for"]
-        for loop in loops:
-            if not _is_constant(loop.operands[2]):
-                _divide(loop)
 
 
 @module_pass
@@ -118,54 +108,3 @@ def _number(emitter: Emitter, value: ir.Value) -> Bits:
 
 def _index(bits: Bits) -> ir.Value:
     return bits.emitter.make("arith.index_cast", ir.IndexType.get(), [bits.value])
-
-
-def _where_positive(loop: ir.Operation, then: ir.Value, other: ir.Value) -> ir.Value:
-    """``then`` where the step is positive, else ``other``; made before the loop."""
-    before = ir.InsertionPoint(loop)
-    greater = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), arith.CmpIPredicate.sgt)
-    bit = ir.Operation.create(
-        "arith.cmpi",
-        [ir.IntegerType.get_signless(1)],
-        [loop.operands[2], _made(0, loop, before)],
-        {"predicate": greater},
-        loc=loop.location,
-        ip=before,
-    ).result
-    return ir.Operation.create(
-        "arith.select", [then.type], [bit, then, other], loc=loop.location, ip=before
-    ).result
-
-
-def _divide(loop: ir.Operation) -> None:
-    lower, upper, step = loop.operands[:3]
-    before = ir.InsertionPoint(loop)
-    zero, one = (_made(n, loop, before) for n in (0, 1))
-    span = _binary("arith.subi", upper, lower, loop, before)
-    rest = _binary("arith.subi", step, one, loop, before)
-    trips = _binary(
-        "arith.divsi", _binary("arith.addi", span, rest, loop, before), step, loop, before
-    )
-    block = loop.regions[0].blocks[0]
-    counter = block.arguments[0]
-    head = ir.InsertionPoint.at_block_begin(block)
-    distance = _binary("arith.muli", counter, step, loop, head)
-    place = _binary("arith.addi", lower, distance, loop, head)
-    counter.replace_all_uses_except(place, distance.owner.operation)
-    trips = _where_positive(loop, trips, zero)
-    for position, value in enumerate((zero, trips, one)):
-        loop.operands[position] = value
-
-
-def _made(number: int, loop: ir.Operation, ip: ir.InsertionPoint) -> ir.Value:
-    index = ir.IndexType.get()
-    attributes = {"value": ir.IntegerAttr.get(index, number)}
-    return ir.Operation.create(
-        "arith.constant", [index], attributes=attributes, loc=loop.location, ip=ip
-    ).result
-
-
-def _binary(
-    name: str, left: ir.Value, right: ir.Value, loop: ir.Operation, ip: ir.InsertionPoint
-) -> ir.Value:
-    return ir.Operation.create(name, [left.type], [left, right], loc=loop.location, ip=ip).result

@@ -106,7 +106,7 @@ class Counters:
         current = text.named(level.name)
         text.alias(current, text.mux(go, lower, held, width), width)
         context.debug[held[1:]] = f"loop {level.name} ({level.place})"
-        further = text.binary("add", current, text.const(level.step, width), width, level.place)
+        further = text.binary("add", current, self._steps(level, 1, width), width, level.place)
         if _moves(level, inside):
             end = self._reaches(level, current, upper)
         else:
@@ -116,8 +116,20 @@ class Counters:
         context.stable[level.iv.number] = current
         if level.counts:
             context.stable[level.iv.number] = self._iteration(level, go, carry, end)
-        surely = _least(level) > 0
-        return end, text.const(1, 1) if surely else text.compare("slt", lower, upper, width)
+        runs = [] if _least(level) > 0 else [text.compare("slt", lower, upper, width)]
+        if level.stride is not None and value_range(level.stride)[0] <= 0:
+            runs.append(
+                text.compare("sgt", self._steps(level, 1, width), text.const(0, width), width)
+            )
+        return end, text.all_of(*runs)
+
+    def _steps(self, level: Level, count: int, width: int) -> str:
+        """One step, or two, of a range known at run time."""
+        text = self._text
+        if level.stride is None:
+            return text.const(count * level.step, width)
+        by = text.extend(self._c.stable_value(level.stride), level.stride.width, width, signed=True)
+        return by if count == 1 else text.binary("shl", by, text.const(count - 1, width), width)
 
     def _reaches(self, level: Level, current: str, upper: str) -> str:
         """Whether a range is at its last value, by its bound, which another counter of the nest moves."""
@@ -125,7 +137,7 @@ class Counters:
         assert level.lower is not None
         width = level.lower.width
         value, limit = (text.extend(x, width, width + 1, signed=True) for x in (current, upper))
-        step = text.const(level.step, width + 1)
+        step = self._steps(level, 1, width + 1)
         return text.compare(
             "sge", text.binary("add", value, step, width + 1, level.place), limit, width + 1
         )
@@ -138,7 +150,7 @@ class Counters:
         What is left of the range is counted down beside the iterator, so that no sum is compared with a
         bound in the cycle in which the iteration starts.
         """
-        text, step = self._text, level.step
+        text, alone = self._text, level.step == 1 and level.stride is None
         assert level.lower is not None
         width = level.lower.width + 1
         lower, upper = (text.extend(x, width - 1, width, signed=True) for x in bounds)
@@ -146,15 +158,16 @@ class Counters:
 
         def within(value: str, steps: int) -> str:
             # a value that is compared is at least so many steps, so with steps of one it is equal
-            how = "eq" if step == 1 else "sle"
-            return text.compare(how, value, text.const(steps * step, width), width)
+            how = "eq" if alone else "sle"
+            return text.compare(how, value, self._steps(level, steps, width), width)
 
         left_held, last_held = text.named(f"{level.name}_left"), text.named(f"{level.name}_last")
         left = text.mux(go, all_of_it, left_held, width)
-        at_once = text.const(0, 1) if _least(level) > step else within(all_of_it, 1)
+        longer = level.stride is None and _least(level) > level.step
+        at_once = text.const(0, 1) if longer else within(all_of_it, 1)
         current = text.mux(go, at_once, last_held, 1)
         end = last_held if later else current
-        less = text.binary("sub", left, text.const(step, width), width)
+        less = text.binary("sub", left, self._steps(level, 1, width), width)
         following = text.mux(end, all_of_it, less, width)
         last = text.mux(end, at_once, within(left, 2), 1)
         self._step(level, go, carry, (left_held, left, following), width)
@@ -186,7 +199,7 @@ class Counters:
 def _moves(level: Level, counters: set[int]) -> bool:
     """Whether a bound of a range depends on one of these counters."""
     seen: set[int] = set()
-    stack = [bound for bound in (level.lower, level.upper) if bound is not None]
+    stack = level.bounds
     while stack:
         node = stack.pop()
         if node.number in counters:

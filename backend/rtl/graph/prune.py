@@ -54,7 +54,7 @@ def outside_uses(region: Region) -> list[Node]:
             return region.scalars
         case _:
             return []
-    uses = [n for level in levels for n in (level.lower, level.upper) if n is not None]
+    uses = [n for level in levels for n in level.bounds]
     if isinstance(region, Loop) and region.guard is not None:
         uses.append(region.guard)
     if isinstance(region, Leaf) and region.exit is not None:
@@ -136,9 +136,8 @@ def _mark_crossing(function: Function, static: Body) -> None:
         for node in outside_uses(region):
             use(node, None)
     levels = [level for r in regions_of(function.root) if isinstance(r, Leaf) for level in r.levels]
-    for bound in (bound for level in levels for bound in (level.lower, level.upper)):
-        if bound is not None:
-            use(bound, None)
+    for bound in (bound for level in levels for bound in level.bounds):
+        use(bound, None)
     for node in function.returned:
         if isinstance(node, Node):
             use(node, None)

@@ -19,7 +19,7 @@ class Level:
     ``asserted``: what the user says of its iterations, of which ``copies`` stand in one of the body.
     ``trips`` is None for a loop with bounds known only at run time; then ``lower``, ``upper`` are stable
     nodes and ``iv`` is the Python iterator itself, unless the level ``counts``; otherwise ``iv`` counts
-    0 … trips-1.
+    0 … trips-1. ``stride`` is the step where only the run decides it; then ``step`` is the least, 1.
     """
 
     name: str
@@ -32,6 +32,12 @@ class Level:
     counts: bool = True
     asserted: tuple[Asserted, ...] = ()
     copies: int = 1
+    stride: Node | None = None
+
+    @property
+    def bounds(self) -> list[Node]:
+        """What a loop known only at run time is made of: bounds and step."""
+        return [node for node in (self.lower, self.upper, self.stride) if node is not None]
 
 
 @dataclass(slots=True, eq=False)

@@ -82,7 +82,8 @@ def bounding(level: Level) -> set[int]:
 
 
 def span(level: Level, values: Values) -> range | None:
-    """The counter's values in one run of a loop; None where bounds depend on more than ``values``."""
+    """The counter's values in one run of a loop; None where bounds depend on more than ``values``, or the
+    step is none of compile time."""
     if level.trips is not None:
         return range(level.trips)
     lower = [_value(floor, values) for floor in level.iv.floors]
@@ -90,6 +91,8 @@ def span(level: Level, values: Values) -> range | None:
     lows = [v for v in lower if v is not None]
     highs = [v for v in upper if v is not None]
     if not lower or not upper or len(lows) < len(lower) or len(highs) < len(upper):
+        return None
+    if level.stride is not None:
         return None
     if level.counts:
         return range(max(lows), min(highs) // level.iv.stride + 1)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from allo.dialects.diagnostics import SourcePlace
 
-from ..graph.linear import subtract
+from ..graph.linear import constant, subtract
 from ..graph.nodes import Lin
 from .records import FunctionRecord, MemType, Op
 from .values.arithmetic import is_pure
@@ -28,13 +28,14 @@ SMALL = 32
 class LoopShape:
     """Bounds of a loop: from the largest of ``lowers`` to below the smallest of ``uppers``.
 
-    ``trips`` is None where the bounds are not constant.
+    ``trips`` is None where the bounds are not constant, or the step ``by`` is not; ``step`` is then 1.
     """
 
     lowers: list[Lin]
     uppers: list[Lin]
     lower: Lin
     upper: Lin
+    by: Lin
     step: int
     trips: int | None
 
@@ -213,15 +214,13 @@ def shape_of(op: Op, env: dict[int, Bound], arithmetic: Arithmetic) -> LoopShape
         values = [arithmetic.lin(env[o]) for o in op.operands]
         lowers = arithmetic.expressions(op.attrs["lowerBoundMap"], values[:first])
         uppers = arithmetic.expressions(op.attrs["upperBoundMap"], values[first : first + second])
-        step = op.attrs["step"]
+        by = constant(op.attrs["step"])
     else:
         low, high, by = (arithmetic.lin(env[o]) for o in op.operands[:3])
         lowers, uppers = [low], [high]
-        if not by.is_const:
-            raise arithmetic.unsupported(op, "A loop's step is not known at compile time.")
-        step = by.const
     lower = arithmetic.extreme(lowers, smallest=False)
     upper = arithmetic.extreme(uppers, smallest=True)
     span = subtract(upper, lower)
-    trips = max(0, -(-span.const // step)) if span.is_const else None
-    return LoopShape(lowers, uppers, lower, upper, step, trips)
+    step = by.const if by.is_const else 1
+    trips = max(0, -(-span.const // step)) if span.is_const and by.is_const else None
+    return LoopShape(lowers, uppers, lower, upper, by, step, trips)

@@ -194,7 +194,7 @@ class Nests(StraightLine):
     def _copies(self, loop: Op, shape: LoopShape, level: Level, factor: int) -> None:
         base = _iterator(shape, level, factor)
         for copy in range(factor):
-            value = add(base, constant(copy * shape.step))
+            value = add(base, scale(shape.by, copy))
             self.env[loop.args[0][0]] = value
             exact = copy == 0 or (shape.trips is not None and shape.trips % factor == 0)
             if exact:
@@ -232,7 +232,7 @@ class Nests(StraightLine):
             low, below = constant(max(each.bounds()[0] for each in shape.lowers)), shape.lowers
         span = min(subtract(u, low).bounds()[1] for u in shape.uppers)
         trips = max(0, -(-span // shape.step))
-        if trips > MAX_UNROLLED:
+        if trips > MAX_UNROLLED or not shape.by.is_const:
             raise self._not_unrollable(op)
         for number in range(trips):
             value = add(low, constant(number * shape.step))
@@ -294,7 +294,7 @@ class Nests(StraightLine):
         with self._inside(region.child):
             base = _iterator(shape, level, factor)
             for copy in range(factor):
-                self.env[op.args[0][0]] = add(base, constant(copy * shape.step))
+                self.env[op.args[0][0]] = add(base, scale(shape.by, copy))
                 self.ops(op.regions[0])
         known = [node for node in self._guards if node.kind != "const"]
         region.guard = known[-1] if known else None
@@ -323,21 +323,22 @@ class Nests(StraightLine):
             iv.high = trips - 1
             return Level(name, iv, trips, step, place=op.place, asserted=asserted, copies=factor)
         # From a constant start the counter tells the bank: start + step * n.
-        counts = step > 1 and shape.lower.is_const
-        iv = self._counted(name, shape, step) if counts else self._ranging(name, shape, step)
+        counts = step > 1 and shape.lower.is_const and shape.by.is_const
+        iv = self._counted(name, shape, step) if counts else self._ranging(name, shape, factor)
         with self._static():
-            width = _bound_width(shape, step)
-            lower = self.builder.lin_node(shape.lower, width)
-            upper = self.builder.lin_node(shape.upper, width)
+            ends = shape.lower, shape.upper, scale(shape.by, factor)
+            width = _bound_width(shape, factor)
+            lower, upper, by = (self.builder.lin_node(end, width) for end in ends)
         level = Level(name, iv, None, step, lower, upper, place=op.place, counts=counts)
         level.asserted, level.copies = asserted, factor
+        level.stride = None if shape.by.is_const else by
         return level
 
-    def _ranging(self, name: str, shape: LoopShape, step: int) -> Node:
+    def _ranging(self, name: str, shape: LoopShape, factor: int) -> Node:
         """A counter that takes the iterator's own values."""
         low = max(shape.lower.bounds()[0], INDEX_LOW)
         high = min(shape.upper.bounds()[1], INDEX_HIGH)
-        width = _bound_width(shape, step)
+        width = _bound_width(shape, factor)
         iv = self.builder.free_node("iv", width, name, low=low, high=max(low + 1, high - 1))
         iv.floors = tuple(shape.lowers)
         iv.ceilings = tuple(add(upper, constant(-1)) for upper in shape.uppers)
@@ -353,9 +354,9 @@ class Nests(StraightLine):
         return iv
 
 
-def _bound_width(shape: LoopShape, step: int) -> int:
-    """Bits for the bounds and the iterator of a loop whose bounds are known only when it runs."""
-    bounds = [*shape.lower.bounds(), *shape.upper.bounds(), step]
+def _bound_width(shape: LoopShape, factor: int) -> int:
+    """Bits for the bounds, the step and the iterator of a loop which are known only when it runs."""
+    bounds = [*shape.lower.bounds(), *shape.upper.bounds(), *scale(shape.by, factor).bounds()]
     return index_width(min(bounds), max(bounds))
 
 

@@ -26,7 +26,6 @@ from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.passes.expand_math import expand_math
 from allo.dialects.passes.flush_subnormals import flush_functions
 from allo.dialects.passes.fold_views import fold_views
-from allo.dialects.passes.loop_steps import constant_steps
 from allo.dialects.passes.repeated_arguments import merge_repeated_arguments
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks, insert_checks
 from allo.dialects.passes.stream_regions import make_plain_regions, make_regions
@@ -144,7 +143,6 @@ def read_program(
         insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)
-        constant_steps(module)
         if flush:
             flush_functions(module)
         expand_math(module)

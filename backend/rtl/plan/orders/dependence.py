@@ -164,6 +164,7 @@ class Distances:
         self._body = body
         self._position = {level.iv.number: i for i, level in enumerate(levels)}
         self._steps = [1 if level.counts else level.step for level in levels]
+        self._unknown = [level.stride is not None for level in levels]
         slants = [slant_of(levels, i) for i in range(len(levels))]
         self._slanted = any(slants)
         self._trips = [
@@ -268,7 +269,17 @@ class Distances:
                 coefficients[position] = factor * self._steps[position]
             elif self._varies(node):
                 return None
-        return tuple(coefficients), x.const - y.const, 0
+        return self._told(coefficients, (x.const - y.const, 0))
+
+    def _told(self, coefficients: list[int], rest: tuple[int, int]) -> Row | None:
+        """An equation, unless the unknown step of a level has a part in it.
+
+        That level stands still where nothing else moves and nothing is to be made up for.
+        """
+        moving = [position for position, factor in enumerate(coefficients) if factor]
+        if any(self._unknown[p] for p in moving) and (len(moving) > 1 or any(rest)):
+            return None
+        return tuple(coefficients), *rest
 
     def _row_of_remainders(self, x: Lin, y: Lin) -> Row | None:
         """What subscripts with remainders ask, up to multiples of a modulus; None where they ask nothing."""
@@ -283,7 +294,7 @@ class Distances:
         coefficients = [0] * len(self._trips)
         for number, factor in found[0].items():
             coefficients[self._position[number]] = factor
-        return tuple(coefficients), *found[1:]
+        return self._told(coefficients, found[1:])
 
     def _solve(self, rows: list[Row], floors: tuple[int, ...]) -> int | None:
         for coefficients, right, step in rows:

@@ -34,7 +34,7 @@ def slant_of(levels: Sequence[Level], position: int) -> Slant | None:
     the same counter, is seen to in ``read``.
     """
     level, around = levels[position], levels[position - 1]
-    if not position or bounding(level) != {around.iv.number}:
+    if not position or level.stride is not None or bounding(level) != {around.iv.number}:
         return None
     step = level.iv.stride if level.counts else level.step
     spans = [subtract(ceiling, floor) for ceiling in level.iv.ceilings for floor in level.iv.floors]

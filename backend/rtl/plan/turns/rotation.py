@@ -34,7 +34,7 @@ class Rotation:
             (level.iv.number, 1 if level.counts else level.step, level.trips) for level in levels
         ]
         self._steps = {number: step for number, step, _ in self._levels}
-        self._regular = regular
+        self._regular = regular and all(level.stride is None for level in levels)
         self._found: dict[tuple[int, int, int], bool] = {}
 
     def apart(self, first: Node, second: Node, later: int) -> bool:
