@@ -27,7 +27,7 @@ from .flat_arguments import flat_positions, mark_flat_arguments
 from .free_running import TASK_HEADER, start_first, uses_tasks
 from .function import EmitOptions, declare_function, emit_function, parameter_types
 from .operations import HANDLERS
-from .operations.memory import element_ctype, global_text
+from .operations.memory import global_text, table_ctype
 from .signature import Param, Signature, read_signature
 from .values import Buffer
 
@@ -297,7 +297,7 @@ def _shared(context: ModuleContext) -> str:
         definition = context.globals[global_name]
         memref = ir.MemRefType(definition.attributes["type"].value)
         emitter = FunctionEmitter(context, out, next(iter(context.signatures.values())))
-        ctype = element_ctype(emitter, definition, memref)
+        ctype = table_ctype(emitter, definition, memref)
         buffer = Buffer(name, tuple(memref.shape), ctype)
         out.line(global_text(emitter, definition, memref, buffer, const=False))
     return out.text() if context.shared_globals else ""
