@@ -84,10 +84,10 @@ class TestFile:
             return self.modules.get(module, ""), attribute
         return self.imported.get(name, (self.stem, name))
 
-    def uses(self, function: Function, checking: set[tuple[str, str]]) -> bool:
+    def used_by(self, function: Function) -> set[tuple[str, str]]:
+        """File stem and name of each function that a function uses, its fixtures among them."""
         used = {self.meaning(name) for name in names_used(function)}
-        used |= {("conftest", arg.arg) for arg in function.args.args}
-        return bool(used & checking)
+        return used | {("conftest", arg.arg) for arg in function.args.args}
 
 
 def checking_functions(files: list[TestFile]) -> set[tuple[str, str]]:
@@ -99,11 +99,10 @@ def checking_functions(files: list[TestFile]) -> set[tuple[str, str]]:
         if not function.name.startswith("test_")
     ]
     checking = {(file.stem, f.name) for file, f in helpers if checks_directly(f)}
-    while True:
-        more = {(file.stem, f.name) for file, f in helpers if file.uses(f, checking)} - checking
-        if not more:
-            return checking
+    used = [((file.stem, f.name), file.used_by(f)) for file, f in helpers]
+    while more := {name for name, uses in used if uses & checking} - checking:
         checking |= more
+    return checking
 
 
 def without_assertion(trees: Mapping[str, ast.Module]) -> list[str]:
@@ -114,7 +113,7 @@ def without_assertion(trees: Mapping[str, ast.Module]) -> list[str]:
         f"{name}:{f.lineno} {f.name}"
         for name, file in files.items()
         for f in file.functions
-        if f.name.startswith("test_") and not checks_directly(f) and not file.uses(f, checking)
+        if f.name.startswith("test_") and not checks_directly(f) and not file.used_by(f) & checking
     ]
 
 
