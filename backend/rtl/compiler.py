@@ -38,7 +38,7 @@ from .plan.runs.early import overlap_early
 from .plan.timing_model import TimingModel
 from .read.elaborate import Elaborator
 from .read.records import FunctionRecord, Program
-from .report import float_operations, function_report
+from .report import float_operations, function_report, network_report
 from .resources.design import has_ultra
 
 
@@ -184,6 +184,7 @@ class Compiler:
         report = function_report(result.function, result.binding, lambda name: None)
         for name, _ in result.instances:
             report.instances[name] = report.instances.get(name, 0) + 1
+        report.network = network_report(result.waits)
         inner = [interface.float_ops for _, interface in result.instances]
         result.interface.float_ops = (
             None if None in inner else result.trips * sum(n for n in inner if n is not None)

@@ -14,6 +14,7 @@ from allo.dialects.reports.figures import (
     MemoryReport,
     place_text,
 )
+from allo.dialects.reports.network import Fifo, Network, process_names
 
 from .compiled import CompiledModule
 from .graph.nodes import Lin, Node
@@ -23,6 +24,7 @@ from .netlist.operations import section_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .plan.explain import short
+from .waiting import ModuleWaits
 
 CalleeCycles = Callable[[str], int | None]
 FLOAT_UNITS = ("fadd", "fsub", "fmul", "fdiv", "fsqrt", "ffma", "addf", "subf", "mulf", "divf")
@@ -39,6 +41,19 @@ def function_report(function: Function, binding: Binding, cycles: CalleeCycles) 
         if isinstance(region, Call):
             report.instances[region.callee] = 1
     return report
+
+
+def network_report(waits: ModuleWaits) -> Network | None:
+    """The processes of a region and the FIFOs between them; None where it has none."""
+    if not waits.fifos:
+        return None
+    names = process_names([member.name for member in waits.members])
+    named = {member.label: name for member, name in zip(waits.members, names, strict=True)}
+    fifos = (
+        Fifo(f.name, f.dtype, f.depth, named.get(f.producer), named.get(f.consumer))
+        for f in waits.fifos.values()
+    )
+    return Network(tuple(names), tuple(fifos), tuple(member.name for member in waits.members))
 
 
 def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:

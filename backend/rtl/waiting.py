@@ -59,7 +59,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Fifo:
-    """A FIFO of a region; ``producer`` and ``consumer`` are labels of members, "" for none."""
+    """A FIFO of a region; ``producer`` and ``consumer`` are labels of members, "" for none.
+
+    ``dtype`` is the type of an element as text.
+    """
 
     label: str
     module: str
@@ -67,6 +70,7 @@ class Fifo:
     depth: int
     producer: str
     consumer: str
+    dtype: str = ""
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..diagnostics import SourcePlace
+from .network import Network
 from .parts import DesignFigures, FunctionReport, LoopReport, MemoryReport, PathPart
 
 __all__ = ["DesignReport", "FunctionReport", "LoopReport", "MemoryReport", "PathPart", "place_text"]
@@ -62,7 +63,9 @@ def _function_from_json(data: dict[str, Any]) -> FunctionReport:
     plain = dict(data)
     loops = [_loop_from_json(item) for item in plain.pop("loops", [])]
     memories = [MemoryReport(**item) for item in plain.pop("memories", [])]
-    return FunctionReport(**plain, loops=loops, memories=memories)
+    network = plain.pop("network", None)
+    joined = Network.from_json(network) if network else None
+    return FunctionReport(**plain, loops=loops, memories=memories, network=joined)
 
 
 def _loop_from_json(data: dict[str, Any]) -> LoopReport:

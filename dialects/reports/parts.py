@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from .network import Network
+
 
 @dataclass(slots=True)
 class LoopReport:
@@ -58,6 +60,7 @@ class FunctionReport:
             ``{"fadd_f32": 8, "fmul_f32": 8}``.
         instances: callee function name to number of module instances.
         resources: what one instance takes, without the functions inside it.
+        network: of a dataflow region, its processes and FIFOs.
     """
 
     name: str
@@ -68,6 +71,7 @@ class FunctionReport:
     operators: dict[str, int] = field(default_factory=dict)
     instances: dict[str, int] = field(default_factory=dict)
     resources: dict[str, int] = field(default_factory=dict)
+    network: Network | None = None
 
 
 @dataclass(frozen=True, slots=True)

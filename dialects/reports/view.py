@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from io import StringIO
 
@@ -11,6 +11,8 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from .drawing import draw
+from .network import base_name
 from .parts import DesignFigures, FunctionReport, LoopReport
 
 WIDTH = 120
@@ -97,6 +99,25 @@ def loop_rows(
         yield from loop_rows(loop.children, level + 1, inside)
 
 
+def alike(functions: list[FunctionReport]) -> dict[str, list[FunctionReport]]:
+    """The functions to show, by name: those of one kernel with the same figures are one."""
+    found: dict[str, list[FunctionReport]] = {}
+    for function in functions:
+        figures = replace(function, name=base_name(function.name), loops=_unnamed(function.loops))
+        found.setdefault(repr(figures), []).append(function)
+    return {_names(group): group for group in found.values()}
+
+
+def _unnamed(loops: list[LoopReport]) -> list[LoopReport]:
+    """Loops without the names of their parts of the hardware's text."""
+    return [replace(loop, section="", children=_unnamed(loop.children)) for loop in loops]
+
+
+def _names(group: list[FunctionReport]) -> str:
+    more = f" and {len(group) - 1} like it" if len(group) > 1 else ""
+    return f"{group[0].name}{more}"
+
+
 # --- text ---------------------------------------------------------------------------
 
 
@@ -109,8 +130,8 @@ def render_table(report: DesignFigures) -> str:
         summary.add_column(label, justify="right")
     summary.add_row(*(value for _, value in rows))
     console.print(summary)
-    for function in report.functions:
-        _print_function(console, function)
+    for name, group in alike(report.functions).items():
+        _print_function(console, name, group[0])
     if report.fmax_mhz is not None:
         console.print(f"clock: {clock_text(report)}")
     for note in report.notes:
@@ -128,9 +149,9 @@ def _table(subject: str, figures: tuple[str, ...], last: str) -> Table:
     return table
 
 
-def _print_function(console: Console, function: FunctionReport) -> None:
+def _print_function(console: Console, name: str, function: FunctionReport) -> None:
     place = f" ({short_place(function.place)})" if function.place else ""
-    head = f"{function.name}{place}: {count_text(function.cycles)} cycles"
+    head = f"{name}{place}: {count_text(function.cycles)} cycles"
     console.print(head)
     if function.loops:
         table = _table("loop", ("trips", "II", "depth", "cycles", "entries", "total"), "limited by")
@@ -230,8 +251,8 @@ def _content(page: _Page, report: DesignFigures) -> None:
     for label, value in summary_rows(report):
         page.line(f'<div class="figure"><b>{escape(value)}</b><span>{escape(label)}</span></div>')
     page.line("</div>")
-    for function in report.functions:
-        _function_section(page, function, report.cycles)
+    for name, group in alike(report.functions).items():
+        _function_section(page, name, group, report.cycles)
     if report.fmax_mhz is not None:
         page.line(f"<section><h2>Clock</h2><p>{escape(clock_text(report))}</p></section>")
     if report.notes:
@@ -270,8 +291,14 @@ class _Page:
         return "\n".join(self._lines) + "\n"
 
 
-def _function_section(page: _Page, function: FunctionReport, total: int | None) -> None:
-    page.line(f"<section><h2><code>{escape(function.name)}</code></h2>")
+def _function_section(
+    page: _Page, name: str, group: list[FunctionReport], total: int | None
+) -> None:
+    function = group[0]
+    page.line(f"<section><h2><code>{escape(name)}</code></h2>")
+    if len(group) > 1:
+        names = ", ".join(escape(member.name) for member in group)
+        page.line(f"<details><summary>{len(group)} functions</summary>{names}</details>")
     page.line(
         f'<div class="soft">{escape(short_place(function.place))} · '
         f"{count_text(function.cycles)} cycles</div>"
@@ -301,6 +328,8 @@ def _function_section(page: _Page, function: FunctionReport, total: int | None) 
             for memory in function.memories
         ]
         page.table(heads, rows)
+    if function.network is not None:
+        page.line(f"<h3>Network</h3><div>{draw(function.network)}</div>")
     _chips(page, "Operators", function.operators)
     _chips(page, "Instances", function.instances)
     page.line("</section>")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from html import unescape
 from html.parser import HTMLParser
@@ -11,9 +12,11 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.ir.types import Stream, float32, int32
-from allo.schedule.display.drawing import columns_of, draw
-from allo.schedule.display.network import Fifo, Network
+from allo.dialects.reports.drawing import columns_of, draw
+from allo.dialects.reports.figures import DesignReport
+from allo.dialects.reports.network import Fifo, Network, condensed
+from allo.ir.types import Stream, float32, int8, int32
+from allo.library.systolic import systolic
 
 VOID = {"br", "hr", "img", "meta", "link", "input"}
 
@@ -212,13 +215,66 @@ def test_no_label_lies_on_a_process_or_outside_the_drawing(ways: str) -> None:
     assert len(set(places)) == len(places)
 
 
-def test_many_processes_are_a_table() -> None:
+def pictures(markup: str) -> list[list[str | None]]:
+    """The words of each drawing."""
+    svg = "{http://www.w3.org/2000/svg}"
+    drawn = re.findall(r"<svg.*?</svg>", markup, re.DOTALL)
+    return [[text.text for text in ElementTree.fromstring(one).iter(f"{svg}text")] for one in drawn]
+
+
+def test_many_processes_are_groups_that_unfold() -> None:
     names = tuple(f"cell_{n}" for n in range(40))
-    fifos = tuple(fifo(a, b) for a, b in zip(names, names[1:], strict=False))
+    fifos = tuple(
+        Fifo(f"p_{n}", "i32", 2, a, b)
+        for n, (a, b) in enumerate(zip(names, names[1:], strict=False))
+    )
     drawn = draw(Network(names, (*fifos, Fifo("out", "i8", 3, "cell_39", None))))
-    assert "<svg" not in drawn
-    assert "40 processes, 40 FIFOs" in drawn
+    groups, whole = pictures(drawn)
+    assert groups == ["p × 39 (2)", "cell × 40"]
+    assert [word for word in whole if word in names] == list(names)
+    assert "<summary>40 processes, 40 FIFOs</summary>" in drawn
+    assert "<summary>cell × 40</summary>" in drawn
     assert "<td>cell_39</td><td>–</td><td>out</td><td>i8</td><td>3</td>" in drawn
+    checked = Balanced()
+    checked.feed(drawn)
+    assert checked.open == []
+
+
+def test_a_network_too_large_to_draw_is_groups_and_tables() -> None:
+    names = tuple(f"cell_{n}" for n in range(401))
+    assert pictures(draw(Network(names, (fifo("cell_0", "cell_400"),)))) == [
+        ["cell_0cell (2)", "cell × 401"]
+    ]
+
+
+def test_groups_are_the_functions_where_these_are_few() -> None:
+    functions = ("load", *["pe_1_1"] * 9, *["pe_1_2"] * 3)
+    names = tuple(f"{name} #{n}" for n, name in enumerate(functions))
+    ends = [Fifo(f"a_{n}_0", "i8", 4, names[0], name) for n, name in enumerate(names[1:])]
+    found = condensed(Network(names, tuple(ends), functions))
+    assert found.processes == ("load", "pe_1_1 × 9", "pe_1_2 × 3")
+    assert [(f.name, f.depth, f.consumer) for f in found.fifos] == [
+        ("a × 9", 4, "pe_1_1 × 9"),
+        ("a × 3", 4, "pe_1_2 × 3"),
+    ]
+
+
+def test_the_report_of_an_array_groups_its_cells() -> None:
+    """Sixteen processing elements are one box, one section of the page, and one table of the text."""
+    arguments = [int8, int8, int32, 8, 8, 8, 4, 4]
+    s = allo.customize(systolic, instantiate=arguments)
+    s.compose(systolic, instantiate=arguments)
+    report = s.estimate()
+    (network,) = (f.network for f in report.functions if f.network is not None)
+    assert (len(network.processes), len(network.fifos)) == (18, 40)
+    groups, whole = pictures(report.html())
+    assert groups[-3:] == ["systolic_tile_data_load", "PE_kernel × 16", "systolic_tile_data_drain"]
+    assert groups[:3] == ["A_fifo × 4 (5) +1", "A_fifo × 12 (5) +1", "A_fifo × 4 (5) +1"]
+    assert sum(str(word).startswith("PE_kernel") for word in whole) == 16
+    assert "<code>PE_kernel_0_0 and 15 like it</code>" in report.html()
+    assert "PE_kernel_0_0 and 15 like it (cells.py:" in report.table()
+    assert "PE_kernel_0_1" not in report.table().split("instances:")[0]
+    assert DesignReport.from_json(json.loads(json.dumps(report.to_json()))) == report
 
 
 def test_functions_beyond_a_dozen_are_counted() -> None:

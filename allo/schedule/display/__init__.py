@@ -6,8 +6,8 @@ from html import escape
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.signature import functions_of
+from allo.dialects.reports.drawing import draw
 
-from .drawing import draw
 from .nests import lines_of
 from .network import network_of
 

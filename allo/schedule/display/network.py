@@ -2,33 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.fifos import PUTS, STREAM_OPS, declared_stream
 from allo.dialects.core.signature import callee_of
-
-
-@dataclass(frozen=True, slots=True)
-class Fifo:
-    """A FIFO; an end that no process of the region holds is None (the outside, or nobody)."""
-
-    name: str
-    dtype: str
-    depth: int
-    producer: str | None
-    consumer: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Network:
-    """Processes in the order of their calls, and the FIFOs that the region declares."""
-
-    processes: tuple[str, ...]
-    fifos: tuple[Fifo, ...]
+from allo.dialects.reports.network import Fifo, Network, process_names
 
 
 def network_of(functions: Mapping[str, ir.Operation], top: str) -> Network | None:
@@ -37,19 +17,11 @@ def network_of(functions: Mapping[str, ir.Operation], top: str) -> Network | Non
     streams = [op for op in inside if op.name == "allo.stream"]
     if not streams:
         return None
-    calls = _named_calls(op for op in inside if op.name == "func.call")
-    return Network(tuple(calls), tuple(_fifo(stream, calls, functions) for stream in streams))
-
-
-def _named_calls(calls: Iterable[ir.Operation]) -> dict[str, ir.Operation]:
-    """Process to its call; processes that share a function are numbered."""
-    found: dict[str, ir.Operation] = {}
-    seen: Counter[str] = Counter()
-    for call in calls:
-        name = callee_of(call)
-        seen[name] += 1
-        found[name if seen[name] == 1 else f"{name} #{seen[name]}"] = call
-    return found
+    called = [op for op in inside if op.name == "func.call"]
+    functions_called = [callee_of(call) for call in called]
+    calls = dict(zip(process_names(functions_called), called, strict=True))
+    fifos = tuple(_fifo(stream, calls, functions) for stream in streams)
+    return Network(tuple(calls), fifos, tuple(functions_called))
 
 
 def _fifo(

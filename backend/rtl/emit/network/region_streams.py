@@ -113,7 +113,7 @@ class RegionStreams:
         label = self.labels[stream.number] = text.named(f"{stream.name}_fifo")[1:]
         kind = fifo_name(width, depth, bypass=False)
         producer, consumer = (ends[0][0].label if ends else "" for ends in (puts, gets))
-        self.made[label] = Fifo(label, kind, stream.name, depth, producer, consumer)
+        self.made[label] = Fifo(label, kind, stream.name, depth, producer, consumer, stream.dtype)
         given, made = (empty, data, valid, taken), (ready, out, out_valid, fill)
         text.add(fifo_instance(label, kind, width, depth, given, made), stream.place)
 

@@ -1,16 +1,16 @@
 """A network as a picture in SVG: processes in columns from producers to consumers.
 
-Colours are those of the text around it, so that it is readable in a light and in a dark notebook. A
-network of many processes is a table instead.
+Colours are those of the text around it, so that it is readable in a light and in a dark notebook. Of a
+network of many processes the groups of equal ones are drawn; a click unfolds it.
 """
 
 from __future__ import annotations
 
 from html import escape
 
-from .network import Fifo, Network
+from .network import MOST, Fifo, Network, condensed, group_of
 
-_MOST_PROCESSES = 24
+_MOST_DRAWN = 400
 _CHARACTER, _HEIGHT, _ROW, _GAP = 8, 28, 64, 24
 _BESIDE_LABEL = 40
 _LIFT, _LIFT_MORE = (
@@ -22,9 +22,45 @@ type Place = tuple[int, int, int]
 
 
 def draw(network: Network) -> str:
-    """The network as HTML: a drawing, or a table where it has too many processes for one."""
-    if len(network.processes) > _MOST_PROCESSES:
-        return _table(network)
+    """The network as HTML: a drawing, of groups that a click unfolds where there are many processes."""
+    if len(network.processes) <= MOST:
+        return picture(network)
+    groups = condensed(network)
+    count = f"{len(network.processes)} processes, {len(network.fifos)} FIFOs"
+    whole = picture(network) if len(network.processes) <= _MOST_DRAWN else ""
+    return (
+        f"<div>{picture(groups)}</div>"
+        f"<details><summary>{count}</summary>{_zoomed(whole)}{_unfolded(network)}</details>"
+    )
+
+
+def _zoomed(picture: str) -> str:
+    """A picture as wide as its page, and at its own size after a click."""
+    if not picture:
+        return ""
+    return (
+        "<style>.allo-zoom>svg{max-width:100%;height:auto}"
+        ".allo-zoom>input:checked~svg{max-width:none}</style>"
+        '<div class="allo-zoom" style="overflow: auto"><input type="checkbox"> zoom<br>'
+        f"{picture}</div>"
+    )
+
+
+def _unfolded(network: Network) -> str:
+    """For each group, what its processes are joined to."""
+    group = group_of(network)
+    joined: dict[str, list[Fifo]] = {name: [] for name in group.values()}
+    for fifo in network.fifos:
+        for name in {group[end] for end in (fifo.producer, fifo.consumer) if end}:
+            joined[name].append(fifo)
+    return "".join(
+        f"<details><summary>{escape(name)}</summary>{_table(fifos)}</details>"
+        for name, fifos in joined.items()
+    )
+
+
+def picture(network: Network) -> str:
+    """The network as SVG, every process a box."""
     columns = columns_of(network)
     edges = _edges(network)
     lifts = _lifts(columns, edges)
@@ -149,14 +185,11 @@ def _edge(start: Place, end: Place, fifos: list[Fifo], lift: int) -> str:
     )
 
 
-def _table(network: Network) -> str:
+def _table(fifos: list[Fifo]) -> str:
     rows = "".join(
         f"<tr><td>{escape(f.producer or '–')}</td><td>{escape(f.consumer or '–')}</td>"
         f"<td>{escape(f.name)}</td><td>{escape(f.dtype)}</td><td>{f.depth}</td></tr>"
-        for f in network.fifos
+        for f in fifos
     )
     heads = "".join(f"<th>{h}</th>" for h in ("from", "to", "FIFO", "type", "depth"))
-    return (
-        f"<details><summary>{len(network.processes)} processes, {len(network.fifos)} FIFOs</summary>"
-        f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></details>"
-    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
