@@ -41,6 +41,9 @@ _LAYOUT = "e-i64:64-i128:128"
 """What matters of the machine's data layout, where integers lie. LLVM learns the whole of it
 only behind the translation, which folds addresses and sizes: of an i65 by 12 bytes, where 16 lie."""
 
+_LLVM_OPTIONS = (b"allo", b"-enable-dfa-jump-thread=false")
+"""Its jump threading over automata leaves loops behind that LLVM's own analysis of loops never ends on."""
+
 _CAPSULE = b"torch_mlir.execution_engine.ExecutionEngine._CAPIPtr"
 """A capsule keeps the address of its name, not a copy, so these bytes must outlive it."""
 
@@ -135,6 +138,8 @@ def _functions() -> Any:
     lookup = library.mlirExecutionEngineLookupPacked
     lookup.restype = pointer
     lookup.argtypes = [pointer, _Text]
+    options = (ctypes.c_char_p * len(_LLVM_OPTIONS))(*_LLVM_OPTIONS)
+    library.LLVMParseCommandLineOptions(len(_LLVM_OPTIONS), options, None)
     return library
 
 
