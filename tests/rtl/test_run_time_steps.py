@@ -49,6 +49,18 @@ def behind(A: int32[64], first: int32, n: int32, st: int32):
         A[i + 6] = A[i] * A[i] * A[i] + 1
 
 
+def guarded(A: int32[64], first: int32, n: int32, st: int32):
+    for i in range(first, n, st):
+        if i < 50:
+            A[i + 6] = A[i] * A[i] * A[i] + 1
+
+
+def by_three(A: int32[64], first: int32, n: int32, st: int32):
+    for i in range(first, n, 3):
+        if i < 50:
+            A[i + 6] = A[i] * A[i] * A[i] + 1
+
+
 def far(A: int32[64], first: int64, n: int64, st: int64):
     c: int32 = 0
     for i in range(first, n, st):
@@ -109,6 +121,8 @@ CASES = [
     *((behind, plan, RUNS) for plan in (pipelined, both, banked)),
     *((remainders, plan, RUNS) for plan in (both, banked)),
     (beside, banked, RUNS),
+    (guarded, pipelined, RUNS),
+    (by_three, pipelined, RUNS),
     (early, pipelined, RUNS),
     (far, None, LARGE),
     (short, None, EDGES),

@@ -112,7 +112,9 @@ class Guarded:
         return f"({' or '.join(alternatives)})"
 
     def _strides(self) -> list[int] | None:
-        """Iterations from one of each level to its next; None where these are not always as many."""
+        """Iterations for each step of a level's counter; None where these are not always as many."""
+        if any(not level.counts and (level.step > 1 or level.stride) for level in self._levels):
+            return None
         found = [1]
         for level in reversed(self._levels[1:]):
             if level.trips is None:
@@ -122,11 +124,12 @@ class Guarded:
 
     def _follows(self, question: _Question) -> str:
         """That one iteration comes after another."""
-        before, after = (
-            ", ".join(self._name(level.iv, when, question) for level in self._levels)
-            for when in "st"
-        )
-        return f"[{before}] << [{after}]"
+        ways, same = [], list[str]()
+        for level in self._levels:
+            before, after = (self._name(level.iv, when, question) for when in "st")
+            ways.append(" and ".join((*same, f"{before} < {after}")))
+            same.append(f"{before} = {after}")
+        return f"({' or '.join(f'({way})' for way in ways)})"
 
     def _text(self, expression: Lin, when: str, question: _Question) -> str:
         terms = (f"{k} * {self._name(node, when, question)}" for node, k in expression.terms)
