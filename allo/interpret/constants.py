@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, UnsupportedSyntaxError
-from allo.dialects.types import AlloType
+from allo.dialects.diagnostics import (
+    CompileTimeError,
+    ShapeMismatchError,
+    TypeMismatchError,
+    UnsupportedSyntaxError,
+)
+from allo.dialects.types import AlloType, Struct
 
 from .body import Body
 from .expressions.scalars import exact_to_raw
@@ -87,15 +92,29 @@ def elements(
     body: Body, node: ast.expr | None, dtype: AlloType, shape: tuple[int, ...], at: ast.AST
 ) -> list[Any]:
     """The first elements of a stateful variable: a constant, or zero."""
-    size = size_of(shape)
     if node is None:
-        return [exact_to_raw(0, dtype)] * size
+        return _started(body, 0, dtype, shape, at)
     if not body.is_known(node):
         raise CompileTimeError(
             "A stateful variable must be initialized with a compile-time constant.",
             body.place(node),
         )
     value = body.evaluate(node, "The value of a stateful variable")
+    return _started(body, value, dtype, shape, node)
+
+
+def _started(
+    body: Body, value: Any, dtype: AlloType, shape: tuple[int, ...], node: ast.AST
+) -> list[Any]:
+    """Raw elements from one number, a list, an array, or from the fields of a Struct."""
+    if isinstance(dtype, Struct):
+        names = value.dtype.names if isinstance(value, np.ndarray | np.void) else value
+        if is_number(value) and value == 0:
+            value = dict.fromkeys(dtype.fields, 0)
+        elif not isinstance(names, tuple | dict) or set(names) != set(dtype.fields):
+            raise TypeMismatchError(f"A {dtype} starts at its fields.", body.place(node))
+        columns = [_started(body, value[n], kind, shape, node) for n, kind in dtype.fields.items()]
+        return list(zip(*columns, strict=True))
     if is_number(value):
-        return [_raw(body, value, dtype, node)] * size
-    return converted(body, value, dtype, shape, at)
+        return [_raw(body, value, dtype, node)] * size_of(shape)
+    return converted(body, value, dtype, shape, node)

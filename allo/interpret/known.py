@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from allo.dialects.types import AlloType, ArrayAnnotation, bfloat16, float16, float32, float64
+from allo.dialects.types import (
+    AlloType,
+    ArrayAnnotation,
+    Stateful,
+    bfloat16,
+    float16,
+    float32,
+    float64,
+)
 
 from .names import Names
 from .rules import int_type
@@ -98,7 +106,8 @@ def declared(value: Any) -> Declared | None:
 
 
 def _axes(value: ArrayAnnotation) -> tuple[int | None, ...]:
-    layout: Any = next((d for d in value.decorations if not hasattr(d, "resource")), ())
+    found = (d for d in value.decorations if d is not Stateful and not hasattr(d, "resource"))
+    layout: Any = next(found, ())
     return tuple(getattr(part, "axis", None) for part in getattr(layout, "partitions", layout))
 
 

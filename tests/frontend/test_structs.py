@@ -80,16 +80,7 @@ def too_narrow(a: int8):
     p: BITS = a  # noqa: F841
 
 
-def kept(a: int32) -> int32:
-    p: S @ Stateful = 0
-    return a + p["x"]
-
-
 REFUSALS = [
-    (
-        kept,
-        "A stateful variable cannot be a Struct: p is a struct<x: i32, y: f32>.",
-    ),
     (missing, "The fields ['x'] are not those of struct<x: i32, y: f32>."),
     (unknown_field, "Field z not found in struct type struct<x: i32, y: f32>."),
     (computed_field, "Struct field access must use string literal."),

@@ -85,7 +85,7 @@ class StateBinding:
     """
 
     name: str
-    make: Callable[[FunctionContext], Var]
+    make: Callable[[FunctionContext], Var | StructBinding]
     place: SourcePlace
     user: tuple[str, SourcePlace] | None = None
 

@@ -13,6 +13,7 @@ from allo.dialects.types import (
     AlloType,
     Float,
     Int,
+    Struct,
     UInt,
     bfloat16,
     float16,
@@ -177,15 +178,22 @@ def stateful(
     memory: Any = None,
 ) -> Var:
     """A variable that keeps its value between calls: a global of the function."""
-    array = np.array(0 if init is None else init)
-    if array.ndim == 0:
-        array = np.full(tuple(s or 1 for s in shape), array.item())
-    check_shape(array, shape, place, name)
-    values = converted(array, dtype, place)
+    values = first_values(name, dtype, shape, init, place)
     symbol = _state_symbol(ctx, name)
     var = Var(name, dtype, shape, "stateful", place, memory, symbol, values)
     ctx.function.globals.append(var)
     return var
+
+
+def first_values(
+    name: str, dtype: AlloType, shape: tuple[int | None, ...], init: Any, place: SourcePlace
+) -> np.ndarray:
+    """What the elements of a stateful variable start at: one number, or an array of its shape."""
+    array = np.array(0 if init is None else init)
+    if array.ndim == 0:
+        array = np.full(tuple(s or 1 for s in shape), array.item())
+    check_shape(array, shape, place, name)
+    return array if isinstance(dtype, Struct) else converted(array, dtype, place)
 
 
 def _state_symbol(ctx: FunctionContext, name: str) -> str:

@@ -12,6 +12,7 @@ from allo.frontend.elaborate.context import (
     FunctionContext,
     StateBinding,
     StreamBinding,
+    StructBinding,
 )
 from allo.frontend.elaborate.tries import ENDS, wrong_end
 from allo.frontend.tree import StreamRef, Var
@@ -76,7 +77,7 @@ class KernelState:
             found = self.scalars[outer] = ScalarArg(outer.name, outer.dtype, outer.place)
         return found
 
-    def state(self, declared: StateBinding, ctx: FunctionContext) -> Var:
+    def state(self, declared: StateBinding, ctx: FunctionContext) -> Var | StructBinding:
         """A stateful variable of the region, as one of the kernel.
 
         Raises:

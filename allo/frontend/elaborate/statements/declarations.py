@@ -18,6 +18,7 @@ from allo.frontend.elaborate.context import (
     FunctionContext,
     NestedFunction,
     StateBinding,
+    StructBinding,
     ValueBinding,
 )
 from allo.frontend.elaborate.functions import kernel_calls, layouts, regions
@@ -103,12 +104,6 @@ def _constexpr_value(value: Any, dtype: AlloType) -> int | float:
 
 
 def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
-    if isinstance(said.dtype, Struct):
-        raise TypeMismatchError(
-            f"A stateful variable cannot be a Struct: {name} is a {said.dtype}.",
-            said.place,
-            help="keep each field in a stateful variable of its own.",
-        )
     init = None if node.value is None else ctx.try_constant(node.value)
     if init is MISSING:
         raise CompileTimeError(
@@ -118,7 +113,9 @@ def _stateful(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declar
         )
     place = ctx.place(node.target)
 
-    def make(user: FunctionContext) -> Var:
+    def make(user: FunctionContext) -> Var | StructBinding:
+        if isinstance(said.dtype, Struct):
+            return structs.state(user, name, said, init, place)
         return globals_.stateful(user, name, said.dtype, said.shape, init, place, said.memory)
 
     ctx.bind(name, make(ctx) if ctx.region is None else StateBinding(name, make, place))

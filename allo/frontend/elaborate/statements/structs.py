@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Float, Int, Struct, UInt
@@ -13,7 +14,7 @@ from allo.frontend.elaborate.arrays.lazy import View
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.expressions.fields import field_values, struct_element
 from allo.frontend.elaborate.functions.annotations import Declared
-from allo.frontend.elaborate.statements import targets
+from allo.frontend.elaborate.statements import struct_state, targets
 from allo.frontend.rules import fixed, packing
 from allo.frontend.syntax import flatten, last_name
 from allo.frontend.tree import ArgValue, Expr, Store, Subscript, Var
@@ -44,6 +45,15 @@ def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared
     if values is not None:
         assert isinstance(binding, StructBinding)
         _store(ctx, binding, (), values, place)
+
+
+def state(
+    ctx: FunctionContext, name: str, said: Declared, init: Any, place: SourcePlace
+) -> Var | StructBinding:
+    """``t: S[4] @ Stateful = 0``: kept between calls as a local is held within one."""
+    require_flat(said)
+    passed = bool(said.shape) and _is_passed(ctx, name, len(said.shape))
+    return (struct_state.words if passed else struct_state.fields)(ctx, name, said, init, place)
 
 
 def _is_passed(ctx: FunctionContext, name: str, rank: int) -> bool:
