@@ -31,12 +31,13 @@ def _settle(function: Function, functions: Mapping[str, Function], seen: set[str
     if function.name in seen:
         return
     seen.add(function.name)
-    inner = [(call, functions[call.callee]) for call in calls(function.body)]
+    called = list(calls(function.body))
+    inner = [(call, functions[call.callee]) for call in called if call.callee in functions]
     for _, callee in inner:
         _settle(callee, functions, seen)
     endless = [(call, callee) for call, callee in inner if callee.endless is not None]
     if "region" in function.attributes:
-        if endless and len(endless) == len(inner):
+        if endless and len(endless) == len(called):  # a C++ function ends
             raise _no_end(function, [callee for _, callee in inner])
         for call, callee in endless:
             _refuse_what_stays(call, callee, functions)
