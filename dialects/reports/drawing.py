@@ -12,7 +12,7 @@ from .network import MOST, Fifo, Network, condensed, group_of
 
 _MOST_DRAWN = 400
 _CHARACTER, _HEIGHT, _ROW, _GAP = 8, 28, 64, 24
-_BESIDE_LABEL = 40
+_BESIDE_LABEL, _BEND = 40, 60
 _LIFT, _LIFT_MORE = (
     56,
     28,
@@ -65,7 +65,8 @@ def picture(network: Network) -> str:
     edges = _edges(network)
     lifts = _lifts(columns, edges)
     places = _places(columns, edges, max(lifts.values(), default=0))
-    width = max(x + wide for x, _, wide in places.values()) + _GAP
+    beside = _BEND if any(lifts.values()) else 0
+    width = max(x + wide for x, _, wide in places.values()) + _GAP + beside
     height = max(y for _, y, _ in places.values()) + _HEIGHT + _GAP
     shapes = [_edge(places[a], places[b], f, lifts[a, b]) for (a, b), f in edges.items()]
     shapes += [_box(name, place) for name, place in places.items()]
@@ -142,7 +143,7 @@ def _places(
     """Left edge, upper edge and width of each process's box, with room for the highest bend."""
     label = max((len(_label(fifos)) for fifos in edges.values()), default=0)
     places: dict[str, Place] = {}
-    left, tallest = 2, max(len(column) for column in columns)
+    left, tallest = 2 + (_BEND if lift else 0), max(len(column) for column in columns)
     for column in columns:
         wide = max(len(name) for name in column) * _CHARACTER + 16
         above = (tallest - len(column)) * _ROW // 2 + _GAP + lift * 3 // 4
@@ -172,6 +173,7 @@ def _edge(start: Place, end: Place, fifos: list[Fifo], lift: int) -> str:
     x1, y1 = start[0] + start[2], start[1] + _HEIGHT // 2
     x2, y2 = end[0], end[1] + _HEIGHT // 2
     bend = max(_BESIDE_LABEL // 2, abs(x2 - x1) // 2)
+    bend = min(bend, _BEND) if lift else bend
     top = (
         y1 + y2
     ) // 2 - lift * 3 // 4  # where a curve with control points lifted so far has its middle
