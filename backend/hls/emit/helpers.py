@@ -243,7 +243,7 @@ template <typename T, typename U, int N> static inline T allo_shrs(T a, U b) {
 template <typename F> static inline F allo_minimum(F a, F b) {
   if (a != a) return a;
   if (b != b) return b;
-  if (a == b) return signbit((double)a) ? a : b;
+  if (a == b) return signbit((float)a) ? a : b;
   return a < b ? a : b;
 }
 """,
@@ -254,7 +254,7 @@ template <typename F> static inline F allo_minimum(F a, F b) {
 template <typename F> static inline F allo_maximum(F a, F b) {
   if (a != a) return a;
   if (b != b) return b;
-  if (a == b) return signbit((double)a) ? b : a;
+  if (a == b) return signbit((float)a) ? b : a;
   return a > b ? a : b;
 }
 """,
@@ -272,7 +272,7 @@ template <typename F, int N> static inline F allo_to_float(ap_uint<N> a, bool ne
   }
   double scale = 1;
   for (int k = 0; k < shift; k++) scale *= 2;
-  F value = F(F((int64_t)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
+  F value = F(F((long long)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
   return negative ? F(-value) : value;
 }
 """,

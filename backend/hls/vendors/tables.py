@@ -19,6 +19,7 @@ class Vendor:
         try_put, try_get, empty, full: what does not wait, of the FIFO and a variable of its element.
         stream, vector: class templates of FIFOs and of blocks.
         half: the 16-bit float type.
+        half_class: whether its values are objects, with conversions to and from float alone.
         math: prefix of math functions.
         fixed_bits: how the integer behind a fixed-point variable is read and written.
         family: whose open headers csim compiles with, see ``prelude.py``.
@@ -49,6 +50,7 @@ class Vendor:
     full: str = "{name}.full()"
     vector: str = "hls::vector< {element}, {count} >"
     half: str = "half"
+    half_class: bool = False
     math: str = "hls::"
     fixed_bits: str = "{name}.range()"
     family: str = "xilinx"
@@ -142,6 +144,7 @@ CATAPULT = replace(
     _CATAPULT_CSIM,
     headers=(*_CATAPULT_CSIM.headers, "ac_std_float.h"),
     half="ac_ieee_float<binary16>",
+    half_class=True,
     math="std::",
     simulation=_CATAPULT_CSIM,
 )

@@ -21,6 +21,17 @@ def _operand(e: FunctionEmitter, value: Scalar) -> str:
     return f"(float){value.text}"
 
 
+def as_double(e: FunctionEmitter, value: Scalar) -> str:
+    """A float operand as a double; a half that is a class converts to float alone."""
+    through = "(float)" if _is_class(e, value.ctype) else ""
+    return f"(double){through}{_operand(e, value)}"
+
+
+def _is_class(e: FunctionEmitter, ctype: CType) -> bool:
+    """Whether values of the type are objects, which functions and unions of C++ do not take."""
+    return e.vendor.half_class and ctype.kind is Kind.FLOAT and ctype.bits == 16
+
+
 def _finish(e: FunctionEmitter, op: ir.Operation, expression: str) -> None:
     ctype = e.result_ctype(op)
     if ctype.kind is Kind.BFLOAT:
@@ -99,6 +110,9 @@ def _compare(e: FunctionEmitter, op: ir.Operation) -> None:
 def _convert(e: FunctionEmitter, op: ir.Operation) -> None:
     (a,) = e.scalars(op)
     ctype = e.result_ctype(op)
+    if _is_class(e, a.ctype) and ctype.bits == 64:
+        e.define(op, as_double(e, a), ctype)
+        return
     e.define(op, f"({e.spell(ctype)}){_operand(e, a)}", ctype)
 
 
@@ -144,7 +158,7 @@ def _to_integer(signed: bool) -> Handler:
         (a,) = e.scalars(op)
         ctype = e.result_ctype(op, signed)
         sign = "signed" if signed else "unsigned"
-        operand = f"(double){_operand(e, a)}"
+        operand = as_double(e, a)
         if ctype.bits > 64:
             call = e.context.helpers.use("towide", f"to_wide_{sign}")
             e.define(op, f"{call}<{ctype.bits}>({operand})", ctype)
@@ -172,6 +186,15 @@ def _bitcast(e: FunctionEmitter, op: ir.Operation) -> None:
         return
     if source.is_integer == target.is_integer:
         e.define(op, e.text(a), source)
+        return
+    if _is_class(e, source):
+        e.define(op, f"({e.spell(target)})({e.text(a)}).data()", target)
+        return
+    if _is_class(e, target):
+        name = e.names.fresh()
+        e.out.line(f"{e.spell(target)} {name};", place_of(op))
+        e.out.line(f"{name}.set_data((short){e.text(a)});")
+        e.values[op.results[0]] = Scalar(name, target)
         return
     union = e.names.fresh()
     fields = f"{e.spell(source)} from; {e.spell(target)} to;"
@@ -225,8 +248,11 @@ _FUNCTIONS = {
 
 def _function(name: str) -> Handler:
     def emit(e: FunctionEmitter, op: ir.Operation) -> None:
-        arguments = ", ".join(_operand(e, v) for v in e.scalars(op))
-        _finish(e, op, f"{e.vendor.math}{name}({arguments})")
+        values = e.scalars(op)
+        ctype = e.result_ctype(op)
+        own = _is_class(e, ctype)
+        arguments = ", ".join(f"{'(float)' * own}{_operand(e, v)}" for v in values)
+        _finish(e, op, f"{f'({e.spell(ctype)})' * own}{e.vendor.math}{name}({arguments})")
 
     return emit
 

@@ -28,6 +28,7 @@ from ..fifo import element_text, stream_type, write
 from ..free_running import storage_of_stream
 from ..pragmas import lane_pragma, stream_pragmas
 from ..values import Buffer, Scalar, StreamRef
+from .float import as_double
 from .memory import moved, nest
 
 
@@ -243,7 +244,7 @@ def _printed(e: FunctionEmitter, value: Scalar, declared: AlloType) -> tuple[str
         signed = e.vendor.spell_wide(declared.bits, isinstance(declared, Fixed))
         return "%.17g", f"(({signed}){e.text(value)}).to_double() * {2.0**-declared.fracs!r}"
     if value.ctype.kind in (Kind.FLOAT, Kind.BFLOAT):
-        return "%.17g", f"(double){e.text(value)}"
+        return "%.17g", as_double(e, value)
     if declared.bits > 64:
         wide = e.vendor.spell_wide(declared.bits, value.ctype.signed)
         radix = "AC_DEC" if wide.startswith("ac_int") else "10"
