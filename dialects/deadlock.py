@@ -49,6 +49,6 @@ def _remedy(full: list[str]) -> str:
     return "put as many elements into each FIFO as are taken from it."
 
 
-def waits_for(putting: bool, fifo: str, *, tries: bool = False) -> str:
-    """What a blocked process does."""
-    return f"{'tries' if tries else 'waits'} to {'put into' if putting else 'get from'} FIFO {fifo}"
+def waits_for(putting: bool, called: str, *, tries: bool = False) -> str:
+    """What a blocked process does; ``called``: ``FIFO pipe``."""
+    return f"{'tries' if tries else 'waits'} to {'put into' if putting else 'get from'} {called}"

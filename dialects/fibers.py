@@ -80,12 +80,19 @@ class FifoEnds:
     Attributes:
         producers, consumers: numbers of the calls at its ends; -1 for the region itself.
         rows: pieces in which an element travels.
+        outside: what the outside of a stream argument has passed; "" for a FIFO of a region.
     """
 
     name: str
     producers: Sequence[int]
     consumers: Sequence[int]
     rows: int = 1
+    outside: str = ""
+
+    @property
+    def called(self) -> str:
+        """What messages call it."""
+        return f"{'stream' if self.outside else 'FIFO'} {self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +117,11 @@ class Network:
                 for r in blocked
             ],
             max(len(alive), len(blocked)),
-            [self._fifo(r).name for r in blocked if r.state in _PUTTING],
+            [
+                fifo.name
+                for fifo in (self._fifo(r) for r in blocked if r.state in _PUTTING)
+                if not fifo.outside
+            ],
             tries=any(r.state in _TRYING for r in blocked),
         )
 
@@ -120,7 +131,11 @@ class Network:
         return self.fifos[record.stream]
 
     def _describe(self, records: Sequence[ProcessRecord], record: ProcessRecord) -> str:
-        rows = self._fifo(record).rows
+        fifo = self._fifo(record)
+        rows = fifo.rows
+        if fifo.outside:
+            doing = self._doing(record)
+            return f"{self._name(records, record)} {doing}; its outside {fifo.outside}."
         return (
             f"{self._name(records, record)} {self._doing(record)} "
             f"({record.fill // rows} of {record.depth // rows} filled); "
@@ -157,4 +172,4 @@ class Network:
         if record.state == State.READY:
             return "is running"
         putting, tries = record.state in _PUTTING, record.state in _TRYING
-        return waits_for(putting, self._fifo(record).name, tries=tries)
+        return waits_for(putting, self._fifo(record).called, tries=tries)

@@ -64,6 +64,15 @@ def read_interface(module: ir.Module, top: str) -> Interface:
     definitions = {symbol(op): op.operation for op in module.body.operations}
     op = definitions[top]
     signature = signature_of(op)
+    for position, declared in enumerate(signature.declared):
+        if declared.startswith("stream<"):
+            raise UndecidableError(
+                f"Argument {signature.name(position)} of {top} is a stream, of which any number of words "
+                "may pass.",
+                place_of(op),
+                help="compare regions that take arrays, with a process that puts their elements into the "
+                "stream.",
+            )
     for kind in (*signature.inputs, *signature.results):
         if isinstance(kind, ir.MemRefType) and not kind.has_static_shape:
             raise UndecidableError(

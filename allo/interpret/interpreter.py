@@ -28,6 +28,7 @@ class Interpreted:
             compiler may be off by up to 2 ulp (docs/float.md).
         steps: loop iterations of the last call.
         text: the Python text that the kernel was translated to.
+        words: how many words each stream argument passed in the last call.
     """
 
     def __init__(self, program: Program, instance: Any) -> None:
@@ -36,6 +37,7 @@ class Interpreted:
         self.inexact: bool = program.inexact
         self.text = "\n".join(program.text)
         self.__name__ = instance.name
+        self.words: dict[str, int] = {}
 
     @property
     def steps(self) -> int:
@@ -58,6 +60,7 @@ class Interpreted:
         function = self._program.space[self._instance.python]
         found = function(*binding.arguments)
         binding.write_back()
+        self.words = binding.words
         self._check(found)
         return results(found, self._instance.results)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.boundary.arguments import Parameter, Signature, read_signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.boundary.stream_arrays import filled_streams, with_stream_arrays
 from allo.dialects.copying import BuiltOnce
 from allo.dialects.core.parse import parse_module, text_of
 from allo.dialects.diagnostics import BoundsError
@@ -24,6 +26,7 @@ from .lowering.llvm import prepare, to_llvm
 from .native.events import handle_event
 from .native.interrupt import Guarded
 from .native.runtime import load_runtime
+from .ports import Port, connect
 
 
 class LLVMModule(BuiltOnce):
@@ -43,6 +46,7 @@ class LLVMModule(BuiltOnce):
 
     Attributes:
         signature: what a call takes and returns.
+        words: how many words each stream argument passed in the last call.
         in_types, out_types: (declared type name, shape) of each argument and result.
         intermediate_module: the core IR before lowering to LLVM.
         module: the LLVM dialect.
@@ -76,8 +80,10 @@ class LLVMModule(BuiltOnce):
         self.ext_libs = tuple(ext_libs or ())
         source = text_of(mod)
         module = parse_module(source)
-        self.signature: Signature = read_signature(module, top_func_name)
-        self.signature.refuse_streams()
+        declared = read_signature(module, top_func_name)
+        self._fills = filled_streams(module, declared)
+        self.signature: Signature = with_stream_arrays(declared, self._fills)
+        self.words: dict[str, int] = {}
         external = link_externals(module, self.ext_libs)
         quick = not external and is_quick(module, top_func_name)
         self._program = prepare(
@@ -98,7 +104,7 @@ class LLVMModule(BuiltOnce):
         self._guarded = Guarded(() if quick and self._program is None else leave)
         plain = not self._guarded.is_needed and self._program is None and self._turn is None
         self._at_once = self._guarded.plain(self._jit.entry_address) if plain else None
-        self._layout = EntryLayout(self.signature)
+        self._layout = EntryLayout(declared)
         self._returns = bool(self.signature.results)
         self._direct = DirectArguments(self.signature, self._layout)
 
@@ -134,7 +140,7 @@ class LLVMModule(BuiltOnce):
             BoundsError: a subscript is out of range, in a build with ``check_bounds=True``; what
                 was written before is in the arrays.
         """
-        frame = None if named else self._direct.pack(args)
+        frame = None if named or self._fills else self._direct.pack(args)
         if frame is not None:
             if not self._returns:
                 self._run(frame)
@@ -143,24 +149,28 @@ class LLVMModule(BuiltOnce):
             self._run(frame)
             return outputs[0] if len(outputs) == 1 else outputs
         call = self.signature.bind(arrange(self.signature, args, named, "A call of an LLVMModule"))
+        cells = list(call.inputs)
+        streams = self._program.ports if self._program else {}
+        ports = connect(self.signature.arguments, cells, self._fills, streams)
         try:
-            self._run(self._layout.pack(call.inputs, call.outputs))
+            self._run(self._layout.pack(cells, call.outputs), ports)
         except BoundsError:
             call.finish()
             raise
+        self.words = {port.name: port.passed for port in ports}
         return call.finish()
 
-    def _run(self, frame: Frame) -> None:
+    def _run(self, frame: Frame, ports: Sequence[Port] = ()) -> None:
         if self._at_once is not None:
             self._at_once(frame.address)
         elif self._turn is None:
-            self._enter(frame.address)
+            self._enter(frame.address, ports)
         else:
             with self._turn:
-                self._enter(frame.address)
+                self._enter(frame.address, ports)
         self._layout.give_back(frame)
 
-    def _enter(self, address: int) -> None:
+    def _enter(self, address: int, ports: Sequence[Port]) -> None:
         program = self._program
         if self._runtime is None or program is None:
             self._guarded.call(self._jit.entry_address, address)
@@ -170,7 +180,8 @@ class LLVMModule(BuiltOnce):
             address,
             self._guarded,
             lambda number, data: handle_event(program.events[number], data),
-            program.network().deadlock,
+            lambda records: program.network({p.name: p.told for p in ports}).deadlock(records),
+            [(port.address, port.fills) for port in ports],
         )
 
     def __repr__(self) -> str:

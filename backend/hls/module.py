@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.boundary.stream_arrays import filled_streams, with_stream_arrays
 from allo.dialects.diagnostics import ArgumentCountError
 from allo.target import BuildRequest
 
@@ -68,11 +69,17 @@ class HLSModule(HlsKernel):
             return self._kernel
 
     def _compiled(self) -> CsimKernel:
-        self.signature.refuse_streams()
         code = self.csim_code()
         assert code.simulation is not None
+        fills = filled_streams(self.module, self.signature)
+        signature = with_stream_arrays(self.signature, fills)
         library = compile_csim(code, self.vendor.for_csim, self.externals)
-        return CsimKernel(self.signature, library, code.simulation)
+        return CsimKernel(signature, library, code.simulation, list(fills))
+
+    @property
+    def words(self) -> dict[str, int]:
+        """How many words each stream argument passed in the last run of csim."""
+        return {} if self._kernel is None else self._kernel.words
 
     def __call__(self, *args: Any, **named: Any) -> Any:
         if named or self.mode in _ON_ARRAYS:

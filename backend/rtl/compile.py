@@ -9,7 +9,7 @@ from typing import Any
 from allo.backend.devices import DEFAULT_DEVICE, family
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
-from allo.dialects.diagnostics import BuildError
+from allo.dialects.diagnostics import BuildError, InterfaceError, SourcePlace
 from allo.dialects.passes.flush_subnormals import FLUSH
 from allo.dialects.passes.run_time_checks import NO_CHECKS, Checks
 from allo.dialects.processes.collecting import without_collection
@@ -188,9 +188,11 @@ def compile_design(
         streams=tuple(ports.streams(made)),
         bounds=_bounds(compiler, made),
         waits={name: _waits(compiler, m.waits) for name, m in compiler.modules.items()},
+        endless=made.endless,
     )
     wrapper = None
     if interface is not None and about is not None:
+        _refuse_endless(design, top, function.place)
         wrapper = wrap(design, made.ports, interface, about, compiler.locations)
         design.top, design.board = wrapper.board.top, wrapper.board
     netlist = compiler.netlist(wrapper=wrapper)
@@ -216,6 +218,17 @@ def compile_design(
     if large and len(design.hw_text) > large:
         design.estimate_resources()
     return design
+
+
+def _refuse_endless(design: HardwareDesign, top: str, place: SourcePlace | None) -> None:
+    """A board's control starts a run and waits for its end."""
+    if design.endless:
+        raise InterfaceError(
+            f"No process of {top} ends, and the control of a board waits for the end of a run.",
+            place,
+            help="build without interface=: its ports data, valid and ready of each stream are TDATA, TVALID "
+            "and TREADY of an AXI4-Stream, and start is high for one cycle behind the reset.",
+        )
 
 
 def _bounds(compiler: Compiler, interface: Interface) -> BoundsPort | None:

@@ -122,6 +122,7 @@ class HardwareDesign:
         debug: map from registers and states to Python source (JSON-able).
         bounds: what the top tells of subscripts out of range; None without checks.
         waits: by module, where it can wait for streams.
+        endless: whether a run has no end of its own: its words run out.
         board: the outside of the wrapper that ``top`` then is (:mod:`.interfaces`); None without one.
     """
 
@@ -143,6 +144,7 @@ class HardwareDesign:
     bounds: BoundsPort | None = None
     waits: dict[str, ModuleWaits] = field(default_factory=dict)
     board: Board | None = None
+    endless: bool = False
 
     def estimate_resources(self) -> None:
         """Fill in the resources of the report, once; a report that has them stays as it is."""

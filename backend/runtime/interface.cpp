@@ -28,6 +28,8 @@ Run *allo_run_new(void (*entry)(void **), void **arguments) {
   return new (std::nothrow) Run(entry, arguments, stacks());
 }
 
+void allo_run_port(Run *run, Fifo *fifo, std::int64_t fills) { run->add_port(fifo, fills != 0); }
+
 std::int64_t allo_run_resume(Run *run) { return static_cast<std::int64_t>(run->resume()); }
 
 std::int64_t allo_run_event(const Run *run, const void **data) {

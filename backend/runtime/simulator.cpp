@@ -136,12 +136,24 @@ void Run::wake(Process *process) {
 void Run::run_next() {
   Process *from = current_;
   if (ready_.empty()) {
-    leave(Status::deadlock);
-    return;
+    if (!ran_out()) {
+      leave(Status::deadlock);
+      return;
+    }
+    wake(&root_);
   }
   current_ = ready_.front();
   ready_.pop_front();
   switch_context(from->context, current_->context);
+}
+
+// Whether only processes are left that never end, and a port is used up: then the run is over.
+bool Run::ran_out() const {
+  if (root_.state != State::joining || root_.open_regions.back()->running)
+    return false;
+  return std::any_of(ports_.begin(), ports_.end(), [](const Port &port) {
+    return port.fills ? port.fifo->count >= port.fifo->depth : port.fifo->count == 0;
+  });
 }
 
 void Run::block(State state, Fifo *fifo, std::int64_t site) {
@@ -220,7 +232,9 @@ void Run::spawn_all(const FiberEntry *kernels, const std::int64_t *table, std::i
 
 void Run::join_region() {
   Region *region = current_->open_regions.back();
-  if (region->running)
+  const auto ends = [](const std::unique_ptr<Process> &each) { return !each->endless; };
+  const auto &all = region->processes;
+  if (region->running || (!all.empty() && std::none_of(all.begin(), all.end(), ends)))
     block(State::joining, nullptr, -1);
   current_->open_regions.pop_back();
   stop(*region);
@@ -282,8 +296,11 @@ void Run::let_others_run(State state, Fifo *fifo, std::int64_t site) {
   current_->fifo = fifo;
   current_->site = site;
   if (++tries_ % tries_to_a_look == 0 && stands_still()) {
-    leave(Status::deadlock);
-    return;
+    if (!ran_out()) {
+      leave(Status::deadlock);
+      return;
+    }
+    wake(&root_);
   }
   if (!ready_.empty()) {
     ready_.push_back(current_);
@@ -301,6 +318,8 @@ bool Run::stands_still() {
   for (const auto &region : regions_)
     for (const auto &fifo : region->fifos)
       moved += fifo->moved;
+  for (const Port &port : ports_)
+    moved += port.fifo->moved;
   if (moved != seen_)
     tries_ = 0;
   seen_ = moved;
@@ -352,7 +371,7 @@ std::vector<ProcessRecord> Run::records() const {
     result.push_back({process->call, process->parent ? process->parent->position : -1,
                       process->home ? process->home->serial : -1,
                       static_cast<std::int64_t>(process->state), process->site,
-                      fifo ? fifo->stream : -1, fifo ? fifo->region->serial : -1,
+                      fifo ? fifo->stream : -1, fifo && fifo->region ? fifo->region->serial : -1,
                       fifo ? fifo->count : 0, fifo ? fifo->depth : 0});
   }
   return result;

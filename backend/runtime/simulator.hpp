@@ -58,6 +58,12 @@ struct Region {
 
 enum class Status : std::int64_t { done = 0, deadlock = 1, event = 2, no_memory = 3 };
 
+// A FIFO whose other end is outside the run, which has fed it all its words, or takes as many as it has room for.
+struct Port {
+  Fifo *fifo;
+  bool fills; // the run puts into it
+};
+
 // What a process tells about itself when Python asks.
 struct ProcessRecord {
   std::int64_t call;
@@ -82,6 +88,7 @@ public:
   static Run *active_run();
   Process &current() { return *current_; }
 
+  void add_port(Fifo *fifo, bool fills) { ports_.push_back({fifo, fills}); }
   Status resume();
   std::vector<ProcessRecord> records() const;
 
@@ -123,6 +130,7 @@ private:
   void wake(Process *process);
   void let_others_run(State state, Fifo *fifo, std::int64_t site);
   bool stands_still();
+  bool ran_out() const;
   [[noreturn]] void finish();
   void leave(Status status);
   void run_next();
@@ -138,6 +146,7 @@ private:
   Process *current_ = nullptr;
   std::deque<Process *> ready_;
   std::vector<std::unique_ptr<Region>> regions_;
+  std::vector<Port> ports_;
   std::int64_t next_serial_ = 0;
   std::int64_t steps_ = 0;  // of processes: begun, woken, finished
   std::int64_t tries_ = 0;  // without success, since something moved

@@ -15,6 +15,7 @@ from allo.backend.rtl.design import HardwareDesign, ScalarPort
 from allo.backend.synth import Synthesis, synthesize
 from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.arranging import arrange
+from allo.dialects.boundary.stream_arrays import with_stream_arrays
 from allo.dialects.copying import BuiltOnce
 from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
 from allo.dialects.options import read_call, read_options, refuse_keywords
@@ -23,7 +24,7 @@ from allo.dialects.reports.figures import DesignReport
 
 from .boundary.project import write_project
 from .boundary.storage import fill_results
-from .boundary.stream_words import from_words, to_words, with_stream_arrays
+from .boundary.stream_words import from_words, to_words
 from .boundary.traffic import Placement, StreamModel, Traffic, make_outside
 from .boundary.wave import check_writable, wave_kind, write_companions
 from .buses.limit import bus_limit, check_outside
@@ -95,7 +96,10 @@ class RTLModule(BuiltOnce):
     ) -> None:
         self.options = options or SimulationOptions()
         self.design = design
-        self.signature = with_stream_arrays(signature, design)
+        fills = {stream.name: stream.direction == "out" for stream in design.streams}
+        self.signature = with_stream_arrays(
+            signature, {n: fills.get(name, False) for n, name in enumerate(design.arguments)}
+        )
         self.top_func_name = signature.top
         self.cycles: int | None = None
         self.result: SimResult | None = None
@@ -123,6 +127,12 @@ class RTLModule(BuiltOnce):
         """
         self.design.estimate_resources()
         return self.design.report
+
+    @property
+    def words(self) -> dict[str, int]:
+        """How many words each stream argument passed in the last run."""
+        streams = self.result.traffic.streams if self.result else {}
+        return {name: found.words for name, found in streams.items()}
 
     @property
     def traffic(self) -> Traffic | None:
@@ -258,6 +268,11 @@ class RTLModule(BuiltOnce):
             SimulationError: the run did not end, or the design broke its protocol.
         """
         folder = Path(read_call("build", {"project": path}, "write_testbench")["project"])
+        if self.design.endless:
+            raise BuildError(
+                f"No process of {self.top_func_name} ends, and a test bench waits for the end.",
+                help="let a process end after as many words as the test has.",
+            )
         if self.design.board is not None:
             raise BuildError(
                 f"{self.top_func_name} has the interfaces of a board, and a test bench serves memory ports.",

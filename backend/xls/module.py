@@ -150,7 +150,7 @@ class XLSCCModule(BuiltOnce):
         top = replace(self.code.top, name="allo_harness", flat=True)
         code = replace(self.code, kernel=f"{self.final_cpp}\n{self._adapter}", top=top)
         library = compile_csim(code, XLS, self.externals)
-        return CsimKernel(self.signature, library, Simulation(self.top_func_name))
+        return CsimKernel(self.signature, library, Simulation(self.top_func_name), ())
 
     def print_textproto(self) -> None:
         """Show the RAM configuration of memory mode."""

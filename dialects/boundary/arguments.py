@@ -38,7 +38,6 @@ from ..types import (
     Float,
     Index,
     Int,
-    Stream,
     Struct,
     UInt,
     parse_type,
@@ -115,20 +114,6 @@ class Signature:
         self._refuse_overlap(values)
         outputs = [empty_cells(_static(result), result.dtype) for result in self.results]
         return Call(self, tuple(values), inputs, outputs)
-
-    def refuse_streams(self) -> None:
-        """Check that a call from Python can pass every argument.
-
-        Raises:
-            BuildError: when one is a stream.
-        """
-        for parameter in self.arguments:
-            if isinstance(parameter.dtype, Stream):
-                raise BuildError(
-                    f"Argument {parameter.name} of {self.top} is a stream, which Python cannot pass.",
-                    parameter.place,
-                    help="build the region that connects the kernel.",
-                )
 
     def _refuse_overlap(self, values: Sequence[Any]) -> None:
         """Arguments may share memory only where the kernel writes none of it: targets differ in order."""

@@ -292,7 +292,7 @@ def test_two_threads_simulate_at_once():
 def test_a_kernel_alone_cannot_be_the_top():
     with pytest.raises(BuildError, match="Argument pipe of producer_0 is a stream") as caught:
         LLVMModule(data("burst"), "producer_0")
-    assert caught.value.help == "build the region that connects the kernel."
+    assert (caught.value.help or "").startswith("build the region that connects the kernel")
 
 
 def test_fifos_beyond_memory_are_an_error():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from allo.dialects.diagnostics import DataflowError, SourcePlace, UnsupportedSyntaxError
-from allo.frontend.tree import Call, Function, Var
+from allo.frontend.tree import Call, Function, StreamRef, Var
 
 from .strides import calls
 
@@ -18,7 +18,7 @@ def settle_endless(top: Function, functions: Mapping[str, Function]) -> None:
         DataflowError: no process of a region ends, or one without an end changes what outlives the run.
     """
     _settle(top, functions, set())
-    if top.endless is not None:
+    if top.endless is not None and "region" not in top.attributes:
         raise UnsupportedSyntaxError(
             "This loop never ends.",
             top.endless,
@@ -38,7 +38,10 @@ def _settle(function: Function, functions: Mapping[str, Function], seen: set[str
     endless = [(call, callee) for call, callee in inner if callee.endless is not None]
     if "region" in function.attributes:
         if endless and len(endless) == len(called):  # a C++ function ends
-            raise _no_end(function, [callee for _, callee in inner])
+            if not any(isinstance(parameter, StreamRef) for parameter in function.params):
+                raise _no_end(function, [callee for _, callee in inner])
+            function.endless = endless[0][1].endless
+            function.attributes["endless"] = True
         for call, callee in endless:
             _refuse_what_stays(call, callee, functions)
         return
@@ -53,7 +56,8 @@ def _no_end(region: Function, processes: list[Function]) -> DataflowError:
     return DataflowError(
         f"No process of the region {region.name} ends, so a call of it never would.",
         region.place,
-        help="end one of them, by a loop of so many turns or a break: the region ends with it.",
+        help="end one of them, by a loop of so many turns or a break: the region ends with it. A region with "
+        "streams as arguments may run for ever.",
         notes=tuple(
             (
                 f"{'the loop' if one else f'a loop of {process.name}'} that never ends",

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ArgumentCountError, BoundaryError, DTypeWarning
-from allo.dialects.types import AlloType, Float, Index, Int, Struct, UFixed, UInt
+from allo.dialects.types import AlloType, Float, Index, Int, Stream, Struct, UFixed, UInt
 
 from ..expressions.values import exact_of
 from ..instance import Instance, Parameter
@@ -19,6 +19,7 @@ from ..known import Declared
 from ..rules import is_fixed
 from .arrays import Array
 from .casts import has_modes, rounded_fixed, toward_zero, width, wrap
+from .fifo import Fifo
 from .formats import FORMATS, format_of, round_exact, round_fraction
 
 
@@ -159,6 +160,7 @@ class Binding:
             )
         self.values = values
         self._arrays: list[tuple[Parameter, np.ndarray, Array]] = []
+        self._ports: list[tuple[Parameter, np.ndarray, Fifo]] = []
         self.arguments = [
             self._bind(parameter, value)
             for parameter, value in zip(parameters, values, strict=True)
@@ -166,6 +168,8 @@ class Binding:
 
     def _bind(self, parameter: Parameter, value: Any) -> Any:
         said = parameter.said
+        if isinstance(said.dtype, Stream):
+            return self._port(parameter, said.dtype, value)
         if said.shape is None:
             return self._scalar(parameter, value)
         if not isinstance(value, np.ndarray):
@@ -188,6 +192,29 @@ class Binding:
         array = Array(data, value.shape)
         self._arrays.append((parameter, value, array))
         return array
+
+    def _port(self, parameter: Parameter, stream: Stream, value: Any) -> Fifo:
+        """A FIFO that holds the words of an array, or has room for as many."""
+        if not isinstance(value, np.ndarray) or value.shape[1:] != stream.shape or not value.shape:
+            block = "".join(f", {extent}" for extent in stream.shape)
+            raise self._error(parameter, f"takes an array of its words, of shape [...{block}]")
+        fifo = Fifo(parameter.name, len(value))
+        if not parameter.symbol.is_filled:
+            raw, size = raw_elements(value, stream.dtype), int(np.prod(stream.shape))
+            rows = [raw[k : k + size] for k in range(0, len(raw), size)]
+            fifo.items.extend([Array(row, stream.shape) for row in rows] if stream.shape else raw)
+        self._ports.append((parameter, value, fifo))
+        return fifo
+
+    @property
+    def words(self) -> dict[str, int]:
+        """How many words each stream argument has passed."""
+        return {
+            parameter.name: len(fifo.items)
+            if parameter.symbol.is_filled
+            else len(value) - len(fifo.items)
+            for parameter, value, fifo in self._ports
+        }
 
     def _refuse_overlap(self, parameter: Parameter, value: np.ndarray) -> None:
         """Arrays of one memory are accepted where the kernel writes neither."""
@@ -236,6 +263,13 @@ class Binding:
             if not parameter.symbol.written:
                 continue
             store(value, array.data, parameter.said.dtype)
+        for parameter, value, fifo in self._ports:
+            stream = parameter.said.dtype
+            if parameter.symbol.is_filled and isinstance(stream, Stream):
+                data = [
+                    e for word in fifo.items for e in (word.elements() if stream.shape else [word])
+                ]
+                store(value[: len(fifo.items)], data, stream.dtype)
 
 
 def store(array: np.ndarray, data: Sequence[Any], dtype: AlloType) -> None:

@@ -116,11 +116,15 @@ def run_processes(
     places: list[SourcePlace],
     region: str,
     runs: list[tuple[str, Generator[Wait, None, None], bool]],
+    ports: list[tuple[Fifo, bool]],
 ) -> None:
-    """Run the processes of a region until all have ended that ever do.
+    """Run the processes of a region until all have ended that ever do; where none does, until words run out.
 
     They take turns in the order in which they are written, and change only when one has to wait, or
     tries in vain: then the others run, and it looks again.
+
+    Args:
+        ports: FIFOs whose other end is outside, and whether the region puts into them.
 
     Raises:
         DeadlockError: when none can go on; every waiting process is listed.
@@ -129,7 +133,8 @@ def run_processes(
     ready = deque(processes)
     running: dict[str, Process] = {process.name: process for process in processes}
     stalled = _Stalled()
-    while ready and not all(process.endless for process in running.values()):
+    forever = bool(processes) and all(process.endless for process in processes)
+    while ready and (forever or not all(process.endless for process in running.values())):
         process = ready.popleft()
         process.wait = next(process.run, None)
         if process.wait is None:
@@ -144,11 +149,20 @@ def run_processes(
         if action.startswith("try"):
             ready.append(process)
             if stalled.after(fifo):
+                if forever and _is_used_up(ports):
+                    return
                 raise _deadlock(places, region, list(running.values()), tries=True)
             continue
         fifo.waiting, fifo.ready = process, ready
-    if not all(process.endless for process in running.values()):
+    if forever and _is_used_up(ports):
+        return
+    if forever or not all(process.endless for process in running.values()):
         raise _deadlock(places, region, list(running.values()))
+
+
+def _is_used_up(ports: list[tuple[Fifo, bool]]) -> bool:
+    """Whether the outside has no word left for a stream, or takes none any more."""
+    return any(len(fifo.items) >= fifo.depth if fills else not fifo.items for fifo, fills in ports)
 
 
 class _Stalled:

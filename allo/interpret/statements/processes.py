@@ -20,6 +20,7 @@ from ..expressions.meaning import cast
 from ..expressions.structs import struct_value
 from ..expressions.tensors import broadcast
 from ..expressions.values import Value
+from ..instance import Parameter
 from ..known import Declared, Known
 from ..rules import UINT1
 from .streams import OneFifo, StreamSymbol
@@ -48,6 +49,14 @@ def _symbol(body: Body, name: str, said: Declared, place: SourcePlace) -> Stream
         raise DataflowError(f"The depth of the stream {name!r} must be positive.", place)
     python = f"{name}_{body.program.fresh()}"
     return StreamSymbol(name, stream.dtype, stream.shape or None, stream.depth, known, python)
+
+
+def bind_port(body: Body, parameter: Parameter) -> None:
+    """A stream that is an argument of a region: its kernels use it by name, and one end is outside."""
+    if parameter.said.shape is not None:
+        raise DataflowError("An argument of a region is one FIFO.", parameter.place)
+    parameter.symbol = _symbol(body, parameter.name, parameter.said, parameter.place)
+    body.bind(parameter.name, parameter.symbol)
 
 
 def bind_stream(body: Body, name: str, said: Declared, place: SourcePlace) -> StreamSymbol:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import product
 
 from allo.dialects.diagnostics import DataflowError, TypeMismatchError
+from allo.dialects.types import Stream
 
 from ..body import Body
 from ..expressions import calls
@@ -16,7 +17,7 @@ from ..known import Known, plain_number
 from ..signatures import bind_parameter, read_parameters
 from . import assignment
 from . import bodies as statements
-from .processes import last_name
+from .processes import bind_port, last_name
 from .streams import StreamSymbol
 
 
@@ -31,10 +32,15 @@ def region(body: Body, node: ast.FunctionDef, python: str) -> Instance:
     body.is_region = True
     parameters = read_parameters(body, node)
     for position, parameter in enumerate(parameters):
-        bind_parameter(body, parameter, position)
+        if isinstance(parameter.said.dtype, Stream):
+            bind_port(body, parameter)
+        else:
+            bind_parameter(body, parameter, position)
     runs: list[str] = []
     _Parts(body, parameters, runs).block(node.body)
-    body.emit(f"run_processes({node.name!r}, [{', '.join(runs)}])")
+    ports = [p.symbol for p in parameters if isinstance(p.symbol, StreamSymbol)]
+    given = ", ".join(f"({port.python}, {port.is_filled})" for port in ports)
+    body.emit(f"run_processes({node.name!r}, [{', '.join(runs)}], [{given}])")
     names = ", ".join(p.symbol.python for p in parameters)
     body.program.text += [f"def {python}({names}):", *body.lines]
     return Instance(node.name, python, parameters, [], body.place(node))

@@ -75,6 +75,11 @@ class StreamSymbol:
         """The indices of all FIFOs, row by row."""
         return list(product(*map(range, self.shape)))
 
+    @property
+    def is_filled(self) -> bool:
+        """Whether a stream that is an argument of a region is put into."""
+        return "put" in self.end(()).users
+
     def end(self, indices: tuple[int, ...]) -> Ends:
         """Who uses the FIFO at these indices."""
         return self.ends.setdefault(indices, Ends())

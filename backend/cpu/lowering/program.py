@@ -6,7 +6,7 @@ says which process is at which end of which FIFO.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
@@ -14,12 +14,12 @@ from allo.dialects.core.bounds import CHECKS, Site, site_of
 from allo.dialects.core.fifos import GETS, PUTS, declared_stream
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.prints import PRINT, printed_of
-from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_body
+from allo.dialects.core.signature import callee_of, entry_of, functions_of, has_body, signature_of
 from allo.dialects.diagnostics import BuildError, SourcePlace, UnsupportedOpError
 from allo.dialects.fibers import FifoEnds, Network
 from allo.dialects.passes.merge_instances import INSTANCE
 from allo.dialects.streams.endless import starts_endless
-from allo.dialects.types import Stream
+from allo.dialects.types import Stream, parse_type
 
 PUT, GET = "put", "get"
 _DIRECTIONS = dict.fromkeys(PUTS, PUT) | dict.fromkeys(GETS, GET)
@@ -65,6 +65,7 @@ class Program:
         calls: the names of the processes.
         endless: numbers of those that never end.
         sites: the places of puts and gets.
+        ports: by position of each stream argument of the top, its number among the streams.
     """
 
     top: str
@@ -74,10 +75,17 @@ class Program:
     endless: set[int] = field(default_factory=set)
     sites: list[SourcePlace | None] = field(default_factory=list)
     events: list[EventInfo] = field(default_factory=list)
+    ports: dict[int, int] = field(default_factory=dict)
 
-    def network(self) -> Network:
-        """What the numbers in the records of a run stand for."""
-        fifos = [FifoEnds(s.name, s.producers, s.consumers) for s in self.streams]
+    def network(self, outside: Mapping[str, str]) -> Network:
+        """What the numbers in the records of a run stand for; ``outside``: what each port has passed."""
+        ports = set(self.ports.values())
+        fifos = [
+            FifoEnds(
+                s.name, s.producers, s.consumers, outside=outside[s.name] if n in ports else ""
+            )
+            for n, s in enumerate(self.streams)
+        ]
         return Network(self.top, self.place, self.calls, self.sites, fifos)
 
 
@@ -114,6 +122,7 @@ def read_program(module: ir.Module, top: str) -> tuple[Program, ProgramOps] | No
     program.sites = [place_of(op) for op in ops.sites]
     program.events = [_event(op) for op in ops.events]
     program.streams = [_stream(op, ends, numbers) for op in ops.streams]
+    _add_ports(program, functions[top], ends, numbers)
     return program, ops
 
 
@@ -203,6 +212,27 @@ def _stream(op: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]) -> 
     _refuse_shared_end(name, op, "producers", "put into", by_direction[PUT])
     _refuse_shared_end(name, op, "consumers", "got from", by_direction[GET])
     return StreamInfo(name, dtype, place_of(op), tuple(by_direction[PUT]), tuple(by_direction[GET]))
+
+
+def _add_ports(
+    program: Program, top: ir.Operation, ends: _Ends, numbers: dict[ir.Operation, int]
+) -> None:
+    """The streams that are arguments of the top."""
+    signature = signature_of(top)
+    for position, declared in enumerate(signature.declared):
+        kind = parse_type(declared) if declared else None
+        if not isinstance(kind, Stream):
+            continue
+        argument = entry_of(top).arguments[position]
+        users = {PUT: set[int](), GET: set[int]()}
+        for user, directions in ends.uses(argument):
+            for direction in directions:
+                users[direction].add(numbers.get(user, -1))
+        program.ports[position] = len(program.streams)
+        info = StreamInfo(
+            signature.name(position), kind, place_of(top), tuple(users[PUT]), tuple(users[GET])
+        )
+        program.streams.append(info)
 
 
 def _refuse_shared_end(

@@ -86,6 +86,7 @@ class Runtime:
         self._library = library
         self._new = _declare(library.allo_run_new, pointer, pointer, pointer)
         self._resume = ctypes.cast(library.allo_run_resume, pointer).value or 0
+        self._port = _declare(library.allo_run_port, None, pointer, pointer, word)
         self._event = _declare(library.allo_run_event, word, pointer, ctypes.POINTER(pointer))
         self._processes = _declare(
             library.allo_run_processes, word, pointer, ctypes.POINTER(ProcessRecord), word
@@ -103,6 +104,7 @@ class Runtime:
         guarded: Guarded,
         on_event: Callable[[int, int], None],
         on_deadlock: Callable[[list[ProcessRecord]], Exception],
+        ports: Sequence[tuple[int, bool]] = (),
     ) -> None:
         """Run an entry function to its end.
 
@@ -112,10 +114,13 @@ class Runtime:
             guarded: makes the calls of the entry's machine code.
             on_event: called with the number of an event and the address of its data.
             on_deadlock: makes the exception for a deadlock from the processes there are.
+            ports: addresses of FIFOs whose other end is outside, and whether the run puts into them.
         """
         handle = self._new(entry, arguments)
         if not handle:
             raise MemoryError("The dataflow simulator has no memory left.")
+        for address, fills in ports:
+            self._port(handle, address, int(fills))
         try:
             self._drive(handle, guarded, on_event, on_deadlock)
         finally:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-import dataclasses
 import re
 import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from allo.dialects.caches.files import cached, content_key
 from allo.dialects.diagnostics import ArgumentCountError, BoundsError, BuildError, SimulationError
 from allo.dialects.fibers import ProcessRecord
 from allo.dialects.processes.aside import run_aside
-from allo.dialects.types import Index
+from allo.dialects.types import Index, Stream
 
 from ..emit.module import HlsCode, Whole
 from ..emit.signature import Param
@@ -92,6 +92,10 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
         kind = vendor.spell(param.ctype)
         held = _held(param, vendor)
         count = len(whole.names) * whole.part_count
+        if param.is_stream:
+            before.append(_port_text(code, whole, position, vendor))
+            arguments.append(f"p{position}.stream()")
+            continue
         by_value = not param.is_array and param.role == "in"
         if by_value or not _shares_layout(param):
             how = _conversion(param, held)
@@ -121,6 +125,22 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
     )
+
+
+def _port_text(code: HlsCode, whole: Whole, position: int, vendor: Vendor) -> str:
+    """The declaration of a stream argument's port; how many words it has stands behind all arguments."""
+    stream = whole.param.declared
+    assert isinstance(stream, Stream) and code.simulation is not None
+    element = replace(whole.param, declared=stream.dtype)
+    word, held = vendor.spell(element.ctype), _held(element, vendor)
+    if stream.shape:
+        word = vendor.vector.format(element=word, count=stream.shape[-1])
+    number, site = code.simulation.port(whole.param.name)
+    behind = sum(each.param.is_stream for each in code.wholes[:position])
+    kinds = f"{vendor.stream.format(element=word)}, {word}, {held}, {_conversion(element, held)}"
+    given = f"arguments[{position}], arguments[{len(code.wholes) + behind}]"
+    fills = str(site.fills).lower()
+    return f"allo_csim::Port<{kinds}> p{position}({number}, {site.rows}, {fills}, {given});"
 
 
 def _held(param: Param, vendor: Vendor) -> str:
@@ -166,10 +186,18 @@ _DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.h,
 
 
 class CsimKernel:
-    """A compiled kernel with state of its own: static variables start at their initial values."""
+    """A compiled kernel with state of its own: static variables start at their initial values.
 
-    def __init__(self, signature: Signature, library: Path, simulation: Simulation) -> None:
+    Attributes:
+        words: how many words each stream argument passed in the last call.
+    """
+
+    def __init__(
+        self, signature: Signature, library: Path, simulation: Simulation, streams: Sequence[int]
+    ) -> None:
         self._signature = signature
+        self._streams = streams
+        self.words: dict[str, int] = {}
         self._simulation = simulation
         self._library = _load_private(library)
         self._entry = self._library.allo_entry
@@ -193,10 +221,14 @@ class CsimKernel:
         """
         call = bind(self._signature, args)
         cells = [np.asarray(c) for c in (*call.inputs, *call.outputs)]
-        pointers = (ctypes.c_void_p * max(1, len(cells)))(*[c.ctypes.data for c in cells])
+        rooms = {self._signature.arguments[n].name: len(cells[n]) for n in self._streams}
+        counts = [np.array(room, np.int64) for room in rooms.values()]
+        addresses = [c.ctypes.data for c in (*cells, *counts)]
+        pointers = (ctypes.c_void_p * max(1, len(addresses)))(*addresses)
         with self._turn:  # static variables and the records of a failure are the library's
             status = self._run(pointers)
-            failure = self._failure(status) if status else None
+            self.words = dict(zip(rooms, map(int, counts), strict=True))
+            failure = self._failure(status, rooms) if status else None
         if isinstance(failure, BoundsError):
             call.finish()
         if failure is not None:
@@ -211,10 +243,10 @@ class CsimKernel:
         )
         return found
 
-    def _failure(self, status: int) -> SimulationError:
+    def _failure(self, status: int, rooms: Mapping[str, int]) -> SimulationError:
         records = self._records()
         if status == _DEADLOCKED:
-            return self._simulation.network().deadlock(records)
+            return self._simulation.network(self.words, rooms).deadlock(records)
         if status == _EMPTY_READ:
             return self._simulation.empty_read(records[0].stream)
         if status == _ASSERTED:
@@ -245,9 +277,7 @@ def bind(signature: Signature, args: Sequence[Any]) -> Call:
             f"(or {len(arguments) + len(results)}, with arrays for the results behind them).",
             signature.place,
         )
-    outputs = tuple(
-        dataclasses.replace(result, shape=result.shape or (), written=True) for result in results
-    )
+    outputs = tuple(replace(result, shape=result.shape or (), written=True) for result in results)
     values = [*args[: len(arguments)], *map(_single, args[len(arguments) :], results)]
     return Signature(signature.top, (*arguments, *outputs), (), signature.place).bind(values)
 

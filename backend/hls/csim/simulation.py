@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute
+from allo.dialects.boundary.stream_arrays import passed_words
 from allo.dialects.core.bounds import Site
 from allo.dialects.core.fifos import GETS, PUTS
 from allo.dialects.core.signature import entry_of, symbol
@@ -21,12 +23,14 @@ class StreamSite:
     Attributes:
         depth: elements it holds, as declared.
         rows: pieces in which an element travels (rows of a block).
+        fills: of a stream argument of the top, whether it is put into; None for a FIFO of a region.
     """
 
     name: str
     depth: int
     rows: int
     place: SourcePlace | None
+    fills: bool | None = None
 
 
 @dataclass(slots=True)
@@ -83,15 +87,33 @@ class Simulation:
 
     # --- reports --------------------------------------------------------------
 
-    def network(self) -> Network:
-        """What the numbers in the records of a run stand for."""
+    def port(self, name: str) -> tuple[int, StreamSite]:
+        """The number of a stream argument of the top, and what it is."""
+        return next(
+            (number, site)
+            for number, site in enumerate(self.streams)
+            if site.name == name and site.fills is not None
+        )
+
+    def network(self, words: Mapping[str, int], rooms: Mapping[str, int]) -> Network:
+        """What the numbers in the records of a run stand for.
+
+        Args:
+            words, rooms: of each stream argument how many words have passed, and of how many.
+        """
         return Network(
             self.top,
             self.place,
             [name for name, _ in self.calls],
             [place for place, _ in self.sites],
             [
-                FifoEnds(s.name, self.writers.get(k, ()), self.readers.get(k, ()), s.rows)
+                FifoEnds(
+                    s.name,
+                    self.writers.get(k, ()),
+                    self.readers.get(k, ()),
+                    s.rows,
+                    "" if s.fills is None else passed_words(s.fills, words[s.name], rooms[s.name]),
+                )
                 for k, s in enumerate(self.streams)
             ],
         )

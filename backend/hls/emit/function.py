@@ -8,6 +8,7 @@ from math import prod
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.locations import place_of
+from allo.dialects.streams.endless import ENDLESS
 
 from ..process_copies import instantiated
 from ..text.writer import Writer
@@ -16,7 +17,7 @@ from .emitter import FunctionEmitter, ModuleContext, value_of
 from .fifo import fifo_depth, stream_type
 from .flat_arguments import returned_local, terminator
 from .operations.memory import declare_globals
-from .operations.stream import stream_parameter
+from .operations.stream import note_port, stream_parameter
 from .pragmas import array_pragmas, function_heads, function_pragmas, instance_pragmas
 from .signature import Param, Signature
 from .values import Buffer, Scalar, StreamRef
@@ -60,6 +61,8 @@ def emit_function(
         name = emitter.names.of(param.name)
         names.append(name)
         declared.append(_parameter(emitter, param, name, argument))
+        if is_top and param.is_stream and context.simulation is not None:
+            note_port(emitter, param, argument)
         if not signature.flat:
             pragmas += _port_pragmas(context.vendor, name, param)
     for position, param in enumerate(signature.results):
@@ -94,9 +97,15 @@ def emit_function(
 
 
 def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> list[str]:
-    """One AXI master bundle for each array of the top function; registers for the rest if asked."""
+    """One AXI master bundle for each array of the top function, an AXI stream for each stream.
+
+    The rest has registers if that is asked. A region without an end has no start either.
+    """
     lines, bundle = [], 0
     for param, name in zip(signature.params, names, strict=True):
+        if param.is_stream:
+            lines.append(f"#pragma HLS interface axis port={name}")
+            continue
         if param.is_array or (param.role == "result" and not param.is_stream):
             lines.append(
                 f"#pragma HLS interface m_axi port={name} offset=slave bundle=gmem{bundle}"
@@ -104,7 +113,9 @@ def interface_pragmas(signature: Signature, names: list[str], kinds: str) -> lis
             bundle += 1
         if "s_axilite" in kinds:
             lines.append(f"#pragma HLS interface s_axilite port={name} bundle=control")
-    if "s_axilite" in kinds:
+    if ENDLESS in signature.op.attributes:
+        lines.append("#pragma HLS interface ap_ctrl_none port=return")
+    elif "s_axilite" in kinds:
         lines.append("#pragma HLS interface s_axilite port=return bundle=control")
     return lines
 

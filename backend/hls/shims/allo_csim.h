@@ -64,6 +64,42 @@ template <typename T, typename How> class Converted {
   }
 };
 
+// A stream argument of a top function: a word W is elements T side by side, as many as make an array's row.
+// What goes in is written before the run; what has come out is in the array when the port goes away.
+template <typename S, typename W, typename T, typename How> class Port {
+  S stream_;
+  char *home_;
+  long long *count_;
+  size_t rows_;
+  bool fills_;
+  enum { lanes = sizeof(W) / sizeof(T) };
+
+ public:
+  Port(int id, size_t rows, bool fills, void *home, void *count)
+      : stream_(id, 0), home_((char *)home), count_((long long *)count), rows_(rows), fills_(fills) {
+    size_t words = *count_ * rows_;
+    if (fills_) stream_.limit(words);
+    for (size_t k = 0; k < (fills_ ? 0 : words); k++) {
+      W word;
+      for (int lane = 0; lane < lanes; lane++)
+        How::read((T *)&word + lane, home_ + (k * lanes + lane) * How::size);
+      stream_.write(word);
+    }
+    Pool::here().ports.push_back({&stream_, fills_});
+  }
+  ~Port() {
+    Pool::here().ports.pop_back();
+    size_t words = stream_.size();
+    for (size_t k = 0; k < (fills_ ? words : 0); k++) {
+      W word = stream_.read();
+      for (int lane = 0; lane < lanes; lane++)
+        How::write(home_ + (k * lanes + lane) * How::size, ((T *)&word)[lane]);
+    }
+    *count_ = fills_ ? words / rows_ : *count_ - (words + rows_ - 1) / rows_;
+  }
+  S &stream() { return stream_; }
+};
+
 enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED, ENDED, OUT_OF_BOUNDS };
 
 // Loops that may take long look here: whether the caller wants the run to end.

@@ -96,6 +96,10 @@ class Channel {
   virtual ~Channel() {}
   int64_t moved() const { return fifo_.moved; }
 
+  // As an argument of the outermost region: how many elements it takes at most, and whether the run puts into it.
+  void limit(int64_t depth) { fifo_.depth = fifo_.put_limit = depth; }
+  void join(Run &run, bool fills) { run.add_port(&fifo_, fills); }
+
   // What does not wait lets the other processes run once before it says no.
   bool full() {
     Run *run = fifo_.count < fifo_.depth ? nullptr : waiting_run();
@@ -147,6 +151,8 @@ class Pool {
     for (const auto &stream : streams_) sum += stream->moved();
     return sum;
   }
+  std::vector<std::pair<Channel *, bool>> ports;  // streams that are arguments of the outermost region
+
   template <typename S> S &make(int id, size_t depth) {
     S *stream = new S(id, depth);
     streams_.emplace_back(stream);
@@ -161,6 +167,7 @@ static inline void run_region(int first, int count, const Body &body,
   if (Run::active_run()) return region.run(*Run::active_run());
   allo::StackPool stacks(outside().stack_bytes);
   Run run(Region::enter, (void **)&region, stacks);
+  for (const auto &port : Pool::here().ports) port.first->join(run, port.second);
   run.moved_elsewhere = [] { return Pool::here().moved(); };
   switch (run.resume()) {
     case allo::Status::done: return;

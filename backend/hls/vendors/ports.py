@@ -115,6 +115,7 @@ def _check_split(name: str, param: Param, count: int) -> None:
 
 
 _WITHOUT_PORTS = (None, "csim")
+_WITHOUT_HOST = (None, "csim", "csyn")
 """Modes in which a top function without ports has a use: its text, and a run that prints."""
 
 
@@ -125,7 +126,8 @@ def read_ports(
 
     Raises:
         BuildError: the module has no such function.
-        HlsInterfaceError: the function has no parameter at all, and the mode makes hardware of it.
+        HlsInterfaceError: the function has no parameter at all, and the mode makes hardware of it; or one is
+            a stream, and the mode has a host program.
     """
     table = ir.SymbolTable(module.operation)
     if top not in table:
@@ -144,6 +146,15 @@ def read_ports(
             "have no ports.",
             place_of(op),
             help="pass an array in which it leaves its result; its text and mode='csim' need no ports.",
+        )
+    stream = next((port.param.name for port in ports if port.param.is_stream), None)
+    if stream is not None and mode not in _WITHOUT_HOST:
+        raise HlsInterfaceError(
+            f"Argument {stream} of {top} is a stream, and the host program of mode {mode!r} passes arrays "
+            "and scalars.",
+            place_of(op),
+            help="mode='csim' runs it here, and mode='csyn' synthesises it; in a system of yours, a data "
+            "mover or another kernel is at the other end.",
         )
     return ports
 

@@ -153,8 +153,18 @@ def write_project(module: HlsKernel, folder: Path) -> None:
             f"Device {device.name} is no board PYNQ runs on.", help=f"boards: {boards}."
         )
     files = _project_files(module, device)
+    if _has_streams(module):
+        files = {name: text for name, text in files.items() if name not in _PASS_ARRAYS}
     files |= _source_files(module.externals, files)
     write_folder(folder, files, merge=True)
+
+
+_PASS_ARRAYS = ("tb.cpp", "host.cpp", "tapa_host.cpp", "xcl2.cpp", "xcl2.hpp", "block_design.tcl")
+"""Files of projects that give the kernel arrays and scalars."""
+
+
+def _has_streams(module: HlsKernel) -> bool:
+    return any(port.param.is_stream for port in module.args)
 
 
 def _source_files(externals: Sequence[External], taken: Container[str]) -> dict[str, str]:
@@ -181,7 +191,7 @@ def _project_files(module: HlsKernel, device: Device) -> dict[str, str]:
         "frequency": f"{options.frequency:g}",
         "period": f"{options.period_ns:.2f}",
         "sources": list(dict.fromkeys(e.name for e in module.externals)),
-        "testbench": "tb.cpp",
+        "testbench": "" if _has_streams(module) else "tb.cpp",
         "data": [f"input{k}.data" for k, p in enumerate(host_ports(module)) if p.read],
         "ports": host_ports(module),
         "steps": tcl_steps(options.mode, device),
@@ -244,7 +254,7 @@ def _board_clock(device: Device, frequency: float) -> float:
 
 def _catapult_files(module: HlsKernel, render: _Renderer) -> dict[str, str]:
     """Catapult's script, and for csim the test bench."""
-    csim = module.options.mode == "csim"
+    csim = module.options.mode == "csim" and not _has_streams(module)
     more: dict[str, object] = {
         "testbench": "host.cpp" if csim else "",
         "half_period": f"{module.options.period_ns / 2:.2f}",

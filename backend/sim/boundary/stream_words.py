@@ -1,38 +1,19 @@
-"""Stream arguments at the Python boundary: arrays of elements, or of blocks.
+"""Stream arguments of a design as the words of its ports.
 
 For the design a block is one word, its elements packed, row-major, first element lowest.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import prod
 
 import numpy as np
 
-from allo.backend.rtl.design import HardwareDesign, StreamInterface
-from allo.dialects.boundary.arguments import Parameter, Signature
+from allo.backend.rtl.design import StreamInterface
+from allo.dialects.boundary.arguments import Parameter
 from allo.dialects.boundary.storage import cell_bytes
-from allo.dialects.types import Stream
 
 from .storage import word_bits
-
-
-def with_stream_arrays(signature: Signature, design: HardwareDesign) -> Signature:
-    """``signature`` with each stream taken as an array of any number of elements (or blocks)."""
-    directions = {stream.name: stream.direction for stream in design.streams}
-    arguments = tuple(
-        _as_array(parameter, parameter.dtype, directions.get(name, "in"))
-        if isinstance(parameter.dtype, Stream)
-        else parameter
-        for parameter, name in zip(signature.arguments, design.arguments, strict=True)
-    )
-    return replace(signature, arguments=arguments)
-
-
-def _as_array(parameter: Parameter, stream: Stream, direction: str) -> Parameter:
-    shape = (None, *stream.shape)
-    return replace(parameter, dtype=stream.dtype, shape=shape, written=direction == "out")
 
 
 def to_words(cells: np.ndarray, element: Parameter, stream: StreamInterface) -> np.ndarray:

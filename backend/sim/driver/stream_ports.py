@@ -16,6 +16,8 @@ from .channels import Request, add_port, touch
 from .context import ContextLayout
 from .wires import Wires
 
+LAST = "last word"
+"""The context field with the cycle in which the last word passed, of a design that never ends."""
 FIELDS = ("data", "count", "position", "random", "starved", "blocked")
 
 
@@ -34,6 +36,7 @@ class StreamPorts:
     """Emits the queues at every stream port."""
 
     def __init__(self, design: HardwareDesign, outside: Outside, dropped: int, shift: int) -> None:
+        self._endless = design.endless
         self._streams = design.streams
         self._outside = outside
         self._dropped = dropped
@@ -42,6 +45,8 @@ class StreamPorts:
 
     def declare(self, context: ContextLayout) -> None:
         """Reserve this part's context fields."""
+        if self._endless:
+            context.add(LAST)
         for stream in self._streams:
             for field in FIELDS:
                 context.add(f"{field} {stream.name}")
@@ -118,6 +123,9 @@ class StreamPorts:
     def updates(self, w: Wires, cycle: str) -> list[tuple[str, str]]:
         """What the ports are driven with after this cycle, number ``cycle``."""
         values = []
+        for transfer in self._transfers if self._endless else ():
+            last = w.f.load(w.field(LAST), 64)
+            w.f.store(w.f.select(transfer.fires, cycle, last, 64), w.field(LAST), 64)
         for transfer in self._transfers:
             if transfer.stream.direction == "in":
                 values += self._offer(w, transfer, cycle)

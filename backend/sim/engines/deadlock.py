@@ -174,14 +174,13 @@ class Standing:
         wait, end, _ = process.waits[0]
         loop = f" in front of pipelined loop {wait.loop}" if wait.loop else ""
         if end.region is None:
-            verb = "put into" if wait.putting else "get from"
-            passed = self._outside(end.label)
-            return f"{process.name} waits to {verb} stream {end.label}{loop}; its outside {passed}."
+            doing, passed = _waits(wait, f"stream {end.label}"), self._outside(end.label)
+            return f"{process.name} {doing}{loop}; its outside {passed}."
         fifo = end.region.fifos[end.label]
         path = f"{end.region.path}{fifo.label}"
         fill = sum(self._signal(f"{path}/{name}") for name in filling(fifo.depth))
         return (
-            f"{process.name} {deadlock.waits_for(wait.putting, fifo.name, tries=wait.tries)} "
+            f"{process.name} {_waits(wait, f'FIFO {fifo.name}')} "
             f"({fill} of {fifo.depth} filled){loop}; {self._other_end(process, wait, end.region, fifo)}"
         )
 
@@ -204,9 +203,12 @@ class Standing:
             return "is running"
         wait, end, _ = process.waits[0]
         if end.region is None:
-            return f"waits to {'put into' if wait.putting else 'get from'} stream {end.label}"
-        fifo = end.region.fifos[end.label]
-        return deadlock.waits_for(wait.putting, fifo.name, tries=wait.tries)
+            return _waits(wait, f"stream {end.label}")
+        return _waits(wait, f"FIFO {end.region.fifos[end.label].name}")
+
+
+def _waits(wait: Wait, called: str) -> str:
+    return deadlock.waits_for(wait.putting, called, tries=wait.tries)
 
 
 def _translated(place: SourcePlace | None, places: tuple[Places, ...]) -> SourcePlace | None:

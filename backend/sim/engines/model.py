@@ -10,6 +10,7 @@ import numpy as np
 
 from allo.backend.rtl.design import HardwareDesign
 from allo.backend.rtl.emit.bounds import BoundsPort
+from allo.dialects.boundary.stream_arrays import passed_words
 from allo.dialects.diagnostics import SimulationError, SourcePlace
 
 from ..boundary.storage import from_banks, int_to_words, to_banks, word_bits, words_to_int
@@ -25,6 +26,7 @@ from ..driver import transaction as driver
 from ..driver.channels import BUSY, DEPTH, LINES, initial_channel, random_state
 from ..driver.context import Context
 from ..driver.memory_ports import write_ports
+from ..driver.stream_ports import LAST
 from .deadlock import Standing
 from .interface import RunOptions, SimResult
 from .native import NativeModule
@@ -162,15 +164,19 @@ class DrivenModel:
         self._stale = True
         self._call("allo_start")
         failure = self._advance(options, self._watch(list(banks.values())))
-        self._stale = failure is not None
+        self._stale = failure is not None or self._design.endless
         for array in self._design.arrays:
             if array.direction != "in":
                 from_banks(banks[array.name], arrays[array.name], array.layout, array.dtype)
         if failure is not None:
             raise failure
+        if self._design.endless:
+            self._context["cycle"] = self._context[LAST] + 1
         return SimResult(self._context["cycle"], self._scalars_out(), self._traffic())
 
     def _connect_streams(self, arrays: Mapping[str, np.ndarray], options: RunOptions) -> None:
+        if self._design.endless:
+            self._context[LAST] = 0
         for stream in self._design.streams:
             cells = arrays[stream.name]
             name = stream.name
@@ -252,6 +258,8 @@ class DrivenModel:
             given_up = self._context["cycle"] >= options.max_cycles
             registers = self._evaluated.peek() if given_up else {}
             match watch.look(self._context["cycle"]):
+                case Progress.STANDS | Progress.REPEATS if self._ran_out():
+                    return self._failure
                 case Progress.STANDS:
                     raise self._stuck()
                 case Progress.REPEATS:
@@ -289,6 +297,13 @@ class DrivenModel:
     def _call(self, name: str) -> None:
         self._functions[name](self._context.address)
 
+    def _ran_out(self) -> bool:
+        """Whether a design without an end has taken all words of a stream, or given as many as are wanted."""
+        names = [stream.name for stream in self._design.streams]
+        return self._design.endless and any(
+            self._context[f"position {name}"] == self._context[f"count {name}"] for name in names
+        )
+
     # --- errors ------------------------------------------------------------------
 
     def _standing(self) -> Standing:
@@ -300,9 +315,9 @@ class DrivenModel:
 
     def _passed(self, stream: str) -> str:
         """What a stream port has passed."""
-        verb = {s.name: "fed" if s.direction == "in" else "took" for s in self._design.streams}
+        fills = {s.name: s.direction == "out" for s in self._design.streams}
         passed, room = (self._context[f"{f} {stream}"] for f in ("position", "count"))
-        return f"{verb[stream]} {passed} of {room} words"
+        return passed_words(fills[stream], passed, room)
 
     def _streams_passed(self) -> list[str]:
         return [f"stream {s.name} {self._passed(s.name)}." for s in self._design.streams]

@@ -15,6 +15,7 @@ from allo.frontend.elaborate.context import (
     StructBinding,
 )
 from allo.frontend.elaborate.tries import ENDS, wrong_end
+from allo.frontend.kernel_module import FunctionInfo
 from allo.frontend.tree import StreamRef, Var
 
 
@@ -149,3 +150,30 @@ def check_ends(state: RegionState) -> None:
                     ("the stream", binding.place),
                 ),
             )
+
+
+def settle_ports(info: FunctionInfo, state: RegionState, ports: list[StreamRef]) -> None:
+    """Note at which end of each stream of its arguments a region is.
+
+    Raises:
+        DataflowError: at none, or at both.
+    """
+    for fifo, ref in state.fifos.items():
+        if ref not in ports:
+            continue
+        puts, gets = state.producers.get(fifo), state.consumers.get(fifo)
+        if puts and gets:
+            raise DataflowError(
+                f"Both ends of the stream {ref.name} are in the region {info.origin}, of which it is an "
+                "argument.",
+                gets[0].place,
+                help=f"declare {ref.name} inside the region; the other end of an argument is outside.",
+                notes=(("it is put into here", puts[0].place),),
+            )
+        if not puts and not gets:
+            raise DataflowError(
+                f"No kernel of the region {info.origin} puts into or gets from its stream {ref.name}.",
+                ref.place,
+                help="leave the argument out.",
+            )
+        info.ends[ref.name] = "put" if puts else "get"

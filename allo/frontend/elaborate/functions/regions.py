@@ -34,6 +34,7 @@ from allo.frontend.elaborate.functions.region_state import (
     KernelState,
     RegionState,
     check_ends,
+    settle_ports,
 )
 from allo.frontend.elaborate.statements import meta, structs
 from allo.frontend.kernel_module import FunctionInfo, ValueInfo
@@ -68,25 +69,41 @@ def region_body(ctx: FunctionContext) -> None:
             f"The region {ctx.info.origin} returns a value; results go to array arguments.",
             ctx.info.results[0].place,
         )
-    for parameter in ctx.function.params:
-        if isinstance(parameter, StreamRef):
-            raise DataflowError(
-                f"Argument {parameter.name} of the region {ctx.info.origin} is a stream.",
-                parameter.place,
-                help="declare an array; configs={'interface': {...: 'axis'}} makes it an AXI4-Stream.",
-            )
+    ports = _stream_ports(ctx, state)
     with ctx.scope():
         _region_block(ctx, ctx.source.tree.body)
         if ctx.parts is not None:
             ctx.parts.elaborate(ctx, _stream, _region_block)
         calls = _instances(ctx, state)
     check_ends(state)
+    settle_ports(ctx.info, state, ports)
     refuse_shared_state(calls, ctx.module.infos, ctx.module.trees)
     header = ctx.source.header()
     body = ctx.function.body
-    body.extend(MakeStream(ref.place, ref) for ref in state.fifos.values())
+    body.extend(MakeStream(ref.place, ref) for ref in state.fifos.values() if ref not in ports)
     body.extend(calls)
     body.append(Return(header, ()))
+
+
+def _stream_ports(ctx: FunctionContext, state: RegionState) -> list[StreamRef]:
+    """The streams that are arguments of a region: kernels use them by name, as those declared in it.
+
+    Raises:
+        DataflowError: a kernel of another region calls this one.
+    """
+    ports = [parameter for parameter in ctx.function.params if isinstance(parameter, StreamRef)]
+    for port in ports:
+        if ctx.module.building[0] is not ctx.info:
+            raise DataflowError(
+                f"Argument {port.name} of the region {ctx.info.origin}, which a kernel calls, is a stream.",
+                port.place,
+                help="a stream is an argument of the outermost region; give a region inside arrays, or write "
+                "its kernels in the region around it.",
+            )
+        binding = StreamBinding(port.name, port.dtype, (), port.place)
+        state.fifos[binding, ()] = port
+        ctx.bind(port.name, binding)
+    return ports
 
 
 _DECLARATIONS = (ast.AnnAssign, ast.FunctionDef, ast.Pass)
@@ -284,6 +301,12 @@ def _region_array(ctx: FunctionContext, node: ast.FunctionDef, part: ast.expr) -
             f"Scalar {part.id!r} cannot appear in `args=[...]` on @df.kernel {node.name!r}.",
             ctx.place(part),
             help=f"use {part.id} by name inside the kernel; it is passed along by itself.",
+        )
+    if isinstance(found, StreamBinding):
+        raise DataflowError(
+            f"The stream {part.id!r} cannot appear in args= of {node.name}.",
+            ctx.place(part),
+            help=f"use {part.id} by name inside the kernel: {part.id}.get(), {part.id}.put(value).",
         )
     raise DataflowError(
         f"{part.id!r} in args= of {node.name} is not an argument of the region {ctx.info.origin}.",

@@ -19,7 +19,7 @@ from allo.dialects.core.prints import PRINT, printed_of
 from allo.dialects.core.signature import callee_of
 from allo.dialects.diagnostics import SourcePlace, UnsupportedOpError
 from allo.dialects.text.quoting import c_string
-from allo.dialects.types import AlloType, Fixed, UFixed, parse_type
+from allo.dialects.types import AlloType, Fixed, Stream, UFixed, parse_type
 
 from ...csim.simulation import StreamSite
 from ...text.ctype import BOOL, CType, Kind, ctype_of_declared
@@ -27,6 +27,7 @@ from ..emitter import FunctionEmitter, Handler
 from ..fifo import element_text, stream_type, write
 from ..free_running import storage_of_stream
 from ..pragmas import lane_pragma, stream_pragmas
+from ..signature import Param
 from ..values import Buffer, Scalar, StreamRef
 from .float import as_double
 from .memory import moved, nest
@@ -40,6 +41,15 @@ def stream_parameter(
         return f"{stream_type(e, ctype, block)}&"
     way = "ostream" if writes_stream(e, argument) else "istream"
     return f"tapa::{way}< {element_text(e, ctype, block)} >&"
+
+
+def note_port(e: FunctionEmitter, param: Param, argument: ir.Value) -> None:
+    """Number a stream argument of the top for csim."""
+    stream = param.declared
+    assert isinstance(stream, Stream) and e.context.simulation is not None
+    place, fills = place_of(e.signature.op), writes_stream(e, argument)
+    site = StreamSite(param.name, stream.depth, prod(stream.shape[:-1]), place, fills)
+    e.context.simulation.add_stream(argument, site)
 
 
 def writes_stream(e: FunctionEmitter, argument: ir.Value) -> bool:
