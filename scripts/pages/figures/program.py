@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from allo.designs.llm.analysis import table as systems
 
+from ..pictures import program as pictures
 from . import measure
 from .check import faults
 from .marks import filled, keys_of, pages
@@ -30,6 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return report(faults(Figures(), TABLES))
         wrong = update(given.only, slow=given.slow) if given.update else []
         write_pages(Figures())
+        if given.update and given.only is None:
+            pictures.main([])
         return report(wrong)
     except FigureError as error:
         print(error, file=sys.stderr)
