@@ -58,8 +58,10 @@ def excludes(a: Node | None, b: Node) -> bool:
     """Whether a predicate holds only where another one does not, as far as conjunctions tell."""
     if a is None:
         return False
+    if gate_of(b) == "and":
+        return any(excludes(a, operand) for operand in b.operands)
     if gate_of(a) == "and":
-        return any(excludes(operand, b) for operand in (*a.operands, None))
+        return any(excludes(operand, b) for operand in a.operands)
     return opposite(a, b)
 
 
