@@ -10,10 +10,11 @@ A chain stays as it is where a tree would not be faster, or would end in a later
 from __future__ import annotations
 
 import heapq
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 
 from allo.dialects.core.integers import as_signed
 from allo.dialects.ranges.interval import Interval, differences, of_bits, products, summed
@@ -24,8 +25,9 @@ from .chains import Chain, Finder, Guarded, Leaf, neutral_of
 from .making import Maker
 from .nodes import Body, Node
 from .prune import bodies_of, count_uses, regions_of
-from .regions import Exit, Function
+from .regions import Function
 from .regions import Leaf as LoopLeaf
+from .simplify.recurrences import Recurrences
 from .spans import Spans, bits_of
 
 type Moment = tuple[int, float]
@@ -52,9 +54,10 @@ def plant_trees(
     }
     changed = False
     for body in bodies:
-        planter = _Planter(function, body, uses, library, timing)
+        around = Recurrences()
         if body.number in pipelines:
-            planter.find_recurrences(pipelines[body.number])
+            around = Recurrences.of(body, pipelines[body.number])
+        planter = _Planter(function, body, uses, library, timing, around)
         changed |= planter.run()
     return changed
 
@@ -69,14 +72,14 @@ class _Planter:
         uses: Counter[int],
         library: OperatorLibrary,
         timing: TimingModel,
+        around: Recurrences,
     ) -> None:
         self._function, self._body, self._uses = function, body, uses
         self._library, self._timing = library, timing
         self._spans = Spans(body.nodes)
         self._arrival: dict[int, Moment] = {}
         self._taken: Counter[tuple[object, ...]] = Counter()
-        self._reads: dict[int, int] = {}
-        self._writes: dict[int, int] = {}
+        self._around = around
 
     def run(self) -> bool:
         """Plant what trees there are; whether there are any."""
@@ -102,7 +105,7 @@ class _Planter:
         for node in reversed(self._body.nodes):
             if node.number in inside or not _may_end(node):
                 continue
-            mask = self._writes.get(node.number, 0)
+            mask = self._around.written(node)
             chain = finder.chain(node, partial(self._is_early, mask))
             if chain is None or not _worth_it(chain):
                 continue
@@ -112,39 +115,7 @@ class _Planter:
 
     def _is_early(self, mask: int, node: Node) -> bool:
         """Whether a node waits for no load of these arrays."""
-        return not self._reads.get(node.number, 0) & mask
-
-    def find_recurrences(self, found: Exit | None) -> None:
-        """Which arrays, as bits, the loads behind each node read, and the stores after it write.
-
-        ``found`` is what may end the loop. Its guesses are written, too.
-        """
-        stored = {
-            node.access.array.number
-            for node in self._body.nodes
-            if node.kind == "store" and node.access is not None
-        }
-        reads = self._reads
-        writes: defaultdict[int, int] = defaultdict(int)
-        for node in self._body.nodes:
-            mask = 0
-            for operand in node.operands:
-                mask |= reads.get(operand.number, 0)
-            if node.kind == "load" and node.access is not None:
-                number = node.access.array.number
-                mask |= 1 << number if number in stored else 0
-            if mask:
-                reads[node.number] = mask
-        for guess in found.guesses if found is not None else ():
-            if guess.store.access is not None:
-                writes[guess.following.number] |= 1 << guess.store.access.array.number
-        for node in reversed(self._body.nodes):
-            mask = writes[node.number]
-            if node.kind == "store" and node.access is not None:
-                mask |= 1 << node.access.array.number
-            for operand in node.operands:
-                writes[operand.number] |= mask
-        self._writes = writes
+        return not self._around.read(node, mask)
 
     # --- moments ---------------------------------------------------------------------
 
@@ -184,7 +155,7 @@ class _Planter:
         """Make a tree of a chain where that is better; the nodes before its root."""
         root = chain.root
         maker = Maker(self._function, self._body, self._library, root)
-        mask = self._writes.get(root.number, 0)
+        mask = self._around.written(root)
         total = self._combined(chain, maker, mask)
         if total.negative:
             total = self._joined(chain, maker, self._constant(chain, maker, 0), total)
@@ -216,25 +187,31 @@ class _Planter:
         root.operands, root.data = (value,), ("slice", 0)
 
     def _combined(self, chain: Chain, maker: Maker, mask: int) -> Leaf:
-        """All operands of a chain, those that wait for an earlier iteration last."""
+        """All operands of a chain, those that wait for an earlier iteration last.
+
+        Of these, what comes through registers is of the iteration before, and so comes last of all.
+        """
         early: list[Leaf] = []
         late: list[Leaf] = []
+        last: list[Leaf] = []
         if chain.constant is not None and chain.constant != neutral_of(chain.family, chain.width):
             early.append(self._constant(chain, maker, chain.constant))
         for operand in chain.operands:
             leaves = [operand] if isinstance(operand, Leaf) else operand.chain.leaves()
-            waits = not all(self._is_early(mask, leaf.node) for leaf in leaves)
+            reads = reduce(or_, (self._around.read(leaf.node, mask) for leaf in leaves), 0)
             made = (
                 self._guarded(chain, operand, maker, mask)
                 if isinstance(operand, Guarded)
                 else self._lowered(chain, operand, maker)
             )
-            (late if waits else early).append(made)
-        if not early and not late:
+            (last if reads & self._around.registers else late if reads else early).append(made)
+        found: list[Leaf] = []
+        for part in (early, late, last):
+            if part:
+                found = [self._tree(chain, maker, [*found, *part])]
+        if not found:
             return self._constant(chain, maker, neutral_of(chain.family, chain.width))
-        if early and late:
-            return self._tree(chain, maker, [self._tree(chain, maker, early), *late])
-        return self._tree(chain, maker, early or late)
+        return found[0]
 
     def _guarded(self, chain: Chain, operand: Guarded, maker: Maker, mask: int) -> Leaf:
         """Operands under a condition, else what changes nothing."""

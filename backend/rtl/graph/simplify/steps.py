@@ -13,6 +13,7 @@ from ..trees import plant_trees
 from ..words import join_words
 from .choices import settle_choices
 from .either import join_sums
+from .parities import flatten_parities
 
 
 def simplify(
@@ -26,6 +27,8 @@ def simplify(
     if settle_choices(function, static):
         prune(function, static)
     if narrow(function, static, library):
+        prune(function, static)
+    if flatten_parities(function, library):
         prune(function, static)
     if join_sums(function, static, library):
         prune(function, static)
