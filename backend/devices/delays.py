@@ -17,7 +17,8 @@ class OperatorDelays(Facts):
         gate_ns: a bitwise operation inside a chain of logic.
         mux_ns: a two-to-one multiplexer; ``fanout_ns`` is added per doubling of its width.
         level_ns: one lookup table with its routing.
-        fanin: inputs of a lookup table.
+        fanin: inputs of a lookup table. ``joined_fanin``: of one that multiplexers join from several, which
+            takes ``joined_ns`` more for each input that it has more.
         carry_ns: entering and leaving a carry chain; ``carry_bit_ns`` per bit.
         dsp_ns: one multiplier block, unregistered, with its routing.
         dsp_shape: widths of its unsigned operands, the larger first.
@@ -64,6 +65,8 @@ class OperatorDelays(Facts):
     word_to_dsp_ns: float = 0.0
     return_ns: float = 0.0
     small_memory: int = 0
+    joined_fanin: int = 0
+    joined_ns: float = 0.0
     margin: float = 0.92
     smaller_sums: frozenset[tuple[str, float]] = frozenset()
 

@@ -59,7 +59,7 @@ RECORD = DeviceRecord(
         fanin=4, carry_ns=1.50, carry_bit_ns=0.060, dsp_ns=6.5, dsp_shape=(_BITS, _BITS), source_ns=1.5,
         luts_for_dsp=128, glue_ns=1.1, glue_bit_ns=0.05, memory_out_ns=5.9, memory_old_ns=1.1,
         memory_in_ns=1.0, stream_ns=2.2, order_ns=1.1, word_to_dsp_ns=2.0, return_ns=9.0,
-        small_memory=512,
+        small_memory=512, joined_fanin=6, joined_ns=0.2,
     ),
     signals=SIGNALS,
     cells=CELLS,

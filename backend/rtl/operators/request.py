@@ -156,10 +156,11 @@ def unit(request: Request, drawing: Drawing) -> Operator:
 
 def draw_netlist(drawing: Drawing, widths: tuple[int, ...]) -> Netlist:
     """The netlist of a drawing for operands of the given widths, named a, b, c …"""
-    return _netlist(drawing.draw, widths)
+    return drawn(drawing.draw, widths)
 
 
-def _netlist(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
+def drawn(draw: Callable[..., Signal], widths: tuple[int, ...]) -> Netlist:
+    """The netlist of a function of signals of the given widths."""
     net = Netlist()
     inputs = [net.input(INPUT_NAMES[i], width) for i, width in enumerate(widths)]
     return net.finish(draw(*inputs))
@@ -188,7 +189,7 @@ def _staged(
         return net, _spread(request, net, least)
     if drawing.quick is None:
         return net, pipeline(net, request.device, request.clock_mhz, least)
-    quick = _netlist(drawing.quick, request.widths)
+    quick = drawn(drawing.quick, request.widths)
     limit = pipeline(quick, request.device, request.clock_mhz, least)
     plan = pipeline(net, request.device, request.clock_mhz, limit.latency, limit.first_ns)
     if plan.latency > limit.latency or plan.first_ns > limit.first_ns:
@@ -210,7 +211,7 @@ def _spread(request: Request, net: Netlist, least: int) -> Pipeline:
 def _unit(request: Request, drawing: Drawing, net: Netlist) -> Operator:
     least = 1
     if drawing.pace is not None:
-        least = stages(_netlist(drawing.pace, request.widths), request.device, request.clock_mhz)
+        least = stages(drawn(drawing.pace, request.widths), request.device, request.clock_mhz)
     net, plan = _staged(request, drawing, net, least)
     name = f"{drawing.name}_l{plan.latency}"
     cost = total_resources(net, live_nodes(net))

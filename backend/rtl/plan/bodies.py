@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
@@ -16,11 +14,13 @@ from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop
 from .cycles import middle_trips, region_cycles
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import resource_limit, short
-from .interval import is_unit, least_interval
-from .modulo import Scheduler, resources_of
+from .interval import least_interval
+from .mapped import Mapped
+from .modulo import Scheduler
 from .orders.dependence import add_edges
+from .port_bounds import port_bound, ports_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
-from .share import PORTS_PER_BANK, gate_loads, join_streams, parties, shared_uses
+from .share import gate_loads, join_streams
 from .stream_order import direct_of, obstacle, tried_before
 from .timing_model import TimingModel
 from .turns.rotation import rotate
@@ -41,6 +41,7 @@ class _Choice:
     bypass: int
     gated: bool = False
     joined: bool = False
+    mapped: bool = False
 
 
 def plan(function: Function, static: Body, timing: TimingModel) -> None:
@@ -108,21 +109,6 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
             _plan_region(region.child, timing)
 
 
-def _capacity(use: Hashable) -> int:
-    """Uses a cycle of the port or stream that ``use`` names."""
-    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1
-
-
-def _ports(body: Body) -> dict[Hashable, int]:
-    """Capacities of memory ports and streams."""
-    return {
-        use: _capacity(use) for node in body.nodes for use in resources_of(node) if not is_unit(use)
-    }
-
-
-_CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
-
-
 def _sequential(
     body: Body, levels: list[Level], timing: TimingModel, found: Exit | None = None
 ) -> None:
@@ -132,7 +118,7 @@ def _sequential(
     if found is not None:
         do_not_guess(body, found)
     add_edges(body, levels, carried=False)
-    Scheduler(body, timing, _ports(body)).attempt(None)
+    Scheduler(body, timing, ports_of(body)).attempt(None)
     body.depth = _depth(body)
     body.ii, body.overlaps = body.depth, False
     if found is not None:
@@ -268,7 +254,7 @@ def _keep_what_gains(leaf: Leaf, timing: TimingModel, serial: int) -> None:
 
 def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Region:
     choices = [_choose(leaf, 0, timing, most=most)]
-    floor = max(leaf.asked or 1, _port_bound(leaf.body)[0])
+    floor = max(leaf.asked or 1, port_bound(leaf.body)[0])
     outers = range(max(1, len(leaf.levels)))
     if choices[0].ii > floor:
         choices += [_choose(leaf, outer, timing, most=most) for outer in outers if outer]
@@ -296,6 +282,10 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
             ]
         shorter = [c for c in choices if not c.joined or c.ii < best.ii]
         best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
+    if best.ii > floor:
+        found = _mapped(leaf, best, timing)
+        choices += [found]
+        best = found if found.ii < best.ii else best
     if best is not choices[-1]:
         _choose_again(leaf, best, timing, most)
     leaf.limit = best.limit
@@ -309,6 +299,20 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     return region
 
 
+def _mapped(leaf: Leaf, best: _Choice, timing: TimingModel) -> _Choice:
+    """The best choice again, with its recurrences timed as lookup tables."""
+    return _choose(
+        leaf,
+        best.outer,
+        timing,
+        bypass=best.bypass,
+        most=best.ii - 1,
+        gated=best.gated,
+        joined=best.joined,
+        mapped=True,
+    )
+
+
 def _late_helps(body: Body, timing: TimingModel) -> bool:
     """Whether loads that stores are forwarded to can have a register behind the memory's output."""
     found = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
@@ -317,7 +321,7 @@ def _late_helps(body: Body, timing: TimingModel) -> bool:
 
 def _gates_help(body: Body, ii: int) -> bool:
     """Whether the ports allow a shorter interval where loads share them that exclude each other."""
-    helps = gate_loads(body, True) and _port_bound(body)[0] < ii
+    helps = gate_loads(body, True) and port_bound(body)[0] < ii
     gate_loads(body, False)
     return helps
 
@@ -325,7 +329,7 @@ def _gates_help(body: Body, ii: int) -> bool:
 def _joining_helps(body: Body, ii: int) -> bool:
     """Whether ports allow a shorter interval where stream operations that exclude each other share them."""
     gate_loads(body, True)
-    helps = join_streams(body, True) and _port_bound(body)[0] < ii
+    helps = join_streams(body, True) and port_bound(body)[0] < ii
     join_streams(body, False)
     gate_loads(body, False)
     return helps
@@ -365,6 +369,7 @@ def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -
         most=most,
         gated=choice.gated,
         joined=choice.joined,
+        mapped=choice.mapped,
     )
 
 
@@ -391,6 +396,7 @@ def _choose(
     bypass: int = 0,
     gated: bool = False,
     joined: bool = False,
+    mapped: bool = False,
     start: int = 0,
     most: int,
 ) -> _Choice:
@@ -407,11 +413,12 @@ def _choose(
     add_edges(body, levels or [_turns()], carried=True, bypass=bypass)
     if leaf.exit is not None:
         body.edges += exit_edges(body, leaf.exit)
-    least, port, demand = _port_bound(body)
+    least, port, demand = port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
     limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
-    ii, why = least_interval(Scheduler(body, timing), _ports(body), ii, most)
+    scheduler = Scheduler(body, timing, mapped=Mapped(body, timing) if mapped else None)
+    ii, why = least_interval(scheduler, ports_of(body), ii, most)
     limit = why or limit
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
@@ -420,30 +427,10 @@ def _choose(
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
     follow = prod(middle_trips(level, UNKNOWN_TRIPS) for level in levels or [_turns()]) - 1
     runs = prod(middle_trips(level, UNKNOWN_TRIPS) for level in leaf.levels[:outer])
-    return _Choice(
-        outer, ii, body.depth, runs * (follow * ii + body.depth), limit, bypass, gated, joined
-    )
+    cycles = runs * (follow * ii + body.depth)
+    return _Choice(outer, ii, body.depth, cycles, limit, bypass, gated, joined, mapped)
 
 
 def _turns() -> Level:
     """What counts the turns of a while loop, though no counter does."""
     return Level("turn", Node(0, "iv", INDEX_BITS), None)
-
-
-def _port_bound(body: Body) -> tuple[int, Hashable | None, int]:
-    """Least interval the ports allow, the port that says so, and its uses."""
-    users: dict[Hashable, list[Node]] = defaultdict(list)
-    for node in body.nodes:
-        for use in resources_of(node):
-            if not is_unit(use):
-                users[use].append(node)
-    if not users:
-        return 1, None, 0
-    shared = shared_uses(body.nodes, {node.number: resources_of(node) for node in body.nodes})
-    counts = {
-        use: len(parties((node, 0) for node in nodes)) if use in shared else len(nodes)
-        for use, nodes in users.items()
-    }
-    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
-    worst = max(bounds, key=lambda use: bounds[use])
-    return bounds[worst], worst, counts[worst]

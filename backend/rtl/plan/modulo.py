@@ -13,6 +13,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from ..graph.nodes import ASKS, Body, Edge, Node
+from .mapped import Mapped
 from .share import Parties, rotates, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
@@ -88,11 +89,13 @@ class Scheduler:
 
     Attributes:
         capacity: how many uses of a resource fit in one slot; a missing one has no limit.
+        mapped: times the logic of recurrences as lookup tables; None: by operations.
     """
 
     body: Body
     timing: TimingModel
     capacity: dict[Hashable, int] = field(default_factory=dict)
+    mapped: Mapped | None = None
     _incoming: dict[int, list[Edge]] = field(default_factory=dict)
     _carried: list[Edge] = field(default_factory=list)
     _uses: dict[int, list[Hashable]] = field(default_factory=dict)
@@ -145,7 +148,7 @@ class Scheduler:
                         self._critical[number] = edge
                     raised = edge
             if raised is None:
-                Sinker(self.body, self.timing, self._uses, self.capacity, ii).run()
+                Sinker(self.body, self.timing, self._uses, self.capacity, ii, self.mapped).run()
                 return Attempt(True)
             growth.note(raised, sum(floor.values()))
             if number_of_round >= PATIENCE and ii is not None:
@@ -160,6 +163,7 @@ class Scheduler:
         """Earliest times in program order; the resource that never has room, if one."""
         taken: dict[tuple[Hashable, int], int] = {}
         body, budget, critical = self.body, self.timing.budget, self._critical
+        mapped = self.mapped
         self._present = defaultdict(lambda: Parties(ii=ii or 0))
         for node in body.nodes:
             number = node.number
@@ -172,6 +176,9 @@ class Scheduler:
                     time = need
                     critical[number] = edge
             start = 0.0
+            if mapped is not None and mapped.has(node):
+                self._place_mapped(mapped, node, time)
+                continue
             for operand in node.operands:
                 if operand.body is not body:
                     continue
@@ -203,6 +210,19 @@ class Scheduler:
             node.avail = time + latency
             node.settle = start + delay if latency == 0 else self.timing.exit(node)
         return None
+
+    def _place_mapped(self, mapped: Mapped, node: Node, time: int) -> None:
+        """Set the time of a node of a recurrence whose orders allow it from ``time`` on."""
+        number = node.number
+        for operand in node.operands:
+            if operand.body is self.body and (ready := mapped.ready(operand)) > time:
+                time = ready
+                self._critical[number] = operand
+        node.time, node.settle = mapped.place(node, time)
+        if node.time > time:
+            self._critical[number] = self._critical[number] or _latest(node, self.body)
+        node.avail = node.time
+        self._started[number] = 0.0
 
     def _behind_streams(self, node: Node, time: int) -> float:
         """When a stream operation can go that waits for others in its cycle, one after the other."""

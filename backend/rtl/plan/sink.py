@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Mapping
 
 from ..graph.nodes import Body, Edge, Node
+from .mapped import Mapped
 from .share import User, parties, shared_uses
 from .timing_model import TimingModel
 
@@ -26,6 +27,7 @@ class Sinker:
         uses: ports and shared units that a node takes for a slot, by node number.
         capacity: how many uses of a port fit in a slot. Of units no more are used than before.
         ii: the initiation interval, None where iterations do not overlap.
+        mapped: what times recurrences as lookup tables; these nodes stay where they are.
     """
 
     def __init__(
@@ -35,8 +37,10 @@ class Sinker:
         uses: Mapping[int, list[Hashable]],
         capacity: Mapping[Hashable, int],
         ii: int | None,
+        mapped: Mapped | None = None,
     ) -> None:
         self._body, self._timing, self._uses, self._ii = body, timing, uses, ii
+        self._mapped = mapped
         self._users: dict[int, list[Node]] = defaultdict(list)
         self._last: dict[int, int] = {}
         for node in body.nodes:
@@ -66,7 +70,7 @@ class Sinker:
         """Move what can go later, users before what they use."""
         for node in reversed(self._body.nodes):
             users = self._users.get(node.number)
-            if node.crosses or not users or not _may_move(node):
+            if node.crosses or not users or not _may_move(node) or self._is_mapped(node):
                 continue
             latest = min(self._latest_start(node, users), self._latest_by_order(node))
             if latest <= node.time:
@@ -74,6 +78,9 @@ class Sinker:
             time = self._free_slot(node, latest)
             if time > node.time and (self._always(node) or self._saves(node, time)):
                 self._move(node, time)
+
+    def _is_mapped(self, node: Node) -> bool:
+        return self._mapped is not None and self._mapped.has(node)
 
     def _read(self, node: Node, time: int) -> None:
         self._last[node.number] = max(time, self._last.get(node.number, 0))
@@ -95,6 +102,8 @@ class Sinker:
         """Whether a user that settles at a time can take the result in the cycle in which it appears."""
         timing = self._timing
         own = timing.exit(node) if node.latency else timing.entry(node)
+        if self._is_mapped(user):
+            return own == 0.0
         ends = user.latency > 0 or user.kind in ("store", "put")
         return own + timing.entry(user) <= (timing.budget if ends else settle)
 
@@ -185,7 +194,7 @@ class Sinker:
         before = self._held(node, node.avail, last)
         waits = self._held(node, node.avail, time) - before
         alone = len(self._users[node.number]) == 1 and not node.crosses
-        if not depth or not alone or not _may_move(node):
+        if not depth or not alone or not _may_move(node) or self._is_mapped(node):
             return waits
         ready = time if self._fits(node, user, self._timing.entry(user)) else time - 1
         start = min(ready - node.latency, self._latest_by_order(node))

@@ -114,14 +114,12 @@ class Program:
     Attributes:
         same: for each function one that differs from it in names alone, equal ones the same.
         checks: numbers what the checks are about.
-        notes: sentences of the report on marks that change nothing.
     """
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
     checks: dict[Site, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
 
 def read_program(
@@ -141,7 +139,7 @@ def read_program(
         make_regions(module)
         make_plain_regions(module)
         share_state(module)
-        notes = make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
+        make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
         insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)
@@ -150,9 +148,7 @@ def read_program(
         expand_math(module)
         settle_index_arguments(module)
         group_streams(module, top)
-        program = _Reader().read(module)
-    program.notes += notes
-    return program
+        return _Reader().read(module)
 
 
 class _Reader:

@@ -9,7 +9,8 @@ from ..request import Builder, Drawing, Request, fitted
 from ..spec import Operator
 
 
-def _compare(predicate: str, a: Signal, b: Signal) -> Signal:
+def compared(predicate: str, a: Signal, b: Signal) -> Signal:
+    """The bit that a comparison gives, named as MLIR does."""
     if predicate in ("eq", "ne"):
         return a.eq(b) if predicate == "eq" else a.ne(b)
     less = Signal.slt if predicate[0] == "s" else Signal.ult
@@ -28,7 +29,7 @@ def _compare(predicate: str, a: Signal, b: Signal) -> Signal:
 def _cmpi(request: Request) -> Operator:
     predicate = request.predicate(PREDICATES)
     drawing = Drawing(
-        f"cmp_{predicate}_i{request.widths[0]}", lambda a, b: _compare(predicate, a, b)
+        f"cmp_{predicate}_i{request.widths[0]}", lambda a, b: compared(predicate, a, b)
     )
     return fitted(request, drawing)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from allo.dialects.core.integers import PREDICATES
 
 from ...netlist.operations import Compare, Concat, Constant, Extract, Gate, Mux, Operation
+from ...operators import netlist
 from ...operators.digits import signed_digits
+from ...operators.families.compare import compared
+from ...operators.request import drawn
 from ...operators.spec import Emit, Operator, Resources
 
 
@@ -34,6 +37,7 @@ def mux(width: int) -> Operator:
         (1, width, width),
         width,
         emit=_simple(lambda result, operands: Mux(result, operands, width)),
+        netlist=drawn(netlist.mux, (1, width, width)),
     )
 
 
@@ -49,6 +53,7 @@ def gate(kind: str, width: int = 1) -> Operator:
         (width, width),
         width,
         emit=_simple(lambda result, operands: Gate(f"comb.{kind}", result, operands, width)),
+        netlist=drawn(lambda a, b: a.net.make(kind, (a, b), width), (width, width)),
     )
 
 
@@ -82,6 +87,7 @@ def compare(predicate: int, width: int) -> Operator:
         (width, width),
         1,
         emit=_simple(lambda result, operands: Compare(kind, result, operands, width)),
+        netlist=drawn(partial(compared, kind), (width, width)),
     )
 
 

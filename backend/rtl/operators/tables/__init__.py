@@ -1,0 +1,1 @@
+"""How late the bits of a value are once logic is packed into lookup tables."""

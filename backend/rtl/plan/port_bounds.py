@@ -1,0 +1,44 @@
+"""How many accesses the ports of a body's memories and streams take, and the interval that they allow."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+
+from ..graph.nodes import Body, Node
+from .interval import is_unit
+from .modulo import resources_of
+from .share import PORTS_PER_BANK, parties, shared_uses
+
+_CAPACITY = {"port": PORTS_PER_BANK, "stream": 1}
+
+
+def ports_of(body: Body) -> dict[Hashable, int]:
+    """Capacities of memory ports and streams."""
+    return {
+        use: _capacity(use) for node in body.nodes for use in resources_of(node) if not is_unit(use)
+    }
+
+
+def port_bound(body: Body) -> tuple[int, Hashable | None, int]:
+    """Least interval the ports allow, the port that says so, and its uses."""
+    users: dict[Hashable, list[Node]] = defaultdict(list)
+    for node in body.nodes:
+        for use in resources_of(node):
+            if not is_unit(use):
+                users[use].append(node)
+    if not users:
+        return 1, None, 0
+    shared = shared_uses(body.nodes, {node.number: resources_of(node) for node in body.nodes})
+    counts = {
+        use: len(parties((node, 0) for node in nodes)) if use in shared else len(nodes)
+        for use, nodes in users.items()
+    }
+    bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
+    worst = max(bounds, key=lambda use: bounds[use])
+    return bounds[worst], worst, counts[worst]
+
+
+def _capacity(use: Hashable) -> int:
+    """Uses a cycle of the port or stream that ``use`` names."""
+    return _CAPACITY[use[0]] if isinstance(use, tuple) else 1

@@ -1,0 +1,93 @@
+"""The initiation intervals of loops that wait for themselves, on UltraScale+ and ECP5.
+
+    scripts/python benchmarks/recurrences.py [--only NAME …] [--route] [--json FILE]
+
+Each is simulated, and its results are compared with those of the CPU build. ``--route`` asks nextpnr for the
+clock on ECP5, the median of three seeds; without it, and where no open tool routes, the clock is the
+estimate of the build.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from allo.backend.devices import routed
+from allo.errors import AlloError
+from benchmarks.harness import Row, finish
+from benchmarks.recurrent_kernels import RECURRENCES, Recurrence
+
+CLOCKS = {"xcup": 300, "ecp5": 100}
+SEEDS = (1, 2, 3)
+
+
+def loops_of(report: Any) -> Iterator[Any]:
+    """Every loop of a report, those inside others too."""
+    waiting = [loop for function in report.functions for loop in function.loops]
+    while waiting:
+        loop = waiting.pop()
+        yield loop
+        waiting += loop.children
+
+
+def interval(report: Any, name: str) -> Any:
+    """The report of the pipelined loop of a name."""
+    found = [loop for loop in loops_of(report) if name in loop.name.split(".")[-1].split("*")]
+    return next(loop for loop in found if loop.ii)
+
+
+def check(case: Recurrence, module: Any) -> None:
+    """Raise where the simulated hardware and the CPU build give other results."""
+    arguments = case.arguments(np.random.default_rng(0))
+    expected = [a.copy() for a in arguments]
+    result, reference = module(*arguments), case.schedule().build()(*expected)
+    same = all(a.tobytes() == b.tobytes() for a, b in zip(arguments, expected, strict=True))
+    if not same or np.asarray(result).tobytes() != np.asarray(reference).tobytes():
+        raise AlloError(f"{case.kernel.__name__}: simulated hardware and CPU build differ.")
+
+
+def measure(case: Recurrence, device: str, *, route: bool) -> list[Row]:
+    """The interval and the clock of one loop on one family."""
+    clock = CLOCKS[device]
+    module = case.schedule().build(
+        target="verilog", configs={"device": device, "clock_mhz": clock, "simulator": "jit"}
+    )
+    check(case, module)
+    report = module.report
+    loop = interval(report, case.loop)
+    name = f"{case.kernel.__name__}, {device}"
+    reached, how = report.fmax_mhz, "estimated"
+    if route and device in routed():
+        clocks = [module.synthesize(route=True, seed=seed).fmax_mhz for seed in SEEDS]
+        reached, how = median(clocks), "routed"
+    note = f"{report.measured_cycles:,} cycles measured, {report.resources.get('lut', 0):,} LUT"
+    if loop.limit:
+        note += f"; {loop.limit}"
+    return [
+        Row(name, loop.ii, "II", "wanted", case.ii[clock], True, note),
+        Row(name, round(reached), f"MHz {how}", "asked", clock, False),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
+    names = [case.kernel.__name__ for case in RECURRENCES]
+    parser.add_argument("--only", nargs="+", choices=names, default=names)
+    parser.add_argument("--route", action="store_true", help="ask nextpnr for the clock on ECP5")
+    options, rest = parser.parse_known_args()
+    rows = [
+        row
+        for device in CLOCKS
+        for case in RECURRENCES
+        if case.kernel.__name__ in options.only
+        for row in measure(case, device, route=options.route)
+    ]
+    return finish("recurrences", "Loops that wait for themselves", rows, rest)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
