@@ -139,23 +139,36 @@ def _remedy(error: BaseException) -> str:
 
 
 def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
-    table = torch.export.default_decompositions()
+    """A program of known operators that change no tensor, as far as PyTorch decomposes the others.
+
+    Each decomposition takes PyTorch half a second, however small the model.
+    """
+    table: Any = None
     chosen: dict[Any, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        program = program.run_decompositions({})
+        if any(_mutates(op) for op in _called(program)):
+            program = program.run_decompositions({})
         for _ in range(_ROUNDS):
-            unknown = {
-                node.target
-                for node in program.graph.nodes
-                if node.op == "call_function" and _spelled(node.target) not in known
-            }
+            unknown = {op for op in _called(program) if _spelled(op) not in known}
+            if not unknown:
+                break
+            table = table or torch.export.default_decompositions()
             more = {op: table[op] for op in unknown if op in table and op not in chosen}
-            if not more:
-                return program
+            if chosen and not more:
+                break
             chosen |= more
             program = program.run_decompositions(chosen)
+    program.graph.eliminate_dead_code()
     return program
+
+
+def _called(program: Any) -> set[Any]:
+    return {node.target for node in program.graph.nodes if node.op == "call_function"}
+
+
+def _mutates(op: Any) -> bool:
+    return hasattr(op, "_schema") and op._schema.is_mutable
 
 
 def _spelled(target: Any) -> str:

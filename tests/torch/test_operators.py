@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from tests.torch.cases import CASES
-from tests.torch.support import check, check_hardware
+from tests.torch.support import check, check_hardware, tensor
 
 IN_HARDWARE = (
     "aten.gelu.default",
@@ -63,3 +63,10 @@ def test_the_cpu_has_pytorchs_values(target: str) -> None:
 def test_hardware_has_the_bits_of_the_cpu(target: str) -> None:
     model, inputs = model_of(target)
     check_hardware(check(model, *inputs), *inputs)
+
+
+def test_a_model_of_known_operators_is_not_decomposed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(torch.export.ExportedProgram, "run_decompositions")
+    check(torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()), tensor(2, 4))
+    with pytest.raises(AttributeError, match="run_decompositions"):
+        check(torch.nn.Flatten(), tensor(2, 3, 4))
