@@ -24,6 +24,7 @@ from .netlist.operations import section_of
 from .plan.bind import Binding, Interface
 from .plan.cycles import iterations, leaf_cycles, leaf_trips, region_cycles
 from .plan.explain import short
+from .plan.limits import limit
 from .waiting import ModuleWaits
 
 CalleeCycles = Callable[[str], int | None]
@@ -69,7 +70,8 @@ def _loops(region: Region, cycles: CalleeCycles) -> list[LoopReport]:
             place = place_text(region.place)
             report = LoopReport("while", place, None, 1, 1, None, False, children=inner)
             if region.held is not None:
-                report.limit = f"not pipelined: it holds {region.held[0]} ({short(region.held[1])})"
+                what, where = region.held
+                report.limit = limit(f"holds {what}", place=short(where))
             return [report]
         case Leaf():
             return [_leaf(region)]
@@ -87,8 +89,19 @@ def _outer(loop: Loop, cycles: CalleeCycles) -> LoopReport:
         depth=child or 0,
         cycles=region_cycles(loop, cycles),
         pipelined=False,
+        limit=_held_by(loop),
         children=_loops(loop.child, cycles),
     )
+
+
+def _held_by(loop: Loop) -> str:
+    """Why the iterations of a loop never overlap, where a while loop or a call is the reason."""
+    for region in regions_of(loop.child):
+        if isinstance(region, While) or (isinstance(region, Leaf) and not region.levels):
+            return limit("holds a while loop", place=short(region.place))
+        if isinstance(region, Call):
+            return limit("holds a call", place=short(region.place))
+    return ""
 
 
 def _leaf(leaf: Leaf) -> LoopReport:

@@ -55,6 +55,27 @@ def test_text_that_means_what_it_says_is_silent():
     assert [*given(plain)] == [[], []]
 
 
+def searching(A: int32[8], B: int32[8]):
+    for i in range(8):
+        n: int32 = A[i]
+        while n > 9:
+            n = n - 7
+        B[i] = n
+
+
+def test_copies_of_a_while_loop_are_warned_of_once():
+    schedule = allo.customize(searching)
+    schedule.unroll("i", 2)
+    line = searching.__code__.co_firstlineno + 1
+    with pytest.warns(AlloWarning, match="Copies of a loop around a while loop") as caught:
+        schedule.build(target="systemverilog")
+    assert f"test_surprises.py:{line}:5" in str(caught[0].message)
+    assert "help: write a for loop with a bound and a break inside" in str(caught[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        schedule.build(target="systemverilog")
+
+
 def test_kinds_are_selected_by_configs():
     assert len(next(given(surprising, {"warnings": ["bitwise", "argument"]}))) == 2
     assert next(given(surprising, {"warnings": False})) == []

@@ -375,7 +375,7 @@ def rows(A: int32[8, 8], n: int32) -> int32:
 def test_a_while_loop_around_a_loop_says_so():
     module = built(rows, "i", simulator="jit")
     line = rows.__code__.co_firstlineno + 4
-    assert loop_of(module).limit == (
+    assert loop_of(module).limit.partition("; ")[0] == (
         f"not pipelined: it holds a loop (test_early_exits.py:{line}:9)"
     )
     values = np.arange(64, dtype=np.int32).reshape(8, 8)

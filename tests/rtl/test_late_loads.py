@@ -131,4 +131,4 @@ def test_a_clock_too_fast_for_the_memory_costs_an_interval() -> None:
     loop = module.report.functions[-1].loops[-1]
     assert loop.ii == 2
     where = "c line 21 -> line 21 (test_late_loads.py:21:9)"
-    assert loop.limit == f"II=2: {where}, latency 2, distance 1"
+    assert loop.limit.startswith(f"II=2: {where}, latency 2, distance 1; `s.dependence`")

@@ -10,7 +10,7 @@ import pytest
 
 import allo
 from allo import Partition
-from allo.backend.rtl.graph.nodes import Access, Array, Edge, Lin, Node
+from allo.backend.rtl.graph.nodes import Access, Array, Body, Edge, Lin, Node
 from allo.backend.rtl.plan.explain import recurrence_limit
 from allo.backend.rtl.plan.modulo import Recurrence
 from allo.backend.rtl.plan.orders.order import Orders
@@ -126,7 +126,7 @@ def test_gathers_and_scatters_in_one_iteration(simulator: str, figures: Held) ->
     assert loop.ii == 16
     figures.hold("rtl.gathers.cycles", module.cycles, report=module.report.cycles)
     assert loop.limit.startswith("II=16: 16 reads of h (test_memory_order.py:")
-    assert loop.limit.endswith(") need 16 cycles of bank 0's 2 ports")
+    assert ") need 16 cycles of bank 0's 2 ports; data say where" in loop.limit
 
 
 def test_a_limit_names_waits_for_ports() -> None:
@@ -134,5 +134,7 @@ def test_a_limit_names_waits_for_ports() -> None:
     edge = Edge(nodes[1], nodes[0], 1, 1, nodes[0].access.array if nodes[0].access else None)
     found = Recurrence(4, 1, [edge], [], waits=2)
     text = "h line ? -> line ? (?), latency 4"
-    assert recurrence_limit(6, found) == f"II=6: {text} and waits for ports, distance 1"
-    assert recurrence_limit(4, found) == f"II=4: {text}, distance 1"
+    busy, chain = (recurrence_limit(ii, found, Body(1)).partition("; ") for ii in (6, 4))
+    assert busy[0] == f"II=6: {text} and waits for ports, distance 1"
+    assert busy[2].startswith("`s.partition` h, or read less of it")
+    assert chain[0] == f"II=4: {text}, distance 1"

@@ -178,7 +178,7 @@ def test_an_answer_that_a_pipeline_would_wait_for_keeps_it_from_overlapping():
     here = Path(__file__).name
     text = Path(__file__).read_text().splitlines()
     put = [number for number, line in enumerate(text, 1) if "ask.put(at)" in line][1]
-    assert loop.limit == (
+    assert loop.limit.partition("; ")[0] == (
         f"not pipelined: answer is read ({here}:{put + 1}:20) after ask is written "
         f"({here}:{put}:21), perhaps in answer to it"
     )

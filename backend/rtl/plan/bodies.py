@@ -15,13 +15,14 @@ from .cycles import middle_trips, region_cycles
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import resource_limit, short
 from .interval import least_interval
+from .limits import limit
 from .mapped import Mapped
 from .modulo import Scheduler
 from .orders.dependence import add_edges
 from .port_bounds import port_bound, ports_of
 from .rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, join_streams
-from .stream_order import direct_of, obstacle, tried_before
+from .stream_order import counts_on, first_unforeseen, waits_inside
 from .timing_model import TimingModel
 from .turns.rotation import rotate
 
@@ -90,8 +91,8 @@ def _plan_region(region: Region, timing: TimingModel) -> None:
                     # Words that later iterations have taken ahead cannot be given back.
                     found = without_exit(child) if waits is not None else None
                     region.children[position] = _plan_pipeline(child, timing)
-                    if found is not None and not child.limit:
-                        child.limit = _counts_on(waits)
+                    if waits is not None and found is not None and not child.limit:
+                        child.limit = counts_on(waits)
                     _recheck_streams(child, found, timing)
                 else:
                     _plan_region(child, timing)
@@ -138,20 +139,9 @@ def _depth(body: Body) -> int:
 
 def _check_streams(leaf: Leaf) -> None:
     """Give up overlap where a get depends on data of its own iteration."""
-    for node in leaf.body.nodes:
-        if node.waits and node.kind == "get" and not _known_at_issue(node.predicate, leaf.body):
-            leaf.asked = None
-            leaf.limit = _reading_depends_on_data(node)
-            return
-
-
-def _counts_on(node: Node | None) -> str:
-    assert node is not None
-    what = "words" if node.kind == "get" else "places for words"
-    return (
-        f"counts to its end, though it may be left early: {what} of {node.label} are taken ahead "
-        f"({short(node.place)})"
-    )
+    found = first_unforeseen(leaf.body)
+    if found:
+        leaf.asked, leaf.limit = None, found
 
 
 def _first_wait(body: Body) -> Node | None:
@@ -164,53 +154,11 @@ def _recheck_streams(leaf: Leaf, found: Exit | None, timing: TimingModel) -> Non
     ``found`` ends the loop early if they do not overlap.
     """
     body = leaf.body
-    limit = _waits_inside(body) if body.overlaps else ""
-    if limit:
+    why = waits_inside(body) if body.overlaps else ""
+    if why:
         leaf.asked = None
-        leaf.limit, leaf.exit = limit, found
+        leaf.limit, leaf.exit = why, found
         _sequential(body, leaf.levels, timing, leaf.exit)
-
-
-def _waits_inside(body: Body) -> str:
-    """Why iterations would have to wait once they are issued, "" where they do not."""
-    tried = tried_before(body)
-    if tried is not None:
-        return _tried_and_waits(*tried)
-    direct = direct_of(body)
-    for node in body.nodes:
-        asked = node.waits and node.kind == "get" and node.predicate is not None
-        if asked and node.number not in direct:
-            return _reading_depends_on_data(node)
-    found = obstacle(body)
-    if found is None:
-        return ""
-    get, put = found
-    return (
-        f"not pipelined: {get.label} is read ({short(get.place)}) after {put.label} is written "
-        f"({short(put.place)}), perhaps in answer to it"
-    )
-
-
-def _tried_and_waits(node: Node, tried: Node | None) -> str:
-    verb = "read" if node.kind == "get" else "written"
-    what = f"not pipelined: {node.label} is {verb}, which waits ({short(node.place)})"
-    if tried is None:
-        return f"{what}, and elsewhere in the process it is asked without waiting"
-    return f"{what}, and {tried.label} is asked without waiting ({short(tried.place)})"
-
-
-def _reading_depends_on_data(node: Node) -> str:
-    return f"not pipelined: whether {node.label} is read ({short(node.place)}) depends on data"
-
-
-def _known_at_issue(node: Node | None, body: Body) -> bool:
-    if node is None or node.body is not body or node.is_free:
-        return True
-    if node.kind == "load" and node.access is not None:
-        return node.access.array.storage == "reg" and not node.latency
-    if node.stream is not None or node.latency:
-        return False
-    return all(_known_at_issue(o, body) for o in node.operands)
 
 
 def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
@@ -225,7 +173,7 @@ def _plan_while(leaf: Leaf, timing: TimingModel) -> Region:
     asks = next((node for node in body.nodes if node.stream is not None), None)
     if asks is not None:
         verb = "waits for" if asks.waits else "asks"
-        leaf.limit = f"not pipelined: it {verb} {asks.label} ({short(asks.place)})"
+        leaf.limit = limit("waits", verb=verb, stream=asks.label, place=short(asks.place))
         return leaf
     leaf.asked = 1
     _plan_pipeline(leaf, timing, most=serial - 1)
@@ -248,7 +196,7 @@ def _plan_endless(leaf: Leaf, timing: TimingModel, serial: int) -> Region:
 
 def _keep_what_gains(leaf: Leaf, timing: TimingModel, serial: int) -> None:
     if leaf.body.ii >= serial:
-        leaf.asked, leaf.limit = None, f"not pipelined, as it gains nothing: {leaf.limit}"
+        leaf.asked, leaf.limit = None, limit("gains nothing", limit=leaf.limit.partition("; ")[0])
         _sequential(leaf.body, [], timing, leaf.exit)
 
 
@@ -416,10 +364,10 @@ def _choose(
     least, port, demand = port_bound(body)
     asked = leaf.asked or 1
     ii = max(asked, least, start)
-    limit = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
+    of_port = resource_limit(ii, port, body, demand) if port is not None and least > asked else ""
     scheduler = Scheduler(body, timing, mapped=Mapped(body, timing) if mapped else None)
     ii, why = least_interval(scheduler, ports_of(body), ii, most)
-    limit = why or limit
+    why = why or of_port
     body.ii, body.overlaps = ii, True
     # An iteration lasts an interval at least: then its loop's counters move on.
     body.depth = max(ii, _depth(body))
@@ -428,7 +376,7 @@ def _choose(
     follow = prod(middle_trips(level, UNKNOWN_TRIPS) for level in levels or [_turns()]) - 1
     runs = prod(middle_trips(level, UNKNOWN_TRIPS) for level in leaf.levels[:outer])
     cycles = runs * (follow * ii + body.depth)
-    return _Choice(outer, ii, body.depth, cycles, limit, bypass, gated, joined, mapped)
+    return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped)
 
 
 def _turns() -> Level:

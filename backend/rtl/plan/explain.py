@@ -10,10 +10,26 @@ from allo.dialects.core.partition import Partition
 from allo.dialects.diagnostics import SourcePlace
 
 from ..graph.linear import common_factor
-from ..graph.nodes import Array, Body, Lin, Node
+from ..graph.nodes import Access, Array, Body, Lin, Node
+from .limits import limit
 from .modulo import Recurrence
 from .share import PORTS_PER_BANK
 
+_SUMS = frozenset(
+    f"arith.{name}"
+    for name in (
+        "addf",
+        "subf",
+        "addi",
+        "subi",
+        "mulf",
+        "muli",
+        "maximumf",
+        "minimumf",
+        "maxnumf",
+        "minnumf",
+    )
+)
 MOST_BANKS = 256
 """No partition into more banks is advised."""
 
@@ -23,10 +39,8 @@ def short(place: SourcePlace | None) -> str:
     return f"{basename(place.file)}:{place.line}:{place.col}" if place else "?"
 
 
-def recurrence_limit(ii: int, found: Recurrence | None) -> str:
+def recurrence_limit(ii: int, found: Recurrence, body: Body) -> str:
     """Why a cycle of dependences asks for ``ii``."""
-    if found is None or not found.edges:
-        return f"II={ii}: a chain of dependences between iterations"
     edge = found.edges[0]
     name = edge.array.name if edge.array else "value"
     source, target = edge.source.place, edge.target.place
@@ -37,27 +51,44 @@ def recurrence_limit(ii: int, found: Recurrence | None) -> str:
     through = ", ".join(f"{k} {name}" if k > 1 else name for name, k in units.items())
     through = f" through {through}" if through else ""
     waits = " and waits for ports" if found.waits and found.least_ii < ii else ""
-    return (
-        f"II={ii}: {name} {lines} ({short(source)}){through}, "
+    chain = (
+        f"{name} {lines} ({short(source)}){through}, "
         f"latency {found.latency}{waits}, distance {found.distance}"
     )
+    kind = "busy" if waits else _kind_of_chain(found, body)
+    return limit(kind, ii=ii, chain=chain, array=name)
+
+
+def _kind_of_chain(found: Recurrence, body: Body) -> str:
+    """What a cycle of dependences is: a sum, one that subscripts leave open, or another."""
+    for edge in found.edges:
+        for access in (edge.source.access, edge.target.access):
+            if access is not None and _by_data(access, body):
+                return "unknown"
+    operations = {n.op for n in found.path if n.kind == "op" and n.op and n.op != "arith.select"}
+    return "sum" if len(operations) == 1 and operations <= _SUMS else "chain"
+
+
+def _by_data(access: Access, body: Body) -> bool:
+    """Whether what the body computes says where an access goes."""
+    return any(node.body is body for index in access.index for node, _ in index.terms)
 
 
 def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
-    """Why a port or a shared unit asks for ``ii``."""
+    """Why a port or a stream asks for ``ii``."""
     assert isinstance(resource, tuple)
     if resource[0] == "stream":
         first = next(n for n in body.nodes if n.stream and n.stream.number == resource[1])
-        return f"II={ii}: {demand} {first.kind}s of stream {first.label} ({short(first.place)})"
-    if resource[0] != "port":
-        return f"II={ii}: {demand} uses of {resource[1]} share units"
+        where = {"stream": first.label, "place": short(first.place)}
+        return limit("words", ii=ii, count=demand, kind=first.kind, **where)
     _, number, bank = resource
     users = [
         n
         for n in body.nodes
         if n.access is not None and n.access.array.number == number and bank in n.access.banks()
     ]
-    array = next(n.access.array for n in users if n.access is not None)
+    accesses = [n.access for n in users if n.access is not None]
+    array = accesses[0].array
     reads = [n for n in users if n.kind == "load"]
     writes = [n for n in users if n.kind == "store"]
     parts = []
@@ -66,22 +97,31 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
     if writes:
         parts.append(f"{_count(writes, 'write')} of {array.name} ({short(writes[0].place)})")
     need = "need" if len(users) > 1 else "needs"
-    cycles = _cycles(demand)
-    text = (
-        f"II={ii}: {' and '.join(parts)} {need} {cycles} cycles of bank {bank}'s "
-        f"{PORTS_PER_BANK} ports"
-    )
+    gaps = {
+        "accesses": f"{' and '.join(parts)} {need} {_cycles(demand)} cycles",
+        "bank": bank,
+        "ports": PORTS_PER_BANK,
+        "array": array.name,
+    }
     advice = partition_advice(array, users)
-    return f"{text}; {advice}" if advice else text
+    if advice is not None:
+        return limit("ports", ii=ii, dim=advice[0], banks=advice[1], **gaps)
+    if any(_by_data(access, body) for access in accesses):
+        return limit("gathers", ii=ii, **gaps)
+    return limit("reads" if len(reads) >= len(writes) else "writes", ii=ii, **gaps)
 
 
 def _count(nodes: list[Node], noun: str) -> str:
     return f"{len(nodes)} {noun}{'s' if len(nodes) != 1 else ''}"
 
 
-def partition_advice(array: Array, users: list[Node]) -> str:
-    """The least cyclic partition of one dimension that saves most cycles of these accesses, if any does."""
-    cycles, best = _cycles(len(users)), ""
+def partition_advice(array: Array, users: list[Node]) -> tuple[int, int] | None:
+    """The least cyclic partition of one dimension that saves most cycles of these accesses, if any does.
+
+    Returns:
+        The dimension, counted from 1, and the number of banks.
+    """
+    cycles, best = _cycles(len(users)), None
     for dim, layout in enumerate(array.layout.dims):
         if layout.kind not in (None, Partition.Cyclic):
             continue
@@ -90,7 +130,7 @@ def partition_advice(array: Array, users: list[Node]) -> str:
         for banks in range(2 * layout.banks, most + 1, layout.banks):
             need = _cycles(_busiest_bank(subscripts, banks))
             if need < cycles:
-                cycles, best = need, f"partition {array.name} on dim {dim + 1} by {banks}"
+                cycles, best = need, (dim + 1, banks)
     return best
 
 

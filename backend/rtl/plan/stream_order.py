@@ -28,6 +28,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ..graph.nodes import Body, Node
+from .explain import short
+from .limits import limit
 
 
 def operations_of(body: Body) -> dict[int, list[Node]]:
@@ -139,3 +141,56 @@ def tried_before(body: Body) -> tuple[Node, Node | None] | None:
         if node.stream.tried and node.number not in direct:
             return node, None
     return None
+
+
+def waits_inside(body: Body) -> str:
+    """Why iterations would have to wait once they are issued, "" where they do not."""
+    asked = tried_before(body)
+    if asked is not None:
+        return _tried_and_waits(*asked)
+    direct = direct_of(body)
+    for node in body.nodes:
+        if node.waits and node.kind == "get" and node.predicate and node.number not in direct:
+            return _depends_on_data(node)
+    found = obstacle(body)
+    if found is None:
+        return ""
+    get, put = found
+    ends = {"stream": get.label, "written": put.label}
+    return limit("answer", place=short(get.place), there=short(put.place), **ends)
+
+
+def first_unforeseen(body: Body) -> str:
+    """Why iterations cannot wait before they are issued: a get that depends on their data; "" for none."""
+    for node in body.nodes:
+        if node.waits and node.kind == "get" and not _known_at_issue(node.predicate, body):
+            return _depends_on_data(node)
+    return ""
+
+
+def counts_on(node: Node) -> str:
+    """Why a loop cannot be left early: it takes ahead what ``node`` waits for."""
+    words = "words" if node.kind == "get" else "places for words"
+    return limit("ahead", words=words, stream=node.label, place=short(node.place))
+
+
+def _tried_and_waits(node: Node, tried: Node | None) -> str:
+    verb = "read" if node.kind == "get" else "written"
+    what = {"stream": node.label, "verb": verb, "place": short(node.place)}
+    if tried is None:
+        return limit("asked elsewhere", **what)
+    return limit("asked", tried=tried.label, there=short(tried.place), **what)
+
+
+def _depends_on_data(node: Node) -> str:
+    return limit("data", stream=node.label, place=short(node.place))
+
+
+def _known_at_issue(node: Node | None, body: Body) -> bool:
+    if node is None or node.body is not body or node.is_free:
+        return True
+    if node.kind == "load" and node.access is not None:
+        return node.access.array.storage == "reg" and not node.latency
+    if node.stream is not None or node.latency:
+        return False
+    return all(_known_at_issue(o, body) for o in node.operands)

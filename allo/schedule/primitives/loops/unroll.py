@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.affine.loops import is_affine_loop, spec_of
+from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.core.locations import place_of
 from allo.dialects.diagnostics import ScheduleError
+from allo.frontend.checks.surprises import surprise
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import find_loop
@@ -19,6 +20,8 @@ def unroll(s: ScheduleState, axis: Axis, factor: int = 0) -> None:
     ::
 
         for j in range(8)   ──▶   for j in range(8)   {unroll = 4 : i32}
+
+    Copies of a loop that holds a while loop run one after another, so the build warns of them.
 
     Raises:
         ScheduleError: a negative factor, one beyond the extent, or a complete unroll of a loop
@@ -47,4 +50,7 @@ def unroll(s: ScheduleState, axis: Axis, factor: int = 0) -> None:
             place,
             help="give a factor, or make the bounds constants.",
         )
+    if place is not None and any(op.name == "scf.while" for op in walk(loop.op)):
+        meant = "a for loop with a bound and a break inside, or leave out the unroll"
+        s.kernel.surprises.append(surprise("unroll", place, meant))
     loop.op.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), factor)
