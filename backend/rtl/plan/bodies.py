@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
@@ -11,23 +12,23 @@ from ..graph.conditions import find_conditions
 from ..graph.nodes import Body, Node
 from ..graph.prune import EFFECTS, bodies_of, outside_uses, regions_of
 from ..graph.regions import Block, Choice, Exit, Function, If, Leaf, Level, Loop, Region, Seq, While
-from .cycles import middle_trips, region_cycles
+from .cycles import region_cycles
 from .exits import do_not_guess, exit_edges, guess, note_extra, settle_exit, without_exit
 from .explain import resource_limit, short
 from .interval import least_interval
 from .limits import limit
 from .mapped import Mapped
-from .modulo import Scheduler
+from .modulo import Scheduler, resources_of
 from .orders.dependence import add_edges
+from .orders.hoist import behind_loads, runs_of
 from .port_bounds import port_bound, ports_of
-from .rewind import can_rewind, draining, gap_between_runs, note_on
+from .runs.rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, join_streams
 from .stream_order import counts_on, first_unforeseen, waits_inside
 from .timing_model import TimingModel
 from .turns.rotation import rotate
 
 MAX_II = 4096
-UNKNOWN_TRIPS = 1000
 
 
 @dataclass(slots=True)
@@ -55,6 +56,9 @@ def plan(function: Function, static: Body, timing: TimingModel) -> None:
     for body in bodies_of(function.root):
         find_conditions(body, frozenset(outside))
     _plan_region(function.root, timing)
+    for region in list(regions_of(function.root)):
+        if isinstance(region, Seq):
+            region.children = [_hoisted(child, function, timing) for child in region.children]
     function.notes += [note_on(leaf) for leaf in draining(function.root)]
 
 
@@ -261,6 +265,31 @@ def _mapped(leaf: Leaf, best: _Choice, timing: TimingModel) -> _Choice:
     )
 
 
+def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
+    """A pipeline that lacks ports, behind the loads that it repeats, where that is faster."""
+    if not isinstance(region, Leaf) or region.asked is None or region.rewind or region.exit:
+        return region
+    body, asked = region.body, region.asked
+    waits = any(node.stream is not None for node in body.nodes)
+    if waits or not body.overlaps or port_bound(body)[0] <= asked:
+        return region
+    uses = Counter(use for node in body.nodes for use in resources_of(node))
+    busy = {use for use, slots in ports_of(body).items() if uses[use] > asked * slots}
+
+    def planned(leaf: Leaf, front: Body | None) -> Region:
+        if front is not None:
+            _sequential(front, [], timing)
+        return _plan_pipeline(leaf, timing)
+
+    return behind_loads(
+        region,
+        function.new_body(),
+        lambda body: port_bound(body)[0],
+        lambda node: not busy.isdisjoint(resources_of(node)),
+        planned,
+    )
+
+
 def _late_helps(body: Body, timing: TimingModel) -> bool:
     """Whether loads that stores are forwarded to can have a register behind the memory's output."""
     found = [n for n in body.nodes if n.kind == "load" and n.access and n.access.forwarded]
@@ -373,8 +402,7 @@ def _choose(
     body.depth = max(ii, _depth(body))
     if leaf.exit is not None:
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
-    follow = prod(middle_trips(level, UNKNOWN_TRIPS) for level in levels or [_turns()]) - 1
-    runs = prod(middle_trips(level, UNKNOWN_TRIPS) for level in leaf.levels[:outer])
+    follow, runs = runs_of(levels or [_turns()]) - 1, runs_of(leaf.levels[:outer])
     cycles = runs * (follow * ii + body.depth)
     return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped)
 

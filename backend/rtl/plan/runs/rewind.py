@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from itertools import product
 
-from ..graph.nodes import Node
-from ..graph.regions import If, Leaf, Loop, Region, Seq, While
-from .orders.dependence import Distances
+from ...graph.nodes import Node
+from ...graph.regions import If, Leaf, Loop, Region, Seq, While
+from ..orders.dependence import Distances
 
 MOST_ACCESSES = 256
 """Accesses of one array that are compared in pairs; a pipeline of more drains."""
