@@ -30,7 +30,7 @@ OVERLAP = [
     Fault(
         "next_run_too_early",
         "rtl overlap",
-        "allo.backend.rtl.plan.rewind",
+        "allo.backend.rtl.plan.runs.rewind",
         "wait = max(wait, first.time + 1 - second.time - distance * body.ii)",
         "wait = 0",
         "a pipeline's next run waits for what the last one stores",
