@@ -142,6 +142,11 @@ class Surprise:
     place: SourcePlace
     text: str
 
+    @classmethod
+    def of(cls, rule: str, place: SourcePlace, meant: str) -> Surprise:
+        """What a rule says of a place, and what to write instead."""
+        return cls(rule, place, f"{SURPRISES[rule]}\n{place.excerpt()}\nhelp: write {meant}.")
+
 
 class UninitializedWarning(UserWarning):
     """A variable or an array is read, and nothing has stored a value in it."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from allo.dialects.diagnostics import SURPRISES, SourcePlace, Surprise
+from allo.dialects.diagnostics import SourcePlace, Surprise
 from allo.dialects.ranges.interval import within
 from allo.dialects.types import AlloType, Int, UInt
 
@@ -38,11 +38,11 @@ from .spans import evaluated, loads, span_of
 
 def surprises_of(function: Function) -> list[Surprise]:
     """What may surprise in one function, in the order of its text."""
-    found = [surprise(rule, place, meant) for rule, place, meant in _narrow(function.body)]
+    found = [Surprise.of(rule, place, meant) for rule, place, meant in _narrow(function.body)]
     walk = _Lost()
     walk.block(function.body)
     found += [
-        surprise("argument", place, f"return {var.name}, or pass an array of one element")
+        Surprise.of("argument", place, f"return {var.name}, or pass an array of one element")
         for var, place in walk.assigned.items()
         if var not in walk.used
     ]
@@ -51,17 +51,12 @@ def surprises_of(function: Function) -> list[Surprise]:
 
 def shifted_out(place: SourcePlace, dtype: AlloType, amount: int) -> Surprise:
     """A constant shift to the left by the width or more."""
-    return surprise("shift", place, f"{spelled(dtype, dtype.bits + amount)}(x) << {amount}")
+    return Surprise.of("shift", place, f"{spelled(dtype, dtype.bits + amount)}(x) << {amount}")
 
 
 def spelled(dtype: AlloType, bits: int) -> str:
     """An integer type of so many bits as a program writes it."""
     return f"{'Int' if isinstance(dtype, Int) else 'UInt'}({bits})"
-
-
-def surprise(rule: str, place: SourcePlace, meant: str) -> Surprise:
-    """What a rule of :data:`SURPRISES` says of a place."""
-    return Surprise(rule, place, f"{SURPRISES[rule]}\n{place.excerpt()}\nhelp: write {meant}.")
 
 
 # --- bits that a narrow operator loses -------------------------------------------------------

@@ -8,8 +8,6 @@ from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import DataflowError, Surprise
 from allo.dialects.streams.writers import two_writers
 
-from .surprises import surprise
-
 
 def refuse_two_writers(module: ir.Module) -> Iterator[Surprise]:
     """Refuse a region of which two processes write one element; what may be one is a surprise.
@@ -30,7 +28,7 @@ def refuse_two_writers(module: ir.Module) -> Iterator[Surprise]:
                 notes=((f"{first} writes it here", there),) if there is not None else (),
             )
         if found.places[1] is not None:
-            yield surprise(
+            yield Surprise.of(
                 "writers",
                 found.places[1],
                 f"elements that the subscripts of {first} and {second} tell apart, or an array for each",

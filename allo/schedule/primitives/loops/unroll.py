@@ -5,8 +5,7 @@ from __future__ import annotations
 from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import is_affine_loop, spec_of, walk
 from allo.dialects.core.locations import place_of
-from allo.dialects.diagnostics import ScheduleError
-from allo.frontend.checks.surprises import surprise
+from allo.dialects.diagnostics import ScheduleError, Surprise
 from allo.schedule.handles import Axis
 from allo.schedule.primitive import check_integer, primitive
 from allo.schedule.resolve import find_loop
@@ -52,5 +51,5 @@ def unroll(s: ScheduleState, axis: Axis, factor: int = 0) -> None:
         )
     if place is not None and any(op.name == "scf.while" for op in walk(loop.op)):
         meant = "a for loop with a bound and a break inside, or leave out the unroll"
-        s.kernel.surprises.append(surprise("unroll", place, meant))
+        s.kernel.surprises.append(Surprise.of("unroll", place, meant))
     loop.op.attributes["unroll"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), factor)
