@@ -3,7 +3,7 @@
 #
 # Some programs are best built as several *processes* that run at the same time and hand each other data
 # through *FIFOs*. This tutorial builds such a network, makes it deadlock, mends it, and then finds the
-# depth that makes it fast.
+# depth that makes it fast. Its last picture needs matplotlib: `pip install matplotlib`.
 #
 # ## Three processes
 #

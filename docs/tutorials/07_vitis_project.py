@@ -3,7 +3,8 @@
 #
 # Allo writes C++ for AMD's Vitis HLS, with everything around it: a test bench, a host program, scripts and
 # makefiles. You do not need Vitis to write the project or to check the C++. This tutorial does both, and
-# then gives the command lines for a machine that has Vitis.
+# then gives the command lines for a machine that has Vitis. Running the C++ needs AMD's open headers:
+# `pip install --no-deps hls4ml==1.3.0`.
 #
 # ## The kernel and its C++
 

@@ -198,7 +198,8 @@ def updated(page: Path, text: str) -> str:
 def main(pages: list[str]) -> int:
     """Check the pages, and say which one is being run and what that took; 1 if anything is wrong."""
     if pages[:1] == ["--update"]:
-        for page in map(Path, pages[1:]):
+        for number, page in enumerate(map(Path, pages[1:]), start=1):
+            print(f"[{number}/{len(pages) - 1}] {page}", flush=True)
             page.write_text(updated(page, page.read_text()))
         return 0
     faults = []

@@ -15,6 +15,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,9 @@ def _pages_of(folder: Path) -> list[str]:
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the made pages; the tutorials' programs are offered as text and not as they lie."""
-    for program in sorted(TUTORIALS.glob("*.py")):
+    programs = sorted(TUTORIALS.glob("*.py"))
+    for number, program in enumerate(programs, start=1):
+        LOG.info("tutorial %d of %d: %s", number, len(programs), program.name)
         lying = files.get_file_from_path(f"tutorials/{program.name}")
         if lying is not None:
             files.remove(lying)
@@ -97,7 +100,7 @@ def run_cells(program: Path) -> list[percent.RunCell]:
     """The cells of a tutorial, run in a process of its own."""
     if os.environ.get("ALLO_DOCS_RUN") == "0":
         return [percent.RunCell(cell) for cell in percent.cells_of(program.read_text())]
-    LOG.info("running the tutorial %s", program.name)
+    began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "cells.json"
         done = subprocess.run(
@@ -110,6 +113,7 @@ def run_cells(program: Path) -> list[percent.RunCell]:
         )
         if done.returncode != 0:
             raise PluginError(f"The tutorial {program.name} failed:\n{done.stderr[-3000:]}")
+        LOG.info("%s ran in %.0f s", program.name, time.monotonic() - began)
         return run_tutorial.load(out)
 
 

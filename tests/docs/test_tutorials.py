@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,36 @@ def test_its_form(tutorial: Path) -> None:
     code = ast.parse("\n".join(cell.text for cell in cells if not cell.prose))
     checks = [ast.unparse(n.test) for n in ast.walk(code) if isinstance(n, ast.Assert)]
     assert any(check.startswith("np.") for check in checks)
+
+
+BROUGHT = {"allo", "numpy", "ml_dtypes"}
+"""What ``pip install .`` brings and a tutorial may import."""
+
+
+def needs(tutorial: str) -> set[str]:
+    """The packages beyond these that a tutorial imports, and the one that running C++ takes."""
+    tree = ast.parse(tutorial)
+    imported = {
+        n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names
+    }
+    imported |= {str(n.module) for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    packages = {name.partition(".")[0] for name in imported} - BROUGHT - sys.stdlib_module_names
+    return packages | ({"hls4ml"} if 'mode="csim"' in tutorial else set())
+
+
+@pytest.mark.parametrize("tutorial", TUTORIALS, ids=stem)
+def test_it_names_what_it_needs(tutorial: Path) -> None:
+    """The first cell says how to install each package that Allo does not bring."""
+    text = tutorial.read_text()
+    head = " ".join(percent.cells_of(text)[0].text.split())
+    named = set(re.findall(r"`pip install (?:--no-deps )?(\w+)(?:==[\d.]+)?`", head))
+    assert named == needs(text)
+
+
+def test_what_a_tutorial_needs_is_seen() -> None:
+    assert needs("import numpy\nfrom pathlib import Path\nimport allo.ir.types") == set()
+    text = 'import matplotlib.pyplot\nfrom torch import nn\ns.build(mode="csim")'
+    assert needs(text) == {"matplotlib", "torch", "hls4ml"}
 
 
 def test_every_tutorial_is_listed() -> None:
