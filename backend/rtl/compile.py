@@ -81,7 +81,7 @@ def compile_module(
         warn_of_slow_operators(
             compiled.function, compiler.library.record, compiler.library.clock_mhz
         )
-    return compiler, made, notes
+    return compiler, made, compiler.program.notes + notes
 
 
 def _compile(

@@ -53,8 +53,12 @@ AFTER = "after"
 
 
 @module_pass
-def make_task_regions(module: ir.Module, *, checked: bool = False, quiet: bool = False) -> None:
+def make_task_regions(
+    module: ir.Module, *, checked: bool = False, quiet: bool = False
+) -> list[str]:
     """Make every function and every loop marked ``dataflow`` a region, in place.
+
+    Gives a sentence for each mark that changes nothing, with the reason.
 
     Args:
         checked: whether the build checks subscripts or dependences while it runs; then the order of
@@ -63,7 +67,8 @@ def make_task_regions(module: ir.Module, *, checked: bool = False, quiet: bool =
     """
     marked = functions_of(module.operation).values()
     if not any(_is_asked(f) or _marked_loops(f) for f in marked):
-        return
+        return []
+    told: list[str] = []
     with module.context, ir.Location.unknown():
         fold_views(module)
         inlined = _inlined(module)
@@ -75,15 +80,17 @@ def make_task_regions(module: ir.Module, *, checked: bool = False, quiet: bool =
                     _check(loop, name in inlined or _is_unrolled(loop), checked=checked)
                     _make_loop(module, function, loop)
                 except _RefusedError as refused:
-                    if not quiet and OVERLAP not in loop.attributes:
-                        refused.warn(loop)
+                    if OVERLAP not in loop.attributes:
+                        told.append(refused.said(loop))
         for name in names:
             try:
                 _check(functions[name], name in inlined, checked=checked)
                 _make_tasks(module, functions[name])
             except _RefusedError as refused:
-                if not quiet:
-                    refused.warn(functions[name])
+                told.append(refused.said(functions[name]))
+    for text in told if not quiet else ():
+        warnings.warn(text, DataflowWarning, stacklevel=2)
+    return [text.replace("\n", " ") for text in told]
 
 
 class _RefusedError(Exception):
@@ -98,8 +105,8 @@ class _RefusedError(Exception):
         super().__init__(why)
         self.why, self.help, self.notes = why, help, notes
 
-    def warn(self, marked: ir.Operation) -> None:
-        """Tell the user, who asked for more."""
+    def said(self, marked: ir.Operation) -> str:
+        """What the user is told, who asked for more."""
         loop = string_attribute(marked, "loop_name") or "?"
         name = f"loop {loop}" if is_loop(marked) else symbol(marked)
         place = place_of(marked)
@@ -108,7 +115,7 @@ class _RefusedError(Exception):
         lines += [f"note: {note}" for note in self.notes]
         if self.help:
             lines.append(f"help: {self.help}")
-        warnings.warn("\n".join(lines), DataflowWarning, stacklevel=3)
+        return "\n".join(lines)
 
 
 def _check(marked: ir.Operation, copied: bool, *, checked: bool) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import allo
+import allo.dataflow as df
 from allo.errors import DataflowWarning
 from allo.ir.types import Stateful, int32
 from allo.schedule import Schedule
@@ -293,8 +294,9 @@ def test_a_function_with_nothing_to_overlap_says_why():
 
     s = scheduled(acc)
     with pytest.warns(DataflowWarning) as caught:
-        s.build(target="verilog")
+        module = s.build(target="verilog")
     text = str(caught[0].message)
+    assert text.replace("\n", " ") in module.report.notes
     line = acc.__code__.co_firstlineno
     assert text.endswith(
         "The parts of acc run one after the other: its parts hand each other total.\n"
@@ -312,6 +314,43 @@ def test_a_function_with_nothing_to_overlap_says_why():
         DataflowWarning, match=r"each of its parts waits for the one before\.\nnote: S_j_1"
     ):
         scheduled(step).build(target="verilog")
+
+
+def test_an_estimate_says_why_a_mark_changes_nothing():
+    """In a warning, which Python shows once, and in the notes of every report."""
+
+    def one(A: int32[8], B: int32[8]):
+        for i in range(8):
+            B[i] = A[i] * 3
+
+    s = allo.customize(one)
+    plain = s.estimate()
+    s.dataflow("one")
+    why = "The parts of one run one after the other: it has fewer than two parts."
+    for _ in range(2):
+        with pytest.warns(DataflowWarning, match=why):
+            report = s.estimate()
+        assert [note.endswith(why) for note in report.notes].count(True) == 1
+        assert report.cycles == plain.cycles
+    assert not any("one after the other" in note for note in plain.notes)
+
+
+def test_a_mark_that_is_there_already_is_told():
+    @df.region()
+    def top(A: int32[8]):
+        @df.kernel(mapping=[1], args=[A])
+        def cell(a: int32[8]):
+            for i in range(8):
+                a[i] += 1
+
+    s = df.customize(top)
+    with pytest.warns(DataflowWarning) as caught:
+        s.dataflow("top")
+    line = top.__code__.co_firstlineno + 1
+    assert str(caught[0].message).endswith(
+        f"test_dataflow_tasks.py:{line}:9: s.dataflow changes nothing: "
+        "the parts of top are asked to run at once already."
+    )
 
 
 def test_a_function_that_is_copied_into_a_pipeline_says_so():

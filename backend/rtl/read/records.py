@@ -114,12 +114,14 @@ class Program:
     Attributes:
         same: for each function one that differs from it in names alone, equal ones the same.
         checks: numbers what the checks are about.
+        notes: sentences of the report on marks that change nothing.
     """
 
     functions: dict[str, FunctionRecord] = field(default_factory=dict)
     same: dict[str, str] = field(default_factory=dict)
     globals: dict[str, GlobalRecord] = field(default_factory=dict)
     checks: dict[Site, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
 
 def read_program(
@@ -139,7 +141,7 @@ def read_program(
         make_regions(module)
         make_plain_regions(module)
         share_state(module)
-        make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
+        notes = make_task_regions(module, checked=checks != NO_CHECKS, quiet=quiet)
         insert_checks(module, checks)
         fold_views(module)
         merge_repeated_arguments(module)
@@ -148,7 +150,9 @@ def read_program(
         expand_math(module)
         settle_index_arguments(module)
         group_streams(module, top)
-        return _Reader().read(module)
+        program = _Reader().read(module)
+    program.notes += notes
+    return program
 
 
 class _Reader:
