@@ -344,19 +344,25 @@ def test_buffer_at_lets_an_operand_flow():
 
 
 @pytest.mark.parametrize(
-    ("array", "axis", "pattern"),
+    ("primitive", "array", "axis", "pattern"),
     [
         (
+            "feed",
             "A",
             "i",
             "A flow along loop i: it is not subscripted by the innermost loop and the other",
         ),
-        ("B", "k", "B flow along loop k: it is the innermost loop, whose steps each cell makes"),
+        (
+            "buffer_at",
+            "B",
+            "k",
+            "B flow along loop k: it is the innermost loop, whose steps each cell makes",
+        ),
     ],
 )
-def test_buffer_at_refuses_operands_that_do_not_stand_still(array, axis, pattern):
+def test_operands_that_do_not_stand_still_are_refused(primitive, array, axis, pattern):
     s = allo.customize(gemm)
-    refused(s, ScheduleError, pattern, lambda: s.buffer_at(getattr(s, array), axis))
+    refused(s, ScheduleError, pattern, lambda: getattr(s, primitive)(getattr(s, array), axis))
 
 
 def test_buffer_at_wants_the_sum_innermost():

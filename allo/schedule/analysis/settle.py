@@ -66,6 +66,20 @@ def drop_initial_fill(module: ir.Module, fill: ir.Operation, producer: End) -> b
     return True
 
 
+def drop_own_fill(module: ir.Module, producer: End) -> None:
+    """Drop the fill of a function that fills the array and then writes all of it."""
+    effects = EffectAnalysis(module.operation)
+    key = effects.memory_of(producer.value).key
+    for position, root in enumerate(producer.roots):
+        inside = (effect for op in (root, *walk(root)) for effect in effects.effects_of(op))
+        if not any(effect.memory.key == key for effect in inside):
+            continue
+        if root.name == "linalg.fill":
+            rest = End(producer.roots[position + 1 :], producer.value)
+            drop_initial_fill(module, root, rest)
+        return
+
+
 def _become_constant(load: ir.Operation, constant: ir.Attribute) -> None:
     made = ir.Operation.create(
         "arith.constant",

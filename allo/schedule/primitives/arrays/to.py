@@ -20,7 +20,7 @@ from allo.dialects.streams.space import StreamSpace
 from allo.schedule.analysis.fork import fork
 from allo.schedule.analysis.link import link, mark
 from allo.schedule.analysis.private import check_private
-from allo.schedule.analysis.settle import drop_initial_fill, end_of, hoist_reads
+from allo.schedule.analysis.settle import drop_initial_fill, drop_own_fill, end_of, hoist_reads
 from allo.schedule.bands import bands_of
 from allo.schedule.handles import Buffer, Consumer
 from allo.schedule.near import suggestion
@@ -126,6 +126,10 @@ def _settle(s: ScheduleState, buffer: FoundBuffer, dst: Any, place: SourcePlace 
         hoist_reads(s.module, end_of(s.module, consumer, buffer.value))
     if len(touching) > 2 and touching[0].name == "linalg.fill":
         drop_initial_fill(s.module, touching[0], end_of(s.module, touching[1], buffer.value))
+        del touching[0]
+    producer = touching[0] if touching else None
+    if producer is not None and producer.name == "func.call" and producer != consumer:
+        drop_own_fill(s.module, end_of(s.module, producer, buffer.value))
 
 
 def _times_called(s: ScheduleState, call: ir.Operation) -> int:
