@@ -11,6 +11,7 @@ from allo.dialects.diagnostics import FrontendError
 from .capture import Names, caller_frames, unwrap
 from .checks.endless import settle_endless
 from .checks.out_of_range import refuse_out_of_range
+from .checks.shared_state import refuse_shared_state
 from .checks.surprises import surprises_of
 from .checks.two_writers import refuse_two_writers
 from .checks.uninitialized import warn_uninitialized
@@ -90,6 +91,7 @@ def build_module(
         module.surprises += surprises_of(made)
     mlir_context = make_context() if context is None else with_dialect(context)
     made_module = emit_module(mlir_context, module.functions, module.declarations)
+    refuse_shared_state(made_module, module.stateful)
     module.surprises += refuse_two_writers(made_module)
     return KernelModule(
         mlir_context,

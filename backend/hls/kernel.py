@@ -33,6 +33,7 @@ from .process_copies import copied_functions, merge_copies
 from .reread_arguments import declare_as_passed
 from .shared_parts import fold_shared_parts
 from .split_arguments import split_arguments
+from .state_of_processes import refuse_state_of_processes
 from .vendors.options import HlsOptions, read_options
 from .vendors.ports import count_outputs, read_ports, split_ports
 from .vendors.tables import VENDORS, Vendor
@@ -102,6 +103,7 @@ class HlsKernel(BuiltOnce):
             copied = copied_functions(self.module)
             make_regions(self.module)
             merge_copies(self.module, copied)
+        refuse_state_of_processes(self.module, request.mode)
         merge_repeated_arguments(self.module)
         declare_as_passed(self.module)
         # csim of a checked build leaves what was written in the caller's arrays: no buffers there.

@@ -19,7 +19,7 @@ from ..diagnostics import IllegalTransformError
 from ..streams.network import Network, StreamArray, stream_arrays
 from ..streams.outline import Outliner, drop_unused
 from ..streams.rewrite import StreamRewriter
-from ..streams.sharing import check_memories
+from ..streams.shared.sharing import check_memories
 from .fold_views import fold_views
 
 

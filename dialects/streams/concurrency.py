@@ -14,7 +14,7 @@ from ..core.partition import layout_of
 from ..diagnostics import IllegalTransformError
 from .network import Network, StreamArray
 from .processes import Process, Section
-from .sharing import elements_of, find_conflict, shared_arrays
+from .shared.sharing import elements_of, find_conflict, shared_arrays
 from .space import StreamSpace, stream_space
 from .values import variable_name
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import DataflowError, Surprise
-from allo.dialects.streams.writers import two_writers
+from allo.dialects.streams.shared.writers import two_writers
 
 
 def refuse_two_writers(module: ir.Module) -> Iterator[Surprise]:

@@ -77,17 +77,17 @@ class StreamBinding:
 
 @dataclass(slots=True, eq=False)
 class StateBinding:
-    """A stateful variable that a region declares: it belongs to the one kernel instance that uses it.
+    """A stateful variable that a region declares: kernel instances use it by name.
 
     Attributes:
         make: gives the variable of a function, from the context of that function.
-        user: the kernel instance, once there is one, and the place of its kernel.
+        symbols: of its globals, once an instance uses it.
     """
 
     name: str
     make: Callable[[FunctionContext], Var | StructBinding]
     place: SourcePlace
-    user: tuple[str, SourcePlace] | None = None
+    symbols: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True, eq=False)

@@ -1,12 +1,16 @@
 """Stateful variables of functions that are called in several places: one memory, passed to each call.
 
 A module has registers of its own, and a function becomes a module in every function that calls it. So
-the state of a function with several calls belongs to the function around them, which passes it on.
+the state of a function with several calls belongs to the function around them, which passes it on. Where
+that is a region, whose processes hand the variable over to each other, it is a memory of the region, and
+the first of them fills it in the first run.
 """
 
 from __future__ import annotations
 
-from allo.dialects._mlir import ir
+import numpy as np
+
+from allo.dialects._mlir import arith, ir, memref, scf
 from allo.dialects.affine.loops import walk
 from allo.dialects.core.rewrite import replace_operation
 from allo.dialects.core.signature import (
@@ -19,6 +23,7 @@ from allo.dialects.core.signature import (
     signature_of,
     symbol,
 )
+from allo.dialects.streams.shared.handover import Shared, first_of
 
 _READ = "memref.get_global"
 
@@ -34,6 +39,10 @@ def share_state(module: ir.Module) -> None:
         for state in states:
             while (function := _to_be_given(module, state)) is not None:
                 _give(module, function, state)
+            for function in functions_of(module).values():
+                reads = _reads(function, state)
+                if "region" in function.attributes and reads:
+                    _keep_in_region(module, reads, state)
 
 
 def _to_be_given(module: ir.Module, state: str) -> ir.Operation | None:
@@ -105,6 +114,65 @@ def _give(module: ir.Module, function: ir.Operation, state: str) -> None:
         kept = {n: call.attributes[n] for n in call.attributes}
         operands = [*call.operands, callers[symbol(caller)]]
         replace_operation(call, "func.call", operands, kept)
+
+
+def _keep_in_region(module: ir.Module, reads: list[ir.Operation], state: str) -> None:
+    """Make a variable that a region reads a memory in it, which its first process fills in the first run."""
+    functions, read = functions_of(module), reads[0]
+    kind = read.results[0].type
+    name = ir.StringAttr(read.attributes["var"]).value if "var" in read.attributes else state
+    attributes = {key: read.attributes[key] for key in ("unsigned",) if key in read.attributes}
+    attributes |= {
+        "name": ir.StringAttr.get(name),
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+    }
+    made = ir.Operation.create(
+        "memref.alloc",
+        results=[kind],
+        attributes=attributes,
+        loc=read.location,
+        ip=ir.InsertionPoint(read),
+    )
+    for each in reads:
+        each.results[0].replace_all_uses_with(made.results[0])
+        each.erase()
+    shared = Shared(made.results[0])
+    calls = [use.owner.operation for use in made.results[0].uses]
+    first = first_of(functions, shared, sorted(calls, key=_place_in_block))
+    argument = entry_of(functions[callee_of(first)]).arguments[shared.positions(first)[0]]
+    _fill_once(module, argument, state)
+
+
+def _place_in_block(op: ir.Operation) -> int:
+    return [each.operation for each in op.block.operations].index(op)
+
+
+def _fill_once(module: ir.Module, array: ir.Value, state: str) -> None:
+    """Copy a variable's first values into an argument, in the first run of the function."""
+    variable = next(
+        op.operation
+        for op in module.body.operations
+        if op.operation.name == "memref.global" and symbol(op.operation) == state
+    )
+    flag_type = ir.MemRefType.get([], ir.IntegerType.get_signless(1))
+    table, flag = f"{state}_initial", f"{state}_ready"
+    with ir.InsertionPoint(variable):
+        given = {key: variable.attributes[key] for key in variable.attributes}
+        given["sym_name"] = ir.StringAttr.get(table)
+        given["constant"] = ir.UnitAttr.get()
+        ir.Operation.create("memref.global", attributes=given, loc=variable.location)
+        unset = ir.DenseElementsAttr.get(np.array(False), type=flag_type.element_type, shape=[])
+        memref.GlobalOp(flag, ir.TypeAttr.get(flag_type), initial_value=unset)
+    block = array.owner
+    with ir.InsertionPoint.at_block_begin(block), variable.location:
+        ready = memref.GetGlobalOp(flag_type, flag).result
+        loaded = memref.LoadOp(ready, []).result
+        true = arith.ConstantOp(loaded.type, ir.IntegerAttr.get(loaded.type, 1)).result
+        missing = arith.XOrIOp(loaded, true).result
+        with ir.InsertionPoint(scf.IfOp(missing).then_block):
+            memref.CopyOp(memref.GetGlobalOp(array.type, table).result, array)
+            memref.StoreOp(true, ready, [])
+            scf.YieldOp([])
 
 
 __all__ = ["share_state"]

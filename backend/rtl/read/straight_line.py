@@ -14,6 +14,7 @@ from allo.dialects.core.bounds import CHECKS, site_from
 from allo.dialects.core.fifos import TRIES
 from allo.dialects.diagnostics import UnsupportedOpError
 from allo.dialects.ranges.interval import INDEX_RANGE
+from allo.dialects.streams.shared.handover import HANDS_OVER
 
 from ..graph.nodes import Array, Lin, Node, Stream
 from ..graph.regions import Block, Function, Region, Seq
@@ -300,16 +301,27 @@ class StraightLine:
         assert isinstance(stream, Stream)
         return stream
 
+    @contextmanager
+    def _handing_over(self) -> Iterator[None]:
+        """Around what orders accesses to memory of several processes: neither side of it starts early."""
+        apart = HANDS_OVER in self.record.attrs and not self._leaf
+        if apart:
+            self._close()
+        with self._straight():
+            yield
+        if apart:
+            self._close()
+
     def _put(self, op: Op) -> None:
         stream, value = self._stream(op), self.env[op.operands[1]]
-        with self._straight():
+        with self._handing_over():
             if isinstance(value, Array):
                 self.streams.put_block(stream, value)
             else:
                 self.streams.put(stream, self.arithmetic.node(value, stream.width))
 
     def _get(self, op: Op) -> None:
-        with self._straight():
+        with self._handing_over():
             node = self.streams.get(self._stream(op))
             if op.result_types[0] == "index":
                 self.env[op.results[0]] = self.builder.as_symbol(node, INDEX_LOW, INDEX_HIGH)
@@ -319,12 +331,12 @@ class StraightLine:
     def _get_block(self, op: Op) -> None:
         array = self.env[op.operands[1]]
         assert isinstance(array, Array)
-        with self._straight():
+        with self._handing_over():
             self.streams.get_block(self._stream(op), array)
 
     def _try(self, op: Op) -> None:
         stream, value = self._stream(op), None
-        with self._straight():
+        with self._handing_over():
             if len(op.operands) > 1:
                 value = self.arithmetic.node(self.env[op.operands[1]], stream.width)
             nodes = self.streams.attempt(stream, op.name.removeprefix("allo."), value)

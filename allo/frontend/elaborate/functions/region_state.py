@@ -79,22 +79,15 @@ class KernelState:
         return found
 
     def state(self, declared: StateBinding, ctx: FunctionContext) -> Var | StructBinding:
-        """A stateful variable of the region, as one of the kernel.
-
-        Raises:
-            DataflowError: another instance uses it.
-        """
-        place = ctx.source.header()
-        if declared.user is not None:
-            raise DataflowError(
-                f"The state {declared.name} of the region is used by {declared.user[0]} and "
-                f"{self.symbol}.",
-                declared.place,
-                help="state belongs to one kernel instance; the others learn of it by a stream.",
-                notes=(("one of them", declared.user[1]), ("the other", place)),
-            )
-        declared.user = (self.symbol, place)
-        return declared.make(ctx)
+        """A stateful variable of the region, as one of the kernel; that of another kernel is the same one."""
+        before = len(ctx.function.globals)
+        made = declared.make(ctx)
+        own = ctx.function.globals[before:]
+        for var, symbol in zip(own, declared.symbols, strict=False):
+            del ctx.module.stateful[var.symbol]
+            var.symbol = symbol
+        declared.symbols = [var.symbol for var in own]
+        return made
 
     def stream(self, fifo: Fifo, end: str, place: SourcePlace, operation: str) -> StreamRef:
         """A FIFO of the region, as an argument of the kernel; notes which end is used.

@@ -17,7 +17,6 @@ from allo.dialects.diagnostics import (
 from allo.dialects.streams.processes import SHARE_ABOVE
 from allo.dialects.types import Stream
 from allo.frontend.affine import Affine, ScalarArg
-from allo.frontend.checks.shared_state import refuse_shared_state
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.context import (
     Binding,
@@ -77,7 +76,6 @@ def region_body(ctx: FunctionContext) -> None:
         calls = _instances(ctx, state)
     check_ends(state)
     settle_ports(ctx.info, state, ports)
-    refuse_shared_state(calls, ctx.module.infos, ctx.module.trees)
     header = ctx.source.header()
     body = ctx.function.body
     body.extend(MakeStream(ref.place, ref) for ref in state.fifos.values() if ref not in ports)

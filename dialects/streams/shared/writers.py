@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from .._mlir import ir
-from ..affine.model import Statement
-from ..affine.processes import RegionModel
-from ..core.effects import EffectAnalysis, array_name
-from ..core.locations import place_of
-from ..core.signature import callee_of, functions_of
-from ..diagnostics import SourcePlace
+from ..._mlir import ir
+from ...affine.model import Statement
+from ...affine.processes import RegionModel
+from ...core.effects import EffectAnalysis, array_name
+from ...core.locations import place_of
+from ...core.signature import callee_of, functions_of
+from ...diagnostics import SourcePlace
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from .._mlir import ir
-from ..affine.loops import walk
-from ..core.effects import EffectAnalysis, Key, Memory
-from ..core.locations import place_of
-from ..diagnostics import IllegalTransformError
-from .network import MOST_STEPS, Element, Network, too_many
-from .processes import Process
-from .trace import Access, Trace
-from .values import free_values, variable_name
+from ..._mlir import ir
+from ...affine.loops import walk
+from ...core.effects import EffectAnalysis, Key, Memory
+from ...core.locations import place_of
+from ...diagnostics import IllegalTransformError
+from ..network import MOST_STEPS, Element, Network, too_many
+from ..processes import Process
+from ..trace import Access, Trace
+from ..values import free_values, variable_name
 
 
 def check_memories(network: Network) -> None:
