@@ -277,7 +277,7 @@ def test_the_report_of_an_array_groups_its_cells() -> None:
     assert DesignReport.from_json(json.loads(json.dumps(report.to_json()))) == report
 
 
-def test_functions_beyond_a_dozen_are_counted() -> None:
+def test_functions_that_are_equal_are_shown_once() -> None:
     @df.region()
     def top(X: int32[16]):
         @df.kernel(mapping=[15], args=[X])
@@ -286,4 +286,9 @@ def test_functions_beyond_a_dozen_are_counted() -> None:
             x[p] = p
 
     text = lines(df.customize(top)._repr_html_())
-    assert text[-1] == "… and 4 more functions"
+    assert text[-2:] == ["cell_0 and 14 like it", "x ← …"]
+
+
+def test_functions_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("allo.schedule.display._MOST_FUNCTIONS", 2)
+    assert lines(network()._repr_html_())[-1] == "… and 2 more functions"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from html import escape
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.signature import functions_of
 from allo.dialects.reports.drawing import draw
+from allo.dialects.reports.network import base_name
 
-from .nests import lines_of
+from .nests import Line, lines_of
 from .network import network_of
 
 _MOST_FUNCTIONS = 12
@@ -24,15 +26,23 @@ def schedule_html(module: ir.Module, top: str) -> str:
     network = network_of(functions, top)
     order = [top, *(name for name in functions if name != top)]
     parts = [draw(network)] if network else []
-    parts += [_function(functions[name]) for name in order[:_MOST_FUNCTIONS]]
-    if len(order) > _MOST_FUNCTIONS:
-        parts.append(f"<div>… and {len(order) - _MOST_FUNCTIONS} more functions</div>")
+    groups: dict[tuple[str, tuple[Line, ...]], list[str]] = {}
+    for name in order:
+        head, *lines = lines_of(functions[name])
+        groups.setdefault((base_name(name), (replace(head, text=""), *lines)), []).append(name)
+    shown = list(groups.items())
+    parts += [_function(names, lines) for (_, lines), names in shown[:_MOST_FUNCTIONS]]
+    if len(shown) > _MOST_FUNCTIONS:
+        more = sum(len(names) for _, names in shown[_MOST_FUNCTIONS:])
+        parts.append(f"<div>… and {more} more functions</div>")
     return f'<div style="{_FRAME}">{"".join(parts)}</div>'
 
 
-def _function(function: ir.Operation) -> str:
+def _function(names: list[str], lines: tuple[Line, ...]) -> str:
+    """The lines of functions that are equal but for their names."""
+    alike = f" and {len(names) - 1} like it" if len(names) > 1 else ""
     rows = []
-    for line in lines_of(function):
+    for line in (replace(lines[0], text=names[0] + alike), *lines[1:]):
         marks = "".join(f'<span style="{_MARK}">{escape(mark)}</span>' for mark in line.marks)
         weight = "600" if line.level == 0 else "400"
         rows.append(
