@@ -30,7 +30,7 @@ def failures(tally: Tally) -> str:
     )
 
 
-@pytest.mark.parametrize("programs", [60, 300])
+@pytest.mark.parametrize("programs", [30, 300])
 def test_programs_of_a_fixed_seed(programs: int) -> None:
     targets = ("cpu", "jit", "icarus") if HAS_ICARUS else ("cpu", "jit")
     settings = Settings(
