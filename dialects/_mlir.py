@@ -60,6 +60,22 @@ sys.modules.setdefault(
 )
 
 
+class _Later(types.ModuleType):
+    """A module that is imported when somebody asks for something in it."""
+
+    def __getattr__(self, name: str) -> Any:
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        module = importlib.import_module(self.__name__)
+        self.__dict__.update(module.__dict__)
+        return getattr(module, name)
+
+
+# The module of linalg, with a language of its own, takes 0.1 s, and we make its operations by name.
+_LINALG = "torch_mlir.dialects.linalg"
+sys.modules.setdefault(_LINALG, _Later(_LINALG))
+
+
 def c_interface() -> Path:
     """The shared library that holds MLIR's C interface, the one the bindings themselves use."""
     folder = Path(torch_mlir._mlir_libs.__file__).parent
@@ -100,7 +116,7 @@ def _context(dialects: Sequence[str]) -> ir.Context:
     """A fresh context with these dialects.
 
     They are loaded by their descriptors: ``load_on_create_dialects`` imports the Python module of each
-    as well, and that of linalg takes 0.1 s. It is imported with the first operation of linalg.
+    as well.
 
     Raises:
         BuildError: the thread's stack is too small for MLIR.

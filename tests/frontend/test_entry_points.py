@@ -38,6 +38,27 @@ def test_import_loads_nothing_that_takes_long():
     assert out == "[]\n"
 
 
+def test_the_bindings_of_linalg_are_imported_when_they_are_asked_for(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys, allo\n"
+        "from allo.ir.types import int32\n"
+        "def kernel(n: int32) -> int32[4]:\n"
+        "    B: int32[4] = 7\n"
+        "    B[0] = n\n"
+        "    return B\n"
+        "print(allo.customize(kernel).build()(1).tolist())\n"
+        "print('torch_mlir.dialects._linalg_ops_gen' in sys.modules)\n"
+        "from torch_mlir.dialects.linalg import *\n"
+        "import torch_mlir.dialects.linalg.opdsl.lang as lang\n"
+        "print(FillOp.OPERATION_NAME, lang.TensorDef.__name__)\n"
+    )
+    out = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+    assert out == "[1, 7, 7, 7]\nFalse\nlinalg.fill TensorDef\n"
+
+
 @pytest.mark.parametrize(
     "expression",
     [
