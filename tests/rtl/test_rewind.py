@@ -24,7 +24,7 @@ def sweeps(rounds: int, size: int) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "size"), [(20, 8), (20, 9), (20, 5), (3, 1), (2, 9), (2, 5), (1, 4), (7, 3)]
+    ("rounds", "size"), [(20, 8), (20, 9), (20, 5), (3, 1), (2, 9), (1, 4), (2, 5), (7, 3)]
 )
 def test_a_round_waits_for_the_one_before_no_longer_than_it_must(rounds, size, figures):
     kernel = sweeps(rounds, size)
