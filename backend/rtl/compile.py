@@ -33,6 +33,7 @@ from .graph.prune import bodies_of
 from .interfaces.arguments import read_arguments
 from .interfaces.wrapper import wrap
 from .netlist.modules import with_locations
+from .operators.iterated import GO
 from .operators.library import OperatorLibrary
 from .overlap_loops import choose_loops
 from .plan.bind import Interface
@@ -274,7 +275,8 @@ def _shared_units(compiler: Compiler) -> tuple[SharedUnit, ...]:
     units = []
     for module, operator in compiler.units.items():
         names = "abcd"[: len(operator.operand_widths)]
-        units.append(SharedUnit(module, ("clk", "ce", *names, "r")))
+        go = (GO,) if operator.initiation_interval > 1 else ()
+        units.append(SharedUnit(module, ("clk", "ce", *names, *go, "r")))
     return tuple(units)
 
 

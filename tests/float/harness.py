@@ -97,7 +97,11 @@ class CompiledUnit:
         names = "abcdefgh"[: len(self.operator.operand_widths)]
         arguments = ", ".join(f"%{n}: !llvm.ptr" for n in names)
         stores = []
-        for port, width in zip(names, self.operator.operand_widths, strict=True):
+        ports = list(zip(names, self.operator.operand_widths, strict=True))
+        if self.operator.initiation_interval > 1:
+            ports.append(("go", 1))
+            arguments += ", %go: !llvm.ptr"
+        for port, width in ports:
             if port not in self.offsets:
                 continue
             cut = f"%{port}v = llvm.trunc %{port}w : i64 to i{width}"
@@ -197,10 +201,26 @@ llvm.func @drive(%s: !llvm.ptr, {arguments}, %ce: !llvm.ptr, %r: !llvm.ptr, %n: 
         return result
 
     def __call__(self, *operands: np.ndarray) -> np.ndarray:
-        """Results for arrays of operands, one a clock."""
+        """Results for arrays of operands, one a clock, or as many clocks apart as the unit asks."""
+        interval = self.operator.initiation_interval
+        if interval > 1:
+            return self._iterated(operands, interval)
         skip = max(0, self.latency - 1)
         padded = tuple(
             np.concatenate([np.asarray(x, dtype=np.uint64), np.zeros(skip, dtype=np.uint64)])
             for x in operands
         )
         return self.clock(padded, np.ones(len(padded[0]), dtype=np.uint8))[skip:]
+
+    def _iterated(self, operands: tuple[np.ndarray, ...], interval: int) -> np.ndarray:
+        """The same of a unit that is told when operands come; other operands are there in between."""
+        count = len(operands[0])
+        clocks = count * interval + self.latency
+        given = [np.full(clocks, 0x3C5A_3C5A_3C5A_3C5A, np.uint64) for _ in operands]
+        go = np.zeros(clocks, np.uint64)
+        starts = np.arange(count) * interval
+        go[starts] = 1
+        for port, values in zip(given, operands, strict=True):
+            port[starts] = values
+        found = self.clock((*given, go), np.ones(clocks, dtype=np.uint8))
+        return found[starts + self.latency - 1]

@@ -70,6 +70,11 @@ def scattered(a: int32[N], y: int32[N]):
         y[i + 3] = a[i] - 2
 
 
+def rest(a: float32[N], b: float32[N], y: float32[N]):
+    for i in range(N):
+        y[i] = a[i] % b[i]
+
+
 def steps(a: int32[N], n: int32) -> int32:
     at: int32 = 0
     while a[at] > n:
@@ -197,6 +202,7 @@ PROGRAMS: dict[str, tuple[Any, str]] = {
     "reads": (window, "i"),
     "gathers": (gathered, "i"),
     "writes": (scattered, "i"),
+    "unit": (rest, "i"),
     "gains nothing": (steps, ""),
     "holds a loop": (sums, ""),
     "holds a while loop": (reduced, ""),

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from allo.dialects.diagnostics import SourcePlace
 
 from ..netlist.operations import CLOCK, CLOCK_TYPE, Instance
+from ..operators.iterated import GO
 from ..operators.spec import Operator
 from ..plan.bind import Interface, unit_stem
 from .builder import ModuleBuilder
@@ -57,7 +58,8 @@ class Units:
             ]
             result = self._results[module, number]
             if not (self._lends and operator.shareable):
-                self._instance(operator, (module, number), inputs, result)
+                go = self._text.any_of(*(valid for valid, _ in users))
+                self._instance(operator, (module, number), inputs, result, go)
                 continue
             interface.units[module, number] = operator
             stem = unit_stem(module, number)
@@ -67,12 +69,14 @@ class Units:
             self._text.alias(result, answer, operator.result_width)
 
     def _instance(
-        self, operator: Operator, key: tuple[str, int], inputs: list[str], result: str
+        self, operator: Operator, key: tuple[str, int], inputs: list[str], result: str, go: str
     ) -> None:
         given = {
             name: (value, f"i{width}")
             for name, value, width in zip("abcd", inputs, operator.operand_widths, strict=False)
         }
+        if operator.initiation_interval > 1:
+            given[GO] = (go, "i1")
 
         def instance(enable: str) -> Instance:
             joined = {"clk": (CLOCK, CLOCK_TYPE), "ce": (enable, "i1"), **given}

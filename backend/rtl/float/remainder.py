@@ -1,4 +1,9 @@
-"""The remainder of division towards zero (C's fmod), exact."""
+"""The remainder of division towards zero (C's fmod), exact, a bit of the quotient at a time.
+
+A subtraction for each power of two that can lie between the operands: hundreds for float32, thousands for
+float64. So :func:`begin` makes a state of the operands, :func:`several` does some of the rows, again and
+again, and :func:`end` makes the result of the state.
+"""
 
 from __future__ import annotations
 
@@ -9,47 +14,72 @@ from .formats import FloatFormat
 from .parts import finish, normal_operand, shift_left, shift_right_sticky, unpack
 
 
-def remainder(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
-    """``a - b * trunc(a / b)``, with the sign of ``a``.
+def rows(kind: FloatFormat) -> int:
+    """The most rows that a remainder takes."""
+    return kind.top_exponent - 2 + kind.fraction
 
-    A row for each power of two that can lie between the operands: hundreds for f32.
+
+def moving_bits(kind: FloatFormat) -> int:
+    """Bits of the state, its lowest, that rows change: what is left, and how many rows are."""
+    return kind.precision + kind.exponent + 1
+
+
+def begin(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
+    """The state before the rows.
+
+    Above what moves, the highest first: sign, magnitude and zero of ``a``; whether the result is NaN; whether
+    it is ``a``; the exponent and the significand of ``b``.
     """
-    net, precision = a.net, kind.precision
     left, right = unpack(a, kind), unpack(b, kind)
     bits = kind.exponent + 2
     dividend, high = normal_operand(left, bits)
     divisor, low = normal_operand(right, bits)
     distance = high - low
     smaller = distance.bit(-1)
-
-    width = precision + 1
-    wide = divisor.zext(width)
-    rest = dividend.zext(width)
-    largest = kind.top_exponent - 2 + kind.fraction
-    for step in reversed(range(largest + 1)):
-        active = ~distance.slt(step) & ~smaller
-        difference = rest - wide
-        reduced = mux(difference.bit(-1), rest, difference)
-        if step:
-            reduced = reduced.shl(1)
-        rest = mux(active, reduced, rest)
-
-    # The rest lies below the divisor and has its exponent: normalise, or denormalise.
-    magnitude = _packed(rest.bits(0, precision), low, kind)
-    magnitude = mux(smaller, left.magnitude, magnitude)
+    difference = dividend.zext(kind.precision + 1) - divisor.zext(kind.precision + 1)
+    rest = mux(difference.bit(-1), dividend, difference.bits(0, kind.precision))
+    count = distance.bits(0, bits - 1) & (~smaller).repeat(bits - 1)
     invalid = left.nan | right.nan | left.top | right.zero
-    zero = rest.none() & ~smaller & ~right.top
-    kept = right.top & ~left.top
-    magnitude = mux(kept, left.magnitude, magnitude)
+    keeps = smaller | right.top
+    fixed = cat(left.sign, left.magnitude, left.zero, invalid, keeps, low, divisor)
+    return cat(fixed, rest, count)
+
+
+def several(state: Signal, kind: FloatFormat, number: int) -> Signal:
+    """What moves of a state after so many rows more."""
+    net, precision, bits = state.net, kind.precision, kind.exponent + 1
+    count, rest = state.bits(0, bits), state.bits(bits, precision)
+    divisor = state.bits(bits + precision, precision).zext(precision + 1)
+    for position in range(number):
+        doubled = cat(rest, net.const(0, 1))
+        difference = doubled - divisor
+        going = ~count.ult(position + 1)
+        kept = mux(going, doubled.bits(0, precision), rest)
+        rest = mux(going & ~difference.bit(-1), difference.bits(0, precision), kept)
+    left = mux(count.ult(number), net.const(0, bits), count - number)
+    return cat(rest, left)
+
+
+def end(state: Signal, kind: FloatFormat) -> Signal:
+    """The result: ``a - b * trunc(a / b)``, with the sign of ``a``."""
+    net, precision = state.net, kind.precision
+    at = kind.exponent + 1
+
+    def take(width: int) -> Signal:
+        nonlocal at
+        at += width
+        return state.bits(at - width, width)
+
+    rest, _, low = take(precision), take(precision), take(kind.exponent + 2)
+    keeps, invalid, nothing = take(1), take(1), take(1)
+    own, sign = take(kind.width - 1), take(1)
+    # The rest lies below the divisor and has its exponent: normalise, or denormalise.
+    magnitude = mux(keeps, own, _packed(rest, low, kind))
+    zero = rest.none() & ~keeps
     if kind.flush:
-        zero = zero | left.zero | magnitude.bits(kind.fraction, kind.exponent).none()
+        zero = zero | nothing | magnitude.bits(kind.fraction, kind.exponent).none()
     return finish(
-        left.sign,
-        magnitude,
-        kind,
-        zero=zero & ~invalid,
-        infinite=net.const(0, 1),
-        nan=invalid,
+        sign, magnitude, kind, zero=zero & ~invalid, infinite=net.const(0, 1), nan=invalid
     )
 
 

@@ -71,6 +71,14 @@ def inline_operations(
 
 def pipelined_module(net: Netlist, name: str, plan: Pipeline) -> Module:
     """A pipelined unit."""
+    body, result = staged(net, plan, [f"%{name}" for name, _ in net.inputs])
+    return Module(name, unit_ports(net.inputs, net.nodes[net.output].width, result), body)
+
+
+def staged(
+    net: Netlist, plan: Pipeline, operands: Sequence[str], prefix: str = ""
+) -> tuple[list[Operation], str]:
+    """The operations and registers of a pipelined netlist, and the name of its result."""
     names: dict[tuple[int, int], str] = {}
     body: list[Operation] = []
 
@@ -83,22 +91,22 @@ def pipelined_module(net: Netlist, name: str, plan: Pipeline) -> Module:
         while (index, last) not in names:
             last -= 1
         for following in range(last + 1, stage + 1):
-            held = names[index, following] = f"%v{index}_{following}"
+            held = names[index, following] = f"%{prefix}v{index}_{following}"
             body.append(_held(held, names[index, following - 1], node.width))
         return names[index, stage]
 
     for index in live_nodes(net):
         node, stage = net.nodes[index], plan.stages[index]
         if node.op == "input":
-            names[index, stage] = f"%{net.inputs[node.value][0]}"
+            names[index, stage] = operands[node.value]
             continue
         args = tuple([at(i, stage) for i in node.args])
-        names[index, stage] = f"%v{index}_{stage}"
+        names[index, stage] = f"%{prefix}v{index}_{stage}"
         body.append(_operation(net, node, names[index, stage], args))
-    width = net.nodes[net.output].width
+    result = f"%{prefix}result"
     last = at(net.output, plan.stages[net.output])
-    body.append(_held("%result", last, width))
-    return Module(name, unit_ports(net.inputs, width, "%result"), body)
+    body.append(_held(result, last, net.nodes[net.output].width))
+    return body, result
 
 
 def delayed_module(

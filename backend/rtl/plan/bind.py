@@ -145,6 +145,9 @@ def _bind_units(body: Body, binding: Binding) -> None:
         if operator.shareable:
             node.unit = taken[name, slot]
             taken[name, slot] += 1
+        elif operator.initiation_interval > 1:
+            # What it works on it holds for longer than a step: no other body may use it meanwhile.
+            node.unit = binding.units[name][1] if name in binding.units else 0
         else:
             node.unit = taken[name, -1]
             taken[name, -1] += 1

@@ -81,6 +81,10 @@ def resource_limit(ii: int, resource: Hashable, body: Body, demand: int) -> str:
         first = next(n for n in body.nodes if n.stream and n.stream.number == resource[1])
         where = {"stream": first.label, "place": short(first.place)}
         return limit("words", ii=ii, count=demand, kind=first.kind, **where)
+    if resource[0] == "cycles":
+        node = next(n for n in body.nodes if n.number == resource[1])
+        name = node.operator.name if node.operator is not None else node.op
+        return limit("unit", ii=ii, unit=name, place=short(node.place), count=demand)
     _, number, bank = resource
     users = [
         n

@@ -51,6 +51,10 @@ LIMITS = {
         "II={ii}: {count} {kind}s of stream {stream} ({place})",
         "one word that holds them all, as of a Stream of blocks, is one {kind}",
     ),
+    "unit": Limit(
+        "II={ii}: {unit} ({place}) works on one pair of operands for {count} cycles",
+        "a loop of its own for it, which runs beside the others under `s.dataflow`",
+    ),
     "data": Limit(
         "not pipelined: whether {stream} is read ({place}) depends on data",
         "`get` in every iteration, or ask with `try_get`",

@@ -1,4 +1,7 @@
-"""How many accesses the ports of a body's memories and streams take, and the interval that they allow."""
+"""How many accesses the ports of a body's memories and streams take, and the interval that they allow.
+
+So do units that work on one pair of operands for several cycles.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +24,24 @@ def ports_of(body: Body) -> dict[Hashable, int]:
 
 
 def port_bound(body: Body) -> tuple[int, Hashable | None, int]:
-    """Least interval the ports allow, the port that says so, and its uses."""
+    """Least interval the ports and units allow, the port or unit that says so, and its uses."""
     users: dict[Hashable, list[Node]] = defaultdict(list)
     for node in body.nodes:
         for use in resources_of(node):
             if not is_unit(use):
                 users[use].append(node)
-    if not users:
-        return 1, None, 0
     shared = shared_uses(body.nodes, {node.number: resources_of(node) for node in body.nodes})
     counts = {
         use: len(parties((node, 0) for node in nodes)) if use in shared else len(nodes)
         for use, nodes in users.items()
     }
     bounds = {use: -(-count // _capacity(use)) for use, count in counts.items()}
+    for node in body.nodes:
+        if node.operator is not None and node.operator.initiation_interval > 1:
+            use = "cycles", node.number
+            bounds[use] = counts[use] = node.operator.initiation_interval
+    if not bounds:
+        return 1, None, 0
     worst = max(bounds, key=lambda use: bounds[use])
     return bounds[worst], worst, counts[worst]
 

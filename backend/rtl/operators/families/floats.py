@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from allo.backend.rtl.float import remainder
 from allo.backend.rtl.float.add import add, aligned, subtract
 from allo.backend.rtl.float.align import align_by_product
 from allo.backend.rtl.float.compare import PREDICATES, compare, extremum
@@ -23,11 +24,11 @@ from allo.backend.rtl.float.native import (
     square_root_unit,
 )
 from allo.backend.rtl.float.pace import paced_multiply
-from allo.backend.rtl.float.remainder import remainder
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
 
 from ...netlist.modules import Module
+from ..iterated import Iteration, iterated
 from ..netlist import Signal, cat
 from ..request import Builder, Drawing, Request, combinational, fitted, is_integer, unit
 from ..spec import Operator
@@ -138,9 +139,17 @@ def _round(request: Request) -> Operator | None:
 
 def _remainder(request: Request) -> Operator | None:
     kind = format_of(request, request.result_type)
-    if kind is None or kind.exponent > 8:
+    if kind is None:
         return None
-    return unit(request, Drawing(f"frem_{kind.label}", lambda a, b: remainder(a, b, kind)))
+    made = Iteration(
+        f"frem_{kind.label}",
+        lambda a, b: remainder.begin(a, b, kind),
+        lambda state, number: remainder.several(state, kind, number),
+        lambda state: remainder.end(state, kind),
+        remainder.rows(kind),
+        remainder.moving_bits(kind),
+    )
+    return iterated(request, made)
 
 
 def _cmpf(request: Request) -> Operator | None:

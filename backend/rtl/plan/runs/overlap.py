@@ -121,6 +121,7 @@ class _Overlap:
         if isinstance(region, Leaf):
             stay = body.ii if body.overlaps and region.exit is None else body.depth
         crossing = [node.avail + 1 for node in body.nodes if node.crosses]
+        crossing += [n.operator.initiation_interval for n in body.nodes if n.operator is not None]
         self._bodies[body.number], self._levels[body.number] = body, levels
         self._regions[body.number] = region
         self._stays[body.number] = body.depth if drains else min(body.depth, max([stay, *crossing]))
