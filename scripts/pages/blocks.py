@@ -3,7 +3,8 @@
 The mark stands alone on the line before the block. The marked blocks of a page are one program, run
 from top to bottom in a process of its own, so that a later block uses the names of an earlier one. A
 block marked ``<!-- output -->`` behind one of them is what that one prints, where ``…`` stands for any
-text and, on a line of its own, for any lines:
+text and, on a line of its own, for any lines. ``<!-- run with torch -->`` marks a block that is run where
+that extra is installed:
 
 blocks.py PAGE.md ...             check pages, and list what is wrong
 blocks.py --update PAGE.md ...    write what the blocks print into the pages
@@ -24,6 +25,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 MARK = "<!-- run -->"
+MARK_WITH = "<!-- run with {} -->"
 OUTPUT = "<!-- output -->"
 LIMIT_S = 300
 _ENDED = "\x1e"
@@ -54,12 +56,13 @@ class _Fenced:
     text: str
 
 
-def blocks_of(text: str) -> list[Block]:
-    """The Python blocks of a page, those in lists included."""
+def blocks_of(text: str, *extras: str) -> list[Block]:
+    """The Python blocks of a page, those in lists included; blocks that need these extras are run."""
     found: list[Block] = []
+    marks = {MARK, *(MARK_WITH.format(extra) for extra in extras)}
     for fenced in _fenced(text):
         if fenced.opened == "```python":
-            found.append(Block(fenced.text, fenced.line, fenced.mark == MARK))
+            found.append(Block(fenced.text, fenced.line, fenced.mark in marks))
         elif fenced.mark == OUTPUT and found:
             found[-1] = replace(found[-1], shown=fenced.text, shown_line=fenced.line)
     return found

@@ -44,7 +44,7 @@ WITHOUT_OUTPUT = {
 
 def without_output(text: str) -> bool:
     """Whether a page has an example, and none of its first two shows what it prints."""
-    found = blocks.blocks_of(text)
+    found = blocks.blocks_of(text, "torch")
     return bool(found) and not any(block.runs and block.shown for block in found[:2])
 
 
