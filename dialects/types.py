@@ -8,13 +8,17 @@ integers are signless, so the name is what keeps signedness and scale.
 from __future__ import annotations
 
 import inspect
+import operator
 import re
 import warnings
 from collections.abc import Mapping
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from .diagnostics import DTypeError, DTypeWarning
+from .text.annotations import ArrayAnnotation as ArrayAnnotation
+from .text.annotations import Stateful as Stateful
 from .text.shown import shown
 
 MAX_BITS = 512
@@ -63,7 +67,7 @@ class AlloType(metaclass=_Formed):
             raise DTypeError(f"The width of a type must be positive, not {bits}.")
         if not 0 <= fracs <= 255:
             raise DTypeError(f"The fraction width must lie in 0 … 255, not {fracs}.")
-        if bits > MAX_BITS:
+        if bits > MAX_BITS and not isinstance(self, Struct | Stream):
             warnings.warn(
                 f"{name} is wider than {MAX_BITS} bits: it runs on every target, but its products "
                 "and quotients take long to compile and much hardware.",
@@ -113,40 +117,6 @@ def as_type(value: object) -> AlloType | None:
 
 
 _OF_PYTHON: dict[object, str] = {bool: "ui1", int: "i32", float: "f32"}
-
-
-class ArrayAnnotation:
-    """What ``int32[M, N] @ decoration`` evaluates to when Python runs the annotation."""
-
-    def __init__(
-        self, dtype: AlloType, shape: tuple[Any, ...], decorations: tuple[object, ...] = ()
-    ) -> None:
-        self.dtype = dtype
-        self.shape = shape
-        self.decorations = decorations
-
-    def __matmul__(self, decoration: object) -> ArrayAnnotation:
-        return ArrayAnnotation(self.dtype, self.shape, (*self.decorations, decoration))
-
-    def __getitem__(self, shape: Any) -> ArrayAnnotation:
-        return ArrayAnnotation(self.dtype, shape if isinstance(shape, tuple) else (shape,))
-
-    @property
-    def stateful(self) -> bool:
-        """Whether it is decorated ``@ Stateful``."""
-        return any(decoration is Stateful for decoration in self.decorations)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArrayAnnotation) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _key(self) -> tuple[object, ...]:
-        return self.dtype, self.shape, self.decorations
-
-    def __repr__(self) -> str:
-        return f"{self.dtype}{list(self.shape)}"
 
 
 class Int(AlloType):
@@ -286,16 +256,15 @@ class Struct(AlloType):
     def __init__(self, fields: Mapping[str, AlloType]) -> None:
         if not fields:
             raise DTypeError("A Struct needs at least one field.")
-        wrong = not isinstance(fields, Mapping) or any(
-            not isinstance(name, str) or as_type(kind) is None for name, kind in fields.items()
+        types = (
+            {n: _field_type(t) for n, t in fields.items()} if isinstance(fields, Mapping) else {}
         )
-        if wrong:
+        self.fields = {n: t for n, t in types.items() if isinstance(n, str) and t is not None}
+        if len(self.fields) < len(types) or not types:
             raise DTypeError(
                 f"The fields of a Struct are a dict from names to types, not {shown(fields)}.",
                 help='write Struct({"x": int32, "y": float32}).',
             )
-        types = {name: as_type(kind) for name, kind in fields.items()}
-        self.fields = {name: kind for name, kind in types.items() if kind is not None}
         body = ", ".join(f"{key}: {value.name}" for key, value in self.fields.items())
         super().__init__(sum(t.bits for t in self.fields.values()), 0, f"struct<{body}>")
 
@@ -312,6 +281,40 @@ class Struct(AlloType):
             known = ", ".join(self.fields)
             raise DTypeError(f"The Struct has no field {key!r}.", help=f"its fields: {known}.")
         return self.fields[key]
+
+
+def bits_type(bits: int) -> UInt:
+    """The type of bits that nothing computes with: of any width without a warning."""
+    made = UInt.__new__(UInt)
+    made.bits, made.fracs, made.name = bits, 0, f"ui{bits}"
+    return made
+
+
+class Block(Struct):
+    """An array as a field of a Struct: one field for each element, named by its number.
+
+    Attributes:
+        element: the type of an element.
+        shape: the extents; elements lie row by row, the first in the lowest bits.
+    """
+
+    def __init__(self, element: AlloType, shape: tuple[int, ...]) -> None:
+        super().__init__({str(number): element for number in range(prod(shape))})
+        self.element = element
+        self.shape = shape
+        self.name = "x".join([*map(str, shape), element.name])
+
+
+def _field_type(kind: object) -> AlloType | None:
+    """The type of a field; None for what is none, as an array of no fixed extents."""
+    if not isinstance(kind, ArrayAnnotation):
+        return as_type(kind)
+    extents = [operator.index(e) for e in kind.shape if hasattr(e, "__index__")]
+    element = as_type(kind.dtype)
+    fixed = len(extents) == len(kind.shape) and all(extent > 0 for extent in extents)
+    if not fixed or element is None or kind.decorations:
+        return None
+    return Block(element, tuple(extents)) if extents else element
 
 
 class Stream(AlloType):
@@ -354,16 +357,6 @@ class ConstExpr:
         return _marked(found, constexpr=True)
 
 
-class _StatefulMarker:
-    """``T @ Stateful``: a variable that keeps its value between calls."""
-
-    def __repr__(self) -> str:
-        return "Stateful"
-
-
-Stateful = _StatefulMarker()
-
-
 def _marked(base: AlloType, **flags: bool) -> AlloType:
     copy = object.__new__(type(base))
     copy.__dict__.update(base.__dict__)
@@ -374,6 +367,7 @@ def _marked(base: AlloType, **flags: bool) -> AlloType:
 _INT = re.compile(r"(u?i)(\d+)\Z")
 _FIXED = re.compile(r"(u?fixed)\((\d+),\s*(\d+)(?:, (\w+), (\w+))?\)\Z")
 _STREAM = re.compile(r"stream<((?:\d+x)*)(.*),\s*(\d+)>\Z")
+_BLOCK = re.compile(r"((?:\d+x)+)(.*)\Z")
 _STRUCT = re.compile(r"struct<(.*)>\Z")
 
 
@@ -395,6 +389,8 @@ def parse_type(name: str) -> AlloType:
     if match := _STREAM.match(name):
         shape = tuple(int(d) for d in match[1].split("x") if d)
         return Stream(parse_type(match[2]), shape, int(match[3]))
+    if match := _BLOCK.match(name):
+        return Block(parse_type(match[2]), tuple(int(d) for d in match[1].split("x") if d))
     if match := _STRUCT.match(name):
         return Struct({k: parse_type(v) for k, v in _struct_fields(match[1])})
     raise DTypeError(f"{name!r} names no data type.")

@@ -13,7 +13,7 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Struct
+from allo.dialects.types import AlloType, Block, Struct
 
 from .body import Body
 from .expressions.scalars import exact_to_raw
@@ -107,6 +107,12 @@ def _started(
     body: Body, value: Any, dtype: AlloType, shape: tuple[int, ...], node: ast.AST
 ) -> list[Any]:
     """Raw elements from one number, a list, an array, or from the fields of a Struct."""
+    if isinstance(dtype, Block):
+        extents, size = (*shape, *dtype.shape), len(dtype.fields)
+        if not is_number(value) and np.shape(value) == dtype.shape:
+            value = np.broadcast_to(np.asarray(value), extents)
+        flat = _started(body, value, dtype.element, extents, node)
+        return [tuple(flat[k : k + size]) for k in range(0, len(flat), size)]
     if isinstance(dtype, Struct):
         names = value.dtype.names if isinstance(value, np.ndarray | np.void) else value
         if is_number(value) and value == 0:

@@ -246,6 +246,8 @@ def _argument(body: Body, parameter: Parameter, given: ast.expr | None, node: as
     if said.shape is None:
         return scalar_as(body, given, said.dtype)
     value = body.expression(given)
+    if value.in_struct:
+        value = elements.array_target(body, given).view or value
     computed = value.is_array and value.root is None
     if computed and value.dtype.name != said.dtype.name:
         value = tensors.broadcast(

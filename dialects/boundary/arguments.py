@@ -33,6 +33,7 @@ from ..diagnostics import (
 from ..ranges.interval import INDEX_BITS, of_bits
 from ..types import (
     AlloType,
+    Block,
     Fixed,
     FixedPoint,
     Float,
@@ -386,6 +387,8 @@ def _bind_struct(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     """A dict of the fields, or a record of a NumPy structured array."""
     dtype = parameter.dtype
     assert isinstance(dtype, Struct)
+    if isinstance(dtype, Block):
+        return encode(np.asarray(value), dtype)
     names = value if isinstance(value, dict) else getattr(value, "dtype", np.dtype(int)).names or ()
     if set(names) != set(dtype.fields):
         raise _fault(

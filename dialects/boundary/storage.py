@@ -19,7 +19,7 @@ from ..core.integers import as_signed
 from ..diagnostics import DTypeError
 from ..rounding import quantised
 from ..text.shown import shown
-from ..types import AlloType, Fixed, FixedPoint, Float, Index, Int, Struct, UFixed, UInt
+from ..types import AlloType, Block, Fixed, FixedPoint, Float, Index, Int, Struct, UFixed, UInt
 
 _NATIVE_BITS = (8, 16, 32, 64)
 
@@ -60,6 +60,8 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
         return _bfloat16() if dtype.name == "bf16" else np.dtype(f"f{dtype.bits // 8}")
     if is_fixed(dtype):
         return np.dtype(np.float64)
+    if isinstance(dtype, Block):
+        return np.dtype((natural_dtype(dtype.element), dtype.shape))
     if isinstance(dtype, Struct):
         return np.dtype([(name, natural_dtype(field)) for name, field in dtype.fields.items()])
     if isinstance(dtype, UInt) and dtype.bits == 1:
@@ -138,6 +140,8 @@ def empty_cells(shape: tuple[int, ...], dtype: AlloType) -> np.ndarray:
 
 def to_python(cells: np.ndarray, dtype: AlloType) -> Any:
     """The one value of zero-dimensional cells as a Python int, float or dict (of a Struct)."""
+    if isinstance(dtype, Block):
+        return _decode_struct(cells, dtype)
     if isinstance(dtype, Struct):
         return _struct_to_python(_int_of(cells), dtype)
     if isinstance(dtype, Float):
@@ -297,21 +301,39 @@ def _decode_wide(cells: np.ndarray, dtype: AlloType) -> np.ndarray:
 
 
 def _encode_struct(array: np.ndarray, dtype: Struct) -> np.ndarray:
-    if set(array.dtype.names or ()) != set(dtype.fields):
+    outer = array.shape
+    if isinstance(dtype, Block):
+        columns = _columns(array, dtype)
+        outer = outer[: array.ndim - len(dtype.shape)]
+    elif set(array.dtype.names or ()) == set(dtype.fields):
+        columns = {name: array[name] for name in dtype.fields}
+    else:
         wanted = ", ".join(dtype.fields)
         raise DTypeError(
             f"An array of {array.dtype} does not hold a {dtype}.",
             help=f"pass a NumPy structured array with the fields {wanted}.",
         )
     kind = _word_dtype(dtype)
-    total: Any = np.zeros(array.shape, kind)
+    total: Any = np.zeros(outer, kind)
     position = 0
     for name, field in dtype.fields.items():
-        ints = _cells_to_ints(encode(array[name], field), field).astype(kind)
+        ints = _cells_to_ints(encode(columns[name], field), field).astype(kind)
         mask = _amount((1 << field.bits) - 1, kind)
         total = total | (ints & mask) << _amount(position, kind)
         position += field.bits
     return encode(np.asarray(total, kind), UInt(dtype.bits))
+
+
+def _columns(array: np.ndarray, dtype: Block) -> dict[str, np.ndarray]:
+    """The elements of the arrays in Structs, each of all Structs: the last dimensions are theirs."""
+    rank = array.ndim - len(dtype.shape)
+    if rank < 0 or array.shape[rank:] != dtype.shape:
+        raise DTypeError(
+            f"An array of shape {list(array.shape)} is no field of shape {list(dtype.shape)}.",
+            help="the field of the NumPy array has these extents: np.dtype([(name, type, extents)]).",
+        )
+    flat = array.reshape(*array.shape[:rank], -1)
+    return {name: flat[..., number] for number, name in enumerate(dtype.fields)}
 
 
 def _word_dtype(dtype: Struct) -> np.dtype:
@@ -334,11 +356,12 @@ def _decode_struct(cells: np.ndarray, dtype: Struct) -> np.ndarray:
     kind = _word_dtype(dtype)
     ints = _cells_to_ints(cells, dtype).astype(kind)
     result = np.zeros(ints.shape, natural_dtype(dtype))
+    columns = _columns(result, dtype) if isinstance(dtype, Block) else result
     position = 0
     for name, field in dtype.fields.items():
         part = (ints >> _amount(position, kind)) & _amount((1 << field.bits) - 1, kind)
         raw = encode(np.asarray(part, kind), UInt(field.bits))
-        result[name] = decode(raw.view(_view_dtype(raw, field)), field)
+        columns[name][...] = decode(raw.view(_view_dtype(raw, field)), field)
         position += field.bits
     return result
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.ranges.interval import INDEX_BITS
-from allo.dialects.types import AlloType, Index, Int, UInt
+from allo.dialects.types import AlloType, Index, Int, UInt, bits_type
 
 from ..tree import Binary, Const, Expr, Math
 from . import operations as ops
@@ -16,7 +16,7 @@ def bit_range(value: Expr, low: Expr, width: int | Expr, place: SourcePlace) -> 
     raw = _raw(value, place)
     shifted = _shift_raw(">>", raw, low, place)
     if isinstance(width, int):
-        return ops.cast(shifted, UInt(width), place)
+        return ops.cast(shifted, bits_type(width), place)
     field = Binary(raw.dtype, place, "&", shifted, _low_ones(raw.dtype, width, place))
     return ops.cast(field, UInt(32), place)
 
@@ -28,7 +28,7 @@ def with_bits(value: Expr, low: Expr, width: int | Expr, bits: Expr, place: Sour
     ones = _low_ones(dtype, width, place)
     mask = _shift_raw("<<", ones, low, place)
     if isinstance(width, int):
-        bits = ops.cast(ops.cast(bits, UInt(width)), dtype)
+        bits = ops.cast(ops.cast(bits, bits_type(width)), dtype)
     else:
         bits = Binary(dtype, place, "&", ops.cast(bits, dtype), ones)
     field = _shift_raw("<<", bits, low, place)
@@ -55,7 +55,7 @@ def _raw(value: Expr, place: SourcePlace) -> Expr:
             place,
             help="only integers have bits; use x.bitcast() to see those of another value.",
         )
-    return ops.cast(value, UInt(value.dtype.bits))
+    return ops.cast(value, bits_type(value.dtype.bits))
 
 
 def _shift_raw(op: str, value: Expr, low: Expr, place: SourcePlace) -> Expr:

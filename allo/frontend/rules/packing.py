@@ -9,21 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from allo.dialects.diagnostics import SourcePlace
-from allo.dialects.types import AlloType, Float, Struct, UInt
+from allo.dialects.types import AlloType, Block, Float, Struct, UInt, bits_type
 from allo.frontend.rules import bit_fields
 
 from ..tree import Binary, Bitcast, Cast, Const, Expr
 from . import fixed
 from . import operations as ops
 
+type Step = str | Expr
+"""What leads into a Struct: the name of a field, or the lowest bit of an element of an array in one."""
+
 
 def word(value: Expr) -> Expr:
     """The integer behind a value of a Struct type."""
-    return Cast(UInt(value.dtype.bits), value.place, value)
+    return Cast(bits_type(value.dtype.bits), value.place, value)
 
 
 def low_bit(dtype: Struct, name: str) -> int:
     """Where a field begins."""
+    if isinstance(dtype, Block):
+        return int(name) * dtype.element.bits
     names = list(dtype.fields)
     return sum(dtype.fields[before].bits for before in names[: names.index(name)])
 
@@ -37,9 +42,17 @@ def field(value: Expr, name: str, place: SourcePlace) -> Expr:
     return from_bits(bit_fields.bit_range(word(value), low, kind.bits, place), kind, place)
 
 
+def element(value: Expr, low: Expr, place: SourcePlace) -> Expr:
+    """The element of an array in a Struct that begins at a bit."""
+    dtype = value.dtype
+    assert isinstance(dtype, Block)
+    kind = dtype.element
+    return from_bits(bit_fields.bit_range(word(value), low, kind.bits, place), kind, place)
+
+
 def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Expr:
     """A value of a Struct type from its fields, each already of its type."""
-    whole = UInt(dtype.bits)
+    whole = bits_type(dtype.bits)
     total: Expr | None = None
     for name in dtype.fields:
         part = ops.cast(bits_of(values[name], place), whole)
@@ -51,14 +64,23 @@ def packed(values: Mapping[str, Expr], dtype: Struct, place: SourcePlace) -> Exp
     return Cast(dtype, place, total)
 
 
-def with_field(value: Expr, path: tuple[str, ...], part: Expr, place: SourcePlace) -> Expr:
-    """``value`` with one field replaced: that of the last name, in the Structs that the others name."""
-    dtype, (name, *inner) = value.dtype, path
+def at(value: Expr, step: Step, place: SourcePlace) -> Expr:
+    """A field by its name, or an element of an array in a Struct by its lowest bit."""
+    return field(value, step, place) if isinstance(step, str) else element(value, step, place)
+
+
+def with_field(value: Expr, path: tuple[Step, ...], part: Expr, place: SourcePlace) -> Expr:
+    """``value`` with one field replaced: that of the last step, in the Structs that the others name."""
+    dtype, (step, *inner) = value.dtype, path
     assert isinstance(dtype, Struct)
-    kind = dtype.fields[name]
     if inner:
-        part = with_field(field(value, name, place), tuple(inner), part, place)
-    low = Const(ops.INDEX, place, low_bit(dtype, name))
+        part = with_field(at(value, step, place), tuple(inner), part, place)
+    low: Expr
+    if isinstance(step, str):
+        kind, low = dtype.fields[step], Const(ops.INDEX, place, low_bit(dtype, step))
+    else:
+        assert isinstance(dtype, Block)
+        kind, low = dtype.element, step
     bits = bits_of(ops.cast(part, kind, place), place)
     return Cast(dtype, place, bit_fields.with_bits(word(value), low, kind.bits, bits, place))
 
@@ -75,7 +97,7 @@ def bits_of(value: Expr, place: SourcePlace) -> Expr:
 def from_bits(bits: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
     """The value of a type, a Struct included, whose bits are those of an integer of its width."""
     if isinstance(dtype, Struct):
-        return Cast(dtype, place, ops.cast(bits, UInt(dtype.bits)))
+        return Cast(dtype, place, ops.cast(bits, bits_type(dtype.bits)))
     if isinstance(dtype, Float):
         return Bitcast(dtype, place, bits)
     if fixed.is_fixed(dtype):

@@ -12,12 +12,13 @@ from allo.dialects.diagnostics import (
     TypeMismatchError,
     UnsupportedSyntaxError,
 )
-from allo.dialects.types import AlloType, Stream, Struct, index
+from allo.dialects.types import AlloType, Block, Stream, Struct, index
 
 from ..body import Body
 from ..known import Known
 from ..running.arrays import row_major
 from ..running.casts import wrap_code
+from . import blocks
 from .affine import difference
 from .bit_ranges import bit_range, bits_code
 from .indices import index_code, index_value, round_subscript
@@ -97,6 +98,7 @@ def viewed(body: Body, value: Value) -> Value:
         shape=value.shape,
         view=(f"({name} := {value.code}).data", offset, strides),
         root=value.root,
+        in_struct=value.in_struct,
     )
 
 
@@ -113,6 +115,7 @@ def without_ones(body: Body, value: Value, shape: tuple[int | None, ...]) -> Val
         view=(data, offset, tuple(1 if e == 1 else next(steps) for e in shape)),
         root=value.root,
         is_transposed=value.is_transposed,
+        in_struct=value.in_struct,
     )
 
 
@@ -160,6 +163,7 @@ def _view(body: Body, base: Value, items: list[ast.expr], node: ast.Subscript) -
         view=(data, joined, tuple(steps)),
         root=base.root,
         is_transposed=base.is_transposed,
+        in_struct=base.in_struct,
     )
 
 
@@ -256,7 +260,9 @@ def _inside(body: Body, base: Value, items: list[ast.expr], node: ast.Subscript)
             f"({name} if ({name} := {base.code}[{position}]) is not None "
             f"else undefined({place}, 'A field'))"
         )
-        found = Value(dtype, code)
+        found = blocks.array_of(Value(dtype, code))
+        if found.is_array and len(items) > 1:
+            raise UnsupportedSyntaxError("Each subscript has its own brackets.", body.place(node))
     else:
         low, bits, dtype = bit_range(body, base.dtype, items[0], node)
         found = Value(dtype, bits_code(coerce(base, base.dtype), low, bits))
@@ -297,13 +303,23 @@ class Target:
     view: Value | None = None
 
 
+def array_target(body: Body, node: ast.expr) -> Target:
+    """The same, an array in a Struct as an array."""
+    place = target(body, node)
+    if not isinstance(place.dtype, Block):
+        return place
+    return Target(
+        place.dtype.element, "", "", blocks.array_in(body, place.dtype, place.read, place.write)
+    )
+
+
 def target(body: Body, node: ast.expr) -> Target:
     """A name or subscript that is stored to; its subscripts are computed here, once."""
     if isinstance(node, ast.Name):
         return _name_target(body, node)
     if not isinstance(node, ast.Subscript):
         raise UnsupportedSyntaxError("This cannot be assigned to.", body.place(node))
-    inner = target(body, node.value)
+    inner = array_target(body, node.value)
     if inner.view is None:
         return _part_target(body, inner, items_of(node), node)
     return _element_target(body, inner.view, node)

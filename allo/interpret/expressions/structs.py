@@ -5,16 +5,21 @@ from __future__ import annotations
 import ast
 
 from allo.dialects.diagnostics import TypeMismatchError
-from allo.dialects.types import AlloType, Struct
+from allo.dialects.types import AlloType, Block, Struct
 
 from ..body import Body
+from ..running.arrays import size_of
 from .meaning import cast
+from .tensors import cast_function
+from .values import Value
 
 
 def scalar_as(body: Body, node: ast.expr, dtype: AlloType) -> str:
     """Text of an expression cast to a type; a dict is a Struct of that type."""
     if isinstance(node, ast.Dict):
         return struct_value(body, node, dtype)
+    if isinstance(dtype, Block):
+        return _elements(body, body.expression(node), dtype, node)
     return cast(body, body.scalar(node), dtype, node)
 
 
@@ -34,3 +39,12 @@ def struct_value(body: Body, node: ast.Dict, dtype: AlloType) -> str:
         return "(" + "".join(f"{code}, " for code in codes.values()) + ")"
     kept = {name: body.keep(code) for name, code in codes.items()}
     return "(" + "".join(f"{kept[name]}, " for name in dtype.fields) + ")"
+
+
+def _elements(body: Body, value: Value, block: Block, node: ast.AST) -> str:
+    """Text of the tuple of an array's elements; of a number, all of them are that."""
+    if not value.is_array:
+        code = cast(body, value, block.element, node)
+        return f"({code},) * {size_of(block.shape)}"
+    function = cast_function(value, lambda v: cast(body, v, block.element, node))
+    return f"block({value.array_code()}, {block.shape}, {function})"

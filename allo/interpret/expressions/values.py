@@ -65,6 +65,7 @@ class Value:
         root: the variable that an array is, or is part of.
         parts: the several results of a call; (None,) where there is none.
         is_transposed: a view with its axes in another order.
+        in_struct: an array, or a part of one, that is a field of a Struct.
         span: the least and the greatest value of an index, where they are known.
     """
 
@@ -78,6 +79,7 @@ class Value:
     root: Symbol | None = None
     parts: tuple[Any, ...] = field(default=())
     is_transposed: bool = False
+    in_struct: bool = False
     span: tuple[int, int] | None = None
 
     @property

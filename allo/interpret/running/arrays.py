@@ -93,6 +93,41 @@ class Array:
             data[position] = value
 
 
+class Inside(MutableSequence[Any]):
+    """The elements of an array in a Struct, which is a tuple that stores replace.
+
+    Args:
+        read: gives the tuple, or None where nothing was written yet.
+        write: puts another one in its place.
+    """
+
+    def __init__(
+        self, size: int, read: Callable[[], Any], write: Callable[[tuple[Any, ...]], None]
+    ) -> None:
+        self._size, self._read, self._write = size, read, write
+
+    def _elements(self) -> list[Any]:
+        return list(self._read() or (None,) * self._size)
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __getitem__(self, position: Any) -> Any:
+        return self._elements()[position]
+
+    def __setitem__(self, position: Any, value: Any) -> None:
+        elements = self._elements()
+        elements[position] = value
+        self._write(tuple(elements))
+
+    def __delitem__(self, position: Any) -> None:
+        raise TypeError("an array in a Struct keeps its elements")
+
+    def insert(self, index: int, value: Any) -> None:
+        """Refused: the array keeps its length."""
+        raise TypeError("an array in a Struct keeps its length")
+
+
 def elements_of(value: Any, shape: tuple[int, ...]) -> list[Any]:
     """The elements of an array or of a repeated scalar, in a shape it broadcasts to."""
     if isinstance(value, Array):
@@ -106,6 +141,14 @@ def assign(target: Array, value: Any, function: Callable[[Any], Any] | None) -> 
     if function is not None:
         values = [None if v is None else function(v) for v in values]
     target.store(values)
+
+
+def block(
+    value: Any, shape: tuple[int, ...], function: Callable[[Any], Any] | None
+) -> tuple[Any, ...]:
+    """The elements of an array, or of a repeated scalar, as those of an array in a Struct."""
+    values = elements_of(value, shape)
+    return tuple(v if v is None or function is None else function(v) for v in values)
 
 
 def copied(value: Array, function: Callable[[Any], Any] | None) -> Array:

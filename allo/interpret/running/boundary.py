@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from allo.dialects.diagnostics import ArgumentCountError, BoundaryError, DTypeWarning
-from allo.dialects.types import AlloType, Float, Index, Int, Stream, Struct, UFixed, UInt
+from allo.dialects.types import AlloType, Block, Float, Index, Int, Stream, Struct, UFixed, UInt
 
 from ..expressions.values import exact_of
 from ..instance import Instance, Parameter
@@ -34,6 +34,8 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
         return np.dtype(f"f{dtype.bits // 8}")
     if is_fixed(dtype):
         return np.dtype(np.float64)
+    if isinstance(dtype, Block):
+        return np.dtype((natural_dtype(dtype.element), dtype.shape))
     if isinstance(dtype, Struct):
         return np.dtype([(name, natural_dtype(field)) for name, field in dtype.fields.items()])
     if isinstance(dtype, UInt) and dtype.bits == 1:
@@ -55,6 +57,8 @@ def refuse_out_of_range(value: Any, dtype: AlloType) -> None:
     Raises:
         ValueError: the number is out of range.
     """
+    if isinstance(dtype, Block):
+        return
     if isinstance(dtype, Struct):
         for name, field in dtype.fields.items():
             refuse_out_of_range(value[name], field)
@@ -75,6 +79,10 @@ def to_raw(value: Any, dtype: AlloType) -> Any:
     Raises:
         ValueError: NaN or infinity for an integer or fixed point.
     """
+    if isinstance(dtype, Block):
+        if np.shape(value) != dtype.shape:
+            raise ValueError(f"an array of shape {list(np.shape(value))} is no field {dtype}")
+        return tuple(raw_elements(np.asarray(value), dtype.element))
     if isinstance(dtype, Struct):
         if isinstance(value, np.void) and value.dtype.names is not None:
             value = {name: value[name] for name in dtype.fields}
@@ -119,6 +127,9 @@ def raw_elements(array: np.ndarray, dtype: AlloType, open_values: bool = False) 
     ``open_values``: a number without a value in the type (NaN for an integer) is an element that
     was never written; the program may write it before it reads it.
     """
+    if isinstance(dtype, Block):
+        flat, size = raw_elements(array, dtype.element, open_values), len(dtype.fields)
+        return [tuple(flat[k : k + size]) for k in range(0, len(flat), size)]
     if isinstance(dtype, Struct):
         if array.dtype.names is None:
             return [to_raw(e, dtype) for e in array.reshape(-1).tolist()]
@@ -274,6 +285,9 @@ class Binding:
 
 def store(array: np.ndarray, data: Sequence[Any], dtype: AlloType) -> None:
     """Write raw values to the caller's array; those never written stay as they are."""
+    if isinstance(dtype, Block):
+        store(array, [part for e in data for part in e], dtype.element)
+        return
     if isinstance(dtype, Struct) and array.dtype.names is not None:
         for position, (name, field) in enumerate(dtype.fields.items()):
             store(array[name], [e[position] for e in data], field)
@@ -318,6 +332,8 @@ def positional(instance: Instance, values: Sequence[Any], named: Mapping[str, An
 
 def to_number(raw: Any, dtype: AlloType) -> Any:
     """A raw value as a Python number; a Struct as a dict."""
+    if isinstance(dtype, Block):
+        return to_numpy(list(raw), dtype.shape, dtype.element)
     if isinstance(dtype, Struct):
         return {
             name: to_number(part, field)
@@ -331,6 +347,8 @@ def to_number(raw: Any, dtype: AlloType) -> Any:
 def to_numpy(data: list[Any], shape: tuple[int, ...], dtype: AlloType) -> np.ndarray:
     """Raw values as an array of the natural dtype."""
     natural = natural_dtype(dtype)
+    if isinstance(dtype, Block):
+        return to_numpy([part for e in data for part in e], (*shape, *dtype.shape), dtype.element)
     if isinstance(dtype, Struct):
         result = np.empty(shape, natural)
         for position, (name, field) in enumerate(dtype.fields.items()):

@@ -180,6 +180,8 @@ def namespace(runtime: Runtime) -> dict[str, Any]:
         "Array": arrays.Array,
         "AlloError": AlloError,
         "assign": arrays.assign,
+        "block": arrays.block,
+        "Inside": arrays.Inside,
         "copied": arrays.copied,
         "reread": reread.reread,
         "elementwise": runtime.elementwise,

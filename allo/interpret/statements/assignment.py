@@ -17,7 +17,7 @@ from allo.dialects.types import AlloType, Stream
 
 from .. import constants
 from ..body import Body
-from ..expressions.elements import Target, target
+from ..expressions.elements import Target, array_target, target
 from ..expressions.meaning import cast
 from ..expressions.scalar_expressions import operate
 from ..expressions.scalars import SYMBOLS
@@ -269,7 +269,7 @@ def _calls(node: ast.AST) -> bool:
 def _target_apart(body: Body, node: ast.expr) -> tuple[Target, list[str]]:
     """A target, and the lines that compute its subscripts: the right side is computed before them."""
     start = len(body.lines)
-    place = target(body, node)
+    place = array_target(body, node)
     lines = body.lines[start:]
     del body.lines[start:]
     return place, lines
@@ -303,7 +303,7 @@ def _store(body: Body, place: Target, value: Value, at: ast.AST) -> None:
 
 def augmented(body: Body, node: ast.AugAssign) -> None:
     """``x += e``: computed in the rule's type, cast back."""
-    place = target(body, node.target)
+    place = array_target(body, node.target)
     if place.view is not None:
         old = Value(place.dtype, body.keep(place.view.array_code()), shape=place.view.shape)
     else:

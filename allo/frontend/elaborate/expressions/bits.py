@@ -6,15 +6,14 @@ import ast
 import warnings
 
 from allo.dialects.diagnostics import DTypeWarning, ShapeMismatchError, SourcePlace
-from allo.dialects.types import Int, Struct, UInt
+from allo.dialects.types import Int, UInt
 from allo.frontend.affine import Affine, constant
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays.lazy import Value
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import indexing
-from allo.frontend.elaborate.expressions.fields import field_name
-from allo.frontend.rules import bit_fields, packing
+from allo.frontend.rules import bit_fields
 from allo.frontend.rules import operations as ops
 from allo.frontend.tree import Binary, Const, Expr, Subscript
 
@@ -22,10 +21,7 @@ from allo.frontend.tree import Binary, Const, Expr, Subscript
 def select_bits(
     ctx: FunctionContext, value: Expr, items: list[ast.expr], place: SourcePlace
 ) -> Value:
-    """``value[k]``, ``value[lo:hi]`` or ``value["field"]`` of a scalar."""
-    while items and isinstance(value.dtype, Struct):
-        name = field_name(ctx, items[0], value.dtype, "it")
-        value, items = packing.field(value, name, place), items[1:]
+    """``value[k]`` or ``value[lo:hi]`` of a scalar."""
     for item in items:
         low, width = bit_field(ctx, value, item)
         value = bit_fields.bit_range(value, low, width, place)

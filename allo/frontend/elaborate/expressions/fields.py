@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Int, Struct, UInt
+from allo.dialects.types import AlloType, Block, Int, Struct, UInt
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
-from allo.frontend.elaborate.arrays.lazy import Generated, Value
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Generated, Value
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
-from allo.frontend.elaborate.expressions import indexing
+from allo.frontend.elaborate.expressions import blocks, indexing
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
 from allo.frontend.rules.integers import same_bits
 from allo.frontend.syntax import flatten
 from allo.frontend.tree import Const, Expr, Load, Subscript, Var
+
+type Fields = Mapping[str, Value]
+"""The fields of a Struct: an array in it is an array, a word of its elements, or what all of them are."""
 
 
 def as_words(ctx: FunctionContext, node: ast.expr, wanted: AlloType) -> Value | None:
@@ -35,14 +39,34 @@ def as_words(ctx: FunctionContext, node: ast.expr, wanted: AlloType) -> Value | 
 
 def word_of(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> Expr:
     """A Struct expression as a word: a variable, an element, a literal, another word."""
-    return packing.packed(field_values(ctx, node, dtype), dtype, ctx.place(node))
+    place = ctx.place(node)
+    return packing.packed(words_of(field_values(ctx, node, dtype), dtype, place), dtype, place)
+
+
+def words_of(values: Fields, dtype: Struct, place: SourcePlace) -> dict[str, Expr]:
+    """The fields of a Struct with arrays among them as words."""
+    return {
+        key: blocks.word_of(value, kind, place) if isinstance(kind, Block) else scalar(value)
+        for (key, kind), value in zip(dtype.fields.items(), _ordered(values, dtype), strict=True)
+    }
+
+
+def _ordered(values: Fields, dtype: Struct) -> list[Value]:
+    return [values[key] for key in dtype.fields]
+
+
+def scalar(value: Value) -> Expr:
+    """A field that is no array."""
+    assert not isinstance(value, ArrayValue)
+    return value
 
 
 def word_as(ctx: FunctionContext, node: ast.expr, value: Expr, dtype: Struct) -> Expr:
     """A value as a word of ``dtype``: another Struct of the same bits, or an integer."""
     if value.dtype == dtype:
         return value
-    return packing.packed(_unpacked(ctx, node, value, dtype), dtype, ctx.place(node))
+    place = ctx.place(node)
+    return packing.packed(_unpacked(ctx, node, value, dtype), dtype, place)
 
 
 def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace) -> Expr:
@@ -52,13 +76,25 @@ def _word(binding: StructBinding, indices: tuple[Subscript, ...], place: SourceP
 def _loads(
     binding: StructBinding, indices: tuple[Subscript, ...], place: SourcePlace
 ) -> dict[str, Expr]:
-    """The fields of a variable; a Struct in it as a word."""
+    """The fields of a variable; a Struct or an array in it as a word."""
     return {
-        key: Load(part.dtype, place, part, indices)
-        if isinstance(part, Var)
-        else _word(part, indices, place)
+        key: _field_word(part, binding.dtype.fields[key], indices, place)
         for key, part in binding.fields.items()
     }
+
+
+def _field_word(
+    part: Var | StructBinding, kind: AlloType, indices: tuple[Subscript, ...], place: SourcePlace
+) -> Expr:
+    if isinstance(kind, Block):
+        words = {
+            name: _field_word(part, kind.element, (*indices, *index), place)
+            for name, index in blocks.places(kind)
+        }
+        return packing.packed(words, kind, place)
+    if isinstance(part, Var):
+        return Load(part.dtype, place, part, indices)
+    return _word(part, indices, place)
 
 
 def _words(binding: StructBinding, place: SourcePlace) -> Value:
@@ -95,9 +131,9 @@ def field_of(
     binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(binding, StructBinding):
         return None
-    rank = len(binding.shape)
     found: Var | StructBinding = binding
     while isinstance(found, StructBinding):
+        rank = len(found.shape)
         node = items[rank] if len(items) > rank else base
         key = field_name(ctx, node, found.dtype, found.name)
         found, items = found.fields[key], [*items[:rank], *items[rank + 1 :]]
@@ -110,19 +146,25 @@ def struct_element(
     """A Struct variable, an element of an array of Structs, or a Struct in one."""
     base, items = flatten(node)
     binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
-    if not isinstance(binding, StructBinding) or len(items) < len(binding.shape):
+    if not isinstance(binding, StructBinding):
         return None
-    rank = len(binding.shape)
-    for item in items[rank:]:
-        inner = binding.fields.get(str(item.value)) if isinstance(item, ast.Constant) else None
+    indices: list[ast.expr] = []
+    while True:
+        rank = len(binding.shape) - len(indices)
+        indices, items = [*indices, *items[:rank]], items[rank:]
+        if len(indices) < len(binding.shape):
+            return None
+        if not items:
+            return binding, tuple(indexing.subscript(ctx, item) for item in indices)
+        name, *items = items
+        inner = binding.fields.get(str(name.value)) if isinstance(name, ast.Constant) else None
         if not isinstance(inner, StructBinding):
             return None
         binding = inner
-    return binding, tuple(indexing.subscript(ctx, item) for item in items[:rank])
 
 
-def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> dict[str, Expr]:
-    """The fields of a Struct expression, each computed once."""
+def field_values(ctx: FunctionContext, node: ast.expr, dtype: Struct) -> Fields:
+    """The fields of a Struct expression, each computed once; of a literal, arrays as they are."""
     if isinstance(node, ast.Dict):
         return _literal(ctx, node, dtype)
     source = struct_element(ctx, node)
@@ -154,12 +196,14 @@ def _same_fields(has: AlloType, wanted: AlloType) -> bool:
 
 def _as_field(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
     """A field as that of a Struct of the same fields."""
-    if isinstance(dtype, Struct) and value.dtype != dtype:
+    if isinstance(dtype, Struct):
+        if value.dtype == dtype:
+            return value
         return packing.from_bits(packing.word(value), dtype, place)
     return ops.cast(value, dtype, place)
 
 
-def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, Expr]:
+def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> Fields:
     keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
     if sorted(map(str, keys)) != sorted(dtype.fields):
         raise dispatch.type_error(
@@ -168,15 +212,29 @@ def _literal(ctx: FunctionContext, node: ast.Dict, dtype: Struct) -> dict[str, E
             f"The fields {keys} are not those of {dtype}.",
             f"give every field once: {', '.join(dtype.fields)}.",
         )
-    values: dict[str, Expr] = {}
+    values: dict[str, Value] = {}
     for key, part in zip(keys, node.values, strict=True):
         kind = dtype.fields[str(key)]
+        if isinstance(kind, Block):
+            values[str(key)] = _array(ctx, part, kind)
+            continue
         if isinstance(kind, Struct):
             values[str(key)] = stores.compute_once(ctx, word_of(ctx, part, kind))
             continue
         value = ops.cast(dispatch.scalar(ctx, part), kind, ctx.place(part))
         values[str(key)] = value if isinstance(value, Const) else stores.compute_once(ctx, value)
     return values
+
+
+def _array(ctx: FunctionContext, node: ast.expr, block: Block) -> Value:
+    """An array in a literal, as it is now; one number is each of its elements."""
+    value = dispatch.expression(ctx, node)
+    if not isinstance(value, ArrayValue):
+        return value if value.dtype == block else ops.cast(value, block.element, ctx.place(node))
+    blocks.check_shape(value, block, ctx.place(node))
+    if isinstance(value, arrays.View) and value.var.kind == "const":
+        return value
+    return arrays.whole(stores.fresh_copy(ctx, value, "field", block.element), value.place)
 
 
 def _unpacked(ctx: FunctionContext, node: ast.expr, packed: Expr, dtype: Struct) -> dict[str, Expr]:

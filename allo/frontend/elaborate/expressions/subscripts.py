@@ -7,6 +7,7 @@ from typing import Any
 
 from allo.dialects.diagnostics import CompileTimeError, ShapeMismatchError, SourcePlace
 from allo.dialects.text import differences
+from allo.dialects.types import Block, Struct
 from allo.frontend.affine import Affine, Iter, constant, shown_iteration
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
@@ -14,12 +15,13 @@ from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Uniform, Value, View
 from allo.frontend.elaborate.context import FunctionContext
-from allo.frontend.elaborate.expressions import indexing
+from allo.frontend.elaborate.expressions import blocks, indexing
 from allo.frontend.elaborate.expressions.bits import select_bits
-from allo.frontend.elaborate.expressions.fields import field_of
+from allo.frontend.elaborate.expressions.fields import field_name, field_of
 from allo.frontend.elaborate.expressions.names import captured_value, variable
+from allo.frontend.rules import packing
 from allo.frontend.syntax import flatten
-from allo.frontend.tree import Subscript, Var
+from allo.frontend.tree import Expr, Subscript, Var
 
 
 def read(ctx: FunctionContext, node: ast.Subscript) -> Value:
@@ -46,14 +48,31 @@ def _compile_time(ctx: FunctionContext, node: ast.Subscript) -> Any:
 
 def _select(ctx: FunctionContext, owner: Value, items: list[ast.expr], place: SourcePlace) -> Value:
     if not isinstance(owner, ArrayValue):
-        return select_bits(ctx, owner, items, place)
+        return _part(ctx, owner, items, place)
     if isinstance(owner, Uniform):
         return owner.value
     view, rest = view_of(ctx, owner, items, place)
     if view.shape == ():
         element = view.element(())
-        return select_bits(ctx, element, rest, place) if rest else element
+        return _part(ctx, element, rest, place)
     return view
+
+
+def _part(ctx: FunctionContext, value: Expr, items: list[ast.expr], place: SourcePlace) -> Value:
+    """Fields and elements of a Struct that is one word, then bits."""
+    while items and isinstance(value.dtype, Struct):
+        if not isinstance(value.dtype, Block):
+            name = field_name(ctx, items[0], value.dtype, "it")
+            value, items = packing.field(value, name, place), items[1:]
+            continue
+        rank = len(value.dtype.shape)
+        low = blocks.position(ctx, items[:rank], value.dtype, place)
+        if low is None:
+            return _select(ctx, blocks.array_of(value), items, place)
+        value, items = packing.element(value, low, place), items[rank:]
+    if isinstance(value.dtype, Block):
+        return blocks.array_of(value)
+    return select_bits(ctx, value, items, place) if items else value
 
 
 def view_of(

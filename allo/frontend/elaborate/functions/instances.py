@@ -32,6 +32,7 @@ from allo.frontend.elaborate.context import (
     NestedFunction,
     StreamBinding,
 )
+from allo.frontend.elaborate.expressions.blocks import has_block
 from allo.frontend.elaborate.functions import layouts
 from allo.frontend.elaborate.functions.annotations import Declared, declared, parse_string
 from allo.frontend.elaborate.functions.inference import infer
@@ -333,7 +334,8 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
         return
     scalar = ScalarArg(argument.arg, said.dtype, place)
     ctx.function.params.append(scalar)
-    if not assigned:
+    held = isinstance(said.dtype, Struct) and has_block(said.dtype)
+    if not assigned and not held:
         ctx.bind(argument.arg, scalar)
         return
     if isinstance(said.dtype, Struct):

@@ -20,6 +20,7 @@ from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Value, View
 from allo.frontend.elaborate.context import FunctionContext, StreamBinding
+from allo.frontend.elaborate.expressions.blocks import Packed
 from allo.frontend.elaborate.expressions.fields import as_words, word_as
 from allo.frontend.elaborate.expressions.order import in_order
 from allo.frontend.elaborate.functions import instances as functions
@@ -228,7 +229,9 @@ def _array_argument(passed: _Passed, value: Value) -> Argument:
         raise passed.mismatch(value)
     if not isinstance(value, View) or not _keeps_order(value):
         if isinstance(value, View):
-            _refuse_written_copy(passed, value)
+            _refuse_written_copy(passed, f"a transposed view of {value.var.name}")
+        elif isinstance(value, Packed):
+            _refuse_written_copy(passed, "part of a word that is a Struct")
         copy = stores.fresh_copy(passed.ctx, value, wanted.name, wanted.dtype)
         value = arrays.whole(copy, passed.ctx.place(passed.node))
     if value.is_whole and _shapes_agree(value.shape, wanted.shape):
@@ -236,15 +239,15 @@ def _array_argument(passed: _Passed, value: Value) -> Argument:
     return _tree_view(value, len(wanted.shape))
 
 
-def _refuse_written_copy(passed: _Passed, value: View) -> None:
-    """A transposed view is passed as a copy: what a function wrote into it would be lost."""
+def _refuse_written_copy(passed: _Passed, what: str) -> None:
+    """What a function wrote into a copy would be lost."""
     if not passed.is_written():
         return
     raise dispatch.type_error(
         passed.ctx,
         passed.node,
-        f"{passed.info.origin} writes into {passed.wanted.name}, and {ast.unparse(passed.node)} is a "
-        f"transposed view of {value.var.name}, which cannot be passed by reference.",
+        f"{passed.info.origin} writes into {passed.wanted.name}, and {ast.unparse(passed.node)} is {what}, "
+        "which cannot be passed by reference.",
         "pass a local array, and store its elements back when the function has returned.",
     )
 

@@ -101,6 +101,8 @@ def _bind_new(ctx: FunctionContext, goal: ast.Name, value: Value, place: SourceP
             return
         ctx.bind(goal.id, stores.fresh_copy(ctx, value, goal.id, value.dtype))
         return
+    if structs.bind_value(ctx, goal.id, value, place):
+        return
     var = stores.new_local(ctx, goal.id, value.dtype, (), place)
     ctx.emit(Store(place, var, (), value))
     ctx.bind(goal.id, var)

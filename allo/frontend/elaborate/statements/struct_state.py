@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from allo.dialects.boundary.storage import encode
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.text.shown import shown
-from allo.dialects.types import AlloType, Float, Struct
+from allo.dialects.types import AlloType, Block, Float, Struct
 from allo.frontend.elaborate import globals_
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
 from allo.frontend.elaborate.functions.annotations import Declared
@@ -25,7 +26,7 @@ def fields(
 ) -> StructBinding:
     """A stateful variable for each field, those of Structs in it included."""
     assert isinstance(said.dtype, Struct)
-    return _fields(ctx, name, said.dtype, said, init, place)
+    return _fields(ctx, name, said, init, place)
 
 
 def words(ctx: FunctionContext, name: str, said: Declared, init: Any, place: SourcePlace) -> Var:
@@ -36,16 +37,31 @@ def words(ctx: FunctionContext, name: str, said: Declared, init: Any, place: Sou
 
 
 def _fields(
-    ctx: FunctionContext, name: str, dtype: Struct, said: Declared, init: Any, place: SourcePlace
+    ctx: FunctionContext, name: str, said: Declared, init: Any, place: SourcePlace
 ) -> StructBinding:
+    dtype = said.dtype
+    assert isinstance(dtype, Struct)
     made: dict[str, Var | StructBinding] = {}
     for key, start in _parts(name, dtype, said.shape, init, place).items():
-        field, part = dtype.fields[key], f"{name}_{key}"
-        if isinstance(field, Struct):
-            made[key] = _fields(ctx, part, field, said, start, place)
+        kind, shape, start = _extended(dtype.fields[key], said.shape, start)
+        part = replace(said, dtype=kind, shape=shape)
+        if isinstance(kind, Struct):
+            made[key] = _fields(ctx, f"{name}_{key}", part, start, place)
         else:
-            made[key] = globals_.stateful(ctx, part, field, said.shape, start, place, said.memory)
+            made[key] = globals_.stateful(
+                ctx, f"{name}_{key}", kind, shape, start, place, said.memory
+            )
     return StructBinding(name, dtype, said.shape, made, place)
+
+
+def _extended(kind: AlloType, shape: Shape, start: Any) -> tuple[AlloType, Shape, Any]:
+    """An array in a Struct as more extents of its variable; it may start alike in all Structs."""
+    if not isinstance(kind, Block):
+        return kind, shape, start
+    extents = (*shape, *kind.shape)
+    if isinstance(start, list | tuple | np.ndarray) and np.shape(start) == kind.shape:
+        start = np.broadcast_to(np.asarray(start), [extent or 1 for extent in extents])
+    return kind.element, extents, start
 
 
 def _parts(name: str, dtype: Struct, shape: Shape, init: Any, place: SourcePlace) -> dict[str, Any]:
@@ -79,11 +95,14 @@ def _words(name: str, dtype: Struct, shape: Shape, init: Any, place: SourcePlace
     low = 0
     for key, start in _parts(name, dtype, shape, init, place).items():
         field, part = dtype.fields[key], f"{name}_{key}"
-        if isinstance(field, Struct):
-            bits = _words(part, field, shape, start, place)
+        kind, extended, start = _extended(field, shape, start)
+        if isinstance(kind, Struct):
+            bits = _words(part, kind, extended, start, place)
         else:
-            bits = _bits(globals_.first_values(part, field, shape, start, place), field)
-        total += bits << low
+            bits = _bits(globals_.first_values(part, kind, extended, start, place), kind)
+        columns = bits.reshape(*extents, -1)
+        for number in range(columns.shape[-1]):
+            total += columns[..., number] << low + number * kind.bits
         low += field.bits
     return total
 

@@ -7,17 +7,28 @@ from collections.abc import Iterator
 from typing import Any
 
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
-from allo.dialects.types import AlloType, Float, Int, Struct, UInt
+from allo.dialects.types import AlloType, Block, Float, Int, Struct, UInt
 from allo.frontend.affine import ScalarArg
 from allo.frontend.elaborate.arrays import stores
-from allo.frontend.elaborate.arrays.lazy import View
+from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
-from allo.frontend.elaborate.expressions.fields import field_values, struct_element
+from allo.frontend.elaborate.expressions import blocks
+from allo.frontend.elaborate.expressions.blocks import has_block
+from allo.frontend.elaborate.expressions.fields import (
+    Fields,
+    field_values,
+    scalar,
+    struct_element,
+    words_of,
+)
 from allo.frontend.elaborate.functions.annotations import Declared
 from allo.frontend.elaborate.statements import struct_state, targets
 from allo.frontend.rules import fixed, packing
 from allo.frontend.syntax import flatten, last_name
 from allo.frontend.tree import ArgValue, Expr, Store, Subscript, Var
+
+_MOST_AT_ONCE = 16
+"""Elements of an array in a Struct that are taken out of a word one by one; of a longer one, in a loop."""
 
 
 def declare(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
@@ -101,7 +112,7 @@ def bind_argument(ctx: FunctionContext, argument: ScalarArg) -> None:
     dtype, place = argument.dtype, argument.place
     assert isinstance(dtype, Struct)
     value = ArgValue(dtype, place, argument)
-    values = {key: packing.field(value, key, place) for key in dtype.fields}
+    values: Fields = {key: packing.field(value, key, place) for key in dtype.fields}
     _store(ctx, _new(ctx, argument.name, dtype, None, place), (), values, place)
 
 
@@ -116,15 +127,19 @@ def _new(
 def _variables(
     ctx: FunctionContext, name: str, dtype: Struct, said: Declared | None, place: SourcePlace
 ) -> StructBinding:
-    """One variable for each field, those of a Struct in it included."""
+    """One variable for each field, those of a Struct in it included; an array in it adds its extents."""
     shape = said.shape if said is not None else ()
     memory = said.memory if said is not None else None
     fields: dict[str, Var | StructBinding] = {}
     for key, field in dtype.fields.items():
-        if isinstance(field, Struct):
-            fields[key] = _variables(ctx, f"{name}_{key}", field, said, place)
+        kind, extents, part = field, shape, f"{name}_{key}"
+        if isinstance(field, Block):
+            kind, extents = field.element, (*shape, *field.shape)
+        if isinstance(kind, Struct):
+            inner = Declared(kind, extents, place, decorations=said.decorations if said else ())
+            fields[key] = _variables(ctx, part, kind, inner, place)
         else:
-            fields[key] = stores.new_local(ctx, f"{name}_{key}", field, shape, place, memory)
+            fields[key] = stores.new_local(ctx, part, kind, extents, place, memory)
     return StructBinding(name, dtype, shape, fields, place)
 
 
@@ -134,6 +149,10 @@ def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePl
     if target is None:
         return _assign_word(ctx, goal, node, place) or _bind_copy(ctx, goal, node, place)
     binding, indices = target
+    source = struct_element(ctx, node) if has_block(binding.dtype) else None
+    if source is not None and source[0].dtype == binding.dtype:
+        _copy(ctx, target, source, place)
+        return True
     _store(ctx, binding, indices, field_values(ctx, node, binding.dtype), place)
     return True
 
@@ -148,13 +167,14 @@ def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: So
     for item in items[len(found.shape) :]:
         fields = dtype.fields if isinstance(dtype, Struct) else {}
         dtype = fields.get(str(item.value)) if isinstance(item, ast.Constant) else None
-    if not isinstance(dtype, Struct):
+    if not isinstance(dtype, Struct) or isinstance(dtype, Block):
         return False
     target = targets.target(ctx, goal)
     if isinstance(target, View):
         return False
     values = field_values(ctx, node, dtype)
-    targets.assign(ctx, target, packing.packed(values, dtype, place), place)
+    word = packing.packed(words_of(values, dtype, place), dtype, place)
+    targets.assign(ctx, target, word, place)
     return True
 
 
@@ -162,8 +182,21 @@ def _bind_copy(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: Sour
     source = struct_element(ctx, node)
     if source is None or not isinstance(goal, ast.Name) or ctx.find_own(goal.id) is not None:
         return False
-    values = field_values(ctx, node, source[0].dtype)
-    _store(ctx, _new(ctx, goal.id, source[0].dtype, None, place), (), values, place)
+    made = _new(ctx, goal.id, source[0].dtype, None, place)
+    if has_block(made.dtype):
+        _copy(ctx, (made, ()), source, place)
+        return True
+    _store(ctx, made, (), field_values(ctx, node, made.dtype), place)
+    return True
+
+
+def bind_value(ctx: FunctionContext, name: str, value: Expr, place: SourcePlace) -> bool:
+    """A new name for the word of a Struct with arrays, as a local of this type; False for others."""
+    if not isinstance(value.dtype, Struct) or not has_block(value.dtype):
+        return False
+    word = stores.compute_once(ctx, value)
+    values: Fields = {key: packing.field(word, key, place) for key in value.dtype.fields}
+    _store(ctx, _new(ctx, name, value.dtype, None, place), (), values, place)
     return True
 
 
@@ -171,13 +204,45 @@ def _store(
     ctx: FunctionContext,
     binding: StructBinding,
     indices: tuple[Subscript, ...],
-    values: dict[str, Expr],
+    values: Fields,
     place: SourcePlace,
 ) -> None:
     for key, part in binding.fields.items():
-        value = values[key]
+        _store_field(ctx, part, binding.dtype.fields[key], indices, values[key], place)
+
+
+def _store_field(
+    ctx: FunctionContext,
+    part: Var | StructBinding,
+    kind: AlloType,
+    indices: tuple[Subscript, ...],
+    value: Value,
+    place: SourcePlace,
+) -> None:
+    if not isinstance(kind, Block):
+        word = scalar(value)
         if isinstance(part, Var):
-            ctx.emit(Store(place, part, indices, value))
-            continue
-        inner = {name: packing.field(value, name, place) for name in part.dtype.fields}
+            ctx.emit(Store(place, part, indices, word))
+            return
+        inner = {name: packing.field(word, name, place) for name in part.dtype.fields}
         _store(ctx, part, indices, inner, place)
+    elif isinstance(part, Var) and (isinstance(value, ArrayValue) or value.dtype != kind):
+        stores.store(ctx, blocks.view(part, indices, place), value, place)
+    elif isinstance(part, Var) and len(kind.fields) > _MOST_AT_ONCE:
+        elements = blocks.array_of(stores.compute_once(ctx, scalar(value)))
+        stores.store(ctx, blocks.view(part, indices, place), elements, place)
+    else:
+        word = blocks.word_of(value, kind, place)
+        for name, index in blocks.places(kind):
+            element = packing.field(word, name, place)
+            _store_field(ctx, part, kind.element, (*indices, *index), element, place)
+
+
+type _Place = tuple[StructBinding, tuple[Subscript, ...]]
+
+
+def _copy(ctx: FunctionContext, target: _Place, source: _Place, place: SourcePlace) -> None:
+    """A Struct into another one of its type, field by field, arrays in loops."""
+    for to, part in zip(target[0].variables(), source[0].variables(), strict=True):
+        value = blocks.view(part, source[1], place)
+        stores.store(ctx, blocks.view(to, target[1], place), value, place)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from allo.dialects.diagnostics import ShapeMismatchError, SourcePlace
-from allo.dialects.types import Struct
+from allo.dialects.types import AlloType, Block, Struct
 from allo.frontend.affine import Affine, constant
 from allo.frontend.capture import MISSING
 from allo.frontend.elaborate import dispatch
@@ -15,13 +15,13 @@ from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext, ValueBinding
-from allo.frontend.elaborate.expressions import subscripts
+from allo.frontend.elaborate.expressions import blocks, subscripts
 from allo.frontend.elaborate.expressions.bits import bit_field
 from allo.frontend.elaborate.expressions.fields import field_name, field_of
 from allo.frontend.rules import bit_fields, packing
 from allo.frontend.rules import operations as ops
 from allo.frontend.syntax import flatten
-from allo.frontend.tree import Expr, Load, Store, Subscript, Var
+from allo.frontend.tree import Const, Expr, Load, Store, Subscript, Var
 
 
 @dataclass(slots=True)
@@ -55,13 +55,14 @@ class Field:
     """A field of an element that holds a packed Struct; ``path`` names it, after the Structs around it."""
 
     element: Element
-    path: tuple[str, ...]
+    path: tuple[packing.Step, ...]
+    dtype: AlloType
 
     def load(self) -> Expr:
         """The present value."""
         value = self.element.load()
-        for name in self.path:
-            value = packing.field(value, name, self.element.place)
+        for step in self.path:
+            value = packing.at(value, step, self.element.place)
         return value
 
 
@@ -106,15 +107,29 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
 
 
 def _field(ctx: FunctionContext, node: ast.expr, element: Element, items: list[ast.expr]) -> Target:
-    dtype, path = element.var.dtype, []
+    dtype: AlloType = element.var.dtype
+    path: list[packing.Step] = []
     while items and isinstance(dtype, Struct):
-        path.append(field_name(ctx, items[0], dtype, element.var.name))
-        dtype, items = dtype.fields[path[-1]], items[1:]
+        if isinstance(dtype, Block):
+            rank = len(dtype.shape)
+            low = blocks.position(ctx, items[:rank], dtype, element.place)
+            if low is None:
+                raise ctx.unsupported(
+                    node,
+                    "A part of an array in a Struct of an argument cannot be assigned to.",
+                    "loop over its elements, or assign the whole of it.",
+                )
+            dtype, items = dtype.element, items[rank:]
+            path.append(low)
+            continue
+        name = field_name(ctx, items[0], dtype, element.var.name)
+        dtype, items = dtype.fields[name], items[1:]
+        path.append(name)
     if items:
         raise ctx.unsupported(
             node, "Bits of a field of an argument cannot be assigned to.", "copy the field first."
         )
-    return Field(element, tuple(path))
+    return Field(element, tuple(path), dtype)
 
 
 def whole_target(var: Var, place: SourcePlace) -> Target:
@@ -146,7 +161,8 @@ def settled(goal: Target, keep: Callable[[Expr], Expr]) -> Target:
         goal.settle(keep)
         return goal
     if isinstance(goal, Field):
-        return Field(_settled(goal.element, keep), goal.path)
+        path = (step if isinstance(step, str | Const) else keep(step) for step in goal.path)
+        return Field(_settled(goal.element, keep), tuple(path), goal.dtype)
     if isinstance(goal, Bits):
         width = goal.width if isinstance(goal.width, int) else keep(goal.width)
         return Bits(_settled(goal.element, keep), keep(goal.low), width)
@@ -163,6 +179,8 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
     if isinstance(goal, View):
         stores.store(ctx, goal, value, place)
         return
+    if isinstance(goal, Field) and isinstance(goal.dtype, Block):
+        value = blocks.word_of(value, goal.dtype, place)
     if isinstance(value, ArrayValue):
         if arrays.total(value.shape) != 1:
             raise ShapeMismatchError(
