@@ -129,6 +129,7 @@ SURPRISES = {
     "bitwise": "An unsigned operand beside a signed one of its width becomes signed before &, | or ^.",
     "argument": "The scalar argument is assigned and not read again: a caller's number does not change.",
     "unroll": "Copies of a loop around a while loop run one after another: they take area and save no cycle.",
+    "readers": "Another process of the region may write what is read; which comes first is not defined.",
     "writers": "Another process of the region may write the same element; which is last is not defined.",
 }
 """What :class:`AlloWarning` says, by the name that the option ``warnings`` of ``build`` takes."""

@@ -13,7 +13,7 @@ from .checks.endless import settle_endless
 from .checks.out_of_range import refuse_out_of_range
 from .checks.shared_state import refuse_shared_state
 from .checks.surprises import surprises_of
-from .checks.two_writers import refuse_two_writers
+from .checks.two_writers import refuse_races, refuse_two_writers
 from .checks.uninitialized import warn_uninitialized
 from .composition import Composition
 from .elaborate.context import FunctionContext, ModuleContext
@@ -92,7 +92,7 @@ def build_module(
     mlir_context = make_context() if context is None else with_dialect(context)
     made_module = emit_module(mlir_context, module.functions, module.declarations)
     refuse_shared_state(made_module, module.stateful)
-    module.surprises += refuse_two_writers(made_module)
+    module.surprises += [*refuse_two_writers(made_module), *refuse_races(made_module)]
     return KernelModule(
         mlir_context,
         made_module,

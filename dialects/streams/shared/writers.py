@@ -89,15 +89,16 @@ def _first(
             if not common.is_empty():
                 names = callee_of(calls[first]), callee_of(calls[second])
                 where = place_of(a.op), place_of(b.op)
-                return TwoWriters(_element(array, common), certain, names, where)
+                return TwoWriters(element_of(array, common), certain, names, where)
     return None
 
 
-def _element(array: ir.Value, elements: isl.UnionSet) -> str:
+def element_of(array: ir.Value, elements: isl.UnionSet) -> str:
+    """One of some elements of an array, as a program writes it."""
     point = elements.sample_point()
     rank = ir.MemRefType(array.type).rank
     numbers = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(rank)]
     return f"{array_name(array)}[{', '.join(map(str, numbers))}]"
 
 
-__all__ = ["TwoWriters", "two_writers"]
+__all__ = ["TwoWriters", "element_of", "two_writers"]
