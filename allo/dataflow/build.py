@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from allo.schedule.schedule import Schedule
 
 _DEFAULT_MODE = "csim"
+_DEFAULT_PROJECT = "top.prj"
 _NPU_ONLY = "only supported for AIE target"
 
 
@@ -128,8 +129,10 @@ def build(
         raise NpuOnlyError(f"Trace profiling is {_NPU_ONLY}.", help="leave trace out.")
     if mapping_primitives and target != "aie":
         raise NpuOnlyError(f"mapping_primitives are {_NPU_ONLY}.", help="leave them out.")
+    if target not in _WITH_PROJECT and project == _DEFAULT_PROJECT:
+        project = None
     if mode is not None and target in _WITH_PROJECT and (target != "vhls" or mode != _DEFAULT_MODE):
-        project = "top.prj" if project is None else project
+        project = _DEFAULT_PROJECT if project is None else project
     elif mode == _DEFAULT_MODE and (target not in _WITH_PROJECT or project is None):
         mode = None
     path = read_call("build", {"project": project}, "df.build")["project"]

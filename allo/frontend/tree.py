@@ -298,12 +298,16 @@ Argument = Expr | Var | View | StreamRef
 
 @dataclass(slots=True, eq=False)
 class Call(Placed):
-    """A call; an array result becomes the variable of ``results`` at its position."""
+    """A call; an array result becomes the variable of ``results`` at its position.
+
+    Attributes:
+        instance: of a kernel instance that uses the function of another one, its own name.
+    """
 
     callee: str
     args: tuple[Argument, ...]
     results: tuple[Var | None, ...]
-    name: str | None = None
+    instance: str = ""
 
 
 @dataclass(slots=True, eq=False)

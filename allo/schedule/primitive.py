@@ -7,7 +7,7 @@ import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Concatenate
+from typing import Any, Concatenate, cast
 
 from allo.dialects._mlir import ir
 from allo.dialects.diagnostics import AlloError, ScheduleError, SourcePlace
@@ -17,6 +17,7 @@ from allo.dialects.verify import verify
 
 from .assertions import kept_assertions
 from .parameters import check_parameters
+from .shared import is_done, own_function, shared_instances
 from .state import ScheduleState
 
 
@@ -33,6 +34,7 @@ def primitive[**P, R](
     """
     check_parameters(function)
     signature = inspect.signature(function)
+    returns_nothing = signature.return_annotation in (None, "None")
 
     @functools.wraps(function)
     def run(s: ScheduleState, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -40,8 +42,14 @@ def primitive[**P, R](
             signature.bind(s, *args, **kwargs)
         except TypeError as error:
             raise _misfit(function.__name__, signature, kwargs, error) from None
+        name = function.__name__
+        shared = shared_instances(s, args, kwargs)
+        if shared and returns_nothing and is_done(s, name, args, kwargs, shared):
+            return cast("R", None)
         try:
             with foreseen(f"The primitive {function.__name__}"), transaction(s):
+                for instance in shared:
+                    own_function(s, instance)
                 with kept_assertions(s, function.__name__):
                     result = function(s, *args, **kwargs)
                 if os.environ.get("ALLO_VERIFY"):
@@ -79,7 +87,7 @@ def transaction(s: ScheduleState) -> Iterator[None]:
     """Edit the module; on any exception it is put back exactly as it was."""
     with s.context, ir.Location.unknown():
         backup = s.module.operation.clone()
-        partitions = dict(s.partitioned_arrays)
+        partitions, functions = dict(s.partitioned_arrays), s.kernel.functions
         try:
             yield
         except BaseException:
@@ -88,6 +96,7 @@ def transaction(s: ScheduleState) -> Iterator[None]:
             else:
                 _restore(s.module, backup)
             s.partitioned_arrays = partitions
+            s.kernel.functions = functions
             raise
         backup.erase()
 

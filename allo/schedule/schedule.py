@@ -8,7 +8,7 @@ from typing import Any, NoReturn, Self, SupportsIndex
 
 from allo.dialects._mlir import ir
 from allo.dialects.core.parse import parse_module
-from allo.dialects.core.signature import functions_of, symbol
+from allo.dialects.core.signature import callee_of, functions_of, symbol
 from allo.dialects.diagnostics import (
     SURPRISES,
     AlloWarning,
@@ -50,6 +50,7 @@ from .primitives.loops.unfold import unfold
 from .primitives.loops.unroll import unroll
 from .reassociate import reassociated
 from .resolve import buffers_of, find_function
+from .shared import call_of_instance
 from .state import ScheduleState, TextKernel
 
 
@@ -228,7 +229,8 @@ class Schedule(ScheduleState):
                 f"get_loops takes the name of a function, not {shown(func)}.",
                 help=f"the module has {', '.join(functions_of(self.module))}.",
             )
-        function = find_function(self.module, name)
+        call = None if name in functions_of(self.module) else call_of_instance(self.module, name)
+        function = find_function(self.module, name if call is None else callee_of(call))
         bands: dict[str, LoopBand[LoopWrapper]] = {}
         for band in bands_of(function):
             if band.hidden:

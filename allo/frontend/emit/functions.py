@@ -305,6 +305,8 @@ class FunctionEmitter:
         attributes = {"callee": ir.FlatSymbolRefAttr.get(statement.callee)}
         if names:
             attributes["name"] = self.types.string(names[0])
+        if statement.instance:
+            attributes["instance"] = self.types.string(statement.instance)
         op = value.op("func.call", results, operands, statement.place, attributes)
         outcome = list(op.results)
         value.values[statement] = outcome

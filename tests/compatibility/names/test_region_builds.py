@@ -116,3 +116,13 @@ def test_a_folder_without_a_mode_is_refused(target, tmp_path):
         df.build(plus_one, target=target, mode=None, project=str(tmp_path / "x.prj"))
     assert caught.value.message == "mode must be specified when project is specified."
     assert caught.value.help.startswith(f"modes of {target}: csim, csyn")
+
+
+def test_the_default_folder_may_be_named_where_none_is_written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    b = np.zeros(8, np.int32)
+    df.build(plus_one, target="simulator", mode="csim", project="top.prj")(A, b)
+    np.testing.assert_array_equal(b, A + 1)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InvalidModeError, match="Target simulator writes no project"):
+        df.build(plus_one, target="simulator", project="other.prj")

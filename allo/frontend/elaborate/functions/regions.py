@@ -233,7 +233,8 @@ def _call(ctx: FunctionContext, instance: sharing.Instance) -> Call:
     if info.name not in ctx.info.calls:
         ctx.info.calls.append(info.name)
     assert info.place is not None
-    return Call(info.place, info.name, (*instance.arguments, *instance.extra), ())
+    arguments = (*instance.arguments, *instance.extra)
+    return Call(info.place, info.name, arguments, (), instance.name)
 
 
 def _keyword(decorator: ast.Call, name: str, position: int) -> ast.expr | None:

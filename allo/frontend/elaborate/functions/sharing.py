@@ -23,12 +23,14 @@ class Instance:
 
     Attributes:
         extra: arguments behind ``arguments`` for constants that became parameters.
+        name: its own name, where it uses the function of another instance.
     """
 
     info: FunctionInfo
     function: Function
     arguments: list[Argument]
     extra: list[Argument] = field(default_factory=list)
+    name: str = ""
 
     @property
     def pid(self) -> tuple[int, ...]:
@@ -74,6 +76,7 @@ def _merge(module: ModuleContext, group: list[tuple[Instance, tuple[int, ...]]])
     for number, (instance, _) in enumerate(group):
         instance.extra = [Const(INDEX, place, v[number]) for v in values]
         if instance is not first:
+            instance.name = instance.info.name
             module.functions.remove(instance.function)
             del module.infos[instance.info.name], module.trees[instance.info.name]
             instance.info, instance.function = first.info, first.function
