@@ -65,6 +65,11 @@ def base_name(name: str) -> str:
     return _COORDINATES.sub("", name) or name
 
 
+def base_names(text: str) -> str:
+    """A text with the base name of everything that it names."""
+    return re.sub(r"\w+", lambda word: base_name(word[0]), text)
+
+
 def condensed(network: Network) -> Network:
     """The network of the groups, each array of FIFOs between two groups as one."""
     group = group_of(network)

@@ -91,6 +91,13 @@ assert np.array_equal(C, A.astype(np.int32) @ B.astype(np.int32))
 print(f"{M * N} cells agree with NumPy on the CPU")
 
 # %% [markdown]
+# A notebook draws the network. Processes of one kernel are one box with their number, and an array of FIFOs
+# is one arrow; a click on the line below unfolds them.
+
+# %%
+array(M, K, N, 2)
+
+# %% [markdown]
 # The arrays `A` and `B` are partitioned, because in each cycle one element of every row and of every
 # column enters the grid.
 #

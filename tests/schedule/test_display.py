@@ -286,7 +286,7 @@ def test_functions_that_are_equal_are_shown_once() -> None:
             x[p] = p
 
     text = lines(df.customize(top)._repr_html_())
-    assert text[-2:] == ["cell_0 and 14 like it", "x ← …"]
+    assert text == ["top [dataflow]", "cell(…) × 15", "cell_0 and 14 like it", "x ← …"]
 
 
 def test_functions_beyond_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
