@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 import allo
+from allo.backend.devices import DEFAULT_DEVICE
 from allo.backend.rtl.compile import compile_module
 from allo.backend.rtl.graph.nodes import Node
 from allo.backend.rtl.graph.prune import regions_of
@@ -108,7 +109,7 @@ def plan_of(
         max_dsp=None,
         subnormals="keep",
         clock_mhz=200.0,
-        device="xcup",
+        device=DEFAULT_DEVICE,
         external=(),
     )
     loops = [
