@@ -183,8 +183,11 @@ class UnknownHandleError(ScheduleError, AttributeError):
     """A loop, band, buffer or function handle that names nothing."""
 
 
-class HandleTypeError(ScheduleError, TypeError, ValueError):
-    """A handle or a schedule was needed, and something else was given."""
+class HandleTypeError(ScheduleError, TypeError, ValueError, AssertionError):
+    """A handle or a schedule was needed, and something else was given.
+
+    It is each of these exceptions because published programs catch one or another.
+    """
 
 
 class IllegalTransformError(ScheduleError):

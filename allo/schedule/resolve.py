@@ -8,7 +8,7 @@ from allo.dialects._mlir import ir
 from allo.dialects.affine.loops import string_attribute, walk
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import declared_arguments, functions_of, signature_of
-from allo.dialects.diagnostics import ScheduleError, UnknownHandleError
+from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHandleError
 
 from .bands import Band, bands_of
 from .handles import Axis, LoopWrapper, MockBuffer
@@ -193,7 +193,7 @@ def find_buffer(
     elif isinstance(target, MockBuffer):
         func, name = target.func, target.name
     else:
-        raise ScheduleError(
+        raise HandleTypeError(
             f"{primitive}: Target must be a buffer, got {target!r}.",
             help='take it from the schedule (s.A) or name it "func:A".',
         )

@@ -196,6 +196,16 @@ def test_pipeline_refuses_a_zero_interval():
     )
 
 
+def test_pipeline_refuses_a_rewind_that_is_neither():
+    s = kernel("gemm")
+    refused(
+        s,
+        ScheduleError,
+        "pipeline k: rewind is True or False, got 3",
+        lambda: s.pipeline("k", rewind=3),
+    )
+
+
 def test_parallel_refuses_a_carried_dependence():
     s = kernel("stencil")
     refused(
@@ -211,7 +221,7 @@ def test_parallel_refuses_a_carried_dependence():
 def test_dataflow_and_inline_take_functions():
     s = kernel("gemm")
     refused(s, UnknownHandleError, "Function i not found", lambda: s.dataflow("i"))
-    refused(s, ScheduleError, "Function name must be a string", lambda: s.inline(3))
+    refused(s, AssertionError, "Function name must be a string", lambda: s.inline(3))
     s.dataflow(s.get_loops().S_i_j_k_0.i)
     assert 'dataflow, loop_name = "i"' in text(s)
 

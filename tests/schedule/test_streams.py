@@ -120,16 +120,16 @@ def test_unfold_makes_functions_of_their_own(axes, callees):
 
 
 @pytest.mark.parametrize(
-    ("axes", "pattern"),
+    ("axes", "error", "pattern"),
     [
-        ([0, 2], r"unfold: Axes must be consecutive, got \[0, 2\]"),
-        (1, "unfold: Axes must be a list of loop positions, got 1"),
-        ([1, 2], "the nest has 2 perfectly nested loops, axis 2 does not exist"),
+        ([0, 2], AssertionError, r"unfold: Axes must be consecutive, got \[0, 2\]"),
+        (1, AssertionError, "unfold: Axes must be a list of loop positions, got 1"),
+        ([1, 2], ScheduleError, "the nest has 2 perfectly nested loops, axis 2 does not exist"),
     ],
 )
-def test_unfold_refuses(axes, pattern):
+def test_unfold_refuses(axes, error, pattern):
     s = short(ARRAY)
-    refused(s, ScheduleError, pattern, lambda: s.unfold("PE", axes))
+    refused(s, error, pattern, lambda: s.unfold("PE", axes))
     refused(s, UnknownHandleError, "Band PF not found in function top", lambda: s.unfold("PF", [0]))
 
 

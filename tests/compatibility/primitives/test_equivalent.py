@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import allo
-from allo.errors import UnknownHandleError
+from allo.errors import HandleTypeError, UnknownHandleError
 from allo.ir.types import float32, int32
 
 
@@ -118,3 +118,13 @@ def test_an_argument_that_is_assigned_is_a_variable_of_its_own():
 def test_unknown_names_are_refused(asked, pattern):
     with pytest.raises(UnknownHandleError, match=pattern):
         allo.customize(top).get_equivalent_variables(asked)
+
+
+def test_a_handle_is_a_name_and_a_number_is_none():
+    s = allo.customize(top)
+    (first, *_) = s.func_args["top"]
+    handle = getattr(s, first.name)
+    assert s.get_equivalent_variables(handle) == s.get_equivalent_variables("top:0")
+    with pytest.raises(HandleTypeError, match="takes the name of a variable, not 3") as caught:
+        s.get_equivalent_variables(3)
+    assert caught.value.help.startswith('write "func:A", "func:0" for the first argument')

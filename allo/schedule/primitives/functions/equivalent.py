@@ -7,7 +7,9 @@ from collections.abc import Set as AbstractSet
 
 from allo.dialects.core.alias import VariableClasses
 from allo.dialects.core.signature import argument_name, entry_of, functions_of
-from allo.dialects.diagnostics import UnknownHandleError
+from allo.dialects.diagnostics import HandleTypeError, UnknownHandleError
+from allo.dialects.text.shown import shown
+from allo.schedule.handles import Buffer, MockBuffer
 from allo.schedule.near import suggestion
 from allo.schedule.resolve import buffers_of, find_function, split_name
 from allo.schedule.state import ScheduleState
@@ -48,7 +50,7 @@ class Names(set[str]):
         return {self._positions.get(str(name), name) for name in other}
 
 
-def get_equivalent_variables(s: ScheduleState, name: str) -> Names:
+def get_equivalent_variables(s: ScheduleState, name: Buffer) -> Names:
     """Every ``"func:name"`` that is the same array, or the same scalar, as ``name``.
 
     ::
@@ -61,11 +63,20 @@ def get_equivalent_variables(s: ScheduleState, name: str) -> Names:
     as well: ``"inner:0" in s.get_equivalent_variables("top:A")``.
 
     Args:
-        name: ``"func:buffer"`` or ``"func:argument number"``; the top function where none is named.
+        name: ``"func:buffer"`` or ``"func:argument number"``; the top function where none is named. Or
+            the handle of a buffer.
 
     Raises:
+        HandleTypeError: neither of these.
         UnknownHandleError: no such function or buffer.
     """
+    if isinstance(name, MockBuffer):
+        name = f"{name.func}:{name.name}"
+    if not isinstance(name, str):
+        raise HandleTypeError(
+            f"get_equivalent_variables takes the name of a variable, not {shown(name)}.",
+            help='write "func:A", "func:0" for the first argument, or take s.A.',
+        )
     func, wanted = split_name(name, s.top_func_name)
     function = find_function(s.module, func)
     buffers = buffers_of(function)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allo.dialects._mlir import ir
-from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.diagnostics import HandleTypeError
 from allo.schedule.handles import FunctionName
 from allo.schedule.primitive import primitive
 from allo.schedule.resolve import find_function
@@ -20,7 +20,7 @@ def inline(s: ScheduleState, axis: FunctionName | None = None) -> None:
     """
     name = s.top_func_name if axis is None else axis
     if not isinstance(name, str):
-        raise ScheduleError(
+        raise HandleTypeError(
             f"inline: Function name must be a string, got {name!r}.",
             help="name the function to inline.",
         )

@@ -19,7 +19,7 @@ from allo.dialects.affine.maps import constant_map
 from allo.dialects.affine.substitute import replace_index
 from allo.dialects.core.locations import place_of
 from allo.dialects.core.signature import callee_of, functions_of
-from allo.dialects.diagnostics import ScheduleError
+from allo.dialects.diagnostics import HandleTypeError, ScheduleError
 from allo.dialects.streams.processes import UNFOLDED, is_pure
 from allo.schedule.bands import Band
 from allo.schedule.handles import BandName
@@ -60,13 +60,13 @@ def unfold(s: ScheduleState, band_name: BandName, axes: Sequence[int]) -> list[i
 
 def _checked_axes(axes: Sequence[int]) -> list[int]:
     if not isinstance(axes, (list, tuple)) or not all(isinstance(a, int) for a in axes) or not axes:
-        raise ScheduleError(
+        raise HandleTypeError(
             f"unfold: Axes must be a list of loop positions, got {axes!r}.",
             help="positions count from 0 at the band's outermost loop: [0, 1].",
         )
     positions = list(axes)
     if positions != list(range(positions[0], positions[0] + len(positions))) or positions[0] < 0:
-        raise ScheduleError(
+        raise HandleTypeError(
             f"unfold: Axes must be consecutive, got {positions}.", help="for example [0, 1]."
         )
     return positions
