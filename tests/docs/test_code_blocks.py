@@ -36,7 +36,6 @@ def test_the_marked_blocks_run(page: Path) -> None:
 # Pages without an output under their first example, with the reason.
 WITHOUT_OUTPUT = {
     "CONTRIBUTING.md": "its example is a test",
-    "docs/processes.md": "a pool needs a module of the reader's",
     "docs/internals/extending.md": "its examples are parts of files",
     "docs/internals/rtl.md": "its example takes a text that a build made",
 }
