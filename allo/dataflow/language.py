@@ -14,8 +14,13 @@ from allo.template import meta_elif, meta_else, meta_for, meta_if
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def region() -> Callable[[_F], _F]:
-    """Mark a function as a dataflow region: ``@df.region()``."""
+def region(*given: object) -> Callable[[_F], _F]:
+    """Mark a function as a dataflow region: ``@df.region()``.
+
+    Raises:
+        DataflowError: anything is given, or it stands before no function.
+    """
+    _require_nothing(given, "region")
 
     def mark(function: _F) -> _F:
         _require_function(function, "df.region()")
@@ -25,8 +30,13 @@ def region() -> Callable[[_F], _F]:
     return mark
 
 
-def part() -> Callable[[_F], _F]:
-    """Mark a function as a part of a region: ``@df.part()``; :class:`Composition` puts parts together."""
+def part(*given: object) -> Callable[[_F], _F]:
+    """Mark a function as a part of a region: ``@df.part()``; :class:`Composition` puts parts together.
+
+    Raises:
+        DataflowError: anything is given, or it stands before no function.
+    """
+    _require_nothing(given, "part")
 
     def mark(function: _F) -> _F:
         _require_function(function, "df.part()")
@@ -60,6 +70,14 @@ def kernel(
         return function
 
     return mark
+
+
+def _require_nothing(given: tuple[object, ...], decorator: str) -> None:
+    if given:
+        raise DataflowError(
+            f"df.{decorator} takes nothing, and was given {shown(given[0])}.",
+            help=f"write @df.{decorator}() above the def, with parentheses.",
+        )
 
 
 def _require_function(given: Any, decorator: str) -> None:

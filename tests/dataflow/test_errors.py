@@ -460,6 +460,15 @@ def test_a_kernel_outside_a_region(tmp_path):
     assert text.splitlines()[0] == "k.py:5:6: The df.kernel 'k' does not stand in a df.region."
 
 
+@pytest.mark.parametrize("decorator", ["region", "part"])
+def test_a_decorator_without_its_parentheses_is_refused(decorator):
+    def top(): ...
+
+    with pytest.raises(DataflowError, match=f"df.{decorator} takes nothing, and was given") as e:
+        getattr(df, decorator)(top)
+    assert e.value.help == f"write @df.{decorator}() above the def, with parentheses."
+
+
 def test_what_is_no_region_is_refused():
     def plain(A: "int32[4]"):
         A[0] = 1
