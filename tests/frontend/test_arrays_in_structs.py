@@ -254,6 +254,36 @@ def test_streams_carry_them(target):
     np.testing.assert_array_equal(b, a * 100 + (a + np.arange(4)[:, None])[:, ::-1])
 
 
+def whole(S: NESTED[2], k: int32) -> NESTED:
+    p: NESTED = S[0]
+    L: NESTED[2]
+    L[0] = S[1]
+    L[1] = p
+    p["rows"] = L[k]["rows"]
+    L[1]["rows"] = S[k]["rows"]
+    S[k]["rows"] = p["rows"]
+    S[1]["rows"][1] = L[0]["rows"][0]
+    q: NESTED = {"head": L[1]["rows"][1], "rows": p["rows"], "z": S[k]["z"]}
+    return q
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_array_of_structs_is_assigned_whole(target):
+    module = built(whole, target)
+    for k in (0, 1):
+        S = records(NESTED, (2,), 10 + k)
+        expected, p, L = S.copy(), S[0].copy(), S[::-1].copy()
+        found = module(S, k)
+        p["rows"] = L["rows"][k]
+        L["rows"][1] = expected["rows"][k]
+        expected["rows"][k] = p["rows"]
+        expected["rows"][1, 1] = L["rows"][0, 0]
+        np.testing.assert_array_equal(S, expected)
+        np.testing.assert_array_equal(found["rows"], p["rows"])
+        np.testing.assert_array_equal(found["z"], expected["z"][k])
+        assert found["head"]["x"] == L["rows"]["x"][1, 1]
+
+
 LONG = Struct({"n": int32, "A": int8[40]})
 
 

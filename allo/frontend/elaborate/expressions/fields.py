@@ -30,7 +30,7 @@ def as_words(ctx: FunctionContext, node: ast.expr, wanted: AlloType) -> Value | 
     binding = ctx.find(node.id) if isinstance(node, ast.Name) else None
     place = ctx.place(node)
     if isinstance(binding, StructBinding) and binding.shape:
-        return _words(binding, place)
+        return words_at(binding, (), place)
     source = struct_element(ctx, node)
     if source is None:
         return None
@@ -97,11 +97,12 @@ def _field_word(
     return _word(part, indices, place)
 
 
-def _words(binding: StructBinding, place: SourcePlace) -> Value:
-    shape = tuple(extent or 0 for extent in binding.shape)
+def words_at(binding: StructBinding, first: tuple[Subscript, ...], place: SourcePlace) -> Generated:
+    """An array of Structs, or the part of it behind some subscripts, as words."""
+    shape = tuple(extent or 0 for extent in binding.shape[len(first) :])
     sources = tuple(arrays.whole(var, place) for var in binding.variables())
     return Generated(
-        binding.dtype, shape, place, sources, lambda indices: _word(binding, indices, place)
+        binding.dtype, shape, place, sources, lambda rest: _word(binding, (*first, *rest), place)
     )
 
 
@@ -144,15 +145,23 @@ def struct_element(
     ctx: FunctionContext, node: ast.expr
 ) -> tuple[StructBinding, tuple[Subscript, ...]] | None:
     """A Struct variable, an element of an array of Structs, or a Struct in one."""
+    found = struct_part(ctx, node)
+    return None if found is None or len(found[1]) < len(found[0].shape) else found
+
+
+def struct_part(
+    ctx: FunctionContext, node: ast.expr
+) -> tuple[StructBinding, tuple[Subscript, ...]] | None:
+    """The same, or an array of Structs that is a field: it has more extents than there are subscripts."""
     base, items = flatten(node)
     binding = ctx.find(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(binding, StructBinding):
         return None
-    indices: list[ast.expr] = []
+    root, indices = binding.dtype, list[ast.expr]()
     while True:
         rank = len(binding.shape) - len(indices)
         indices, items = [*indices, *items[:rank]], items[rank:]
-        if len(indices) < len(binding.shape):
+        if len(indices) < len(binding.shape) and binding.dtype is root:
             return None
         if not items:
             return binding, tuple(indexing.subscript(ctx, item) for item in indices)

@@ -17,7 +17,7 @@ from allo.frontend.elaborate.arrays.lazy import Along, ArrayValue, At, Uniform, 
 from allo.frontend.elaborate.context import FunctionContext
 from allo.frontend.elaborate.expressions import blocks, indexing
 from allo.frontend.elaborate.expressions.bits import select_bits
-from allo.frontend.elaborate.expressions.fields import field_name, field_of
+from allo.frontend.elaborate.expressions.fields import field_name, field_of, struct_part, words_at
 from allo.frontend.elaborate.expressions.names import captured_value, variable
 from allo.frontend.rules import packing
 from allo.frontend.syntax import flatten
@@ -29,6 +29,9 @@ def read(ctx: FunctionContext, node: ast.Subscript) -> Value:
     value = _compile_time(ctx, node)
     if value is not MISSING:
         return captured_value(ctx, node, ast.unparse(node), value)
+    part = struct_part(ctx, node)
+    if part is not None and len(part[1]) < len(part[0].shape):
+        return words_at(*part, ctx.place(node))
     base, items = flatten(node)
     field = field_of(ctx, base, items)
     if field is not None:

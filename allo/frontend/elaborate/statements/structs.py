@@ -9,6 +9,7 @@ from typing import Any
 from allo.dialects.diagnostics import SourcePlace, TypeMismatchError
 from allo.dialects.types import AlloType, Block, Float, Int, Struct, UInt
 from allo.frontend.affine import ScalarArg
+from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import stores
 from allo.frontend.elaborate.arrays.lazy import ArrayValue, Value, View
 from allo.frontend.elaborate.context import FunctionContext, StructBinding
@@ -19,6 +20,7 @@ from allo.frontend.elaborate.expressions.fields import (
     field_values,
     scalar,
     struct_element,
+    struct_part,
     words_of,
 )
 from allo.frontend.elaborate.functions.annotations import Declared
@@ -145,7 +147,10 @@ def _variables(
 
 def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
     """Assign a whole Struct; False when neither side is one."""
-    target = struct_element(ctx, goal)
+    target = struct_part(ctx, goal)
+    if target is not None and len(target[1]) < len(target[0].shape):
+        _assign_array(ctx, target, node, place)
+        return True
     if target is None:
         return _assign_word(ctx, goal, node, place) or _bind_copy(ctx, goal, node, place)
     binding, indices = target
@@ -155,6 +160,19 @@ def assign(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePl
         return True
     _store(ctx, binding, indices, field_values(ctx, node, binding.dtype), place)
     return True
+
+
+def _assign_array(ctx: FunctionContext, target: _Place, node: ast.expr, place: SourcePlace) -> None:
+    """An array of Structs that is a field, from one of its type and extents."""
+    (binding, indices), source = target, struct_part(ctx, node)
+    shape = tuple(extent or 0 for extent in binding.shape[len(indices) :])
+    same = source is not None and source[0].dtype == binding.dtype
+    if source is not None and same and source[0].shape[len(source[1]) :] == shape:
+        _copy(ctx, target, source, place)
+        return
+    block = Block(binding.dtype, shape)
+    word = stores.compute_once(ctx, blocks.word_of(dispatch.expression(ctx, node), block, place))
+    _store_field(ctx, binding, block, indices, word, place)
 
 
 def _assign_word(ctx: FunctionContext, goal: ast.expr, node: ast.expr, place: SourcePlace) -> bool:
