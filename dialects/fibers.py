@@ -11,7 +11,7 @@ import enum
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .deadlock import deadlock_error, waits_for
+from .deadlock import Tried, deadlock_error, waits_for
 from .diagnostics import DeadlockError, SourcePlace
 
 
@@ -73,6 +73,32 @@ class ProcessRecord(ctypes.Structure):
     ]
 
 
+GROWTHS, MOST_GROWN = 1 << 16, 1 << 12
+"""How often FIFOs of a deadlocked run may grow by one element, and how many of them are told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """What becomes of a deadlocked run when FIFOs grow that a process waits to put into.
+
+    Attributes:
+        depths: of those that have grown, by number of the stream.
+        ended: whether the run then ended; None where that took too much.
+        records: the processes, where it did not end.
+    """
+
+    depths: dict[int, int]
+    ended: bool | None
+    records: list[ProcessRecord]
+
+    @classmethod
+    def read(cls, words: Sequence[int], records: list[ProcessRecord]) -> Growth:
+        """From the words of ``allo_run_grow`` (``backend/runtime/interface.cpp``)."""
+        *pairs, verdict = words
+        depths = dict(zip(pairs[::2], pairs[1::2], strict=True))
+        return cls(depths, None if verdict < 0 else bool(verdict), records)
+
+
 @dataclass(frozen=True, slots=True)
 class FifoEnds:
     """A FIFO of the program.
@@ -105,7 +131,7 @@ class Network:
     sites: Sequence[SourcePlace | None]
     fifos: Sequence[FifoEnds]
 
-    def deadlock(self, records: Sequence[ProcessRecord]) -> DeadlockError:
+    def deadlock(self, records: Sequence[ProcessRecord], growth: Growth) -> DeadlockError:
         """One note for every blocked process: where it waits, for which FIFO, what the other end does."""
         blocked = [r for r in records if r.state in (*_PUTTING, *_GETTING)]
         alive = [r for r in records if r.call >= 0 and r.state != State.FINISHED]
@@ -123,7 +149,40 @@ class Network:
                 if not fifo.outside
             ],
             tries=any(r.state in _TRYING for r in blocked),
+            tried=Tried(growth.ended, self._depths(growth), self._cycle(growth.records)),
         )
+
+    def _depths(self, growth: Growth) -> dict[str, int]:
+        """The depths with which the run ends, by name; of FIFOs of one name the largest."""
+        found: dict[str, int] = {}
+        for number, depth in growth.depths.items():
+            fifo = self.fifos[number]
+            found[fifo.name] = max(found.get(fifo.name, 0), -(-depth // fifo.rows))
+        return found
+
+    def _cycle(self, records: Sequence[ProcessRecord]) -> list[str]:
+        """Processes that wait for each other, each for the next, however deep the FIFOs are."""
+        waiting = [r for r in records if r.state in (State.PUTTING, State.GETTING)]
+        for start in waiting:
+            path = [start]
+            while (following := self._waits_for(records, path[-1])) is not None:
+                if following in path:
+                    return [self._name(records, r) for r in path[path.index(following) :]]
+                path.append(following)
+        return []
+
+    def _waits_for(
+        self, records: Sequence[ProcessRecord], record: ProcessRecord
+    ) -> ProcessRecord | None:
+        """The process at the other end of the FIFO that one waits for, if it waits, too."""
+        if record.state not in (State.PUTTING, State.GETTING):
+            return None
+        fifo, putting = self._fifo(record), record.state in _PUTTING
+        ends = fifo.consumers if putting else fifo.producers
+        for other in records:
+            if other.region == record.fifo_region and other.call in ends:
+                return other if other.state in (State.PUTTING, State.GETTING) else None
+        return None
 
     def _fifo(self, record: ProcessRecord) -> FifoEnds:
         if record.stream < 0:

@@ -180,7 +180,9 @@ class LLVMModule(BuiltOnce):
             address,
             self._guarded,
             lambda number, data: handle_event(program.events[number], data),
-            lambda records: program.network({p.name: p.told for p in ports}).deadlock(records),
+            lambda records, grown: program.network(
+                {port.name: port.told for port in ports}
+            ).deadlock(records, grown()),
             [(port.address, port.fills) for port in ports],
         )
 

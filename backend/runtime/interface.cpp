@@ -44,6 +44,26 @@ std::int64_t allo_run_processes(const Run *run, allo::ProcessRecord *out, std::i
   return count;
 }
 
+// The depths of FIFOs with which a deadlocked run goes on: (stream, depth) of each that has grown. Behind them
+// whether it then ended (1), waits for ever all the same (0), or was given up (-1).
+std::int64_t allo_run_grow(Run *run, std::int64_t times, std::int64_t *out, std::int64_t room) {
+  run->let_grow(times);
+  allo::Status status;
+  do
+    status = run->resume();
+  while (status == allo::Status::event);
+  std::int64_t count = 0;
+  for (const auto &[stream, depth] : run->grown()) {
+    if (count + 3 > room)
+      break;
+    out[count++] = stream;
+    out[count++] = depth;
+  }
+  const bool given_up = run->gave_up() || status == allo::Status::no_memory;
+  out[count++] = status == allo::Status::done ? 1 : given_up ? -1 : 0;
+  return count;
+}
+
 void allo_run_free(Run *run) { delete run; }
 
 // Called by generated code (backend/cpu/lowering/streams.py).

@@ -135,16 +135,16 @@ void Run::wake(Process *process) {
 // Leaves the current process and runs the next that is ready, in the order in which they became so.
 void Run::run_next() {
   Process *from = current_;
-  if (ready_.empty()) {
-    if (!ran_out()) {
-      leave(Status::deadlock);
-      return;
-    }
-    wake(&root_);
+  while (ready_.empty()) {
+    if (ran_out())
+      wake(&root_);
+    else if (!grow())
+      leave(Status::deadlock); // and look again: FIFOs may grow from now on
   }
   current_ = ready_.front();
   ready_.pop_front();
-  switch_context(from->context, current_->context);
+  if (current_ != from)
+    switch_context(from->context, current_->context);
 }
 
 // Whether only processes are left that never end, and a port is used up: then the run is over.
@@ -154,6 +154,52 @@ bool Run::ran_out() const {
   return std::any_of(ports_.begin(), ports_.end(), [](const Port &port) {
     return port.fills ? port.fifo->count >= port.fifo->depth : port.fifo->count == 0;
   });
+}
+
+// One element more of room; the elements that a FIFO holds in memory of its own stay in order.
+static bool enlarge(Fifo &fifo) {
+  if (fifo.data) {
+    const std::int64_t cell = fifo.bytes / fifo.depth;
+    auto *larger = static_cast<char *>(::aligned_alloc(64, (fifo.bytes + cell + 63) / 64 * 64));
+    if (!larger)
+      return false;
+    const std::int64_t tail = fifo.bytes - fifo.read_offset;
+    std::memcpy(larger, fifo.data + fifo.read_offset, static_cast<std::size_t>(tail));
+    std::memcpy(larger + tail, fifo.data, static_cast<std::size_t>(fifo.read_offset));
+    std::free(fifo.data);
+    fifo.data = larger;
+    fifo.read_offset = 0;
+    fifo.write_offset = fifo.bytes; // it was full
+    fifo.bytes += cell;
+  }
+  ++fifo.depth;
+  return true;
+}
+
+bool Run::grow() {
+  Process *found = nullptr;
+  for (const auto &region : regions_)
+    for (const auto &process : region->processes) {
+      const bool waits = process->state == State::putting;
+      const auto mine = [&](const Port &port) { return port.fifo == process->fifo; };
+      if (waits && std::none_of(ports_.begin(), ports_.end(), mine) &&
+          (!found || process->fifo->depth < found->fifo->depth))
+        found = process.get();
+    }
+  if (!found || !growths_)
+    return false;
+  Fifo *fifo = found->fifo;
+  if (--growths_ == 0 || !enlarge(*fifo)) {
+    gave_up_ = true;
+    return false;
+  }
+  auto &depth = grown_[fifo->stream];
+  depth = std::max(depth, fifo->depth);
+  fifo->waiting = nullptr;
+  fifo->get_floor = 0;
+  fifo->put_limit = fifo->depth;
+  wake(found);
+  return true;
 }
 
 void Run::block(State state, Fifo *fifo, std::int64_t site) {

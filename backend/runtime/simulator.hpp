@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -92,6 +93,13 @@ public:
   Status resume();
   std::vector<ProcessRecord> records() const;
 
+  // From now on a run that cannot go on lets FIFOs grow that a process waits to put into, the smallest first, so
+  // often at most.
+  void let_grow(std::int64_t times) { growths_ = times; }
+  // By stream, the depth of those that have grown; whether they would have to grow on.
+  const std::map<std::int64_t, std::int64_t> &grown() const { return grown_; }
+  bool gave_up() const { return gave_up_; }
+
   void new_fifo(std::int64_t stream, std::int64_t depth, std::int64_t cell);
   Fifo *fifo_at(std::int64_t position) const; // of the innermost open region, in the order they were made
   void begin_region();
@@ -131,6 +139,7 @@ private:
   void let_others_run(State state, Fifo *fifo, std::int64_t site);
   bool stands_still();
   bool ran_out() const;
+  bool grow();
   [[noreturn]] void finish();
   void leave(Status status);
   void run_next();
@@ -152,6 +161,9 @@ private:
   std::int64_t tries_ = 0;  // without success, since something moved
   std::int64_t seen_ = -1;  // what had moved when it was last looked
   Status status_ = Status::done;
+  std::int64_t growths_ = 0;
+  std::map<std::int64_t, std::int64_t> grown_;
+  bool gave_up_ = false;
 };
 
 } // namespace allo

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from allo.dialects.boundary.arguments import Signature, read_signature
 from allo.dialects.core.parse import parse_module
 from allo.dialects.diagnostics import OptionError
 from allo.dialects.text.near import did_you_mean
-from allo.target import BuildRequest
+from allo.target import BuildRequest, find_target
 
 from .boundary.traffic import MemoryChannel, PerBank, StreamModel, Traffic, external_memory
 from .engines.interface import BuildOptions, Engine, RunOptions, SimModel, SimResult, find_engine
@@ -60,10 +61,19 @@ def build(request: BuildRequest) -> RTLModule:
     signature = read_signature(core, request.top)
     _check_external(request.settings["external"], signature)
     design = compile_design(core, request.top, **options)
-    module = RTLModule(design, signature, SimulationOptions(**simulation))
+    module = RTLModule(
+        design, signature, SimulationOptions(**simulation), partial(_simulator, request)
+    )
     if request.project is not None:
         module.write_project(request.project)
     return module
+
+
+def _simulator(request: BuildRequest) -> Any:
+    """The dataflow simulator of a request's program."""
+    name = "simulator"
+    own = BuildRequest(request.module_text, request.top, name, ext_libs=request.ext_libs)
+    return find_target(name)(own)
 
 
 def _check_external(names: Sequence[str], signature: Signature) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -17,7 +17,13 @@ from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.arranging import arrange
 from allo.dialects.boundary.stream_arrays import with_stream_arrays
 from allo.dialects.copying import BuiltOnce
-from allo.dialects.diagnostics import BoundsError, BuildError, DependenceError
+from allo.dialects.diagnostics import (
+    AlloError,
+    BoundsError,
+    BuildError,
+    DeadlockError,
+    DependenceError,
+)
 from allo.dialects.options import read_call, read_options, refuse_keywords
 from allo.dialects.options.groups import RTL_CALL, SYNTHESIS
 from allo.dialects.reports.figures import DesignReport
@@ -81,6 +87,8 @@ class RTLModule(BuiltOnce):
         design: the compiled design.
         signature: what a call takes and returns.
         options: how it is simulated.
+        simulator: makes the dataflow simulator of the same program, which says of a deadlock what depths
+            would do.
 
     Attributes:
         design: ports, memories, report and texts of the design.
@@ -93,8 +101,10 @@ class RTLModule(BuiltOnce):
         design: HardwareDesign,
         signature: Signature,
         options: SimulationOptions | None = None,
+        simulator: Callable[[], Any] | None = None,
     ) -> None:
         self.options = options or SimulationOptions()
+        self._simulator = simulator
         self.design = design
         fills = {stream.name: stream.direction == "out" for stream in design.streams}
         self.signature = with_stream_arrays(
@@ -184,9 +194,27 @@ class RTLModule(BuiltOnce):
         path = Path(chosen["wave"]) if wave is not None else None
         options = RunOptions(max_cycles=limit, wave=path, stall_seed=chosen["stall_seed"])
         engine = simulator or self.options.simulator
+        fifos = any(module.fifos for module in self.design.waits.values())
+        before = deepcopy(call.values) if fifos else ()
         with self._turn:
-            self._run(call, options, engine)
+            try:
+                self._run(call, options, engine)
+            except DeadlockError as error:
+                error.help = self._advice(before) or error.help
+                raise
         return call.finish()
+
+    def _advice(self, values: Sequence[Any]) -> str | None:
+        """What depths of FIFOs would do against a deadlock that the dataflow simulator meets, too."""
+        if self._simulator is None or not values:
+            return None
+        try:
+            self._simulator()(*values)
+        except DeadlockError as found:
+            return found.help
+        except AlloError:
+            return None
+        return None
 
     def _run(self, call: Call, options: RunOptions, engine: str) -> SimResult:
         path = options.wave
@@ -231,7 +259,7 @@ class RTLModule(BuiltOnce):
         """
         refuse_keywords("variant of an RTLModule", options, [f.name for f in fields(self.options)])
         design = replace(self.design, report=copy(self.design.report))
-        return RTLModule(design, self.signature, replace(self.options, **options))
+        return RTLModule(design, self.signature, replace(self.options, **options), self._simulator)
 
     def build_model(self, simulator: str | None = None) -> SimModel:
         """Build the simulation model now rather than at the first call."""

@@ -35,7 +35,7 @@ def test_a_cycle_of_three_is_listed_in_full():
             "its writer fork_0 waits to put into FIFO right.\n"
             "note: forkjoin.py:26:23: join_0 waits to get from FIFO sums (0 of 1 filled); "
             "its writer total_0 waits to get from FIFO left.\n"
-            "help: make right deeper, or take from it earlier."
+            "help: FIFO right needs a depth of 2: with it this call ends. Or take from it earlier."
         )
 
 
@@ -46,7 +46,9 @@ def test_too_few_puts_name_the_writer_that_finished():
     assert notes_of(caught.value) == [
         "pipe.py:9:16: sink_0 waits to get from FIFO pipe (0 of 4 filled); its writer source_0 has finished."
     ]
-    assert caught.value.help == "put as many elements into each FIFO as are taken from it."
+    assert caught.value.help == (
+        "no depth of a FIFO helps: put as many elements into each FIFO as are taken from it."
+    )
 
 
 def test_too_many_puts_name_the_reader_that_finished():

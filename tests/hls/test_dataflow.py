@@ -82,7 +82,7 @@ def test_fork_join_deadlocks_at_depth_1():
         "its writer fork_0 waits to put into FIFO right.",
         "note: forkjoin.py:26:23: join_0 waits to get from FIFO sums (0 of 1 filled); "
         "its writer total_0 waits to get from FIFO left.",
-        "help: make right deeper, or take from it earlier.",
+        "help: FIFO right needs a depth of 2: with it this call ends. Or take from it earlier.",
     ]
     for again in (mod, build(shallow, "simulator")):
         with pytest.raises(DeadlockError) as other:

@@ -148,7 +148,7 @@ def test_the_message_in_full():
         "get from FIFO q.",
         "note: k.py:35:24: join_0 waits to get from FIFO q (0 of 1 filled); its writer fork_0 waits to "
         "put into FIFO p.",
-        "help: make p deeper, or take from it earlier.",
+        "help: FIFO p needs a depth of 7: with it this call ends. Or take from it earlier.",
     ]
 
 

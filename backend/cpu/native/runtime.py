@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from allo.dialects.diagnostics import BuildError, SimulationError
-from allo.dialects.fibers import ProcessRecord
+from allo.dialects.fibers import GROWTHS, MOST_GROWN, Growth, ProcessRecord
 
 from .interrupt import Guarded
 from .libraries import compiled, load_library
@@ -91,6 +91,7 @@ class Runtime:
         self._processes = _declare(
             library.allo_run_processes, word, pointer, ctypes.POINTER(ProcessRecord), word
         )
+        self._grow = _declare(library.allo_run_grow, word, pointer, word, pointer, word)
         self._free = _declare(library.allo_run_free, None, pointer)
         self.symbols = {
             name: ctypes.cast(getattr(library, name), pointer).value or 0
@@ -103,7 +104,7 @@ class Runtime:
         arguments: int,
         guarded: Guarded,
         on_event: Callable[[int, int], None],
-        on_deadlock: Callable[[list[ProcessRecord]], Exception],
+        on_deadlock: Callable[[list[ProcessRecord], Callable[[], Growth]], Exception],
         ports: Sequence[tuple[int, bool]] = (),
     ) -> None:
         """Run an entry function to its end.
@@ -113,7 +114,8 @@ class Runtime:
             arguments: address of its packed arguments (see :mod:`allo.backend.cpu.calling`).
             guarded: makes the calls of the entry's machine code.
             on_event: called with the number of an event and the address of its data.
-            on_deadlock: makes the exception for a deadlock from the processes there are.
+            on_deadlock: makes the exception for a deadlock from the processes there are, and from what tells
+                what deeper FIFOs would do.
             ports: addresses of FIFOs whose other end is outside, and whether the run puts into them.
         """
         handle = self._new(entry, arguments)
@@ -131,14 +133,14 @@ class Runtime:
         handle: int,
         guarded: Guarded,
         on_event: Callable[[int, int], None],
-        on_deadlock: Callable[[list[ProcessRecord]], Exception],
+        on_deadlock: Callable[[list[ProcessRecord], Callable[[], Growth]], Exception],
     ) -> None:
         while True:
             status = Status(guarded.call(self._resume, handle))
             if status is Status.DONE:
                 return
             if status is Status.DEADLOCK:
-                raise on_deadlock(self._records(handle))
+                raise on_deadlock(self._records(handle), lambda: self._growth(handle))
             if status is Status.NO_MEMORY:
                 raise SimulationError(
                     "The simulator has no memory left for stacks and FIFOs.",
@@ -148,6 +150,13 @@ class Runtime:
             data = ctypes.c_void_p()
             event = self._event(handle, ctypes.byref(data))
             on_event(event, data.value or 0)
+
+    def _growth(self, handle: int) -> Growth:
+        """What becomes of a deadlocked run whose FIFOs grow; its arrays and variables change on."""
+        room = 2 * MOST_GROWN + 1
+        out = (ctypes.c_int64 * room)()
+        count = self._grow(handle, GROWTHS, ctypes.cast(out, ctypes.c_void_p), room)
+        return Growth.read(out[:count], self._records(handle))
 
     def _records(self, handle: int) -> list[ProcessRecord]:
         count = self._processes(handle, None, 0)

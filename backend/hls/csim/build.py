@@ -20,7 +20,7 @@ from allo.dialects.boundary.arguments import Call, Parameter, Signature
 from allo.dialects.boundary.storage import cell_bytes, is_native
 from allo.dialects.caches.files import cached, content_key
 from allo.dialects.diagnostics import ArgumentCountError, BoundsError, BuildError, SimulationError
-from allo.dialects.fibers import ProcessRecord
+from allo.dialects.fibers import Growth, ProcessRecord
 from allo.dialects.processes.aside import run_aside
 from allo.dialects.types import Index, Stream
 
@@ -118,12 +118,18 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
         f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
-        "static std::vector<allo_csim::Record> allo_blocked;\n"
+        "static std::vector<allo_csim::Record> allo_blocked, allo_blocked_later;\n"
+        "static std::vector<long long> allo_growth;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked);\n}}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked, &allo_blocked_later,\n"
+        "                        &allo_growth);\n}\n"
         'extern "C" void allo_want_end(int wanted) { allo_csim::wanted_end = wanted; }\n'
         'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
         "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
+        'extern "C" size_t allo_records_later(const allo_csim::Record **records) {\n'
+        "  *records = allo_blocked_later.data();\n  return allo_blocked_later.size();\n}\n"
+        'extern "C" size_t allo_grown(const long long **words) {\n'
+        "  *words = allo_growth.data();\n  return allo_growth.size();\n}\n"
     )
 
 
@@ -246,7 +252,10 @@ class CsimKernel:
     def _failure(self, status: int, rooms: Mapping[str, int]) -> SimulationError:
         records = self._records()
         if status == _DEADLOCKED:
-            return self._simulation.network(self.words, rooms).deadlock(records)
+            words = ctypes.POINTER(ctypes.c_longlong)()
+            count = self._library.allo_grown(ctypes.byref(words))
+            growth = Growth.read(words[:count], self._records(later=True))
+            return self._simulation.network(self.words, rooms).deadlock(records, growth)
         if status == _EMPTY_READ:
             return self._simulation.empty_read(records[0].stream)
         if status == _ASSERTED:
@@ -256,9 +265,10 @@ class CsimKernel:
             return site.error([record.fill for record in records])
         return SimulationError("csim ran out of memory for the stacks of the kernel's processes.")
 
-    def _records(self) -> list[ProcessRecord]:
+    def _records(self, *, later: bool = False) -> list[ProcessRecord]:
         pointer = ctypes.POINTER(ProcessRecord)()
-        count = self._library.allo_records(ctypes.byref(pointer))
+        read = self._library.allo_records_later if later else self._library.allo_records
+        count = read(ctypes.byref(pointer))
         return pointer[:count]
 
 

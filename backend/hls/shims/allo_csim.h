@@ -125,7 +125,8 @@ struct Call {
   void (*body)(void **);
   void **arguments;
   size_t fiber_bytes;
-  std::vector<Record> *blocked;
+  std::vector<Record> *blocked, *later;
+  std::vector<long long> *growth;
   Status status;
 };
 
@@ -141,6 +142,8 @@ static void *enter(void *argument) {
     call->body(call->arguments);
   } catch (const Deadlock &) {
     *call->blocked = outside().blocked;
+    *call->later = outside().later;
+    *call->growth = outside().growth;
     call->status = DEADLOCKED;
   } catch (const EmptyRead &read) {
     *call->blocked = {told(-1, -1, read.stream, 0)};
@@ -162,10 +165,11 @@ static void *enter(void *argument) {
 
 // Runs `body` on a thread whose stack, and those of its processes, hold the kernel's local arrays.
 static Status run(void (*body)(void **), void **arguments, size_t stack_bytes, size_t fiber_bytes,
-                  std::vector<Record> *blocked) {
+                  std::vector<Record> *blocked, std::vector<Record> *later,
+                  std::vector<long long> *growth) {
   pthread_attr_t attributes;
   pthread_t thread;
-  Call call = {body, arguments, fiber_bytes, blocked, DONE};
+  Call call = {body, arguments, fiber_bytes, blocked, later, growth, DONE};
   if (pthread_attr_init(&attributes)) return NOT_STARTED;
   bool failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
                 pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);

@@ -32,6 +32,8 @@ struct NoMemory {};
 struct Outside {
   size_t stack_bytes;
   std::vector<Record> blocked;
+  std::vector<Record> later;       // the same behind FIFOs that have grown
+  std::vector<long long> growth;   // as allo_run_grow tells it
   std::exception_ptr failure;
 };
 
@@ -160,6 +162,20 @@ class Pool {
   }
 };
 
+// What becomes of a run that cannot go on when FIFOs grow; anything that it raises ends it.
+static inline void explore(Run &run) {
+  run.let_grow(1 << 16);
+  allo::Status status = run.resume();
+  outside().growth.clear();
+  for (const auto &grown : run.grown()) {
+    outside().growth.push_back(grown.first);
+    outside().growth.push_back(grown.second);
+  }
+  bool ended = status == allo::Status::done, stands = status == allo::Status::deadlock && !run.gave_up();
+  outside().growth.push_back(ended ? 1 : stands ? 0 : -1);
+  outside().later = run.records();
+}
+
 // Start the kernels `first` … of a region together and wait for all of them that end; body(k) is kernel k.
 static inline void run_region(int first, int count, const Body &body,
                               const std::vector<int> &endless = {}) {
@@ -171,7 +187,10 @@ static inline void run_region(int first, int count, const Body &body,
   run.moved_elsewhere = [] { return Pool::here().moved(); };
   switch (run.resume()) {
     case allo::Status::done: return;
-    case allo::Status::deadlock: outside().blocked = run.records(); throw Deadlock{};
+    case allo::Status::deadlock:
+      outside().blocked = run.records();
+      explore(run);
+      throw Deadlock{};
     case allo::Status::no_memory: throw NoMemory{};
     case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
   }
