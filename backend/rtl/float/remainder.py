@@ -25,10 +25,10 @@ def moving_bits(kind: FloatFormat) -> int:
 
 
 def begin(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
-    """The state before the rows.
+    """The state before the rows, of which an even number is left.
 
     Above what moves, the highest first: sign, magnitude and zero of ``a``; whether the result is NaN; whether
-    it is ``a``; the exponent and the significand of ``b``.
+    it is ``a``; the exponent of ``b``, three times its significand, and that.
     """
     left, right = unpack(a, kind), unpack(b, kind)
     bits = kind.exponent + 2
@@ -36,28 +36,40 @@ def begin(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
     divisor, low = normal_operand(right, bits)
     distance = high - low
     smaller = distance.bit(-1)
-    difference = dividend.zext(kind.precision + 1) - divisor.zext(kind.precision + 1)
-    rest = mux(difference.bit(-1), dividend, difference.bits(0, kind.precision))
-    count = distance.bits(0, bits - 1) & (~smaller).repeat(bits - 1)
+    wide = divisor.zext(kind.precision + 2)
+    first = _reduced(dividend.zext(kind.precision + 2), wide)
+    rest = mux(distance.bit(0), _reduced(first.shl(1), wide), first).bits(0, kind.precision)
+    pairs = cat(distance.bits(1, bits - 2), a.net.const(0, 1))
+    count = pairs & (~smaller).repeat(bits - 1)
     invalid = left.nan | right.nan | left.top | right.zero
     keeps = smaller | right.top
-    fixed = cat(left.sign, left.magnitude, left.zero, invalid, keeps, low, divisor)
+    triple = wide + wide.shl(1)
+    fixed = cat(left.sign, left.magnitude, left.zero, invalid, keeps, low, triple, divisor)
     return cat(fixed, rest, count)
 
 
 def several(state: Signal, kind: FloatFormat, number: int) -> Signal:
-    """What moves of a state after so many rows more."""
+    """What moves of a state after so many rows more: one, or pairs of rows."""
     net, precision, bits = state.net, kind.precision, kind.exponent + 1
+    width = precision + 3
     count, rest = state.bits(0, bits), state.bits(bits, precision)
-    divisor = state.bits(bits + precision, precision).zext(precision + 1)
-    for position in range(number):
-        doubled = cat(rest, net.const(0, 1))
-        difference = doubled - divisor
-        going = ~count.ult(position + 1)
-        kept = mux(going, doubled.bits(0, precision), rest)
-        rest = mux(going & ~difference.bit(-1), difference.bits(0, precision), kept)
+    divisor = state.bits(bits + precision, precision).zext(width)
+    triple = state.bits(bits + 2 * precision, precision + 2).zext(width)
+    for position in range(0, number, 2):
+        scaled = rest.zext(width).shl(min(2, number))
+        reduced = _reduced(scaled, divisor)
+        if number > 1:
+            twice = scaled - divisor.shl(1)
+            reduced = mux(twice.bit(-1), reduced, _reduced(scaled, triple, twice))
+        rest = mux(count.ult(position + 1), rest, reduced.bits(0, precision))
     left = mux(count.ult(number), net.const(0, bits), count - number)
     return cat(rest, left)
+
+
+def _reduced(value: Signal, multiple: Signal, otherwise: Signal | None = None) -> Signal:
+    """A value less a multiple of the divisor where that is not negative, else what is given, or itself."""
+    difference = value - multiple
+    return mux(difference.bit(-1), value if otherwise is None else otherwise, difference)
 
 
 def end(state: Signal, kind: FloatFormat) -> Signal:
@@ -70,7 +82,8 @@ def end(state: Signal, kind: FloatFormat) -> Signal:
         at += width
         return state.bits(at - width, width)
 
-    rest, _, low = take(precision), take(precision), take(kind.exponent + 2)
+    rest, _, _ = take(precision), take(precision), take(precision + 2)
+    low = take(kind.exponent + 2)
     keeps, invalid, nothing = take(1), take(1), take(1)
     own, sign = take(kind.width - 1), take(1)
     # The rest lies below the divisor and has its exponent: normalise, or denormalise.

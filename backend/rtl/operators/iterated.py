@@ -34,7 +34,7 @@ class Iteration:
     Attributes:
         name: kind, for reports and the unit's module.
         begin: the state of the operands.
-        several: what is to be the state's lowest ``moving`` bits after so many rows.
+        several: what is to be the state's lowest ``moving`` bits after one row, or an even number.
         end: the result of a state.
         rows: how many there are at most; more change nothing.
     """
@@ -85,7 +85,7 @@ def _step(request: Request, made: Iteration, width: int) -> tuple[Netlist, int]:
     """The rows of one cycle, and how many there are."""
     room = request.budget_ns - request.device.source_ns
     found, count = drawn(partial(made.several, number=1), (width,)), 1
-    for more in range(2, min(MOST_ROWS, made.rows) + 1):
+    for more in range(2, MOST_ROWS + 1, 2):
         net = drawn(partial(made.several, number=more), (width,))
         if critical_path(net, request.device) > room:
             break
