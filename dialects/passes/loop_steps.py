@@ -63,7 +63,7 @@ def _passes(upper: Interval | None, step: Interval | None) -> bool:
 
 
 def _count_affine(loop: ir.Operation) -> None:
-    """The same for an ``affine.for``: of those, only one of constant bounds may (``docs/core_ir.md``)."""
+    """The same for an ``affine.for``: only one of constant bounds may (``docs/internals/core_ir.md``)."""
     spec = spec_of(loop)
     bounds, trips = spec.constant_bounds(), spec.trip_count()
     if bounds is None or trips is None or bounds[0] + trips * spec.step <= INDEX_RANGE[1]:

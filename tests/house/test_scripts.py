@@ -115,19 +115,7 @@ def test_missing_system_tools_are_named(tmp_path: Path) -> None:
     )
 
 
-def test_the_readmes_example_runs(tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text()
-    program = text.split("```python\n")[1].split("```")[0]
+def test_the_readmes_example_is_short() -> None:
+    """``tests/docs/test_code_blocks.py`` runs it."""
+    program = (ROOT / "README.md").read_text().split("```python\n")[1].split("```")[0]
     assert 20 <= len(program.splitlines()) <= 40
-    file = tmp_path / "example.py"
-    file.write_text(program)
-    done = subprocess.run(
-        [sys.executable, str(file)],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    assert "#pragma HLS pipeline II=1" in done.stdout
