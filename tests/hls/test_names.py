@@ -7,7 +7,7 @@ import pytest
 
 import allo
 from allo.backend.hls.text.writer import function_identifier
-from allo.ir.types import int32
+from allo.ir.types import int5, int32
 
 # Types and objects of the standard library, overloads of its functions, keywords and C functions.
 NAMES = """
@@ -42,6 +42,14 @@ def test_a_top_named_like_the_standard_library_runs_by_csim(name: str) -> None:
     built = allo.customize(text, global_vars={"int32": int32}).build(target="vhls")
     assert f"void {name}_(" in built.hls_code
     assert built(np.arange(4, dtype=np.int32)) == 3
+
+
+@pytest.mark.parametrize("name", ["arguments", "p0"])
+def test_a_top_named_like_a_variable_of_the_entry_runs_by_csim(name: str) -> None:
+    text = f"def {name}(A: int5[4], k: int5) -> int32:\n    return A[1] + k\n"
+    given = {"int5": int5, "int32": int32}
+    built = allo.customize(text, global_vars=given).build(target="vhls")
+    assert built(np.arange(4, dtype=np.int8), 2) == 3
 
 
 def test_other_names_stay() -> None:

@@ -88,18 +88,18 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     """C++ that calls the top function on an array of pointers to containers."""
     before, arguments, after = [], [], []
     for position, whole in enumerate(code.wholes):
-        param, slot = whole.param, f"arguments[{position}]"
+        param, slot = whole.param, f"allo_arguments[{position}]"
         kind = vendor.spell(param.ctype)
         held = _held(param, vendor)
         count = len(whole.names) * whole.part_count
         if param.is_stream:
             before.append(_port_text(code, whole, position, vendor))
-            arguments.append(f"p{position}.stream()")
+            arguments.append(f"allo_p{position}.stream()")
             continue
         by_value = not param.is_array and param.role == "in"
         if by_value or not _shares_layout(param):
             how = _conversion(param, held)
-            name = f"p{position}"
+            name = f"allo_p{position}"
             before.append(f"allo_csim::Converted<{held}, {how}> {name}({slot}, {count});")
             if not by_value:
                 after.append(f"{name}.write_back();")
@@ -117,7 +117,7 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     arrays = code.stack_bytes * 2
     stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
-        f"static void allo_call(void **arguments) {{\n{body}\n}}\n"
+        f"static void allo_call(void **allo_arguments) {{\n{body}\n}}\n"
         "static std::vector<allo_csim::Record> allo_blocked, allo_blocked_later;\n"
         "static std::vector<long long> allo_growth;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
@@ -144,9 +144,9 @@ def _port_text(code: HlsCode, whole: Whole, position: int, vendor: Vendor) -> st
     number, site = code.simulation.port(whole.param.name)
     behind = sum(each.param.is_stream for each in code.wholes[:position])
     kinds = f"{vendor.stream.format(element=word)}, {word}, {held}, {_conversion(element, held)}"
-    given = f"arguments[{position}], arguments[{len(code.wholes) + behind}]"
+    given = f"allo_arguments[{position}], allo_arguments[{len(code.wholes) + behind}]"
     fills = str(site.fills).lower()
-    return f"allo_csim::Port<{kinds}> p{position}({number}, {site.rows}, {fills}, {given});"
+    return f"allo_csim::Port<{kinds}> allo_p{position}({number}, {site.rows}, {fills}, {given});"
 
 
 def _held(param: Param, vendor: Vendor) -> str:
