@@ -61,16 +61,20 @@ def measure(case: Recurrence, device: str, *, route: bool) -> list[Row]:
     report = module.report
     loop = interval(report, case.loop)
     name = f"{case.kernel.__name__}, {device}"
-    reached, how = report.fmax_mhz, "estimated"
+    reached, how = round(report.fmax_mhz), "estimated"
+    key = f"recurrences.{case.kernel.__name__}.{device}"
+    figures = {f"{key}.ii": loop.ii, f"{key}.lut": report.resources.get("lut", 0)}
+    clocks = {f"{key}.mhz": reached}
     if route and device in routed():
-        clocks = [module.synthesize(route=True, seed=seed).fmax_mhz for seed in SEEDS]
-        reached, how = median(clocks), "routed"
+        each = [module.synthesize(route=True, seed=seed).fmax_mhz for seed in SEEDS]
+        reached, how = round(median(each)), "routed"
+        clocks[f"{key}.routed.mhz"] = reached
     note = f"{report.measured_cycles:,} cycles measured, {report.resources.get('lut', 0):,} LUT"
     if loop.limit:
         note += f"; {loop.limit}"
     return [
-        Row(name, loop.ii, "II", "wanted", case.ii[clock], True, note),
-        Row(name, round(reached), f"MHz {how}", "asked", clock, False),
+        Row(name, loop.ii, "II", "wanted", case.ii[clock], None, note, figures),
+        Row(name, reached, f"MHz {how}", "asked", clock, False, figures=clocks),
     ]
 
 

@@ -234,7 +234,7 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
             ]
         shorter = [c for c in choices if not c.joined or c.ii < best.ii]
         best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
-    if best.ii > floor:
+    if best.ii > floor and Mapped(leaf.body, timing).helps:
         found = _mapped(leaf, best, timing)
         choices += [found]
         best = found if found.ii < best.ii else best

@@ -35,6 +35,8 @@ class Benchmark:
 BENCHMARKS = (
     Benchmark(("gemm",), "rtl_gemm"),
     Benchmark(("llm",), "llm_scaling"),
+    Benchmark(("recurrences",), "recurrences"),
+    Benchmark(("recurrences",), "recurrences", ("--route",), slow=True),
     *(
         Benchmark(
             ("llm",),

@@ -8,6 +8,8 @@ from math import floor
 
 from allo.designs.polybench.budgets import NAMES, load
 from benchmarks.polybench_bounds import bound
+from benchmarks.recurrences import CLOCKS
+from benchmarks.recurrent_kernels import RECURRENCES
 from benchmarks.rtl_polybench import BUDGETS, PUBLISHED, SIZE
 
 from .store import Figures
@@ -110,11 +112,25 @@ def polybench_fewer(figures: Figures, dsps: int, *, pairs: bool = False) -> str:
     )
 
 
+def recurrences(figures: Figures) -> str:
+    """The loops of ``scripts/bench recurrences``: intervals, and the clock that nextpnr reached."""
+    fast, routed = CLOCKS
+    head = ["loop", "wanted", *(f"II at {mhz} MHz, {name}" for name, mhz in CLOCKS.items())]
+    rows = []
+    for case in RECURRENCES:
+        name = case.kernel.__name__
+        found = [figures.find(f"recurrences.{name}.{device}.ii") for device in (fast, routed)]
+        reached = figures.find(f"recurrences.{name}.{routed}.routed.mhz")
+        rows.append([f"`{name}`", f"{case.ii[CLOCKS[fast]]}", *map(str, found), f"{reached:.0f}"])
+    return _table([*head, "routed, MHz"], "---:", rows)
+
+
 TABLES: dict[str, Callable[[Figures], str]] = {
     "polybench cycles": polybench_cycles,
     "polybench sizes": polybench_sizes,
     "polybench allowed": polybench_allowed,
     "polybench pairs": polybench_pairs,
+    "recurrences": recurrences,
     **{f"polybench.fewer.dsp_{dsps}": partial(polybench_fewer, dsps=dsps) for dsps in BUDGETS},
     **{
         f"polybench.fewer.pairs_{pairs}": partial(polybench_fewer, dsps=dsps, pairs=True)
