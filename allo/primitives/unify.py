@@ -42,12 +42,12 @@ def unify(func1: Callable[..., Any], func2: Callable[..., Any], loop_num: int) -
         renamed = _absorb(first.module, second.module)
         names = (first.top_func_name, renamed.get(second.top_func_name, second.top_func_name))
         wanted = f"{first.top_func_name}_{second.top_func_name}_unified"
-        _build_top(first.module, first.top_func, names, wanted, loop_num)
+        _build_top(first.module, first.top_func.operation, names, wanted, loop_num)
     return first.module
 
 
 def _check_arguments(first: Any, second: Any) -> None:
-    one, two = first.top_func, second.top_func
+    one, two = first.top_func.operation, second.top_func.operation
     if (
         function_type(one) != function_type(two)
         or one.attributes["arg_types"] != two.attributes["arg_types"]

@@ -118,27 +118,31 @@ class Schedule(ScheduleState):
         return self.kernel.stateful
 
     @property
-    def top_func(self) -> ir.Operation:
-        """The top function's operation."""
+    def top_func(self) -> ir.OpView:
+        """The top function, a ``func.FuncOp``: ``s.top_func.name.value`` is its name."""
+        return self._top.opview
+
+    @property
+    def _top(self) -> ir.Operation:
         return find_function(self.module, self.top_func_name)
 
     @property
     def ip(self) -> ir.InsertionPoint:
         """The insertion point before the top function's terminator."""
-        return ir.InsertionPoint.at_block_terminator(self.top_func.regions[0].blocks[0])
+        return ir.InsertionPoint.at_block_terminator(self._top.regions[0].blocks[0])
 
     @property
     def systolic(self) -> bool:
         """Whether the module is one function with one nest, that of a product: see ``feed``."""
-        bands = bands_of(self.top_func)
+        bands = bands_of(self._top)
         if len(functions_of(self.module)) != 1 or len(bands) != 1:
             return False
-        return any(is_operand(bands[0], array) for array in buffers_of(self.top_func).values())
+        return any(is_operand(bands[0], array) for array in buffers_of(self._top).values())
 
     def __getattr__(self, name: str) -> MockBuffer:
         if name.startswith("_") or "module" not in self.__dict__:
             raise AttributeError(name)
-        buffers = buffers_of(self.top_func)
+        buffers = buffers_of(self._top)
         if name in buffers:
             return MockBuffer(self.top_func_name, name)
         raise UnknownHandleError(

@@ -24,6 +24,15 @@ def test_submodules_are_attributes_of_the_package():
     assert allo.primitives.__name__ == "allo.primitives"
 
 
+def test_the_top_function_is_a_function_of_mlir():
+    s = allo.customize(twice)
+    assert s.top_func.name.value == s.top_func_name == "twice"
+    assert [str(kind) for kind in s.top_func.type.inputs] == ["memref<4xi32>"]
+    assert list(dict(s.get_loops(s.top_func))) == list(dict(s.get_loops()))
+    counted = allo.passes.analyze_arg_load_store_in_func(s.top_func, {})
+    assert counted == ["in"]
+
+
 def test_the_call_boundary_raises_what_published_programs_catch():
     mod = allo.customize(twice).build()
     with pytest.raises(AssertionError, match="# of input arguments mismatch, got 0 but expected 1"):
