@@ -31,6 +31,8 @@ class AsWritten:
 
     def __init__(self, side: Side, source: Source, world: World, number: int, place: str) -> None:
         self._side, self._world, self.place = side, world, place
+        if number not in source.bodies:
+            raise Unjudged(f"{place} was made after its source had been read")
         self._steps, self._lines = source.bodies[number], source.lines[number]
         wanted = numbers_of(self._steps)
         for line in self._lines:

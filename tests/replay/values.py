@@ -146,7 +146,7 @@ def _expression(op: str, v: list[str], width: int, widths: list[int], value: int
             return " | ".join(f"({x} << {low})" for x, low in zip(v, places, strict=True))
         case "divu" | "remu":
             return f"({v[0]} {'//' if op == 'divu' else '%'} {v[1]}) if {v[1]} else 0"
-    raise ValueError(op)
+    raise Unjudged(f"the operation {op}, which the replay does not compute")
 
 
 def _compiled(arguments: Iterable[str], lines: list[str], result: str) -> Fn:

@@ -114,10 +114,6 @@ class Watcher:
             except ReplayError as error:
                 self.alarms.append(str(error))
                 return
-            except Exception as error:
-                # What the replay has no form for says nothing of the schedule.
-                self.unjudged.append(f"{type(error).__name__}: {error}")
-                return
             finally:
                 self.bodies += replay.bodies
             if replay.unjudged:
