@@ -14,7 +14,10 @@ from torch import nn
 
 from allo.errors import UnsupportedOperatorError
 from allo.frontend import from_pytorch
+from allo.torch.graph import Model, Operator, Ref
 from allo.torch.pt2e.entry import reference_of
+from allo.torch.pt2e.products import product_of
+from allo.torch.pt2e.values import Grid, Levels
 from tests.torch.converted import (
     MODELS,
     QUANTIZERS,
@@ -118,6 +121,16 @@ def test_bounds_beyond_what_float32_rounds_are_refused() -> None:
     with pytest.raises(UnsupportedOperatorError, match=re.escape(message)) as caught:
         from_pytorch(Wide(), [X])
     assert caught.value.help == "bounds within ±1572864 are supported."
+
+
+@pytest.mark.parametrize(("zero", "furthest"), [(0, 255), (55, 200), (200, 200), (255, 255)])
+def test_sums_are_as_wide_as_the_levels_on_the_far_side_of_zero_make_them(
+    zero: int, furthest: int
+) -> None:
+    levels = Levels("x", Grid(0.5, zero, 0, 255, "uint8"))
+    op = Operator("y", "aten.mm.default", {"self": Ref("x"), "mat2": Ref("x")}, (), (), None)
+    product = product_of(Model(), op, lambda name: levels, 7)
+    assert product is not None and product.bound == 7 * furthest**2
 
 
 # --- forms -------------------------------------------------------------------------------------------
