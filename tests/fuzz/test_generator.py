@@ -67,7 +67,7 @@ def test_every_kind_and_feature_is_common() -> None:
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
 
 
-@pytest.mark.parametrize("kind", ["tries", "records", "asserted"])
+@pytest.mark.parametrize("kind", ["tries", "records", "asserted", "forever"])
 def test_a_kind_runs_with_the_schedule_it_is_made_for(kind: str) -> None:
     program = make_program(502, kind)
     program.options, program.reassociated = {}, False
@@ -80,7 +80,7 @@ def test_a_kind_runs_with_the_schedule_it_is_made_for(kind: str) -> None:
 
 def _without_newer_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs as they were when these seeds were found."""
-    for name in ("sweeps", "guarded", "constants", "tries", "records", "asserted"):
+    for name in ("sweeps", "guarded", "constants", "tries", "records", "asserted", "forever"):
         monkeypatch.delitem(make._AIMED, name)
 
 

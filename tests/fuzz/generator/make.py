@@ -10,6 +10,7 @@ from .aimed.asserted import asserted_kernel
 from .aimed.cells import cell_network
 from .aimed.copies import constants_kernel, guarded_kernel
 from .aimed.exits import exit_kernel
+from .aimed.forever import forever_network
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
 from .aimed.records import record_kernel
@@ -46,6 +47,7 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "tries": (2, try_network),
     "records": (2, record_kernel),
     "asserted": (2, asserted_kernel),
+    "forever": (2, forever_network),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)
