@@ -124,13 +124,18 @@ def test_counting_down_from_values_of_any_type(target: str) -> None:
         "        A[2, k] = i",
         "        k += 1",
     ]
-    n, m, ends = 2**63 + 5, 2**68, np.array([4, -2], np.int32)
+    n, m, ends = 2**63 + 50, 2**68, np.array([4, -2], np.int32)
     found = np.zeros((3, 6), np.int64)
-    build(kernel(lines), target)(found, ends, n, m)
+    built = build(kernel(lines), target)
+    built(found, ends, n, m)
     first, second, third = _index(n), range(4, -2, -1), _index(m // 4)
     assert found[0].tolist() == [first, first - 2, first - 4, 0, 0, 0]
     assert found[1].tolist() == list(second)
     assert found[2].tolist() == [third, third - 1, third - 2, 0, 0, 0]
+    # Ends are indices before they are compared: this one is a negative one, and the other is not.
+    found[:] = 0
+    built(found, ends, 2**63 + 5, m)
+    assert found[0].tolist() == [0] * 6
 
 
 @pytest.mark.parametrize("target", TARGETS)
