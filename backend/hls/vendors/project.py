@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
-import jinja2
-
 from allo.dialects.reports.project_folder import write_folder
 from allo.dialects.text.quoting import tcl_word
 
@@ -265,6 +263,8 @@ def _catapult_files(module: HlsKernel, render: _Renderer) -> dict[str, str]:
 
 class _Renderer:
     def __init__(self, context: dict[str, object]) -> None:
+        import jinja2  # here: a build of text alone needs no templates, and they take long to load
+
         self._context = context
         self._environment = jinja2.Environment(
             loader=jinja2.FileSystemLoader(_TEMPLATES),
