@@ -10,47 +10,10 @@ import numpy as np
 import pytest
 
 import allo
-from allo.ir.types import int32, uint8
+from benchmarks.recurrent_kernels import N, automaton
 
-N = 256
 TIME_S = 60
 """LLVM 22 worked on such a loop without end; it takes half a second."""
-
-
-def count_abc(text: uint8[N]) -> int32:
-    s: int32 = 0
-    n: int32 = 0
-    for i in range(N):
-        ch: uint8 = text[i]
-        if s == 0:
-            if ch == 97:
-                s = 1
-            elif ch == 98:
-                s = 2
-        elif s == 1:
-            if ch == 98:
-                s = 3
-            elif ch != 97:
-                s = 0
-        elif s == 2:
-            if ch == 97:
-                s = 4
-            else:
-                s = 0
-        elif s == 3:
-            if ch == 99:
-                n = n + 1
-                s = 0
-            elif ch == 97:
-                s = 1
-            else:
-                s = 2
-        else:
-            if ch == 98:
-                s = 3
-            else:
-                s = 0
-    return n
 
 
 def text() -> np.ndarray:
@@ -61,19 +24,19 @@ def text() -> np.ndarray:
 @pytest.mark.parametrize("level", [2, 3])
 def test_the_cpu_build_of_an_automaton_ends(level):
     program = (
-        "import allo; from tests.cpu.test_automata import count_abc, text; "
-        f"print(allo.customize(count_abc).build(configs={{'opt_level': {level}}})(text()))"
+        "import allo; from tests.cpu.test_automata import automaton, text; "
+        f"print(allo.customize(automaton).build(configs={{'opt_level': {level}}})(text()))"
     )
     root = Path(__file__).parents[2]
     run = [sys.executable, "-c", program]
     found = subprocess.run(
         run, cwd=root, capture_output=True, text=True, timeout=TIME_S, check=True
     )
-    assert int(found.stdout) == count_abc(text())
+    assert int(found.stdout) == automaton(text())
 
 
 @pytest.mark.parametrize("configs", [{"simulator": "jit"}, {"simulator": "jit", "clock_mhz": 50}])
 def test_hardware_counts_the_same(configs):
-    s = allo.customize(count_abc)
+    s = allo.customize(automaton)
     s.pipeline("i")
-    assert s.build(target="verilog", configs=configs)(text()) == count_abc(text())
+    assert s.build(target="verilog", configs=configs)(text()) == automaton(text())

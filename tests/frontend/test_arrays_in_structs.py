@@ -8,6 +8,7 @@ import allo.dataflow as df
 from allo.errors import AlloError
 from allo.frontend import build_module
 from allo.ir.types import Fixed, Int, Stateful, Stream, Struct, UInt, float32, int8, int32
+from tests.frontend.targets import TARGETS, built
 
 T = Struct({"A": int32[10], "B": int32[10]})
 M = Struct({"n": Int(5), "W": Int(4)[2, 3], "y": float32})
@@ -15,18 +16,6 @@ P = Struct({"x": int8, "t": UInt(3)[2]})
 NESTED = Struct({"head": P, "rows": P[2], "z": Fixed(8, 4)[2]})
 
 START = np.arange(10, dtype=np.int32) * 3
-TARGETS = ["cpu", "csim", "jit", "interpret"]
-
-
-def built(kernel, target):
-    if target == "interpret":
-        return allo.interpret(kernel)
-    s = allo.customize(kernel)
-    if target == "cpu":
-        return s.build()
-    if target == "csim":
-        return s.build(target="vhls", mode="csim")
-    return s.build(target="verilog", simulator="jit", max_cycles=100000)
 
 
 def dtype_of(T):

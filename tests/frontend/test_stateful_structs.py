@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-import allo
 import allo.dataflow as df
 from allo.errors import FrontendError
 from allo.frontend import build_module
 from allo.ir.types import Fixed, Int, Stateful, Struct, UInt, float32, int8, int32
+from tests.frontend.targets import TARGETS, built
 
 T = Struct({"A": int32, "B": int8})
 MIXED = Struct({"n": Int(5), "x": Fixed(12, 4), "y": float32, "f": UInt(3)})
@@ -43,20 +43,6 @@ def counted(calls):
         low = int(t["A"][i]) * 1000 + int(t["B"][i])
         rows.append([low, u["A"][i % 4], u["B"][i % 4], one[0] * 10 + one[1]])
     return rows
-
-
-def built(kernel, target):
-    if target == "interpret":
-        return allo.interpret(kernel)
-    s = allo.customize(kernel)
-    if target == "cpu":
-        return s.build()
-    if target == "csim":
-        return s.build(target="vhls", mode="csim")
-    return s.build(target="verilog", simulator="jit")
-
-
-TARGETS = ["cpu", "csim", "jit", "interpret"]
 
 
 @pytest.mark.parametrize("target", TARGETS)
