@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from allo.dialects.ranges.interval import INDEX_BITS
@@ -235,7 +235,8 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
         shorter = [c for c in choices if not c.joined or c.ii < best.ii]
         best = min(shorter, key=lambda c: (c.cycles, c.joined, c.gated, c.bypass))
     if best.ii > floor and Mapped(leaf.body, timing).helps:
-        found = _mapped(leaf, best, timing)
+        # The best one again, from the least interval on.
+        found = _choose_again(leaf, replace(best, ii=0, mapped=True), timing, best.ii - 1)
         choices += [found]
         best = found if found.ii < best.ii else best
     if best is not choices[-1]:
@@ -249,20 +250,6 @@ def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Re
     for level in reversed(outer):
         region = Loop(level, Seq([region]), band=leaf.band)
     return region
-
-
-def _mapped(leaf: Leaf, best: _Choice, timing: TimingModel) -> _Choice:
-    """The best choice again, with its recurrences timed as lookup tables."""
-    return _choose(
-        leaf,
-        best.outer,
-        timing,
-        bypass=best.bypass,
-        most=best.ii - 1,
-        gated=best.gated,
-        joined=best.joined,
-        mapped=True,
-    )
 
 
 def _hoisted(region: Region, function: Function, timing: TimingModel) -> Region:
@@ -335,9 +322,9 @@ def _rewinds(
     return False
 
 
-def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -> None:
-    """Schedule a leaf as one of its choices again, after others."""
-    _choose(
+def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -> _Choice:
+    """Schedule a leaf as one of its choices again, after others, from its interval on."""
+    return _choose(
         leaf,
         choice.outer,
         timing,

@@ -70,7 +70,7 @@ class Sinker:
         """Move what can go later, users before what they use."""
         for node in reversed(self._body.nodes):
             users = self._users.get(node.number)
-            if node.crosses or not users or not _may_move(node) or self._is_mapped(node):
+            if node.crosses or not users or not self._may_move(node):
                 continue
             latest = min(self._latest_start(node, users), self._latest_by_order(node))
             if latest <= node.time:
@@ -78,6 +78,9 @@ class Sinker:
             time = self._free_slot(node, latest)
             if time > node.time and (self._always(node) or self._saves(node, time)):
                 self._move(node, time)
+
+    def _may_move(self, node: Node) -> bool:
+        return node.kind in ("load", "wire", "lin", "op") and not self._is_mapped(node)
 
     def _is_mapped(self, node: Node) -> bool:
         return self._mapped is not None and self._mapped.has(node)
@@ -194,7 +197,7 @@ class Sinker:
         before = self._held(node, node.avail, last)
         waits = self._held(node, node.avail, time) - before
         alone = len(self._users[node.number]) == 1 and not node.crosses
-        if not depth or not alone or not _may_move(node) or self._is_mapped(node):
+        if not depth or not alone or not self._may_move(node):
             return waits
         ready = time if self._fits(node, user, self._timing.entry(user)) else time - 1
         start = min(ready - node.latency, self._latest_by_order(node))
@@ -208,10 +211,6 @@ class Sinker:
         if time <= born:
             return 0
         return node.width * (-(-(time - born) // self._ii) if self._ii else 1)
-
-
-def _may_move(node: Node) -> bool:
-    return node.kind in ("load", "wire", "lin", "op")
 
 
 def _ports(use: Hashable, capacity: Mapping[Hashable, int]) -> int:

@@ -6,7 +6,7 @@ behind a get from it that surely happens: so the two never touch it at one time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..._mlir import ir
@@ -116,17 +116,9 @@ def _accesses(
     held = {arguments[position] for position in positions}
     found = []
     for number, statement in enumerate(statements):
-        if any(_touches(functions, op, held, symbol) for op in _inside(statement)):
+        if any(_touches(functions, op, held, symbol) for op in (statement, *walk(statement))):
             found.append(number)
     return found
-
-
-def _inside(statement: ir.Operation) -> Iterator[ir.Operation]:
-    yield statement
-    for region in statement.regions:
-        for block in region.blocks:
-            for op in block.operations:
-                yield from _inside(op.operation)
 
 
 def _touches(
@@ -149,32 +141,36 @@ def _touches(
 
 def _puts(functions: Mapping[str, ir.Operation], name: str, position: int) -> list[int]:
     """Numbers of the statements of a function that may put into a FIFO."""
-    statements = _statements(functions, name)
-    if not statements:
-        return []
-    fifo = entry_of(functions[name]).arguments[position]
-    return [
-        number
-        for number, statement in enumerate(statements)
-        if any(
+
+    def puts(statement: ir.Operation, fifo: ir.Value) -> bool:
+        return any(
             (op.name in PUTS and op.operands[0] == fifo)
             or (op.name == "func.call" and fifo in list(op.operands))
-            for op in _inside(statement)
+            for op in (statement, *walk(statement))
         )
-    ]
+
+    return _where(functions, name, position, puts)
 
 
 def _gets(functions: Mapping[str, ir.Operation], name: str, position: int) -> list[int]:
     """Numbers of the statements of a function that surely get from a FIFO."""
+    return _where(
+        functions, name, position, lambda op, fifo: op.name in _GETS and op.operands[0] == fifo
+    )
+
+
+def _where(
+    functions: Mapping[str, ir.Operation],
+    name: str,
+    position: int,
+    does: Callable[[ir.Operation, ir.Value], bool],
+) -> list[int]:
+    """Numbers of the statements of a function that do something with one of its arguments."""
     statements = _statements(functions, name)
     if not statements:
         return []
-    fifo = entry_of(functions[name]).arguments[position]
-    return [
-        number
-        for number, op in enumerate(statements)
-        if op.name in _GETS and op.operands[0] == fifo
-    ]
+    argument = entry_of(functions[name]).arguments[position]
+    return [number for number, op in enumerate(statements) if does(op, argument)]
 
 
 def states_of(module: ir.Module, region: ir.Operation) -> dict[str, list[ir.Operation]]:

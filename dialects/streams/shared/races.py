@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from ...core.locations import place_of
 from ...core.signature import callee_of, functions_of
 from ...diagnostics import SourcePlace
 from .handover import HANDS_OVER, Shared, orders
-from .writers import element_of
+from .writers import element_of, touches, users_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +46,18 @@ def races(module: ir.Module) -> Iterator[Race]:
     for function in functions.values():
         if "region" not in function.attributes or not function.regions[0].blocks:
             continue
-        users = _users(function)
+        users = users_of(function)
         if any(len(calls) > 1 for calls in users.values()):
             effects = effects or EffectAnalysis(module.operation)
             for array, calls in users.items():
                 yield from _of_array(module, array, calls, effects)
 
 
-def _users(region: ir.Operation) -> dict[ir.Value, list[ir.Operation]]:
-    users: dict[ir.Value, list[ir.Operation]] = defaultdict(list)
-    for op in (each.operation for each in region.regions[0].blocks[0].operations):
-        if op.name == "func.call":
-            for array in {v for v in op.operands if isinstance(v.type, ir.MemRefType)}:
-                users[array].append(op)
-    return users
-
-
 def _of_array(
     module: ir.Module, array: ir.Value, calls: Sequence[ir.Operation], effects: EffectAnalysis
 ) -> Iterator[Race]:
     writers, readers = (
-        [n for n, call in enumerate(calls) if _does(call, array, effects, writes=writes)]
+        [n for n, call in enumerate(calls) if touches(call, array, effects, writes=writes)]
         for writes in (True, False)
     )
     if not any(w != r for w in writers for r in readers):
@@ -90,12 +80,6 @@ def _of_array(
         if not ordered & {(r, w), (w, r)}:
             yield _race(model, array, memory, (calls[r], reads[1]), (calls[w], writes[1]))
             return
-
-
-def _does(call: ir.Operation, array: ir.Value, effects: EffectAnalysis, *, writes: bool) -> bool:
-    summary = effects.summary(callee_of(call))
-    touched = summary.arguments_written if writes else summary.arguments_read
-    return any(n in touched for n, operand in enumerate(call.operands) if operand == array)
 
 
 def _touched(

@@ -41,17 +41,12 @@ def two_writers(module: ir.Operation) -> Iterator[TwoWriters]:
 
 
 def _of_region(module: ir.Operation, function: ir.Operation) -> Iterator[TwoWriters]:
-    block = function.regions[0].blocks[0]
-    calls = [op.operation for op in block.operations if op.operation.name == "func.call"]
-    users: dict[ir.Value, list[ir.Operation]] = defaultdict(list)
-    for call in calls:
-        for array in {v for v in call.operands if isinstance(v.type, ir.MemRefType)}:
-            users[array].append(call)
+    users = users_of(function)
     if all(len(several) < 2 for several in users.values()):
         return
     effects = EffectAnalysis(module)
     for array, several in users.items():
-        writers = [call for call in several if _writes(call, array, effects)]
+        writers = [call for call in several if touches(call, array, effects, writes=True)]
         if len(writers) < 2:
             continue
         model = RegionModel(module, writers, effects)
@@ -62,9 +57,21 @@ def _of_region(module: ir.Operation, function: ir.Operation) -> Iterator[TwoWrit
                 break
 
 
-def _writes(call: ir.Operation, array: ir.Value, effects: EffectAnalysis) -> bool:
-    written = effects.summary(callee_of(call)).arguments_written
-    return any(n in written for n, operand in enumerate(call.operands) if operand == array)
+def users_of(region: ir.Operation) -> dict[ir.Value, list[ir.Operation]]:
+    """The processes of a region that are given each array."""
+    users: dict[ir.Value, list[ir.Operation]] = defaultdict(list)
+    for op in (each.operation for each in region.regions[0].blocks[0].operations):
+        if op.name == "func.call":
+            for array in {v for v in op.operands if isinstance(v.type, ir.MemRefType)}:
+                users[array].append(op)
+    return users
+
+
+def touches(call: ir.Operation, array: ir.Value, effects: EffectAnalysis, *, writes: bool) -> bool:
+    """Whether a process writes an array, or reads it."""
+    summary = effects.summary(callee_of(call))
+    touched = summary.arguments_written if writes else summary.arguments_read
+    return any(n in touched for n, operand in enumerate(call.operands) if operand == array)
 
 
 def _first(
@@ -101,4 +108,4 @@ def element_of(array: ir.Value, elements: isl.UnionSet) -> str:
     return f"{array_name(array)}[{', '.join(map(str, numbers))}]"
 
 
-__all__ = ["TwoWriters", "element_of", "two_writers"]
+__all__ = ["TwoWriters", "element_of", "touches", "two_writers", "users_of"]

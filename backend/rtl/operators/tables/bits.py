@@ -81,10 +81,7 @@ class Tables:
             return ZERO
         if len(read) == 1:
             return read[0]
-        if not any(bit.cuts for bit in read) and len(read) <= self._most:
-            cuts = [_joined([bit.options[-1] for bit in read])]
-        else:
-            cuts = self._best(_joined(parts) for parts in product(*(bit.options for bit in read)))
+        cuts = self._best(_joined(parts) for parts in product(*(bit.options for bit in read)))
         return Bit(self._through(*cuts[0]), 1 << next(self._marks), tuple(cuts))
 
     def reduced(self, bits: Iterable[Bit]) -> Bit:
