@@ -57,7 +57,7 @@ def _check(value: Any, hint: Any, family: str, path: str) -> None:
     if not _fits(value, hint):
         raise DeviceError(
             f"The field {path} of device family {family!r} takes {_said(hint)}, not {shown(value)}.",
-            help="docs/internals/extending.md says how each figure is obtained.",
+            help="docs/internals/device_record.md says how each figure is obtained.",
         )
     kind = get_origin(hint)
     arguments = get_args(hint)
@@ -119,7 +119,7 @@ def _check_ranges(record: DeviceRecord) -> None:
         if not held:
             raise DeviceError(
                 f"The field {path} of device family {record.name!r} is {wanted}, not {shown(value)}.",
-                help="docs/internals/extending.md says how each figure is obtained.",
+                help="docs/internals/device_record.md says how each figure is obtained.",
             )
 
 

@@ -40,20 +40,30 @@ def test_there_is_a_record_a_family() -> None:
         assert (type(record), record.name) == (DeviceRecord, name)
 
 
+PARTS = [
+    devices.DeviceRecord, devices.OperatorDelays, devices.SignalDelays, devices.Cells,
+    devices.RegisteredBlock, devices.Netlist, devices.Synthesis, devices.Routing,
+    devices.CellUse, devices.Part,
+]  # fmt: skip
+
+
 def test_every_field_is_explained() -> None:
     """The docstring of a part of the record has a line for each field."""
-    parts = [
-        devices.DeviceRecord, devices.OperatorDelays, devices.SignalDelays, devices.Cells,
-        devices.RegisteredBlock, devices.Netlist, devices.Synthesis, devices.Routing,
-        devices.CellUse, devices.Part,
-    ]  # fmt: skip
     lacking = [
         f"{part.__name__}.{field.name}"
-        for part in parts
+        for part in PARTS
         for field in fields(part)
         if not re.search(rf"^\s+.*\b{field.name}\b.*:|``{field.name}``", part.__doc__ or "", re.M)
     ]
     assert not lacking
+
+
+def test_a_page_says_how_each_figure_is_obtained() -> None:
+    page = (ROOT / "docs" / "internals" / "device_record.md").read_text()
+    told = set(re.findall(r"`(\w+)`", page))
+    assert [
+        f"{part.__name__}.{f.name}" for part in PARTS for f in fields(part) if f.name not in told
+    ] == []
 
 
 def test_a_registered_family_builds_estimates_and_synthesises(toy: DeviceRecord) -> None:
