@@ -12,7 +12,13 @@ from importlib.machinery import SourceFileLoader
 from types import CodeType
 from typing import Any
 
-from allo.dialects.diagnostics import FrontendError, SourcePlace, UnsupportedSyntaxError
+from allo.dialects import types
+from allo.dialects.diagnostics import (
+    AlloError,
+    FrontendError,
+    SourcePlace,
+    UnsupportedSyntaxError,
+)
 
 _TEXT = "<allo source"
 _TEXTS_KEPT = 256
@@ -83,6 +89,8 @@ def source_of(fn: Callable[..., Any]) -> Source:
         )
     exact = isinstance(fn.__globals__.get("__loader__"), SourceFileLoader)
     tree = _definition(code, code.co_filename, tuple(lines), exact)
+    if exact and _declares_otherwise(fn, tree):
+        raise _changed(code)
     if fn.__name__ == tree.name or not fn.__name__.isidentifier():
         return Source(code.co_filename, tuple(lines), tree)
     named = copy.copy(tree)
@@ -138,9 +146,13 @@ def _definition(code: CodeType, file: str, lines: tuple[str, ...], exact: bool) 
             if _is_edited(code, file, lines, exact):
                 break
             return node
-    raise FrontendError(
+    raise _changed(code)
+
+
+def _changed(code: CodeType) -> FrontendError:
+    return FrontendError(
         f"The file of {code.co_name!r} changed after it was imported.",
-        SourcePlace(file, code.co_firstlineno),
+        SourcePlace(code.co_filename, code.co_firstlineno),
         help="import it again, so that the running function and its text agree.",
     )
 
@@ -168,19 +180,51 @@ def _is_edited(code: CodeType, file: str, lines: tuple[str, ...], exact: bool) -
         now = _compiled(file, lines).get((code.co_qualname, code.co_firstlineno))
     except (SyntaxError, ValueError):
         return False
-    return now is not None and _meaning(now) != _meaning(code)
+    has_columns = any(column is not None for *_, column in code.co_positions())
+    return now is not None and _meaning(now, has_columns) != _meaning(code, has_columns)
 
 
-def _meaning(code: CodeType) -> tuple[object, ...]:
-    """What a function computes, and at which lines: -0.0 and 0.0, 1 and True are told apart."""
+def _meaning(code: CodeType, has_columns: bool) -> tuple[object, ...]:
+    """What a function computes, and where: -0.0 and 0.0, 1 and True are told apart.
+
+    Python forgets what local variables are declared as, so columns tell most changes of these.
+    """
     constants = tuple(
-        _meaning(each)
+        _meaning(each, has_columns)
         if isinstance(each, CodeType)
         else (type(each), sorted(map(repr, each)) if isinstance(each, frozenset) else repr(each))
         for each in code.co_consts
     )
-    lines = tuple(code.co_lines())
-    return code.co_code, constants, code.co_names, code.co_varnames, lines
+    places = tuple(code.co_positions() if has_columns else code.co_lines())
+    return code.co_code, constants, code.co_names, code.co_varnames, places
+
+
+def _declares_otherwise(fn: Callable[..., Any], tree: ast.FunctionDef) -> bool:
+    """Whether the text gives arguments or the result other types than the function in memory has."""
+    nodes = {a.arg: a.annotation for a in (*tree.args.args, *tree.args.kwonlyargs)}
+    nodes["return"] = tree.returns
+    written = {name: ast.unparse(node) for name, node in nodes.items() if node is not None}
+    if written.keys() != fn.__annotations__.keys():
+        return True
+    return any(
+        text != fn.__annotations__[name] and _gives_other(text, fn.__annotations__[name], fn)
+        for name, text in written.items()
+    )
+
+
+def _gives_other(text: str, known: object, fn: Callable[..., Any]) -> bool:
+    """Whether an annotation gives another type now; False where it may have another reason than an edit.
+
+    Only of names of Allo's types: others may stand for something else than when the function was defined.
+    """
+    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
+    if any(fn.__globals__.get(name, name) is not vars(types).get(name) for name in names):
+        return False
+    try:
+        first, second = (eval(text, dict(vars(types))) for _ in range(2))
+    except (TypeError, ValueError, AlloError):
+        return False
+    return bool(first == second and first != known)
 
 
 def _arguments(node: ast.FunctionDef) -> tuple[str, ...]:
