@@ -13,6 +13,7 @@ from allo.dialects.diagnostics import HandleTypeError, ScheduleError, UnknownHan
 from .bands import Band, bands_of
 from .handles import Axis, LoopWrapper, MockBuffer
 from .near import suggestion
+from .struct_fields import help_for_field, help_for_struct
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,12 +205,14 @@ def find_buffer(
     if value is None:
         raise UnknownHandleError(
             f"Target {name} not found in function {func}.",
-            help=suggestion(name, buffers, f"{func} has the buffers"),
+            help=help_for_field(function, name)
+            or suggestion(name, buffers, f"{func} has the buffers"),
         )
     if not isinstance(value.type, ir.MemRefType):
         raise ScheduleError(
             f"{primitive} expects an array, but {name} of function {func} is a {value.type}.",
             place_of(function),
+            help=help_for_struct(name, buffers),
         )
     rank = ir.MemRefType(value.type).rank
     dims = declared[name].dims if name in declared else tuple(range(rank))

@@ -11,6 +11,7 @@ from allo.ir.types import Fixed, Int, Stateful, Stream, Struct, UInt, float32, i
 from tests.frontend.targets import TARGETS, built
 
 T = Struct({"A": int32[10], "B": int32[10]})
+D = Struct({"A": int32[10], "B": int32})
 M = Struct({"n": Int(5), "W": Int(4)[2, 3], "y": float32})
 P = Struct({"x": int8, "t": UInt(3)[2]})
 NESTED = Struct({"head": P, "rows": P[2], "z": Fixed(8, 4)[2]})
@@ -330,6 +331,80 @@ def test_the_array_of_a_field_is_partitioned():
     module(a, 3, out)
     np.testing.assert_array_equal(out, meant_local(a, 3))
     assert "#pragma HLS array_partition variable=p_A cyclic" in s.build(target="vhls").hls_code
+
+
+def mirrored(p: D, a: int32[10], out: int32[10]):
+    for i in range(10):
+        out[i] = p["A"][i] + 2 * p["A"][9 - i] + a[p["A"][(i + 3) % 10] % 10]
+    p["A"][0] = 5
+
+
+def passed(S: D[2], a: int32[10], out: int32[10]):
+    for i in range(10):
+        out[i] = S[1]["A"][i] + 2 * S[1]["A"][9 - i] + a[S[1]["A"][(i + 3) % 10] % 10]
+
+
+def meant_mirrored(p, a):
+    A = np.asarray(p["A"])
+    return A + 2 * A[::-1] + a[np.roll(A, -3) % 10]
+
+
+@pytest.mark.parametrize(
+    ("kind", "target"), [*[(k, "jit") for k in (0, 1, 2)], (0, "cpu"), (0, "csim")]
+)
+def test_the_array_of_an_arguments_field_is_partitioned(kind, target):
+    """A Struct that is an argument is copied to a local, which has the banks."""
+    s = allo.customize(mirrored)
+    s.partition(s.p_A, partition_type=kind, factor=0 if kind == 0 else 2)
+    s.pipeline("i")
+    options = {
+        "cpu": {},
+        "csim": {"target": "vhls"},
+        "jit": {"target": "verilog", "simulator": "jit"},
+    }
+    module = s.build(**options[target])
+    p, a = {"A": np.arange(10, dtype=np.int32)[::-1].copy(), "B": 3}, np.arange(10, dtype=np.int32)
+    out = np.zeros(10, np.int32)
+    module(p, a, out)
+    np.testing.assert_array_equal(out, meant_mirrored(p, a))
+    if target == "jit":
+        intervals = [loop.ii for loop in module.report.functions[0].loops if loop.trips == 10]
+        assert intervals == [2 if kind == 1 else 1]
+
+
+@pytest.mark.parametrize("target", ["cpu", "csim", "jit"])
+def test_an_array_of_structs_is_partitioned_by_its_words(target):
+    s = allo.customize(passed)
+    s.partition(s.S, dim=1)
+    s.pipeline("i")
+    options = {
+        "cpu": {},
+        "csim": {"target": "vhls"},
+        "jit": {"target": "verilog", "simulator": "jit"},
+    }
+    module = s.build(**options[target])
+    S, a = np.zeros(2, dtype_of(D)), np.arange(10, dtype=np.int32)
+    S["A"], out = np.arange(20).reshape(2, 10), np.zeros(10, np.int32)
+    module(S, a, out)
+    np.testing.assert_array_equal(out, meant_mirrored(S[1], a))
+    if target == "jit":
+        assert [loop.ii for loop in module.report.functions[0].loops] == [1]
+
+
+def test_what_has_no_memory_of_its_own_is_refused_with_what_would_do():
+    s = allo.customize(passed)
+    with pytest.raises(allo.errors.UnknownHandleError) as caught:
+        s.partition("passed:S_A", dim=1)
+    assert caught.value.help == (
+        "an element of S is one word, of which each access takes all of A: partition S, or copy the Struct "
+        "to a local variable, whose fields are arrays of their own."
+    )
+    with pytest.raises(allo.errors.UnknownHandleError, match="Target S_C not found") as caught:
+        s.partition("passed:S_C", dim=1)
+    assert "one word" not in (caught.value.help or "")
+    with pytest.raises(allo.errors.ScheduleError, match="partition expects an array") as caught:
+        allo.customize(mirrored).partition("mirrored:p")
+    assert caught.value.help == "p is a Struct; its fields are p_A, p_B."
 
 
 def out_of_range(p: T) -> int32:
