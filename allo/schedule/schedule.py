@@ -328,6 +328,7 @@ class Schedule(ScheduleState):
             OptionError: an option that the target does not have, or a value it does not accept.
             BuildError: the target cannot build the module.
         """
+        self._warn_once(None, options)
         with self.context:
             text = self.module.operation.get_asm(enable_debug_info=True)
         request = BuildRequest(text, self.top_func_name, "systemverilog", options=options)

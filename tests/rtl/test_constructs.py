@@ -210,7 +210,7 @@ def test_a_while_in_a_pipelined_loop_is_refused():
     return"""
     )
     assert message.startswith("k.py:7:9: A while loop stands inside a pipelined or unrolled loop.")
-    assert "help: pipeline no loop around it" in message
+    assert "help: a for loop with a bound and a break in its place joins the pipeline" in message
 
 
 def test_unrolling_an_unknown_number_of_iterations_is_refused():

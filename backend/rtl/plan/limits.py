@@ -92,7 +92,8 @@ LIMITS = {
     ),
     "holds a while loop": Limit(
         "not pipelined: it holds a while loop ({place})",
-        "a `for` loop with a bound and a `break` in its place may be unrolled or pipelined",
+        "a `for` loop with a bound and a `break` in its place joins a pipeline; else `s.dataflow` of the "
+        "function lets it run beside others, which `s.unroll` of it never does",
     ),
     "holds a call": Limit(
         "not pipelined: it holds a call ({place})",

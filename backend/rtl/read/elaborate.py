@@ -89,7 +89,8 @@ class Elaborator(Nests):
             raise UnsupportedOpError(
                 "A while loop stands inside a pipelined or unrolled loop.",
                 op.place,
-                help="pipeline no loop around it, or give it a fixed number of iterations.",
+                help="a for loop with a bound and a break in its place joins the pipeline; else pipeline or "
+                "unroll no loop around it.",
             )
         test, work = op.regions
         condition_op = test[-1]
