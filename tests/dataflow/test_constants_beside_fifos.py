@@ -28,7 +28,7 @@ def top(X: int32[4]) -> int32[4]:
     return Y
 
 
-@pytest.mark.parametrize("target", ["llvm", "verilog"])
+@pytest.mark.parametrize("target", ["llvm", "vhls", "verilog"])
 def test_processes_hold_the_constants_that_they_take(target):
     s = allo.customize(top)
     s.to(s.Z, "shift", depth=4)

@@ -164,6 +164,11 @@ def test_a_pipeline_ends_where_its_program_does(case: str):
     run(case, target="verilog", simulator="jit", max_cycles=5_000)
 
 
+@pytest.mark.parametrize("case", ["fork_join", "request"])
+def test_csim_agrees(case: str):
+    run(case, target="vhls")
+
+
 def test_both_engines_agree_on_waiting_in_front():
     cycles = {run("chosen", target="verilog", simulator=e) for e in ("jit", "verilator")}
     assert len(cycles) == 1
