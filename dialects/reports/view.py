@@ -124,7 +124,9 @@ def _names(group: list[FunctionReport]) -> str:
 def render_table(report: DesignFigures) -> str:
     """The report as plain text tables, at most 120 columns wide."""
     buffer = StringIO()
-    console = Console(file=buffer, width=WIDTH, color_system=None, markup=False, emoji=False)
+    console = Console(
+        file=buffer, width=WIDTH, color_system=None, markup=False, emoji=False, highlight=False
+    )
     summary = Table(box=box.SIMPLE, title=f"{report.top} · {report.tool}", title_justify="left")
     for label, _ in (rows := summary_rows(report)):
         summary.add_column(label, justify="right")

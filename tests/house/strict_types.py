@@ -9,6 +9,7 @@ count, and exits with 1 where there is one.
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -29,7 +30,7 @@ OPTIONS = (
     "--disable-error-code=valid-type",  # an array type is an instance, and not a class
     "--disable-error-code=misc",
     "--no-error-summary",
-    "--cache-dir=.mypy_cache/strict",
+    f"--cache-dir={os.environ.get('MYPY_CACHE_DIR', '.mypy_cache')}/strict",
 )
 
 
