@@ -5,12 +5,13 @@ from __future__ import annotations
 from ._mlir import ir
 
 BINDING = "bind"
-"""``"dsp"``, ``"fabric"`` or ``"packed"``; without it the target chooses."""
+"""What :data:`IMPLEMENTATIONS` names; without it the target chooses."""
 
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "fadd": ("arith.addf", "arith.subf"),
     "fmul": ("arith.mulf",),
     "mul": ("arith.muli",),
+    "frem": ("arith.remf",),
 }
 """The operations of each kind that can be bound."""
 
@@ -18,6 +19,7 @@ IMPLEMENTATIONS: dict[str, tuple[str, ...]] = {
     "fadd": ("dsp", "fabric"),
     "fmul": ("dsp", "fabric"),
     "mul": ("dsp", "fabric", "packed"),
+    "frem": ("iterated", "pipelined"),
 }
 """What each kind can be made of."""
 

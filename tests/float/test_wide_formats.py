@@ -159,10 +159,21 @@ def test_rounding_to_integers_equals_host(kind: FloatFormat) -> None:
         assert_same(unit(bits), expected, bits)
 
 
-@pytest.mark.parametrize(("name", "pairs"), [("f16", 60_000), ("f32", 20_000), ("f64", 2_000)])
-def test_remainder_equals_host(name: str, pairs: int) -> None:
+@pytest.mark.parametrize(
+    ("name", "impl", "pairs"),
+    [
+        ("f16", "iterated", 60_000),
+        ("f32", "iterated", 20_000),
+        ("f64", "iterated", 2_000),
+        ("f16", "pipelined", 60_000),
+        pytest.param("f32", "pipelined", 20_000, marks=pytest.mark.slow),
+    ],
+)
+def test_remainder_equals_host(name: str, impl: str, pairs: int) -> None:
     kind = FORMATS[name]
-    unit = CompiledUnit(OperatorLibrary().find("arith.remf", (name, name), name))
+    operator = OperatorLibrary().find("arith.remf", (name, name), name, {"impl": impl})
+    assert (operator.initiation_interval == 1) == (impl == "pipelined")
+    unit = CompiledUnit(operator)
     a, b = operand_pairs(kind, pairs, np.random.default_rng(13))
     with np.errstate(all="ignore"):
         expected = from_host(np.fmod(to_host(a, kind), to_host(b, kind)), kind)

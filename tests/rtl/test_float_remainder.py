@@ -11,6 +11,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
+from allo.errors import UnsupportedOpError
 from allo.ir.types import Stream, bfloat16, float16, float32, float64
 
 N = 32
@@ -137,6 +138,53 @@ def test_a_unit_that_is_frozen_goes_on(engine: str):
     assert want.any()
 
 
+@pytest.mark.parametrize("kernel", [half, single], ids=lambda k: k.__name__)
+def test_a_bound_unit_takes_operands_in_every_cycle(kernel: Callable[..., Any]):
+    s = allo.customize(kernel)
+    s.bind("frem", "pipelined")
+    s.pipeline("i")
+    rtl, cpu, kind = s.build(target="verilog", simulator="jit"), s.build(), KINDS[kernel]
+    for seed in range(4):
+        mine, theirs = numbers(kind, seed), numbers(kind, seed)
+        rtl(*mine)
+        cpu(*theirs)
+        np.testing.assert_array_equal(mine[2], theirs[2])
+        assert (np.signbit(mine[2]) == np.signbit(theirs[2]))[~np.isnan(mine[2])].all()
+    assert rtl.cycles == rtl.report.cycles
+    loop = rtl.report.functions[0].loops[0]
+    assert (loop.ii, loop.limit) == (1, "")
+
+
+def test_a_loop_is_bound_apart_from_the_others():
+    s = allo.customize(twice)
+    s.bind("frem", "pipelined", axis="i")
+    operators = s.estimate().functions[0].operators
+    assert (operators["frem_f32"], operators["frem_f32_pipelined"]) == (1, 2)
+
+
+def test_the_limit_names_the_unit_and_the_unit_lifts_it():
+    s = allo.customize(half)
+    s.pipeline("i")
+    assert "`s.bind('frem', 'pipelined')`" in s.estimate().functions[0].loops[0].limit
+    s.bind("frem", "pipelined")
+    assert s.estimate().functions[0].loops[0].ii == 1
+    s.bind("frem", "iterated")
+    assert s.estimate().functions[0].loops[0].ii > 1
+
+
+def test_a_unit_of_too_many_tables_is_refused():
+    s = allo.customize(double)
+    s.bind("frem", "pipelined")
+    with pytest.raises(UnsupportedOpError) as caught:
+        s.build(target="verilog")
+    message = str(caught.value)
+    assert "A pipelined remainder of f64 would take some 250,000 lookup tables." in message
+    assert "y[i] = a[i] % b[i]" in message and "^^^^^^^^^^^" in message
+    assert caught.value.help == (
+        'take the remainder of float32, or bind "frem" to "iterated", a small unit.'
+    )
+
+
 def test_the_unit_of_float32_is_small():
     report = allo.customize(single).estimate(device="xcup")
     assert report.resources["lut"] < 1_000
@@ -145,6 +193,9 @@ def test_the_unit_of_float32_is_small():
 def test_csim_agrees():
     mine, theirs = numbers(np.float32, 3), numbers(np.float32, 3)
     s = allo.customize(single)
-    s.build(target="vhls", mode="csim")(*mine)
+    s.bind("frem", "pipelined")
+    csim = s.build(target="vhls", mode="csim")
+    assert "bind_op" not in csim.hls_code
+    csim(*mine)
     s.build()(*theirs)
     np.testing.assert_array_equal(mine[2], theirs[2])

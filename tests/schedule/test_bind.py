@@ -151,12 +151,22 @@ def test_later_primitives_keep_it():
             ("fad", "dsp"),
             ScheduleError,
             r"bind: there is no kind of operation 'fad'\.\nhelp: did you mean 'fadd'\? it is one of "
-            r"fadd, fmul, mul\.",
+            r"fadd, fmul, mul, frem\.",
         ),
         (
             ("fadd", "packed"),
             ScheduleError,
             r"bind fadd: there is no implementation 'packed'\.\nhelp: it is one of dsp, fabric\.",
+        ),
+        (
+            ("frem", "dsp"),
+            ScheduleError,
+            r"bind frem: there is no implementation 'dsp'\.\nhelp: it is one of iterated, pipelined\.",
+        ),
+        (
+            ("frem", "pipelined"),
+            ScheduleError,
+            r"there is no remainder of floats in function blend",
         ),
         (("mul", "lut"), ScheduleError, r"bind mul: there is no implementation 'lut'\..*packed"),
         (

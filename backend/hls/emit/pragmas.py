@@ -92,6 +92,8 @@ def dependence_pragmas(vendor: Vendor, name: str, asserted: Asserted) -> list[st
 
 
 _KINDS = {"arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul"}
+_WITHOUT = ("arith.remf",)
+"""Operations whose units the vendor's tool does not choose from."""
 _LETTERS = {"f64": "d", "f32": "f", "f16": "h"}
 
 
@@ -102,7 +104,7 @@ def operation_pragmas(vendor: Vendor, name: str, op: ir.Operation) -> list[str]:
     no unit for bfloat16.
     """
     impl = binding_of(op)
-    if not impl or vendor.pragmas != "xilinx":
+    if not impl or vendor.pragmas != "xilinx" or op.name in _WITHOUT:
         return []
     head = f"#pragma HLS bind_op variable={name}"
     if op.name not in _KINDS:

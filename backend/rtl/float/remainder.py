@@ -66,6 +66,13 @@ def several(state: Signal, kind: FloatFormat, number: int) -> Signal:
     return cat(rest, left)
 
 
+def at_once(a: Signal, b: Signal, kind: FloatFormat) -> Signal:
+    """The remainder as one drawing, with all rows."""
+    state, moving, number = begin(a, b, kind), moving_bits(kind), rows(kind)
+    moved = several(state, kind, number + number % 2)
+    return end(cat(state.bits(moving, state.width - moving), moved), kind)
+
+
 def _reduced(value: Signal, multiple: Signal, otherwise: Signal | None = None) -> Signal:
     """A value less a multiple of the divisor where that is not negative, else what is given, or itself."""
     difference = value - multiple

@@ -127,7 +127,8 @@ class OperatorLibrary:
                 shifts, products and quotients by constants cheap, and
                 ``{"extended": (("s", 8), None)}``, the operands of a product that are sign-
                 (``s``) or zero-extended (``u``) from fewer bits, and ``{"impl": "fabric"}`` or
-                ``"dsp"``: whether adders of floats and multipliers take multiplier blocks.
+                ``"dsp"``: whether adders of floats and multipliers take multiplier blocks; of
+                remainders ``"pipelined"``, to take operands in every cycle.
 
         Raises:
             UnsupportedOpError: when no hardware is known for it.

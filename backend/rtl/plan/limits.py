@@ -53,7 +53,8 @@ LIMITS = {
     ),
     "unit": Limit(
         "II={ii}: {unit} ({place}) works on one pair of operands for {count} cycles",
-        "a loop of its own for it, which runs beside the others under `s.dataflow`",
+        "`s.bind('frem', 'pipelined')`, but for float64, takes operands in every cycle and twenty times the "
+        "area; or a loop of its own for it runs beside the others under `s.dataflow`",
     ),
     "data": Limit(
         "not pipelined: whether {stream} is read ({place}) depends on data",

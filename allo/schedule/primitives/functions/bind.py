@@ -22,18 +22,19 @@ _NAMES = {
     "fadd": "addition or subtraction of floats",
     "fmul": "multiplication of floats",
     "mul": "multiplication of integers",
+    "frem": "remainder of floats",
 }
 
 
 @primitive
 def bind(
     s: ScheduleState,
-    op: Literal["fadd", "fmul", "mul"],
-    impl: Literal["dsp", "fabric", "packed"],
+    op: Literal["fadd", "fmul", "mul", "frem"],
+    impl: Literal["dsp", "fabric", "packed", "iterated", "pipelined"],
     axis: Axis | None = None,
     func: FunctionName | None = None,
 ) -> None:
-    """Say what the operations of a kind are made of: multiplier blocks or lookup tables.
+    """Say what the operations of a kind are made of: multiplier blocks, lookup tables, how many units.
 
     ::
 
@@ -44,9 +45,11 @@ def bind(
     an earlier one. The results stay as they are, bit for bit, on every target.
 
     Args:
-        op: ``"fadd"`` (additions and subtractions of floats), ``"fmul"``, or ``"mul"`` of integers.
+        op: ``"fadd"`` (additions and subtractions of floats), ``"fmul"``, ``"mul"`` of integers, or
+            ``"frem"`` (``%`` of floats).
         impl: ``"dsp"``, ``"fabric"``, or ``"packed"`` for ``"mul"``: several products of few bits in one
-            multiplier block, where they share factors.
+            multiplier block, where they share factors. For ``"frem"`` ``"iterated"``, which works on one pair
+            of operands for many cycles, or ``"pipelined"``, which takes the next pair in every cycle.
 
     Raises:
         ScheduleError: an unknown kind or implementation, a loop of another function, or nothing to bind.

@@ -26,6 +26,7 @@ from allo.backend.rtl.float.native import (
 from allo.backend.rtl.float.pace import paced_multiply
 from allo.backend.rtl.float.round import MODES, round_to_integral
 from allo.backend.rtl.float.square_root import square_root
+from allo.dialects.diagnostics import UnsupportedOpError
 
 from ...netlist.modules import Module
 from ..iterated import Iteration, iterated
@@ -35,6 +36,9 @@ from ..spec import Operator
 from .multiply import tiling_of
 from .products import Part, tiled_product
 from .rows import product_of_rows
+
+LARGEST_PIPELINED = 8
+"""Exponent bits of the largest format whose remainders are pipelined."""
 
 
 def format_of(request: Request, name: str) -> FloatFormat | None:
@@ -141,6 +145,8 @@ def _remainder(request: Request) -> Operator | None:
     kind = format_of(request, request.result_type)
     if kind is None:
         return None
+    if request.impl == "pipelined":
+        return _pipelined_remainder(request, kind)
     made = Iteration(
         f"frem_{kind.label}",
         lambda a, b: remainder.begin(a, b, kind),
@@ -150,6 +156,18 @@ def _remainder(request: Request) -> Operator | None:
         remainder.moving_bits(kind),
     )
     return iterated(request, made)
+
+
+def _pipelined_remainder(request: Request, kind: FloatFormat) -> Operator:
+    if kind.exponent > LARGEST_PIPELINED:
+        raise UnsupportedOpError(
+            f"A pipelined remainder of {kind.name} would take some 250,000 lookup tables.",
+            help='take the remainder of float32, or bind "frem" to "iterated", a small unit.',
+        )
+    return unit(
+        request,
+        Drawing(f"frem_{kind.label}_pipelined", lambda a, b: remainder.at_once(a, b, kind)),
+    )
 
 
 def _cmpf(request: Request) -> Operator | None:

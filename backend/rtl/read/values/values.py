@@ -114,6 +114,8 @@ class Values(ABC):
         attributes = operand_attributes(op.name, nodes or [], result)
         if "predicate" in op.attrs:
             attributes["predicate"] = op.attrs["predicate"]
+        if op.name == "arith.remf" and BINDING in op.attrs:
+            attributes["impl"] = op.attrs[BINDING]
         try:
             return self._library.find(op.name, types, result, attributes)
         except UnsupportedOpError as error:
