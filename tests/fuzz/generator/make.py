@@ -56,6 +56,11 @@ CHECKED = 0.05
 """How many of all programs are built with ``check_bounds=True``, which must not change what they give."""
 REASSOCIATED = 0.05
 """How many are built with ``reassociate=True``, which must change the bits of floats on all targets alike."""
+COPIED = 0.08
+"""How many have a copy of their schedule scheduled and built beside it."""
+EDITED = 0.05
+"""How many are imported from a file that is changed before they are customized."""
+EDITS = ("shifted", "number", "declared", "local", "touched", "commented", "appended")
 
 
 def make_program(seed: int, only: str | None = None, skip: Sequence[str] = ()) -> Program:
@@ -90,6 +95,7 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
     program.checked |= random.Random(f"{key}/checked").random() < CHECKED
     program.reassociated = random.Random(f"{key}/reassociated").random() < REASSOCIATED
     program.options = draw_options(program, random.Random(f"{key}/options"))
+    _draw_form(program, random.Random(f"{key}/form"))
     if program.options:
         program.features.append("options")
     if program.reassociated:
@@ -97,6 +103,18 @@ def _make(key: int | str, seed: int, kind: str | None) -> Program:
     if _has_unused_arguments(program):
         program.features.append("unused arguments")
     return program
+
+
+def _draw_form(program: Program, rng: random.Random) -> None:
+    """Whether a copy is made on the way, and whether the file is edited."""
+    copied, edited = rng.random() < COPIED, rng.random() < EDITED
+    # The order of a reassociated sum is that of its own schedule.
+    if copied and not (program.reassociated and program.has_floats):
+        program.copied = True
+        program.features.append("copies")
+    if edited:
+        program.edited = rng.choice(EDITS)
+        program.features.append("edited sources")
 
 
 def _has_unused_arguments(program: Program) -> bool:

@@ -69,6 +69,8 @@ class Program:
         checked: whether it is built with ``check_bounds=True``, and so may leave an array.
         reassociated: whether it is built with ``reassociate=True``, so that sums of floats round otherwise.
         restarted: whether its hardware starts anew behind its calls, and does the first of them again.
+        copied: whether a copy of its schedule is taken on the way, and built too.
+        edited: how its file is changed behind its import, see ``runner/forms.py``; empty where it is not.
         options: further options of its builds, see :mod:`.options`.
     """
 
@@ -86,6 +88,8 @@ class Program:
     checked: bool = False
     reassociated: bool = False
     restarted: bool = False
+    copied: bool = False
+    edited: str = ""
     options: dict[str, Any] = field(default_factory=dict)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import random
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from ..generator.schedules import apply_step, draw_step
 from ..generator.values import inputs
 from .builds import build, cpu_options
 from .compare import difference
+from .forms import Fork, Misbehaved, edit_source, refuses_copies
 from .icarus import fault_in_icarus
 from .room import has_room, with_deep_fifos
 from .space import namespace, template_arguments
@@ -50,6 +51,7 @@ class Prepared:
     schedule: Any
     verdict: Verdict
     want: list[Outcome] = field(default_factory=list)
+    other: Any = None  # the copy of the schedule, if one was taken
 
 
 class Failed(Exception):
@@ -68,6 +70,8 @@ def evaluate(
                 prepared = prepare(program, space, verdict, phase, oracle=oracle)
                 for target in targets:
                     check_target(prepared, target, phase)
+                if prepared.other is not None and targets:
+                    _check_copy(prepared, targets, phase)
         except Failed:
             pass
     return verdict
@@ -84,7 +88,11 @@ def prepare(
     """Customise, schedule, and find out what is right."""
     phase("customize")
     try:
+        if program.edited:
+            edit_source(program, space, lambda: customized(program, space))
         schedule = customized(program, space)
+    except Misbehaved as error:
+        raise _misbehaved(verdict, "edited source", error) from None
     except (Exception, SystemExit) as error:
         raise _ended(verdict, "customize", error) from None
     prepared = Prepared(program, space, schedule, verdict)
@@ -104,20 +112,54 @@ def customized(program: Program, space: dict[str, Any]) -> Any:
 
 
 def _schedule(prepared: Prepared, phase: Callable[[str], None]) -> None:
-    program, verdict = prepared.program, prepared.verdict
     phase("schedule")
-    if program.steps is not None:
-        for step in program.steps:
+    program = prepared.program
+    fork = Fork(program.seed) if program.copied else None
+    try:
+        for number, step in enumerate(_steps(prepared)):
+            if fork is not None:
+                prepared.schedule = fork.step(prepared.schedule, number)
             _apply(prepared, step)
+        if fork is not None:
+            prepared.schedule = fork.step(prepared.schedule, 0, last=True)
+            fork.schedule_other(
+                prepared.schedule, lambda other, rng: _schedule_copy(prepared, other, rng)
+            )
+            prepared.other = fork.other
+    except Misbehaved as error:
+        raise _misbehaved(prepared.verdict, "schedule", error) from None
+
+
+def _steps(prepared: Prepared) -> Iterator[Step]:
+    """The steps of a program, or random ones, each drawn from what the schedule then holds."""
+    program = prepared.program
+    if program.steps is not None:
+        yield from program.steps
         return
     rng = random.Random(f"{program.seed}/schedule")
     for _ in range(_count(program, rng)):
-        try:
-            step = draw_step(prepared.schedule, program, rng)
-        except (Exception, SystemExit) as error:
-            raise _ended(verdict, "schedule", error) from None
+        step = _drawn_step(prepared, prepared.schedule, rng)
         if step is not None:
-            _apply(prepared, step)
+            yield step
+
+
+def _drawn_step(prepared: Prepared, schedule: Any, rng: random.Random) -> Step | None:
+    try:
+        return draw_step(schedule, prepared.program, rng)
+    except (Exception, SystemExit) as error:
+        raise _ended(prepared.verdict, "schedule", error) from None
+
+
+def _schedule_copy(prepared: Prepared, other: Any, rng: random.Random) -> None:
+    """A step more for the copy, which may be refused by name."""
+    step = _drawn_step(prepared, other, rng)
+    if step is None:
+        return
+    try:
+        apply_step(other, step, prepared.space)
+    except (Exception, SystemExit) as error:
+        if not is_named(error):
+            raise _ended(prepared.verdict, "copy", error, step.primitive) from None
 
 
 def _count(program: Program, rng: random.Random) -> int:
@@ -143,6 +185,12 @@ def _ended(verdict: Verdict, target: str, error: BaseException, what: str = "") 
     verdict.target = target
     verdict.reason = f"{what}: {reason_of(error)}" if what else reason_of(error)
     verdict.detail = f"{type(error).__name__}: {error}"
+    return Failed()
+
+
+def _misbehaved(verdict: Verdict, target: str, error: Misbehaved) -> Failed:
+    verdict.status, verdict.target = WRONG, target
+    verdict.reason = verdict.detail = str(error)
     return Failed()
 
 
@@ -213,9 +261,21 @@ def check_target(prepared: Prepared, target: str, phase: Callable[[str], None]) 
     phase(f"{target} build")
     try:
         module = build(prepared, target)
+        if prepared.program.copied:
+            refuses_copies(module)
+    except Misbehaved as error:
+        raise _misbehaved(prepared.verdict, f"{target} build", error) from None
     except (Exception, SystemExit) as error:
         raise _ended(prepared.verdict, f"{target} build", error) from None
     run_module(prepared, target, module, phase)
+
+
+def _check_copy(prepared: Prepared, targets: list[str], phase: Callable[[str], None]) -> None:
+    """What the copy of a schedule gives is right as well: on the CPU, and of some kernels in hardware."""
+    program = prepared.program
+    in_hardware = "jit" in targets and not program.region and program.seed % 4 == 0
+    check_target(replace(prepared, schedule=prepared.other), "jit" if in_hardware else "cpu", phase)
+    prepared.verdict.agreed[-1] = "copy"
 
 
 def run_module(prepared: Prepared, target: str, module: Any, phase: Callable[[str], None]) -> None:
