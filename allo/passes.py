@@ -2,23 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import wraps
 from typing import Any
 
 from allo.dialects._mlir import ir
 from allo.dialects.checked import module_pass
 from allo.dialects.core.signature import symbol
-from allo.dialects.passes.arg_access import analyze_arg_load_store
-from allo.dialects.passes.io_buffers import generate_input_output_buffers
+from allo.dialects.diagnostics import HandleTypeError
+from allo.dialects.passes import arg_access, io_buffers
+from allo.dialects.text.not_provided import not_provided
+from allo.dialects.text.shown import shown
 
 __all__ = [
     "analyze_arg_load_store",
     "analyze_arg_load_store_in_func",
+    "analyze_use_def",
     "df_pipeline",
     "generate_input_output_buffers",
 ]
 
 
+def _of_mlir[**P, R](function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse a first argument that is nothing of MLIR."""
+
+    @wraps(function)
+    def run(*args: P.args, **named: P.kwargs) -> R:
+        if args and not isinstance(args[0], (ir.Module, ir.OpView, ir.Operation)):
+            raise HandleTypeError(
+                f"allo.passes.{function.__name__} takes a module of MLIR, or a function of one, "
+                f"not {shown(args[0])}.",
+                help="s.module of a schedule is one, and s.top_func its top function.",
+            )
+        return function(*args, **named)
+
+    return run
+
+
+analyze_arg_load_store = _of_mlir(arg_access.analyze_arg_load_store)
+generate_input_output_buffers = _of_mlir(io_buffers.generate_input_output_buffers)
+analyze_use_def = not_provided(
+    "allo.passes.analyze_use_def",
+    "is a step of a compiler that is not here: what it returns is published nowhere.",
+    "s.get_equivalent_variables(…) gives the names of one array in all functions, and value.uses of MLIR "
+    "the uses of a value.",
+)
+
+
+@_of_mlir
 def analyze_arg_load_store_in_func(
     func: ir.OpView | ir.Operation, mapping: Mapping[str, Any] | None = None
 ) -> list[str]:
@@ -36,6 +67,7 @@ def analyze_arg_load_store_in_func(
     return analyze_arg_load_store(module.operation)[symbol(operation)]
 
 
+@_of_mlir
 def df_pipeline(module: ir.Module, initiation_interval: int = 1, rewind: bool = False) -> None:
     """Pipeline every innermost loop of ``module``, in place."""
     _pipeline(module, initiation_interval, rewind)

@@ -8,7 +8,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from allo.dialects.text.not_provided import not_provided
+
 _NAMES = ("Displayer", "parse_xml", "report_stats")
+
+parse_js = not_provided(
+    "allo.backend.report.parse_js",
+    "reads the reports of Intel's HLS compiler, which no target here runs.",
+    "parse_xml reads reports of Vivado HLS and Vitis HLS; module.report is the report of a build here.",
+)
 
 
 def __getattr__(name: str) -> Any:
@@ -18,4 +26,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return list(_NAMES)
+    return [*_NAMES, "parse_js"]

@@ -236,6 +236,10 @@ class InvalidModeError(OptionError, AssertionError):
     """A mode that the target does not have, or a project without a mode."""
 
 
+class NotProvidedError(BuildError, NotImplementedError):
+    """A published helper whose work is done elsewhere here."""
+
+
 class UnsupportedTargetError(BuildError, NotImplementedError):
     """No target of this name is registered."""
 

@@ -25,15 +25,17 @@ from __future__ import annotations
 from typing import NoReturn
 
 from allo.dialects.text.near import unknown_attribute
+from allo.dialects.text.not_provided import not_provided
 from allo.frontend.composition import Composition
 
-from .build import build, customize
+from .build import build, customize, df_primitive_default
 from .language import gather, get_pid, kernel, part, region, scatter
 
 __all__ = [
     "Composition",
     "build",
     "customize",
+    "df_primitive_default",
     "gather",
     "get_pid",
     "kernel",
@@ -41,6 +43,23 @@ __all__ = [
     "region",
     "scatter",
 ]
+
+_DONE = "is a step of a compiler that is not here; df.customize has done its work."
+move_stream_to_interface = not_provided(
+    "df.move_stream_to_interface",
+    _DONE,
+    "the kernels of s.module take their streams as arguments already.",
+)
+_build_top = not_provided(
+    "df._build_top",
+    _DONE,
+    "the top function of s.module calls every kernel already; s.top_func is it.",
+)
+remove_unused_func_ops = not_provided(
+    "df.remove_unused_func_ops",
+    _DONE,
+    "every build leaves out functions that nothing calls and processes with an empty body.",
+)
 
 
 def __getattr__(name: str) -> NoReturn:

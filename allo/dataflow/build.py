@@ -60,7 +60,7 @@ def customize(
     made = build_module(func, instantiate=instantiate, global_vars=global_vars, share=share)
     schedule = Schedule(made)
     if opt_default:
-        _pipeline_innermost(schedule)
+        df_primitive_default(schedule)
     return schedule
 
 
@@ -75,7 +75,8 @@ def _kernel_alone(name: str, func: Any) -> DataflowError:
     )
 
 
-def _pipeline_innermost(schedule: Schedule) -> None:
+def df_primitive_default(schedule: Schedule) -> None:
+    """Pipeline every innermost loop of a region's kernels, with rewind: what ``opt_default=True`` does."""
     for name, info in schedule.kernel.functions.items():
         if info.is_region:
             continue
