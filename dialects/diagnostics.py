@@ -126,6 +126,7 @@ class AlloWarning(UserWarning):
 
 SURPRISES = {
     "shift": "A shift has the type of its left operand, so bits are lost that the wider result has room for.",
+    "negative": "A negative amount shifts every bit out; it does not shift the other way.",
     "bitwise": "An unsigned operand beside a signed one of its width becomes signed before &, | or ^.",
     "argument": "The scalar argument is assigned and not read again: a caller's number does not change.",
     "unroll": "Copies of a loop around a while loop run one after another: they take area and save no cycle.",

@@ -26,6 +26,7 @@ MAX_BITS = 512
 MAX_WIDTH = (1 << 24) - 1
 """The widest integer of MLIR: a kernel with a wider type is refused."""
 
+_WIDTHS = "Int(8) and UInt(8) have eight bits."
 
 _INSIDE = (str(Path(__file__).parents[1]),)
 """Files of Allo: a warning stands at the user's line."""
@@ -60,11 +61,11 @@ class AlloType(metaclass=_Formed):
 
     def __init__(self, bits: int, fracs: int, name: str) -> None:
         if isinstance(bits, bool) or not isinstance(bits, int):
-            raise DTypeError(f"The width of a type must be an integer, not {bits!r}.")
+            raise DTypeError(f"The width of a type must be an integer, not {bits!r}.", help=_WIDTHS)
         if isinstance(fracs, bool) or not isinstance(fracs, int):
             raise DTypeError(f"The fraction width must be an integer, not {fracs!r}.")
         if bits <= 0:
-            raise DTypeError(f"The width of a type must be positive, not {bits}.")
+            raise DTypeError(f"The width of a type must be positive, not {bits}.", help=_WIDTHS)
         if not 0 <= fracs <= 255:
             raise DTypeError(f"The fraction width must lie in 0 … 255, not {fracs}.")
         if bits > MAX_BITS and not isinstance(self, Struct | Stream):
@@ -255,7 +256,10 @@ class Struct(AlloType):
 
     def __init__(self, fields: Mapping[str, AlloType]) -> None:
         if not fields:
-            raise DTypeError("A Struct needs at least one field.")
+            raise DTypeError(
+                "A Struct needs at least one field.",
+                help='write Struct({"x": int32, "y": float32}).',
+            )
         types = (
             {n: _field_type(t) for n, t in fields.items()} if isinstance(fields, Mapping) else {}
         )

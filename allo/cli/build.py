@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 
 import allo
-from allo.dialects.diagnostics import AlloError
+from allo.dialects.diagnostics import AlloError, SourcePlace
 from allo.schedule import Schedule
 from allo.target import target_names
 
@@ -47,7 +47,11 @@ def _from_file(path: Path) -> ModuleType:
     folder = str(path.absolute().parent)
     if folder not in sys.path:  # as `python FILE.py` does
         sys.path.insert(0, folder)
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        place = SourcePlace(error.filename or str(path), error.lineno or 1, error.offset or 1)
+        raise AlloError(f"{path} is not Python: {error.msg}.", place) from error
     return module
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import inspect
 import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -86,6 +87,12 @@ def source_of(fn: Callable[..., Any]) -> Source:
             "A lambda cannot be a kernel: its arguments have no types.",
             SourcePlace(code.co_filename, code.co_firstlineno),
             help="write it with def and annotate what it takes and returns.",
+        )
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise UnsupportedSyntaxError(
+            f"{fn.__name__!r} is an async function, which is no kernel.",
+            SourcePlace(code.co_filename, code.co_firstlineno),
+            help="write it with def alone; processes that run at once are the kernels of a df.region.",
         )
     exact = isinstance(fn.__globals__.get("__loader__"), SourceFileLoader)
     tree = _definition(code, code.co_filename, tuple(lines), exact)

@@ -287,7 +287,12 @@ def _bind_array(top: str, parameter: Parameter, value: Any) -> np.ndarray:
     if len(value.shape) != len(shape) or any(
         want is not None and want != got for want, got in zip(shape, value.shape, strict=True)
     ):
-        raise _fault(top, parameter, f"got an array of shape {value.shape}.")
+        raise _fault(
+            top,
+            parameter,
+            f"got an array of shape {value.shape}.",
+            "an array is passed whole: reshape it, or pass the part that is meant.",
+        )
     if isinstance(value, np.ma.MaskedArray):
         raise _fault(
             top,

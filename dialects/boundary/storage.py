@@ -22,6 +22,7 @@ from ..text.shown import shown
 from ..types import AlloType, Block, Fixed, FixedPoint, Float, Index, Int, Struct, UFixed, UInt
 
 _NATIVE_BITS = (8, 16, 32, 64)
+_FINITE = "replace what is not finite before the call, as np.nan_to_num does."
 
 
 def cell_bytes(dtype: AlloType) -> int:
@@ -209,7 +210,7 @@ def _integers(array: np.ndarray, dtype: AlloType) -> np.ndarray:
         raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
     values = np.trunc(np.ldexp(array.astype(np.float64), dtype.fracs))
     if not np.isfinite(values).all():
-        raise DTypeError(f"NaN or infinity cannot become {dtype}.")
+        raise DTypeError(f"NaN or infinity cannot become {dtype}.", help=_FINITE)
     small = np.abs(values) < 2.0**63
     if small.all():
         return values.astype(np.int64).view(np.uint64)
@@ -241,7 +242,7 @@ def _scaled(value: Any, dtype: AlloType) -> int:
     if not isinstance(value, (float, np.floating)):
         raise DTypeError(f"{shown(value)} is not a value of type {dtype}.")
     if not np.isfinite(value):
-        raise DTypeError(f"{value} cannot become {dtype}.")
+        raise DTypeError(f"{value} cannot become {dtype}.", help=_FINITE)
     over, under = float(value).as_integer_ratio()
     scaled = abs(over << dtype.fracs) // under
     return -scaled if over < 0 else scaled

@@ -54,6 +54,11 @@ def shifted_out(place: SourcePlace, dtype: AlloType, amount: int) -> Surprise:
     return Surprise.of("shift", place, f"{spelled(dtype, dtype.bits + amount)}(x) << {amount}")
 
 
+def shifted_back(place: SourcePlace, symbol: str, amount: int) -> Surprise:
+    """A shift by a negative constant."""
+    return Surprise.of("negative", place, f"x {'>>' if symbol == '<<' else '<<'} {-amount}")
+
+
 def spelled(dtype: AlloType, bits: int) -> str:
     """An integer type of so many bits as a program writes it."""
     return f"{'Int' if isinstance(dtype, Int) else 'UInt'}({bits})"

@@ -165,6 +165,7 @@ def check_shape(
             f"The initialiser of {name} has shape {list(array.shape)}, "
             f"but {name} is declared with shape {list(shape)}.",
             place,
+            help="give as many values as are declared, or one number for all of them.",
         )
 
 

@@ -222,7 +222,10 @@ class FunctionEmitter:
         value = self.value
         assert isinstance(statement.step, Affine)
         if statement.step.const >= 1 << 63:
-            raise CompileTimeError("The step of this loop does not fit index (64 bits).")
+            raise CompileTimeError(
+                "The step of this loop does not fit index (64 bits).",
+                help="the loop has one iteration at most: write an if, or its body, without the loop.",
+            )
         lower, lower_map = value.affine_map(statement.lower)  # type: ignore[arg-type]
         upper, upper_map = value.affine_map(statement.upper)  # type: ignore[arg-type]
         attributes = {

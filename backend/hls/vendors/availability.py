@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from allo.dialects.diagnostics import ToolMissingError
+from allo.dialects.diagnostics import OptionError, ToolMissingError
 from allo.dialects.options.check import check_step
 
 from ..csim.headers import compiler, open_headers
@@ -48,8 +48,15 @@ def is_available(
             without.
 
     Raises:
+        OptionError: the target or the mode is no text.
         InvalidModeError: the target has no such mode.
     """
+    for name, given in (("backend", backend), ("mode", mode or "")):
+        if not isinstance(given, str):
+            raise OptionError(
+                f"is_available takes the name of a {name}, not {given!r}.",
+                help='write is_available("vitis_hls", mode="csim").',
+            )
     if backend in _EXECUTABLES and mode is not None:
         check_step(backend, mode, None)
     found = find_tool(backend) is not None

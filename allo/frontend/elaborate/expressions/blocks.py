@@ -77,6 +77,7 @@ def check_shape(value: ArrayValue, block: Block, place: SourcePlace) -> None:
             f"An array of shape {arrays.show(value.shape)} is no field of shape "
             f"{arrays.show(block.shape)}.",
             place,
+            help="give as many elements as the field has, or one value for all of them.",
         )
 
 

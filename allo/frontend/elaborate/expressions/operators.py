@@ -6,7 +6,7 @@ import ast
 
 from allo.dialects.diagnostics import SourcePlace
 from allo.dialects.types import Int, UInt
-from allo.frontend.checks.surprises import shifted_out
+from allo.frontend.checks.surprises import shifted_back, shifted_out
 from allo.frontend.elaborate import dispatch
 from allo.frontend.elaborate.arrays import lazy as arrays
 from allo.frontend.elaborate.arrays import reductions
@@ -64,9 +64,11 @@ def apply_binary(
 ) -> Value:
     """``lhs symbol rhs``, element-wise when a side is an array."""
     operate = ops.shift if symbol in ("<<", ">>") else ops.binary
-    if symbol == "<<" and isinstance(rhs, Const) and not isinstance(lhs, Const):
+    if symbol in ("<<", ">>") and isinstance(rhs, Const) and not isinstance(lhs, Const):
         amount = int(rhs.value)
-        if isinstance(lhs.dtype, (Int, UInt)) and amount >= lhs.dtype.bits:
+        if amount < 0:
+            ctx.module.surprises.append(shifted_back(place, symbol, amount))
+        elif symbol == "<<" and isinstance(lhs.dtype, (Int, UInt)) and amount >= lhs.dtype.bits:
             ctx.module.surprises.append(shifted_out(place, lhs.dtype, amount))
     if isinstance(lhs, ArrayValue) or isinstance(rhs, ArrayValue):
         return arrays.elementwise(

@@ -297,7 +297,11 @@ def _signature(ctx: FunctionContext) -> None:
 def _refuse_odd_arguments(ctx: FunctionContext, arguments: ast.arguments) -> None:
     odd = arguments.vararg or arguments.kwarg or next(iter(arguments.kwonlyargs), None)
     if odd is not None:
-        raise ctx.unsupported(odd, f"Argument {odd.arg!r}: a kernel takes plain arguments only.")
+        raise ctx.unsupported(
+            odd,
+            f"Argument {odd.arg!r}: a kernel takes plain arguments only.",
+            f"name each argument and its type, as {odd.arg}: int32[8], without * in front.",
+        )
 
 
 def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:

@@ -102,7 +102,9 @@ def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
         return Counter(names[0], lower, upper, step)
     if step.const == 0:
         raise CompileTimeError(
-            "Step in for loop range should not be zero, got: 0.", ctx.place(nodes[2])
+            "Step in for loop range should not be zero, got: 0.",
+            ctx.place(nodes[2]),
+            help="a step of 1 is the default; a negative one counts down.",
         )
     if step.const > 0:
         counter = Counter(names[0], lower, upper, step)
