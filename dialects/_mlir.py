@@ -91,7 +91,6 @@ _DIALECTS = (
     "cf",
     "func",
     "linalg",
-    "llvm",
     "math",
     "memref",
     "scf",

@@ -39,6 +39,8 @@ from .spans import evaluated, loads, span_of
 def surprises_of(function: Function) -> list[Surprise]:
     """What may surprise in one function, in the order of its text."""
     found = [Surprise.of(rule, place, meant) for rule, place, meant in _narrow(function.body)]
+    if not any(_argument_of(statement) for statement in function.body):
+        return found
     walk = _Lost()
     walk.block(function.body)
     found += [
@@ -125,6 +127,13 @@ def _reinterpreted(value: Expr) -> bool:
 # --- scalar arguments that are assigned for nothing --------------------------------------------
 
 
+def _argument_of(statement: Stmt) -> Var | None:
+    """The scalar argument that a statement at the start of a function gives its value."""
+    if isinstance(statement, Store) and isinstance(statement.value, ArgValue):
+        return statement.var if statement.value.arg.place == statement.var.place else None
+    return None
+
+
 class _Lost:
     """Follows the statements of one function.
 
@@ -138,14 +147,15 @@ class _Lost:
         self.used: set[Var] = set()
         self._arguments: set[Var] = set()
 
-    def block(self, statements: Iterable[Stmt]) -> None:
-        """Follow statements; those of a loop twice, for a later iteration may read."""
+    def block(self, statements: Iterable[Stmt], again: bool = True) -> None:
+        """Follow statements; those of an outermost loop twice, for a later iteration may read."""
         for statement in statements:
             self._reads(evaluated(statement))
             self._whole(statement)
-            for _ in range(2 if isinstance(statement, (For, While)) else 1):
+            loop = isinstance(statement, (For, While))
+            for _ in range(2 if loop and again else 1):
                 for inner in _blocks(statement):
-                    self.block(inner)
+                    self.block(inner, again and not loop)
                 if isinstance(statement, While):
                     self._reads([statement.condition])
 
@@ -159,7 +169,7 @@ class _Lost:
 
     def _whole(self, statement: Stmt) -> None:
         match statement:
-            case Store(var=var, value=ArgValue() as value) if value.arg.place == var.place:
+            case Store(var=var) if _argument_of(statement):
                 self._arguments.add(var)
             case Store(var=var) | Get(into=Var() as var) if var in self._arguments:
                 self.assigned[var] = statement.place

@@ -78,6 +78,7 @@ def prepare(
     Returns:
         The dataflow of the module, if it has any: it then runs on the native runtime.
     """
+    module.context.get_dialect_descriptor("llvm")
     insert_checks(module, checks)
     merge_instances(module, _instances(module, top), at_least=FAMILY, constants=True)
     strip_layouts(module)
