@@ -1,15 +1,16 @@
 # ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
-"""The spatial transformer: four stages joined by streams, layers iterated over one block.
+"""The spatial transformer: five stages joined by streams, layers iterated over one block.
 
 ``loader``  streams every weight of the model from external memory, once a step.
 ``linear``  one array of ``lanes`` int8 multipliers; works off the jobs of ``layout.jobs_of``.
             A word of weights read for the first query of a block is kept for the others.
 ``rescale`` takes the sums apart and applies each output's factor and bias in float32.
-``vector``  the rest: embedding, layer norms, softmax, GELU, residuals in float32, requantisation;
+``embedding``  sends the rows of the tokens and of their positions.
+``vector``  the rest: layer norms, softmax, GELU, residuals in float32, requantisation;
             attention on int8 with one key a cycle; logits.
 
 A step takes ``count`` tokens at positions ``start`` … ``start + count - 1``: prefill with a block
-of the prompt, decode with one token. The KV cache lives in two arrays that stay between steps.
+of the prompt, decode with one token. The KV cache lives in an array that stays between steps.
 """
 
 from dataclasses import dataclass
@@ -21,10 +22,16 @@ import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
-from .attention import attend
+from .activation import bend
+from .attention import divide, mix, score, split
 from .config import Architecture
-from .constants import GELU_A, GELU_C, ROUND
-from .kernels_schedule import schedule_attend, schedule_norm
+from .kernels_schedule import (
+    schedule_divide,
+    schedule_mix,
+    schedule_norm,
+    schedule_score,
+    schedule_split,
+)
 from .layout import Job, check_lanes, jobs_of
 from .norm import norm
 from .stage import Kernel, Stage
@@ -195,43 +202,55 @@ def rescaling(z: SmallSizes) -> Stage:
     return Stage(part, loops=("rescale:lane",))
 
 
-def computing(z: SmallSizes) -> Stage:
-    """The rest: embedding, norms, attention, GELU and residuals, an element a cycle."""
+def embedding(z: SmallSizes) -> Stage:
+    """Sends the rows of the tokens and of their positions."""
     c = z.config
-    LAYERS, D, HEADS, HD, FFN = c.layers, c.d, c.heads, c.head_dim, c.ffn
-    CTX, VOCAB, P, BLOCK, KMAX = c.context, c.vocab, z.lanes, z.block, z.widest
-    NORMS, SEEN = 2 * LAYERS + 1, int(z.observe)
-    ROWS = LAYERS * BLOCK if z.observe else 1
-    norming = Kernel(norm, (D, NORMS, BLOCK, KMAX), schedule_norm)
-    attending = Kernel(attend, (LAYERS, HEADS, HD, CTX, BLOCK, KMAX, SEEN), schedule_attend)
-    NORM, ATTEND = norming.template, attending.template
+    D, CTX, VOCAB, BLOCK = c.d, c.context, c.vocab, z.block
 
     @df.part()
     def part(
         count: int32, start: int32, tokens: int32[BLOCK],
         token_table: float32[VOCAB, D], position_table: float32[CTX, D],
-        gains: float32[NORMS, D], shifts: float32[NORMS, D], factors: float32[LAYERS, 3],
-        scores_seen: int32[ROWS, HEADS, CTX], sums_seen: int32[ROWS, HEADS, HD],
-        keys: int8[LAYERS, HEADS, CTX, HD], values: int8[LAYERS, HEADS, CTX, HD],
-        logits: float32[BLOCK, VOCAB],
-        inputs: Stream[UInt(8 * GROUP), 16], results: Stream[float32, 16],
+        embedded: Stream[float32, 16], placed: Stream[float32, 16],
     ):  # fmt: skip
-        @df.kernel(
-            mapping=[1],
-            args=[
-                tokens, token_table, position_table, gains, shifts, factors, keys, values, logits,
-                scores_seen, sums_seen,
-            ],
-        )  # fmt: skip
-        def vector(
+        @df.kernel(mapping=[1], args=[tokens, token_table, position_table])
+        def embedding(
             ids: int32[BLOCK],
             token_rows: float32[VOCAB, D],
             position_rows: float32[CTX, D],
-            gain: float32[NORMS, D],
-            shift: float32[NORMS, D],
+        ):
+            for b in range(count):
+                for embed in range(D):
+                    embedded.put(token_rows[ids[b], embed])
+                    placed.put(position_rows[start + b, embed])
+
+    return Stage(part, loops=("embedding:embed",))
+
+
+def computing(z: SmallSizes) -> Stage:
+    """The rest: norms, attention, GELU and residuals, an element a cycle."""
+    c = z.config
+    LAYERS, D, HEADS, HD, CTX, FFN, VOCAB = (
+        c.layers, c.d, c.heads, c.head_dim, c.context, c.ffn, c.vocab,
+    )  # fmt: skip
+    P, BLOCK, KMAX, NORMS = z.lanes, z.block, z.widest, 2 * c.layers + 1
+    ROWS = LAYERS * BLOCK if z.observe else 1
+    kernels = kernels_of(z)
+    NORM, SPLIT, SCORE, MIX, DIVIDE, BEND = (kernel.template for kernel in kernels)
+
+    @df.part()
+    def part(
+        count: int32, start: int32, affine: float32[2, NORMS, D], factors: float32[LAYERS, 3],
+        scores_seen: int32[ROWS, HEADS, CTX], sums_seen: int32[ROWS, HEADS, HD],
+        cache: int8[2, LAYERS, HEADS, CTX, HD], logits: float32[BLOCK, VOCAB],
+        embedded: Stream[float32, 16], placed: Stream[float32, 16],
+        inputs: Stream[UInt(8 * GROUP), 16], results: Stream[float32, 16],
+    ):  # fmt: skip
+        @df.kernel(mapping=[1], args=[affine, factors, cache, logits, scores_seen, sums_seen])
+        def vector(
+            gain_shift: float32[2, NORMS, D],
             factor: float32[LAYERS, 3],
-            key_cache: int8[LAYERS, HEADS, CTX, HD],
-            value_cache: int8[LAYERS, HEADS, CTX, HD],
+            kept: int8[2, LAYERS, HEADS, CTX, HD],
             out: float32[BLOCK, VOCAB],
             scores_out: int32[ROWS, HEADS, CTX],
             sums_out: int32[ROWS, HEADS, HD],
@@ -240,70 +259,55 @@ def computing(z: SmallSizes) -> Stage:
             delta: float32[BLOCK, D]
             small: int8[BLOCK, KMAX]
             queries: int8[BLOCK, HEADS, HD]
+            scores: int32[HEADS, CTX]
+            peak: int32[HEADS]
+            total: int32[HEADS]
+            summed: int32[HEADS, HD]
             for b in range(count):
-                token: int32 = ids[b]
                 for embed in range(D):
-                    x[b, embed] = token_rows[token, embed]
-                    delta[b, embed] = position_rows[start + b, embed]
+                    x[b, embed] = embedded.get()
+                    delta[b, embed] = placed.get()
             for layer in range(LAYERS):
-                norm[*NORM](x, delta, gain, shift, layer * 2, count, small)
+                norm[*NORM](x, delta, gain_shift, layer * 2, count, small)
                 send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
-                for t in range(3 * D // P):
-                    for b in range(count):
-                        for qkv in range(P):
-                            wide: float32 = results.get()
-                            clamped: float32 = min(max(wide, -127.0), 127.0)
-                            value: int8 = (clamped + ROUND) - ROUND
-                            n: int32 = t * P + qkv
-                            head: int32 = (n % D) // HD
-                            if n < D:
-                                queries[b, head, n % HD] = value
-                            elif n < 2 * D:
-                                key_cache[layer, head, start + b, n % HD] = value
-                            else:
-                                value_cache[layer, head, start + b, n % HD] = value
-
-                attend[*ATTEND](
-                    queries,
-                    key_cache,
-                    value_cache,
-                    factor,
-                    layer,
-                    start,
-                    count,
-                    small,
-                    scores_out,
-                    sums_out,
-                )
-                send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
+                split[*SPLIT](results, queries, kept, layer, start, count)
+                for b in range(count):
+                    last: int32 = start + b
+                    score[*SCORE](queries, kept, layer, b, last, scores, peak, scores_out)
+                    mix[*MIX](scores, peak, kept, factor, layer, last, total, summed)
+                    divide[*DIVIDE](total, summed, factor, layer, b, inputs, sums_out)
                 take[BLOCK, D, P](results, delta, count)
 
-                norm[*NORM](x, delta, gain, shift, layer * 2 + 1, count, small)
+                norm[*NORM](x, delta, gain_shift, layer * 2 + 1, count, small)
                 send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
-                for t in range(FFN // P):
-                    for b in range(count):
-                        for gelu in range(P):
-                            a: float32 = results.get()
-                            cube: float32 = (a * a) * a
-                            inner: float32 = (a + cube * GELU_A) * GELU_C
-                            bent: float32 = (0.5 * a) * (1.0 + allo.tanh(inner))
-                            wide: float32 = bent * factor[layer, 2]
-                            clamped: float32 = min(max(wide, -127.0), 127.0)
-                            small[b, t * P + gelu] = (clamped + ROUND) - ROUND
+                bend[*BEND](results, factor, layer, count, small)
                 send[BLOCK, KMAX, GROUP](inputs, small, count, FFN // GROUP)
                 take[BLOCK, D, P](results, delta, count)
 
-            norm[*NORM](x, delta, gain, shift, 2 * LAYERS, count, small)
+            norm[*NORM](x, delta, gain_shift, 2 * LAYERS, count, small)
             send[BLOCK, KMAX, GROUP](inputs, small, count, D // GROUP)
             take[BLOCK, VOCAB, P, "logits"](results, out, count)
 
     def shape(s: Any) -> None:
         s.partition("vector_0:small", dim=2, partition_type=allo.Partition.Cyclic, factor=GROUP)
-        s.pipeline("vector_0:gelu", initiation_interval=z.gelu_ii)
+        s.pipeline("bend:gelu", initiation_interval=z.gelu_ii)
         s.unroll("send:e")
 
-    loops = ("vector:qkv", "vector:embed")
-    return Stage(part, (norming, attending), loops=loops, also=shape)
+    return Stage(part, kernels, loops=("vector:embed",), also=shape)
+
+
+def kernels_of(z: SmallSizes) -> tuple[Kernel, ...]:
+    """What the vector engine calls: norm, the steps of attention, and GELU."""
+    c = z.config
+    sizes, seen = (c.layers, c.heads, c.head_dim, c.context, z.block), int(z.observe)
+    return (
+        Kernel(norm, (c.d, 2 * c.layers + 1, z.block, z.widest), schedule_norm),
+        Kernel(split, (*sizes, z.lanes), schedule_split),
+        Kernel(score, (*sizes, seen), schedule_score),
+        Kernel(mix, sizes[:4], schedule_mix),
+        Kernel(divide, (*sizes[:3], z.block, GROUP, seen), schedule_divide),
+        Kernel(bend, (c.layers, c.ffn, z.block, z.widest, z.lanes), lambda s: s),
+    )
 
 
 def stages_of(z: SmallSizes) -> list[Stage]:
@@ -313,4 +317,4 @@ def stages_of(z: SmallSizes) -> list[Stage]:
         ParallelismError: the lanes do not divide every layer's outputs.
     """
     check_lanes(z.config, z.lanes)
-    return [loading(z), multiplying(z), rescaling(z), computing(z)]
+    return [loading(z), multiplying(z), rescaling(z), embedding(z), computing(z)]

@@ -14,7 +14,7 @@ from .stage import build_stages
 
 ARGUMENTS = (
     "count", "start", "tokens", "weights", "token_table", "position_table", "scales", "biases",
-    "gains", "shifts", "factors", "products_seen", "scores_seen", "sums_seen", "keys", "values", "logits",
+    "affine", "factors", "products_seen", "scores_seen", "sums_seen", "cache", "logits",
 )  # fmt: skip
 
 

@@ -38,14 +38,15 @@ def predict_step(
     jobs = jobs_of(config)
     linear = sum(job.depth * job.outputs // design.lanes * count for job in jobs)
     behind = loops.depth("linear_0", "mac") + design.lanes + loops.depth("rescale_0", "lane")
-    total = linear + count * loops.cycles("vector_0", "embed")
+    total = linear + count * config.d + loops.depth("embedding_0", "embed")
     for job in jobs:
-        name = {"f1": "gelu", "q": "qkv"}.get(job.names[0].split(".")[-1])
-        taken = loops.depth("vector_0", name) if name else loops.depth("take", "lane")
+        taken = {
+            "q": loops.depth("split", "qkv"),
+            "f1": loops.depth("bend", "gelu"),
+        }.get(job.names[0].split(".")[-1], loops.depth("take", "lane"))
         total += job.depth // GROUP * count + behind + taken
     total += (2 * config.layers + 1) * count * loops.row("norm")
-    fixed = sum(loops.depth("attend", name) for name in ("score", "mix"))
-    fixed += sum(loops.cycles("attend", name) for name in ("hi", "c"))
+    fixed = sum(loops.depth(name, name) for name in ("score", "mix")) + loops.cycles("divide", "c")
     keys = sum(start + row + 1 for row in range(count))
     total += config.layers * (count * fixed + 2 * config.heads * keys)
     return StepPrediction(total, linear)

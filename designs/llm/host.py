@@ -43,8 +43,7 @@ class Memories:
     tokens: np.ndarray
     weights: np.ndarray
     tables: tuple[np.ndarray, ...]
-    keys: np.ndarray
-    values: np.ndarray
+    cache: np.ndarray
     logits: np.ndarray
     products_seen: np.ndarray
     scores_seen: np.ndarray
@@ -59,8 +58,7 @@ class Memories:
             self.products_seen,
             self.scores_seen,
             self.sums_seen,
-            self.keys,
-            self.values,
+            self.cache,
             self.logits,
         )
 
@@ -82,16 +80,14 @@ def make_memories(
 ) -> Memories:
     """Memories with the weights in streaming order and an empty cache."""
     config = weights.config
-    cache = (config.layers, config.heads, config.context, config.head_dim)
+    cache = (2, config.layers, config.heads, config.context, config.head_dim)
     scale, bias = output_scales(weights)
-    gain, shift = norm_tables(weights)
     tables = (
         weights.arrays["token"],
         weights.arrays["position"],
         scale,
         bias,
-        gain,
-        shift,
+        norm_tables(weights),
         layer_factors(weights),
     )
     rows = config.layers * block if observe else 1
@@ -99,8 +95,7 @@ def make_memories(
         tokens=np.zeros(block, np.int32),
         weights=word_array(weight_words(weights, lanes), 8 * lanes),
         tables=tuple(np.ascontiguousarray(t) for t in tables),
-        keys=np.zeros(cache, np.int8),
-        values=np.zeros(cache, np.int8),
+        cache=np.zeros(cache, np.int8),
         logits=np.zeros((block, config.vocab), np.float32),
         products_seen=np.zeros((block if observe else 1, len(scale)), np.int32),
         scores_seen=np.zeros((rows, config.heads, config.context), np.int32),

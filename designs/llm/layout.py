@@ -81,13 +81,11 @@ def output_scales(weights: QuantizedModel) -> tuple[np.ndarray, np.ndarray]:
     return scale, bias
 
 
-def norm_tables(weights: QuantizedModel) -> tuple[np.ndarray, np.ndarray]:
-    """Gain and bias of every norm in the order they run, float32 (2 * layers + 1, d)."""
+def norm_tables(weights: QuantizedModel) -> np.ndarray:
+    """Gain and bias of every norm in the order they run, float32 (2, 2 * layers + 1, d)."""
     names = [f"{i}.{n}" for i in range(weights.config.layers) for n in ("norm1", "norm2")]
     names.append("norm")
-    gain = np.stack([weights.arrays[n + ".g"] for n in names])
-    bias = np.stack([weights.arrays[n + ".b"] for n in names])
-    return gain, bias
+    return np.stack([[weights.arrays[f"{n}.{kind}"] for n in names] for kind in "gb"])
 
 
 def layer_factors(weights: QuantizedModel) -> np.ndarray:

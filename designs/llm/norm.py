@@ -9,8 +9,7 @@ from .constants import EPS, ROUND
 def norm[D, NORMS, BLOCK, KMAX](
     x: float32[BLOCK, D],
     delta: float32[BLOCK, D],
-    gains: float32[NORMS, D],
-    shifts: float32[NORMS, D],
+    affine: float32[2, NORMS, D],
     which: int32,
     rows: int32,
     small: int8[BLOCK, KMAX],
@@ -37,7 +36,7 @@ def norm[D, NORMS, BLOCK, KMAX](
         rstd: float32 = 1.0 / allo.sqrt(variance + EPS)
         for j in range(D):
             unit: float32 = (x[b, j] - mean) * rstd
-            wide: float32 = unit * gains[which, j] + shifts[which, j]
+            wide: float32 = unit * affine[0, which, j] + affine[1, which, j]
             clamped: float32 = min(max(wide, -127.0), 127.0)
             rounded: float32 = (clamped + ROUND) - ROUND
             small[b, j] = rounded

@@ -39,10 +39,11 @@ print(decode(PROMPT) + "|" + decode(reference))
 # %% [markdown]
 # ## The accelerator
 #
-# The region has four processes. `loader` streams the weights from memory. `linear` is a row of
-# multipliers that computes all matrix products. `rescale` turns its sums into 8 bits. `vector` does
-# everything else: norms, attention, the feed-forward network's curve, and the addition of each layer's
-# input. `Design` holds the parameters that a designer chooses.
+# The region has five processes. `loader` streams the weights from memory. `linear` is a row of
+# multipliers that computes all matrix products. `rescale` turns its sums into 8 bits. `embedding`
+# sends the rows of the characters. `vector` does everything else: norms, attention, the feed-forward
+# network's curve, and the addition of each layer's input. `Design` holds the parameters that a designer
+# chooses.
 
 # %%
 design = Design(lanes=8, block=8)
@@ -53,7 +54,7 @@ print("processes:", ", ".join(sorted(s.func_instances)))
 # %% [markdown]
 # ## First on the CPU
 #
-# The simulator runs the four processes and their FIFOs on the CPU. `Session` is the host's side: it fills
+# The simulator runs the five processes and their FIFOs on the CPU. `Session` is the host's side: it fills
 # the memories, hands in the prompt in blocks, and then one character after the other.
 
 # %%

@@ -20,7 +20,7 @@ GROUP = 4
 class BlockDepths:
     """Cycles of one iteration of the loops, as the compiler's report has them.
 
-    ``embed`` and ``norm`` are those of a token; ``attend`` is that of a token without its keys.
+    ``norm`` is that of a token; ``attend`` is that of a token without its keys.
     """
 
     multiply: float
@@ -43,7 +43,7 @@ def block_time(
     bytes_per_cycle: float = float("inf"),
     latency: float = 0.0,
 ) -> StepTime:
-    """(20) T = b d_e + sum of (P_j + t_j) for ``count`` tokens b from position ``start`` l on.
+    """(20) T = b d + d_e + sum of (P_j + t_j) for ``count`` tokens b from position ``start`` l on.
 
     Before a job of d_j inputs its activations are sent, b d_j / 4 cycles. Before q, k and v and before
     the first feed-forward product stands a norm, b d_norm cycles; before the projection attention,
@@ -62,8 +62,9 @@ def block_time(
         (0.0, ffn, d, depths.take),
     )
     jobs = [*(model.layers * layer), (norm, d, model.vocab, depths.take)]
-    ahead = min(float(prefetch), rate * max(0.0, count * depths.embed - latency))
-    pauses, taken, total = count * depths.embed, 0.0, 0.0
+    embedded = count * d + depths.embed
+    ahead = min(float(prefetch), rate * max(0.0, embedded - latency))
+    pauses, taken, total = embedded, 0.0, 0.0
     emptied = 0.0
     for before, inputs, outputs, taking in jobs:
         pause = emptied + before + count * inputs / GROUP

@@ -166,16 +166,15 @@ def block_depths_of(report: Any) -> BlockDepths:
     """
     found = loops_of(report)
     norm = next(function for function in report.functions if function.name == "norm")
-    fixed = [found["attend", name].depth for name in ("score", "mix")]
-    fixed += [found["attend", name].cycles for name in ("hi", "c")]
+    fixed = [found[name, name].depth for name in ("score", "mix")]
     return BlockDepths(
         multiply=found["linear", "mac"].depth,
         rescale=found["rescale", "lane"].depth,
-        embed=found["vector", "embed"].cycles,
+        embed=found["embedding", "embed"].depth,
         norm=norm.loops[0].depth,
-        attend=sum(fixed),
-        qkv=found["vector", "qkv"].depth,
-        gelu=found["vector", "gelu"].depth,
+        attend=sum(fixed) + found["divide", "c"].cycles,
+        qkv=found["split", "qkv"].depth,
+        gelu=found["bend", "gelu"].depth,
         take=found["take", "lane"].depth,
     )
 
