@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from collections.abc import Callable, Sequence
-from types import FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, NoReturn, TypeVar
 
-from allo.dialects.diagnostics import DataflowError
+from allo.dialects.diagnostics import DataflowError, SourcePlace
 from allo.dialects.text.shown import shown
 from allo.dsl import get_pid
 from allo.template import meta_elif, meta_else, meta_for, meta_if
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_BODIES: weakref.WeakSet[CodeType] = weakref.WeakSet()
+"""What Python would run where a region or a part is called."""
 
 
 def region(*given: object) -> Callable[[_F], _F]:
@@ -25,6 +29,7 @@ def region(*given: object) -> Callable[[_F], _F]:
     def mark(function: _F) -> _F:
         _require_function(function, "df.region()")
         function.__allo_region__ = True  # type: ignore[attr-defined]
+        _BODIES.add(function.__code__)
         return function
 
     return mark
@@ -41,6 +46,7 @@ def part(*given: object) -> Callable[[_F], _F]:
     def mark(function: _F) -> _F:
         _require_function(function, "df.part()")
         function.__allo_part__ = True  # type: ignore[attr-defined]
+        _BODIES.add(function.__code__)
         return function
 
     return mark
@@ -54,8 +60,11 @@ def kernel(
     Args:
         mapping: instances along 1 to 3 axes, for example ``[2, 4]``.
         args: the region's arrays that the kernel's parameters stand for, in order.
-    """
 
+    Raises:
+        DataflowError: it has no mapping, or its region is called as a Python function.
+    """
+    _refuse_running(sys._getframe(1))
     if isinstance(mapping, FunctionType):
         names = ", ".join(mapping.__annotations__)
         raise DataflowError(
@@ -70,6 +79,18 @@ def kernel(
         return function
 
     return mark
+
+
+def _refuse_running(body: FrameType) -> None:
+    """A region's body that runs makes processes of which none would run: nothing would be computed."""
+    name, caller = body.f_code.co_name, body.f_back
+    if body.f_code not in _BODIES:
+        return
+    raise DataflowError(
+        f"{name} is a region, which is compiled and not called as a Python function.",
+        SourcePlace(caller.f_code.co_filename, caller.f_lineno) if caller else None,
+        help=f'build it first: df.build({name}, target="simulator")(…), or allo.interpret({name})(…).',
+    )
 
 
 def _require_nothing(given: tuple[object, ...], decorator: str) -> None:

@@ -2,6 +2,7 @@
 
 import textwrap
 
+import numpy as np
 import pytest
 
 import allo.dataflow as df
@@ -485,3 +486,21 @@ def test_options_of_the_npu_are_refused(option):
 
     with pytest.raises(BuildError, match="only supported for AIE target"):
         df.build(top, target="simulator", **{option: [("chain", [])]})
+
+
+@pytest.mark.parametrize("decorator", ["region", "part"])
+def test_a_region_that_is_called_as_python_is_refused(decorator):
+    @getattr(df, decorator)()
+    def top(A: "int32[4]"):
+        @df.kernel(mapping=[1], args=[A])
+        def k(a: "int32[4]"):
+            a[0] = 1
+
+    with pytest.raises(DataflowError) as caught:
+        top(np.zeros(4, np.int32))
+    text = str(caught.value)
+    assert "top is a region, which is compiled and not called as a Python function." in text
+    assert "top(np.zeros(4, np.int32))" in text and "^" in text
+    assert caught.value.help == (
+        'build it first: df.build(top, target="simulator")(…), or allo.interpret(top)(…).'
+    )
