@@ -16,7 +16,7 @@ from allo.backend.cpu import LLVMModule
 from allo.backend.cpu.native.compiler import compile_shared, find_compiler
 from allo.dialects.boundary.storage import decode, empty_cells, natural_dtype
 from allo.dialects.types import parse_type
-from allo.ir.types import Int, UInt, float16, float32, float64
+from allo.ir.types import Fixed, Int, UFixed, UInt, float16, float32, float64, int32
 
 from .kernels import elementwise, mlir
 from .test_integers import cells, operands
@@ -220,3 +220,29 @@ def test_integers_past_the_last_float_are_infinite(opt_level):
         expected = np.empty(4)
         allo.interpret(kernel)(a, b, c, d, expected)
         np.testing.assert_array_equal(expected, want)
+
+
+@pytest.mark.parametrize("opt_level", [0, 1, 3])
+def test_wide_integers_are_scaled_before_they_are_rounded(opt_level):
+    """LLVM scaled in float16, or float32, where it saw few significant bits: x << 20 is infinite there."""
+
+    def kernel(a: UInt(64), b: Int(40), c: int32, d: UInt(64), out: float64[4]):
+        half: float16 = UFixed(24, 20)(a)
+        out[0] = half
+        half = Fixed(40, 30)(b)
+        out[1] = half
+        scaled: float32 = c << 24
+        scaled = scaled * 0.0009765625
+        half = scaled
+        out[2] = half
+        e: UInt(200) = d
+        double: float64 = e << 130
+        single: float32 = double * 2.0**-110
+        out[3] = single
+
+    run = allo.customize(kernel).build(opt_level=opt_level)
+    out, expected = np.empty(4), np.empty(4)
+    run(28, -3, 3, 5, out)
+    allo.interpret(kernel)(28, -3, 3, 5, expected)
+    np.testing.assert_array_equal(expected, [12.0, -3.0, 3 * 2.0**14, 5 * 2.0**20])
+    np.testing.assert_array_equal(out, expected)

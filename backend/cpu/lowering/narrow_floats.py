@@ -16,7 +16,7 @@ from __future__ import annotations
 from allo.dialects._mlir import arith, ir
 from allo.dialects.affine.loops import walk
 
-from .float_overflow import infinite_where_too_large, may_overflow
+from .float_overflow import infinite_where_too_large, keep_in_wider_format, may_overflow
 
 _ARITH = frozenset(
     f"arith.{name}"
@@ -45,6 +45,7 @@ def lower_narrow_floats(module: ir.Module) -> None:
                 replacement = _rewrite(op)
             op.results[0].replace_all_uses_with(replacement)
             op.erase()
+        keep_in_wider_format(module)
 
 
 def _is_bf16(value: ir.Value) -> bool:
