@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -64,8 +65,9 @@ class RegionModel(Model):
         given = {a: self._outer(v) for a, v in zip(block.arguments, op.operands, strict=True)}
         self._given = {**outer, **given}
         self._inside.append(callee)
-        for number, child in enumerate(block.operations):
-            self._visit(child.operation, inner, iter([number]))
+        within = itertools.count()
+        for child in block.operations:
+            self._visit(child.operation, inner, within)
         self._inside.pop()
         self._given = outer
 

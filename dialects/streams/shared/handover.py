@@ -85,6 +85,8 @@ def _hands_over(
         _accesses(functions, callee_of(call), shared.positions(call), shared.symbol)
         for call in (giver, taker)
     )
+    if not before or not behind:
+        return False  # one of them is given the memory and leaves it alone
     for number, fifo in enumerate(giver.operands):
         if not isinstance(fifo.type, ir.IndexType):
             continue

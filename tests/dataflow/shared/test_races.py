@@ -7,7 +7,7 @@ import pytest
 
 import allo
 import allo.dataflow as df
-from allo.errors import DataflowError
+from allo.errors import AlloWarning, DataflowError
 from allo.ir.types import Stream, int32
 
 N = 4
@@ -122,3 +122,66 @@ def scattered(A: int32[N], B: int32[N], C: int32[N]):
 
 def test_subscripts_made_of_data_are_a_surprise():
     assert [one.rule for one in df.customize(scattered).kernel.surprises] == ["readers"]
+
+
+@df.region()
+def under_a_branch(A: int32[N], B: int32[N], C: int32[N]):
+    """The array is read and written in a branch that stands in no loop."""
+    go: Stream[int32, 1]
+
+    @df.kernel(mapping=[1], args=[A, B])
+    def w(a: int32[N], b: int32[N]):
+        if a[0] > a[1]:
+            b[a[2] & 3] = b[1] + a[3]
+        go.put(1)
+
+    @df.kernel(mapping=[1], args=[B, C])
+    def r(b: int32[N], c: int32[N]):
+        t: int32 = go.get()
+        for i in range(N):
+            c[i] = b[i] + t
+
+
+@pytest.mark.parametrize("target", ["interpret", *TARGETS])
+def test_an_array_is_handed_over_behind_a_branch(target):
+    interprets = target == "interpret"
+    made = (
+        allo.interpret(under_a_branch)
+        if interprets
+        else df.build(under_a_branch, **TARGETS[target])
+    )
+    for first in (9, 0):
+        a, b = np.array([first, 1, 6, 5], np.int32), np.array([1, 2, 3, 4], np.int32)
+        c = np.zeros(N, np.int32)
+        made(a, b, c)
+        np.testing.assert_array_equal(b, [1, 2, 7 if first else 3, 4])
+        np.testing.assert_array_equal(c, b + 1)
+
+
+@df.region()
+def left_alone(A: int32[N], B: int32[N], C: int32[N]):
+    """A process between the two is given the array and leaves it alone."""
+    go: Stream[int32, 1]
+    on: Stream[int32, 1]
+
+    @df.kernel(mapping=[1], args=[A, B])
+    def w(a: int32[N], b: int32[N]):
+        b[1] = a[0]
+        go.put(1)
+
+    @df.kernel(mapping=[1], args=[B])
+    def passing(b: int32[N]):
+        on.put(1)
+        on.put(go.get())
+
+    @df.kernel(mapping=[1], args=[B, C])
+    def r(b: int32[N], c: int32[N]):
+        c[0] = on.get()
+        c[1] = b[1]
+        c[2] = on.get()
+
+
+@pytest.mark.parametrize("target", ["simulator", "vhls", "verilog"])
+def test_a_process_that_leaves_an_array_alone_hands_nothing_over(target):
+    with pytest.warns(AlloWarning, match="Another process of the region may write what is read"):
+        df.build(left_alone, target=target, mode=None)
