@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import allo
@@ -24,7 +26,7 @@ def test_a_seed_is_a_program(seed: int) -> None:
 
 def test_every_kind_and_feature_is_common() -> None:
     found: Counter[str] = Counter()
-    for seed in range(1500):
+    for seed in range(2000):
         found.update(make_program(seed).features)
     assert set(FEATURES) <= set(found)
     wanted = {
@@ -63,14 +65,27 @@ def test_every_kind_and_feature_is_common() -> None:
         "parts as arguments",
         "arrays passed twice",
         "unused arguments",
+        "options",
+        "copies",
+        "edited sources",
+        "array fields",
+        "stateful structs",
+        "run-time steps",
+        "float remainders",
+        "handed over",
+        "stream arguments",
+        "two rates",
     }
     assert {name: found[name] for name in wanted if found[name] < 3} == {}
 
 
-@pytest.mark.parametrize("kind", ["tries", "records", "asserted", "forever"])
+_RUN = ("tries", "records", "asserted", "forever", "packets", "strides", "remainders", "handed")
+
+
+@pytest.mark.parametrize("kind", [*_RUN, "ports"])
 def test_a_kind_runs_with_the_schedule_it_is_made_for(kind: str) -> None:
     program = make_program(502, kind)
-    program.options, program.reassociated = {}, False
+    program.options, program.reassociated, program.copied = {}, False, False
     verdict = evaluate(program, ["cpu", "jit"], lambda _: None)
     assert (verdict.status, verdict.oracle) == ("ok", True), verdict.detail
     assert verdict.agreed == ["cpu", "jit"]
@@ -78,9 +93,41 @@ def test_a_kind_runs_with_the_schedule_it_is_made_for(kind: str) -> None:
     assert kind != "asserted" or {"pipeline", "dependence"} <= applied
 
 
+@pytest.mark.parametrize(
+    ("kind", "features", "words"),
+    [
+        ("packets", {"array fields"}, r'A0\[.*\]\["[de]"\]\[.*\] '),
+        ("packets", {"stateful structs"}, r"k0: S0(\[\d\])? @ Stateful"),
+        ("strides", {"run-time steps"}, r"for \w+ in range\(.*, .*, .*[a-z].*\):"),
+        ("remainders", {"float remainders"}, r"Z\[i0\] = .*%"),
+        ("handed", {"handed over"}, r"go0\.get\(\)"),
+        ("ports", {"stream arguments"}, r"def top\(A0: Stream\["),
+    ],
+)
+def test_a_kind_holds_what_it_is_for(kind: str, features: set[str], words: str) -> None:
+    programs = [make_program(seed, kind) for seed in range(20)]
+    found = [p for p in programs if features <= set(p.features)]
+    assert len(found) >= 5
+    assert sum(bool(re.search(words, p.source)) for p in found) >= len(found) / 2
+
+
+def test_inputs_of_structs_have_arrays_in_them() -> None:
+    program = next(
+        p
+        for p in (make_program(seed, "packets") for seed in range(40))
+        if any(a.kind == "struct" and a.shape is None for a in p.arguments)
+    )
+    given = dict(zip([a.name for a in program.arguments], inputs(program, 0), strict=True))
+    fields = {a.name: a.fields for a in program.arguments}["r0"]
+    shapes = {name: tuple(about[2]) for name, kind, about in fields if kind == "array"}
+    assert shapes == {n: v.shape for n, v in given["r0"].items() if isinstance(v, np.ndarray)}
+    assert {name: given["A0"].dtype[name].shape for name in shapes} == shapes
+
+
 def _without_newer_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs as they were when these seeds were found."""
-    for name in ("sweeps", "guarded", "constants", "tries", "records", "asserted", "forever"):
+    newer = ("sweeps", "guarded", "constants", "tries", "records", "asserted", "forever")
+    for name in (*newer, "packets", "strides", "remainders", "handed", "ports"):
         monkeypatch.delitem(make._AIMED, name)
 
 

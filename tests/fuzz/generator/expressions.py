@@ -175,6 +175,8 @@ def _binary(w: Writer, depth: int) -> Expr:
         op = "+"
     if (a.ty.is_float or b.ty.is_float) and (op == "//" or (op == "%" and w.chance(0.7))):
         op = "*"  # refused: no floor division of floats; a remainder takes hardware many cycles
+    if op == "%" and (a.ty.is_float or b.ty.is_float):
+        w.use("float remainders")
     if op in ("/", "//", "%") and not (a.ty.is_float or b.ty.is_float):
         if a.ty.is_integer and w.chance(0.5):
             b = Expr(w.pick(_DIVISORS), INT32, True)

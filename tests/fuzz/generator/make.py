@@ -7,23 +7,28 @@ import re
 from collections.abc import Callable, Sequence
 
 from .aimed.asserted import asserted_kernel
-from .aimed.cells import cell_network
 from .aimed.copies import constants_kernel, guarded_kernel
 from .aimed.exits import exit_kernel
-from .aimed.forever import forever_network
 from .aimed.hazards import hazard_kernel
 from .aimed.outside import outside_kernel
+from .aimed.packets import packet_kernel
 from .aimed.records import record_kernel
+from .aimed.remainders import remainder_kernel
 from .aimed.rounds import round_kernel
 from .aimed.searches import search_kernel
+from .aimed.strides import stride_kernel
 from .aimed.sweeps import sweep_kernel
-from .aimed.tries import try_network
 from .aimed.turns import turn_kernel
 from .kernels import control_kernel, random_style
 from .nests import nest_kernel
 from .networks import network
 from .options import draw_options
 from .program import Program
+from .regions.cells import cell_network
+from .regions.forever import forever_network
+from .regions.handed import handed_network
+from .regions.ports import port_network
+from .regions.tries import try_network
 from .tensors import tensor_kernel
 from .writer import Style, Writer
 
@@ -48,6 +53,11 @@ _AIMED: dict[str, tuple[int, Callable[[Writer, int], Program]]] = {
     "records": (2, record_kernel),
     "asserted": (2, asserted_kernel),
     "forever": (2, forever_network),
+    "packets": (2, packet_kernel),
+    "strides": (2, stride_kernel),
+    "remainders": (1, remainder_kernel),
+    "handed": (1, handed_network),
+    "ports": (2, port_network),
 }
 """Of a hundred programs; the others are what they were without these kinds."""
 FEATURES = (*_KINDS, *_AIMED)

@@ -116,6 +116,8 @@ def _edges(w: Writer, processes: list[Process]) -> list[Edge]:
             total // source.trips,
             total // sink.trips,
         )
+        if edge.put != edge.got:
+            w.use("two rates")
         edges.append(edge)
         source.outputs.append(edge)
         sink.inputs.append(edge)

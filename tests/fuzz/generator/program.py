@@ -17,7 +17,8 @@ class Argument:
         kind: the element type as text (``"Int(7)"``, ``"float32"``) or ``"struct"``.
         shape: extents; None for a scalar.
         bits, frac: of integers and fixed point.
-        fields: of each field of a Struct its name, its type and its bits, or ``"struct"`` and its fields.
+        fields: of each field of a Struct its name, its type and its bits; or ``"struct"`` and its fields;
+            or ``"array"`` and the type, the bits and the shape.
         values: how input values are drawn: ``"any"``, or ``"small"`` (magnitudes below 8).
     """
 
@@ -115,9 +116,12 @@ def _argument(about: dict[str, Any]) -> Argument:
 
 
 def _fields(listed: list[Any]) -> Fields:
-    return tuple(
-        (name, kind, _fields(about) if kind == "struct" else about) for name, kind, about in listed
-    )
+    def about(kind: str, given: Any) -> Any:
+        if kind == "array":
+            return (*given[:2], tuple(given[2]))
+        return _fields(given) if kind == "struct" else given
+
+    return tuple((name, kind, about(kind, given)) for name, kind, given in listed)
 
 
 def step_from(about: dict[str, Any]) -> Step:

@@ -64,10 +64,16 @@ def _structs(argument: Argument, rng: random.Random) -> Any:
 
 
 def _record(fields: Fields, rng: random.Random) -> dict[str, Any]:
-    return {
-        name: _record(about, rng) if kind == "struct" else _scalar(Argument(name, kind, about), rng)
-        for name, kind, about in fields
-    }
+    return {name: _field(name, kind, about, rng) for name, kind, about in fields}
+
+
+def _field(name: str, kind: str, about: Any, rng: random.Random) -> Any:
+    if kind == "struct":
+        return _record(about, rng)
+    if kind != "array":
+        return _scalar(Argument(name, kind, about), rng)
+    element, bits, shape = about
+    return _argument(Argument(name, element, bits, 0, tuple(shape)), rng)
 
 
 def _tuple_of(record: dict[str, Any]) -> tuple[Any, ...]:
@@ -75,12 +81,17 @@ def _tuple_of(record: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _record_dtype(fields: Fields) -> np.dtype:
-    return np.dtype(
-        [
-            (name, _record_dtype(about) if kind == "struct" else natural_dtype(kind, about))
-            for name, kind, about in fields
-        ]
-    )
+    return np.dtype([(name, *_field_dtype(kind, about)) for name, kind, about in fields])
+
+
+def _field_dtype(kind: str, about: Any) -> tuple[Any, ...]:
+    """The NumPy type of a field, and its shape where it is an array."""
+    if kind == "struct":
+        return (_record_dtype(about),)
+    if kind == "array":
+        element, bits, shape = about
+        return natural_dtype(element, bits), tuple(shape)
+    return (natural_dtype(kind, about),)
 
 
 def natural_dtype(kind: str, bits: int) -> Any:

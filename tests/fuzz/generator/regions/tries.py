@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..aimed.parts import element_type, expression
 from ..program import Program
 from ..writer import Array, LoopVar, Writer, annotation, argument_of
-from .parts import element_type, expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..aimed.parts import element_type, expression
 from ..program import Program
 from ..types import Ty
 from ..writer import Array, Scalar, Writer, annotation, argument_of
-from .parts import element_type, expression
 
 
 @dataclass(frozen=True, slots=True)

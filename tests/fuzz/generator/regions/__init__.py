@@ -1,0 +1,1 @@
+"""Kinds of regions that are aimed at one thing each."""
