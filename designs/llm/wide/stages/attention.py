@@ -1,6 +1,9 @@
 # ruff: noqa: B007  (streams are declared by annotation and loops named, as the language has it)
 """Stages of attention: heads are packed and dealt to units, which score and mix; sums are divided."""
 
+from collections.abc import Callable
+from typing import Any
+
 import allo
 import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int32
@@ -108,12 +111,8 @@ def scoring(z: Sizes) -> Stage:
         z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
     )  # fmt: skip
     ALONE, DEV, S, ROUNDS = z.place
-    KEYS, OUTSIDE, sizes = z.cache(UInt(8 * HD)), z.is_outside, (HD, z.per_unit, z.group)
-    keeping = Kernel(keep, (*sizes, CTX, z.layers), schedule_keep, "keys")
-    kernel = Kernel(score, (*sizes, CTX, z.layers), schedule_score)
-    if OUTSIDE:
-        kernel = Kernel(score_ahead, (*sizes, z.layers), schedule_score_ahead)
-    KEEP, SCORE = keeping.template, kernel.template
+    KEYS, OUTSIDE, kernels = z.cache(UInt(8 * HD)), z.is_outside, _of_unit(z, "keys")
+    KEEP, SCORE = kernels[0].template, kernels[-1].template
 
     @df.part()
     def part(
@@ -148,8 +147,7 @@ def scoring(z: Sizes) -> Stage:
                                 asked[u], start + turn, cache[DEV, u, s], scores[u], peaks[u]
                             )
 
-    kernels = (keeping, kernel) if OUTSIDE else (kernel,)
-    return Stage(part, kernels, banks={"keys": z.bank}, delay=lambda found: _key(found, kernel))
+    return Stage(part, kernels, banks={"keys": z.bank}, delay=lambda loops: _key(loops, kernels))
 
 
 def mixing(z: Sizes) -> Stage:
@@ -157,21 +155,14 @@ def mixing(z: Sizes) -> Stage:
 
     Values in external memory are read ahead of their use.
     """
-    U, HD, CTX, AHEAD, NEW = (
+    U, HD, CTX, AHEAD, NEW, BEHIND = (
         z.wide.heads, z.model.head_dim, z.model.context, z.wide.cache_prefetch, max(2, z.per_unit),
+        max(2, z.group),
     )  # fmt: skip
     ALONE, DEV, S, ROUNDS = z.place
-    VALUES, FACTORS, BEHIND = (
-        z.cache(UInt(8 * HD)),
-        z.of_device(float32, U, z.layers),
-        max(2, z.group),
-    )
-    OUTSIDE, sizes = z.is_outside, (HD, z.per_unit, z.group)
-    keeping = Kernel(keep, (*sizes, CTX, z.layers), schedule_keep, "values")
-    kernel = Kernel(mix, (*sizes, CTX, z.layers), schedule_mix)
-    if OUTSIDE:
-        kernel = Kernel(mix_ahead, (*sizes, z.layers), schedule_mix_ahead)
-    KEEP, MIX = keeping.template, kernel.template
+    VALUES, FACTORS = z.cache(UInt(8 * HD)), z.of_device(float32, U, z.layers)
+    OUTSIDE, kernels = z.is_outside, _of_unit(z, "values")
+    KEEP, MIX = kernels[0].template, kernels[-1].template
 
     @df.part()
     def part(
@@ -214,16 +205,29 @@ def mixing(z: Sizes) -> Stage:
                                 factors[DEV, u], cache[DEV, u, s], mixed[u], totals[u],
                             )  # fmt: skip
 
-    kernels, banks = (
-        (keeping, kernel) if OUTSIDE else (kernel,),
-        {"exponents": z.bank, "values": z.bank},
-    )
-    return Stage(part, kernels, banks=banks, delay=lambda found: _key(found, kernel))
+    banks = {"exponents": z.bank, "values": z.bank}
+    return Stage(part, kernels, banks=banks, delay=lambda loops: _key(loops, kernels))
 
 
-def _key(loops: Loops, kernel: Kernel) -> float:
-    """The loop over keys; with several units, each has a kernel of its own."""
-    return loops.depth(kernel.name if kernel.name in loops else f"{kernel.name}_v0", "key")
+def _of_unit(z: Sizes, cache: str) -> tuple[Kernel, ...]:
+    """The kernel of a unit over keys or values; where these are outside, behind one that reads them ahead."""
+    choices: dict[str, tuple[tuple[Callable[..., Any], Callable[..., Any]], ...]] = {
+        "keys": ((score, schedule_score), (score_ahead, schedule_score_ahead)),
+        "values": ((mix, schedule_mix), (mix_ahead, schedule_mix_ahead)),
+    }
+    inside, ahead = choices[cache]
+    sizes = z.model.head_dim, z.per_unit, z.group
+    whole = *sizes, z.model.context, z.layers
+    if not z.is_outside:
+        return (Kernel(inside[0], whole, inside[1]),)
+    keeping = Kernel(keep, whole, schedule_keep, cache)
+    return keeping, Kernel(ahead[0], (*sizes, z.layers), ahead[1])
+
+
+def _key(loops: Loops, kernels: tuple[Kernel, ...]) -> float:
+    """The last kernel's loop over keys; with several units, each has a kernel of its own."""
+    name = kernels[-1].name
+    return loops.depth(name if name in loops else f"{name}_v0", "key")
 
 
 def collecting(z: Sizes) -> Stage:
