@@ -10,6 +10,7 @@ from typing import Any, TypedDict
 import numpy as np
 
 from ..config import Architecture, ConfigurationError
+from .entries import check_entries
 from .files import read_json
 
 ACTIVATIONS = {
@@ -30,6 +31,7 @@ def read_architecture(path: Path) -> Architecture:
         ConfigurationError: an entry is missing or of a kind that is not known.
     """
     config = read_json(path)
+    check_entries(path, config)
     family = config.get("model_type")
     if family not in _FAMILIES:
         raise ConfigurationError(

@@ -49,7 +49,7 @@ class Checkpoint:
     aside: tuple[str, ...] = ()
 
 
-def load_checkpoint(folder: Path) -> Checkpoint:
+def load_checkpoint(folder: str | Path) -> Checkpoint:
     """Load a model of one of the known families.
 
     Raises:
@@ -59,6 +59,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
             of the model is read from it.
         TokenizerError: ``tokenizer.json`` is damaged or of another kind.
     """
+    folder = Path(folder)
     tensors = read_folder(folder)
     model = read_architecture(folder / "config.json")
     places, about = sources(model), read_json(folder / "config.json")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from allo.designs.llm.checkpoints import architecture
+from allo.designs.llm.checkpoints.entries import KINDS, MAY_BE_NULL
 from allo.designs.llm.checkpoints.files import (
     CheckpointFileError,
     read_tensors,
@@ -125,6 +128,30 @@ def test_a_tensor_that_is_not_there_is_named(tmp_path: Path):
         ("opt", {"do_layer_norm_before": False}, "do_layer_norm_before = False, and only True"),
         ("llama", {"num_key_value_heads": 3}, "not a multiple of the 3 heads of keys and values"),
         ("llama", {"rope_parameters": {"rope_type": "yarn"}}, "the type 'yarn' are not known"),
+        (
+            "gpt2",
+            {"n_head": "four"},
+            "'n_head' of the .* is 'four', and must be a whole number",
+        ),
+        ("gpt2", {"n_layer": 1.5}, "is 1.5, and must be a whole number"),
+        ("gpt2", {"n_embd": True}, "is True, and must be a whole number"),
+        ("bert", {"hidden_size": None}, "'hidden_size' .* is None, and must be a whole number"),
+        ("bert", {"model_type": ["bert"]}, "is \\['bert'\\], and must be a text"),
+        ("bert", {"is_decoder": "yes"}, "is 'yes', and must be true or false"),
+        ("llama", {"rms_norm_eps": -1.0}, "is -1.0, and must be a number above 0"),
+        ("llama", {"rms_norm_eps": "1e-5"}, "is '1e-5', and must be a number above 0"),
+        ("llama", {"tie_word_embeddings": "no"}, "'tie_word_embeddings' .* must be true or false"),
+        (
+            "llama3",
+            {"rope_parameters": [1]},
+            "'rope_parameters' .* is \\[1\\], and must be an object",
+        ),
+        (
+            "llama3",
+            {"rope_parameters": {"rope_theta": "big"}},
+            "'rope_theta' .* must be a number above 0",
+        ),
+        ("llama", {"quantization_config": "int8"}, "'quantization_config' .* must be an object"),
     ],
 )
 def test_an_unknown_configuration_is_refused(tmp_path: Path, name, changes, message):
@@ -155,3 +182,18 @@ def test_a_tokenizer_of_another_model_is_refused(tmp_path: Path):
     (folder / "tokenizer.json").write_text("{")
     with pytest.raises(TokenizerError, match="is truncated, damaged or of"):
         load_checkpoint(folder)
+
+
+def test_every_entry_that_is_read_has_a_kind():
+    """The names in the text of the readers are those of the table, but for what must have one value."""
+    source = Path(architecture.__file__).read_text()
+    read = set(re.findall(r"""(?:\bc|rope)(?:\.get\(|\[)"(\w+)\"""", source))
+    known = {name for kind in KINDS for name in kind.entries}
+    assert read - known == set() and len(read) > 20
+    assert MAY_BE_NULL < known
+
+
+def test_a_folder_may_be_a_text():
+    assert load_checkpoint(str(ORACLES / "gpt2")).model.family == "gpt2"
+    with pytest.raises(CheckpointFileError, match=r"There is no folder /nowhere\."):
+        load_checkpoint("/nowhere")
