@@ -23,6 +23,9 @@ KNOWN = frozenset({*OPERATORS, "getitem"})
 _ROUNDS = 8
 """Decompositions may yield what must be decomposed again."""
 
+_DECOMPOSITIONS: dict[Any, Any] = {}
+"""PyTorch's decompositions that a model has needed; its whole table takes a fifth of a second to make."""
+
 _DEQUANTIZED = {
     f"quantized_decomposed.dequantize_per_{what}"
     for what in ("tensor.default", "tensor.tensor", "channel.default")
@@ -143,7 +146,6 @@ def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
 
     Each decomposition takes PyTorch half a second, however small the model.
     """
-    table: Any = None
     chosen: dict[Any, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -153,14 +155,22 @@ def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
             unknown = {op for op in _called(program) if _spelled(op) not in known}
             if not unknown:
                 break
-            table = table or torch.export.default_decompositions()
-            more = {op: table[op] for op in unknown if op in table and op not in chosen}
+            more = _decompositions(torch, unknown - chosen.keys())
             if chosen and not more:
                 break
             chosen |= more
             program = program.run_decompositions(chosen)
     program.graph.eliminate_dead_code()
     return program
+
+
+def _decompositions(torch: Any, operators: set[Any]) -> dict[Any, Any]:
+    """Those that PyTorch has for some operators."""
+    missing = operators - _DECOMPOSITIONS.keys()
+    if missing:
+        table = torch.export.default_decompositions()
+        _DECOMPOSITIONS.update({op: table[op] for op in missing if op in table})
+    return {op: _DECOMPOSITIONS[op] for op in operators if op in _DECOMPOSITIONS}
 
 
 def _called(program: Any) -> set[Any]:

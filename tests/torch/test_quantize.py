@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -106,6 +107,7 @@ MODELS |= {
 LEAST_DB = {"w8a8": 30.0, "w4a8": 10.0}
 
 
+@functools.cache
 def quantised(name: str, scheme: str = "w8a8", calls: int = 4):
     make, sample = MODELS[name]
     calibration = [sample(k) for k in range(calls)]
