@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-import re
 import shutil
 import tempfile
 import threading
@@ -29,14 +28,12 @@ from ..emit.signature import Param
 from ..external import External
 from ..vendors.tables import Vendor
 from .exact_math import exact_math_object, expanded_functions
-from .prelude import PRELUDES, XILINX, Prelude
+from .prelude import PRELUDES, XILINX, runtime_object
 from .simulation import Simulation
 
-_LIBRARY, _RUNTIME = "kernel.so", "runtime.o"
+_LIBRARY = "kernel.so"
 _STACK_SLACK = 16 << 20
 _FIBER_SLACK = 256 << 10
-_SIMULATED = re.compile(r"^(?!#include).*(stream|channel|region|allo_csim::at)", re.I | re.M)
-"""Text that may call the fibers and FIFOs of ``backend/runtime``; others are linked without."""
 
 
 def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = ()) -> Path:
@@ -48,12 +45,11 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
     """
     headers = PRELUDES[vendor.family]
     text = f"{code.kernel}\n{wrapper_text(code, vendor)}"
-    objects = [
+    objects = [runtime_object()]
+    objects += [
         exact_math_object(operation, _compile_object, [XILINX.key()])
         for operation in expanded_functions(code.kernel, vendor.math)
     ]
-    if externals or _SIMULATED.search(text):
-        objects.append(runtime_object(headers))
     linked = (*objects, *(file for external in externals for file in external.files))
     includes = [f"-I{folder}" for external in externals for folder in external.include_paths]
 
@@ -64,17 +60,6 @@ def compile_csim(code: HlsCode, vendor: Vendor, externals: Sequence[External] = 
 
     key = content_key(headers.key(), text, *linked)
     return cached(("hls", "csim"), key, [_LIBRARY], make) / _LIBRARY
-
-
-def runtime_object(headers: Prelude) -> Path:
-    """The fibers and FIFOs of ``backend/runtime``, compiled once with the flags of these headers."""
-
-    def make(folder: Path) -> None:
-        source = folder / "runtime.cpp"
-        source.write_text('#include "fiber.cpp"\n#include "simulator.cpp"\n')
-        headers.compile_runtime(source, folder / _RUNTIME)
-
-    return cached(("hls", "runtime"), headers.key(), [_RUNTIME], make) / _RUNTIME
 
 
 def _compile_object(source: Path, target: Path) -> None:
@@ -118,18 +103,8 @@ def wrapper_text(code: HlsCode, vendor: Vendor) -> str:
     stacks = f"{arrays + _STACK_SLACK}ul, {arrays + _FIBER_SLACK}ul"
     return (
         f"static void allo_call(void **allo_arguments) {{\n{body}\n}}\n"
-        "static std::vector<allo_csim::Record> allo_blocked, allo_blocked_later;\n"
-        "static std::vector<long long> allo_growth;\n"
         'extern "C" int allo_entry(void **arguments) {\n'
-        f"  return allo_csim::run(allo_call, arguments, {stacks}, &allo_blocked, &allo_blocked_later,\n"
-        "                        &allo_growth);\n}\n"
-        'extern "C" void allo_want_end(int wanted) { allo_csim::wanted_end = wanted; }\n'
-        'extern "C" size_t allo_records(const allo_csim::Record **records) {\n'
-        "  *records = allo_blocked.data();\n  return allo_blocked.size();\n}\n"
-        'extern "C" size_t allo_records_later(const allo_csim::Record **records) {\n'
-        "  *records = allo_blocked_later.data();\n  return allo_blocked_later.size();\n}\n"
-        'extern "C" size_t allo_grown(const long long **words) {\n'
-        "  *words = allo_growth.data();\n  return allo_growth.size();\n}\n"
+        f"  return allo_csim::run(allo_call, arguments, {stacks});\n}}\n"
     )
 
 
@@ -188,7 +163,7 @@ def _cast(code: HlsCode, param: Param, kind: str, pointer: str) -> str:
 # --- calling -------------------------------------------------------------------------
 
 
-_DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.h, enum Status
+_DEADLOCKED, _EMPTY_READ, _ASSERTED, _OUT_OF_BOUNDS = 2, 3, 5, 7  # allo_csim.cpp, enum Status
 
 
 class CsimKernel:

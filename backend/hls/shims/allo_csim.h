@@ -4,7 +4,6 @@
 #ifndef ALLO_SHIM_CSIM_H
 #define ALLO_SHIM_CSIM_H
 
-#include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -100,10 +99,8 @@ template <typename S, typename W, typename T, typename How> class Port {
   S &stream() { return stream_; }
 };
 
-enum Status { DONE, NOT_STARTED, DEADLOCKED, EMPTY_READ, NO_MEMORY, ASSERTED, ENDED, OUT_OF_BOUNDS };
-
 // Loops that may take long look here: whether the caller wants the run to end.
-static volatile int wanted_end = 0;
+extern volatile int wanted_end;
 
 struct Ended {};
 
@@ -121,61 +118,8 @@ struct OutOfBounds {
   std::vector<long long> words;
 };
 
-struct Call {
-  void (*body)(void **);
-  void **arguments;
-  size_t fiber_bytes;
-  std::vector<Record> *blocked, *later;
-  std::vector<long long> *growth;
-  Status status;
-};
-
-// What ended a run that is no process, in the places that the records of processes have.
-static inline Record told(long long check, long long site, long long stream, long long word) {
-  return Record{check, -1, -1, 0, site, stream, -1, word, 0};
-}
-
-static void *enter(void *argument) {
-  Call *call = (Call *)argument;
-  outside().stack_bytes = call->fiber_bytes;
-  try {
-    call->body(call->arguments);
-  } catch (const Deadlock &) {
-    *call->blocked = outside().blocked;
-    *call->later = outside().later;
-    *call->growth = outside().growth;
-    call->status = DEADLOCKED;
-  } catch (const EmptyRead &read) {
-    *call->blocked = {told(-1, -1, read.stream, 0)};
-    call->status = EMPTY_READ;
-  } catch (const Assertion &assertion) {
-    *call->blocked = {told(-1, assertion.site, -1, 0)};
-    call->status = ASSERTED;
-  } catch (const OutOfBounds &found) {
-    call->blocked->clear();
-    for (long long word : found.words) call->blocked->push_back(told(found.check, -1, -1, word));
-    call->status = OUT_OF_BOUNDS;
-  } catch (const NoMemory &) {
-    call->status = NO_MEMORY;
-  } catch (const Ended &) {
-    call->status = ENDED;
-  }
-  return 0;
-}
-
-// Runs `body` on a thread whose stack, and those of its processes, hold the kernel's local arrays.
-static Status run(void (*body)(void **), void **arguments, size_t stack_bytes, size_t fiber_bytes,
-                  std::vector<Record> *blocked, std::vector<Record> *later,
-                  std::vector<long long> *growth) {
-  pthread_attr_t attributes;
-  pthread_t thread;
-  Call call = {body, arguments, fiber_bytes, blocked, later, growth, DONE};
-  if (pthread_attr_init(&attributes)) return NOT_STARTED;
-  bool failed = pthread_attr_setstacksize(&attributes, stack_bytes) ||
-                pthread_create(&thread, &attributes, enter, &call) || pthread_join(thread, 0);
-  pthread_attr_destroy(&attributes);
-  return failed ? NOT_STARTED : call.status;
-}
+// Runs `body` on a thread whose stack, and those of its processes, hold the kernel's local arrays; the Status.
+int run(void (*body)(void **), void **arguments, size_t stack_bytes, size_t fiber_bytes);
 
 }  // namespace allo_csim
 

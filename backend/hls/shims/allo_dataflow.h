@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 
-#include <algorithm>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -37,46 +36,9 @@ struct Outside {
   std::exception_ptr failure;
 };
 
-static inline Outside &outside() {
-  static thread_local Outside state;
-  return state;
-}
+Outside &outside();
 
 typedef std::function<void(int)> Body;
-
-struct Frame {
-  const Body *body;
-  int call;
-};
-
-// An exception ends the run: it is thrown again where the outermost region was called.
-static inline void enter_process(void *argument) {
-  Frame *frame = (Frame *)argument;
-  bool failed = false;
-  try {
-    (*frame->body)(frame->call);
-  } catch (...) {
-    outside().failure = std::current_exception();
-    failed = true;
-  }
-  if (failed) Run::active_run()->raise_event(0, nullptr);
-}
-
-struct Region {
-  int first, count;
-  const Body *body;
-  const std::vector<int> *endless;
-
-  void run(Run &run) const {
-    run.begin_region();
-    for (int k = first; k < first + count; k++) {
-      bool ends = std::find(endless->begin(), endless->end(), k) == endless->end();
-      *(Frame *)run.spawn(enter_process, k, sizeof(Frame), !ends) = Frame{body, k};
-    }
-    run.join_region();
-  }
-  static void enter(void **region) { ((const Region *)region)->run(*Run::active_run()); }
-};
 
 // A FIFO without its elements. Outside processes, where nobody could go on, it holds any number of them.
 class Channel {
@@ -162,39 +124,8 @@ class Pool {
   }
 };
 
-// What becomes of a run that cannot go on when FIFOs grow; anything that it raises ends it.
-static inline void explore(Run &run) {
-  run.let_grow(1 << 16);
-  allo::Status status = run.resume();
-  outside().growth.clear();
-  for (const auto &grown : run.grown()) {
-    outside().growth.push_back(grown.first);
-    outside().growth.push_back(grown.second);
-  }
-  bool ended = status == allo::Status::done, stands = status == allo::Status::deadlock && !run.gave_up();
-  outside().growth.push_back(ended ? 1 : stands ? 0 : -1);
-  outside().later = run.records();
-}
-
 // Start the kernels `first` … of a region together and wait for all of them that end; body(k) is kernel k.
-static inline void run_region(int first, int count, const Body &body,
-                              const std::vector<int> &endless = {}) {
-  Region region = {first, count, &body, &endless};
-  if (Run::active_run()) return region.run(*Run::active_run());
-  allo::StackPool stacks(outside().stack_bytes);
-  Run run(Region::enter, (void **)&region, stacks);
-  for (const auto &port : Pool::here().ports) port.first->join(run, port.second);
-  run.moved_elsewhere = [] { return Pool::here().moved(); };
-  switch (run.resume()) {
-    case allo::Status::done: return;
-    case allo::Status::deadlock:
-      outside().blocked = run.records();
-      explore(run);
-      throw Deadlock{};
-    case allo::Status::no_memory: throw NoMemory{};
-    case allo::Status::event: std::rethrow_exception(std::move(outside().failure));
-  }
-}
+void run_region(int first, int count, const Body &body, const std::vector<int> &endless = {});
 
 // Lets the other processes run once.
 static inline void turn() {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import allo.backend.hls.csim.build as csim
 from allo.backend.hls.csim.exact_math import exact_math_object, expanded_functions
-from allo.backend.hls.csim.prelude import PRELUDES, XILINX
+from allo.backend.hls.csim.prelude import PRELUDES, XILINX, runtime_object
 from allo.backend.hls.module import HLSModule
 
 from .native import Numbered, with_numbered_entries
@@ -17,7 +17,7 @@ _INCLUDE = re.compile(r"^\s*#include .*$", re.MULTILINE)
 
 def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     """Compile the modules together and give each its kernel; the optimiser stays off."""
-    texts, objects = [], {csim.runtime_object(PRELUDES["xilinx"])}
+    texts, objects = [], {runtime_object()}
     simulations = []
     for number, module in enumerate(modules):
         code, vendor = module.csim_code(), module.vendor.for_csim

@@ -18,7 +18,7 @@ def with_numbered_entries(text: str, number: int) -> str:
 
 
 class Numbered:
-    """The functions of one program: ``allo_entry`` is ``allo_entry_<number>``.
+    """The functions of one program: ``allo_entry`` is ``allo_entry_<number>``; some all programs share.
 
     It holds a reference to the library of its own, which may be closed.
     """
@@ -29,6 +29,7 @@ class Numbered:
         self._number = number
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._library, f"{name}_{self._number}")
+        own = f"{name}_{self._number}"
+        found = getattr(self._library, own if hasattr(self._library, own) else name)
         setattr(self, name, found)
         return found
