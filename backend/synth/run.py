@@ -11,6 +11,7 @@ from pathlib import Path
 from allo.backend import devices
 from allo.dialects.caches.files import cached_text, content_key
 from allo.dialects.diagnostics import BuildError
+from allo.dialects.text.verilog import without_comments
 
 from .cells import totals
 from .figures import Routing, Synthesis
@@ -76,7 +77,7 @@ def synthesize(
                 (Path(name) / file).write_text(text)
             return _route(places, clock_mhz, options, Path(name), timeout, record, routing)
 
-    key = content_key(verilog, script, tool.version)
+    key = content_key(without_comments(verilog), script, tool.version)
     counted = json.loads(cached_text(("synthesis",), f"{key}.json", cells))
     kinds = counted["design"]["num_cells_by_type"]
     found = Synthesis(

@@ -66,7 +66,7 @@ def test_a_bad_compiler_is_a_named_error(
         if target == "vhls":
             allo.customize(triple).build(target="vhls")(1)
         elif target == "verilog":
-            built = allo.customize(triple).build(target="verilog", timeout=3)
+            built = allo.customize(triple).build(target="verilog", timeout=1)
             built(1)
         else:
             load_runtime("ALLO_TEST_OF_FAULTS")

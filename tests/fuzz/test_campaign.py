@@ -34,7 +34,13 @@ def failures(tally: Tally) -> str:
 def test_programs_of_a_fixed_seed(programs: int) -> None:
     targets = ("cpu", "jit", "icarus") if HAS_ICARUS else ("cpu", "jit")
     settings = Settings(
-        seed=FIXED, programs=programs, targets=targets, csim=0.1, verilator=0.05, icarus=0.05
+        seed=FIXED,
+        programs=programs,
+        targets=targets,
+        csim=0.1,
+        verilator=0.05,
+        icarus=0.05,
+        workers=1,
     )
     tally = run_campaign(settings)
     assert not tally.failures, failures(tally)
@@ -55,7 +61,7 @@ def fresh_seed() -> int:
 
 def test_programs_of_a_fresh_seed() -> None:
     seed = fresh_seed()
-    tally = run_campaign(Settings(seed=seed, programs=FRESH_PROGRAMS))
+    tally = run_campaign(Settings(seed=seed, programs=FRESH_PROGRAMS, workers=1))
     assert not tally.failures, failures(tally)
     assert tally.programs == FRESH_PROGRAMS, f"seed {seed}"
 

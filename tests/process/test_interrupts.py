@@ -252,7 +252,7 @@ except KeyboardInterrupt:
 
 
 def test_machine_code_in_the_making(tmp_path: Path) -> None:
-    ended = interrupt(tmp_path, LLVM.format(count=200_000), within=WITHIN_S)
+    ended = interrupt(tmp_path, LLVM.format(count=80_000), within=WITHIN_S)
     assert (ended.status, ended.lines) == (0, ["ended"]), ended.err
 
 

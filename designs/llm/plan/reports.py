@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
+from math import sumprod
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,9 @@ class ProcessModels:
         self._sizes = [_sizes_of_sample(sample) for sample in samples]
         self.processes = sorted({name for sample in samples for name in sample["processes"]})
         self._fits = {
-            (name, kind): self._fit(name, kind) for name in self.processes for kind in KINDS
+            (name, kind): self._fit(name, kind).tolist()
+            for name in self.processes
+            for kind in KINDS
         }
         self._depths = {field.name: self._fit_depth(field.name) for field in fields(Depths)}
 
@@ -239,11 +242,10 @@ class ProcessModels:
         """What all instances of a process take together."""
         count = sizes.c if name in EACH_CHANNEL else sizes.units if name in EACH_UNIT else 1
         terms = [term(sizes) for term in TERMS.get(name, (ONE,))]
-        total = {
-            kind: count * max(0.0, float(np.dot(self._fits[name, kind], terms))) for kind in KINDS
-        }
+        total = {kind: count * max(0.0, sumprod(self._fits[name, kind], terms)) for kind in KINDS}
         if name == "wide_step":
-            total = {kind: value + fifos(sizes)[kind] for kind, value in total.items()}
+            deep = fifos(sizes)
+            total = {kind: value + deep[kind] for kind, value in total.items()}
         return total
 
     def whole(self, sizes: Sizes) -> dict[str, float]:

@@ -14,6 +14,7 @@ from allo.backend.rtl.waiting import ModuleWaits
 from allo.backend.sim.driver.ports import top_ports
 from allo.dialects.caches.files import cached, content_key
 from allo.dialects.processes.tools import Programs
+from allo.dialects.text.verilog import without_comments
 
 from ..interface import BuildOptions
 from .model_class import drop_port_references
@@ -116,7 +117,7 @@ def model_request(
     trace = (f"--trace-{options.wave}",) if options.wave else ()
     return ModelRequest(
         design.top,
-        design.verilog,
+        without_comments(design.verilog),
         design.shared_units,
         verilator.release() >= _TAKES_RECORDS and not options.wave,
         seen_text(design.waits),

@@ -57,7 +57,7 @@ class Runtime:
     def key(self) -> str:
         """A name for its content: versions of the tools, and flags."""
         version = compiler_version(self.compiler)
-        return content_key(self.verilator.version, version, *self._flags(), LEVEL, "4")
+        return content_key(self.verilator.version, version, *self._flags(), LEVEL, "5")
 
     def unit_command(self, source: Path, target: Path, *flags: str) -> list[str]:
         """Compiles a unit of a model; the header is precompiled first once that pays.
@@ -114,11 +114,18 @@ class Runtime:
         return f"header-{self.key()}"
 
     def _command(self) -> list[str]:
-        return [str(self.compiler), *self._flags(), LEVEL]
+        include = self.verilator.include
+        return [
+            str(self.compiler),
+            *self._flags(),
+            f"-I{include}",
+            f"-I{include / 'vltstd'}",
+            LEVEL,
+        ]
 
     def _flags(self) -> tuple[str, ...]:
-        """Flags common to the library, the header and the models."""
-        include, wave = self.verilator.include, self.wave
+        """Flags common to the library, the header and the models, but for where the headers are."""
+        wave = self.wave
         return (
             "-std=c++17",
             "-fPIC",
@@ -130,8 +137,6 @@ class Runtime:
             f"-DVM_TRACE_FST={int(wave == 'fst')}",
             "-DVM_COVERAGE=0",
             "-DVM_SC=0",
-            f"-I{include}",
-            f"-I{include / 'vltstd'}",
         )
 
 
