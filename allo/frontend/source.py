@@ -114,15 +114,21 @@ def source_of_text(text: str) -> Source:
         module = ast.parse(text, name)
     except SyntaxError as error:
         place = SourcePlace(name, error.lineno or 1, error.offset or 1)
-        raise FrontendError(f"The source text is not Python: {error.msg}.", place) from error
+        raise FrontendError(
+            f"The source text is not Python: {error.msg}.",
+            place,
+            help="the caret shows where Python stopped reading.",
+        ) from error
     except (RecursionError, ValueError) as error:
         raise FrontendError(
-            f"The source text cannot be read by Python: {error}.", SourcePlace(name, 1)
+            f"The source text cannot be read by Python: {error}.",
+            SourcePlace(name, 1),
+            help="write it in smaller pieces, and without NUL characters.",
         ) from error
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
             return Source(name, tuple(lines), node)
-    raise FrontendError("The source text defines no function.")
+    raise FrontendError("The source text defines no function.", help="write one def in it.")
 
 
 def _register(name: str, text: str, lines: list[str]) -> None:

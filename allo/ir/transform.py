@@ -41,5 +41,10 @@ def find_loop_in_bands(func: Any, axis: Any) -> tuple[str, str]:
     if len(found) == 1:
         return found[0], wanted
     if not found:
-        raise UnknownHandleError(f"No such loop {wanted!r}.")
-    raise UnknownHandleError(f"Find multiple bands containing loop {wanted!r}: {found}.")
+        raise UnknownHandleError(
+            f"No such loop {wanted!r}.", help="s.get_loops() lists the loops by their bands."
+        )
+    raise UnknownHandleError(
+        f"Find multiple bands containing loop {wanted!r}: {found}.",
+        help="give each loop a name of its own.",
+    )

@@ -83,7 +83,9 @@ class Schedule(ScheduleState):
         module = parse_module(text, context)
         names = list(functions_of(module))
         if not names:
-            raise ScheduleError("The module holds no function to schedule.")
+            raise ScheduleError(
+                "The module holds no function to schedule.", help="give it a func.func."
+            )
         return cls(TextKernel(module.context, module, top or names[-1]))
 
     # --- what the kernel holds ------------------------------------------------------------

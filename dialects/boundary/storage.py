@@ -68,7 +68,10 @@ def natural_dtype(dtype: AlloType) -> np.dtype:
     if isinstance(dtype, UInt) and dtype.bits == 1:
         return np.dtype(np.bool_)
     if not isinstance(dtype, (Int, UInt, Index)):
-        raise DTypeError(f"A value of type {dtype} cannot pass between Python and a kernel.")
+        raise DTypeError(
+            f"A value of type {dtype} cannot pass between Python and a kernel.",
+            help="pass numbers, arrays or Structs.",
+        )
     if dtype.bits > 64:
         return get_np_struct_type(dtype.bits)
     return np.dtype(f"{'i' if is_signed(dtype) else 'u'}{cell_bytes(dtype)}")
@@ -171,7 +174,10 @@ def _struct_to_python(bits: int, dtype: Struct) -> dict[str, Any]:
 
 def _encode_float(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     if array.dtype.kind not in "biufO" and array.dtype.name != "bfloat16":
-        raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
+        raise DTypeError(
+            f"An array of {array.dtype} has no values of type {dtype}.",
+            help="convert it first, with astype.",
+        )
     if array.dtype.kind == "O":
         array = _floats_of(array, dtype)
     target = natural_dtype(dtype)
@@ -185,7 +191,9 @@ def _floats_of(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     """Python's numbers as floats, infinity for what is too large for one."""
     for value in array.ravel().tolist():
         if not isinstance(value, (bool, int, float, np.integer, np.floating, np.bool_)):
-            raise DTypeError(f"{shown(value)} is not a value of type {dtype}.")
+            raise DTypeError(
+                f"{shown(value)} is not a value of type {dtype}.", help="pass a number."
+            )
     values = [float_of(value) for value in array.ravel().tolist()]
     return np.array(values, np.float64).reshape(array.shape)
 
@@ -207,7 +215,10 @@ def _integers(array: np.ndarray, dtype: AlloType) -> np.ndarray:
         ints = [_scaled(value, dtype) & ((1 << 64) - 1) for value in array.ravel().tolist()]
         return np.array(ints, np.uint64).reshape(array.shape)
     if kind not in "iubf" and array.dtype.name != "bfloat16":
-        raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
+        raise DTypeError(
+            f"An array of {array.dtype} has no values of type {dtype}.",
+            help="convert it first, with astype.",
+        )
     values = np.trunc(np.ldexp(array.astype(np.float64), dtype.fracs))
     if not np.isfinite(values).all():
         raise DTypeError(f"NaN or infinity cannot become {dtype}.", help=_FINITE)
@@ -240,7 +251,7 @@ def _scaled(value: Any, dtype: AlloType) -> int:
     if isinstance(value, (bool, int, np.integer)):
         return int(value) << dtype.fracs
     if not isinstance(value, (float, np.floating)):
-        raise DTypeError(f"{shown(value)} is not a value of type {dtype}.")
+        raise DTypeError(f"{shown(value)} is not a value of type {dtype}.", help="pass a number.")
     if not np.isfinite(value):
         raise DTypeError(f"{value} cannot become {dtype}.", help=_FINITE)
     over, under = float(value).as_integer_ratio()
@@ -253,9 +264,15 @@ def _encode_wide(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     cells = np.zeros((*array.shape, cell), np.uint8)
     if array.dtype.names and not is_fixed(dtype):
         if array.dtype.hasobject:
-            raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
+            raise DTypeError(
+                f"An array of {array.dtype} has no values of type {dtype}.",
+                help="convert it first, with astype.",
+            )
         if array.dtype.itemsize < used:
-            raise DTypeError(f"A cell of {array.dtype.itemsize} bytes is too small for {dtype}.")
+            raise DTypeError(
+                f"A cell of {array.dtype.itemsize} bytes is too small for {dtype}.",
+                help="make the array with the type that the kernel declares.",
+            )
         source = np.ascontiguousarray(array).view(np.uint8)
         cells[..., :used] = source.reshape(*array.shape, array.dtype.itemsize)[..., :used]
         if dtype.bits % 8:
@@ -264,7 +281,10 @@ def _encode_wide(array: np.ndarray, dtype: AlloType) -> np.ndarray:
     if array.dtype.name == "bfloat16":
         array = array.astype(np.float64)
     if array.dtype.names or array.dtype.kind not in "iubfO":
-        raise DTypeError(f"An array of {array.dtype} has no values of type {dtype}.")
+        raise DTypeError(
+            f"An array of {array.dtype} has no values of type {dtype}.",
+            help="convert it first, with astype.",
+        )
     mask = (1 << dtype.bits) - 1
     joined = b"".join(
         (_scaled(value, dtype) & mask).to_bytes(cell, "little") for value in array.ravel().tolist()

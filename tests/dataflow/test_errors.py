@@ -199,7 +199,8 @@ variable.""",
         """\
         k.py:10:15: Index out of range: 2 for a dimension of extent 2 of stream pipes.
            10 |         pipes[p].put(a[p])
-              |               ^""",
+              |               ^
+        help: indices count from 0 to one less than the extent.""",
     ),
     (
         """\
@@ -406,7 +407,8 @@ variable.""",
               |                    ^
         note: k.py:6:5: the stream
             6 |     blocks: Stream[int32[2, 2], 2]
-              |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^""",
+              |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+        help: put a block of that shape, or declare the stream with the shape that is put.""",
     ),
     (
         """\
@@ -435,7 +437,8 @@ variable.""",
         """\
         k.py:6:24: The mapping of k must be 1 to 3 positive integers, not [0].
             6 |     @df.kernel(mapping=[0], args=[A])
-              |                        ^^^""",
+              |                        ^^^
+        help: write mapping=[1] for one instance, mapping=[2, 4] for eight.""",
     ),
 ]
 

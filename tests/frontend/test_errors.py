@@ -186,7 +186,8 @@ CASES = [
         """\
         k.py:6:5: Mismatch in function signature: kernel must return i32.
             6 |     return
-              |     ^^^^^^""",
+              |     ^^^^^^
+        help: return what the annotation behind -> says, or change it.""",
     ),
     (
         """
@@ -199,7 +200,8 @@ CASES = [
         """\
         k.py:7:13: The name 'i' is already in use. Please choose a different name for the loop iterator.
             7 |         for i in range(4):
-              |             ^""",
+              |             ^
+        help: rename the iterator, or the variable.""",
     ),
     (
         """
@@ -241,7 +243,8 @@ CASES = [
         """\
         k.py:6:14: The type int32[n] must be known at compile time, but n is known only at run time.
             6 |     B: int32[n] = 0
-              |              ^""",
+              |              ^
+        help: use numbers, captured constants, or parameters of the template.""",
     ),
     (
         """
@@ -325,7 +328,8 @@ reads or writes what lies there.
         """\
         k.py:5:12: Argument 'x' cannot be Stateful; only a local variable can.
             5 | def kernel(x: int32 @ Stateful):
-              |            ^^^^^^^^^^^^^^^^^^^""",
+              |            ^^^^^^^^^^^^^^^^^^^
+        help: declare the state as a local variable: t: int32 @ Stateful = 0.""",
     ),
     (
         """
@@ -401,7 +405,8 @@ reads or writes what lies there.
         """\
         k.py:6:5: Cannot assign: shapes [3, 4] and [4, 4] do not broadcast.
             6 |     B: int32[3, 4] = A
-              |     ^^^^^^^^^^^^^^^^^^""",
+              |     ^^^^^^^^^^^^^^^^^^
+        help: extents must be equal, or 1, counted from the last dimension.""",
     ),
     (
         """

@@ -427,7 +427,9 @@ class FunctionContext:
         value = self.constant(node, what)
         number = as_int(value)
         if number is None:
-            raise CompileTimeError(f"{what} must be an integer, not {value!r}.", self.place(node))
+            raise CompileTimeError(
+                f"{what} must be an integer, not {value!r}.", self.place(node), help="use an int."
+            )
         return number
 
     def try_constant(self, node: ast.expr) -> Any:

@@ -45,6 +45,7 @@ def index_of(
             f"Stream {stream.name} has {len(stream.shape)} dimensions, but {len(items)} "
             f"{'index was' if len(items) == 1 else 'indices were'} given.",
             ctx.place(node),
+            help="give one index for each dimension of the array of streams.",
         )
     what = f"An index of stream {stream.name}"
     index = tuple(ctx.constant_int(item, what) for item in items)
@@ -54,6 +55,7 @@ def index_of(
                 f"Index out of range: {position} for a dimension of extent {extent} of stream "
                 f"{stream.name}.",
                 ctx.place(item),
+                help="indices count from 0 to one less than the extent.",
             )
     return index
 

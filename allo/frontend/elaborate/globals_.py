@@ -49,7 +49,11 @@ def numpy_dtype(array: np.ndarray, place: SourcePlace) -> AlloType:
         return Int(bits)
     if kind == "u":
         return UInt(bits)
-    raise TypeMismatchError(f"A NumPy array of {array.dtype} cannot be used in a kernel.", place)
+    raise TypeMismatchError(
+        f"A NumPy array of {array.dtype} cannot be used in a kernel.",
+        place,
+        help="convert it first: array.astype(np.int32) or np.float32.",
+    )
 
 
 def literal_dtype(array: np.ndarray) -> AlloType:
@@ -72,20 +76,30 @@ def converted(array: np.ndarray, dtype: AlloType, place: SourcePlace) -> np.ndar
     if fixed.is_fixed(dtype):
         return _raw_values(array, dtype, place)
     if not is_integer(dtype):
-        raise TypeMismatchError(f"A constant array of {dtype} is not supported yet.", place)
+        raise TypeMismatchError(
+            f"A constant array of {dtype} is not supported yet.",
+            place,
+            help="fill a local array in a loop, or pass it as an argument.",
+        )
     flat = [_integer(v, dtype) for v in array.reshape(-1).tolist()]
     return np.array(flat, dtype=object).reshape(array.shape)
 
 
 def _require_numbers(array: np.ndarray, place: SourcePlace) -> None:
     if isinstance(array, np.ma.MaskedArray):
-        raise TypeMismatchError("A masked array has no value where it is masked.", place)
+        raise TypeMismatchError(
+            "A masked array has no value where it is masked.",
+            place,
+            help="capture its .filled(…) with a value for what is masked.",
+        )
     if array.dtype.kind in "biuf" or array.dtype.name == "bfloat16":
         return
     for value in array.reshape(-1).tolist():
         if not isinstance(value, (bool, int, float)):
             raise TypeMismatchError(
-                f"{shown(value)} is no number, and the elements of an array are numbers.", place
+                f"{shown(value)} is no number, and the elements of an array are numbers.",
+                place,
+                help="capture an array of numbers: np.array(…, dtype=np.int32).",
             )
 
 

@@ -174,6 +174,7 @@ def _put(ctx: FunctionContext, fifo: StreamRef, value: Value, node: ast.expr) ->
             f"but {has} is put.",
             place,
             notes=(("the stream", fifo.place),),
+            help="put a block of that shape, or declare the stream with the shape that is put.",
         )
     ctx.emit(Put(place, fifo, _block(ctx, fifo, value, node)))
 
@@ -201,6 +202,7 @@ def _converted(
             f"{arrays.show(value.shape)} is put.",
             ctx.place(node),
             notes=(("the stream", fifo.place),),
+            help="put the elements one by one, or declare a stream of blocks: Stream[int32[4], 2].",
         )
     if value.dtype != wanted and (isinstance(value.dtype, Struct) or isinstance(wanted, Struct)):
         raise _wrong_type(ctx, fifo, value, node)
@@ -269,6 +271,7 @@ def _positions(
                 f"Invalid index or step: {ast.unparse(item)} for extent {extent} of stream "
                 f"{stream.name}.",
                 ctx.place(item),
+                help="constant indices and slices within the extent choose streams.",
             )
         return list(range(extent))[value]
     number = as_int(value)
@@ -277,6 +280,7 @@ def _positions(
             f"Invalid index or step: {ast.unparse(item)} for extent {extent} of stream "
             f"{stream.name}.",
             ctx.place(item),
+            help="constant indices and slices within the extent choose streams.",
         )
     return [number]
 
@@ -325,6 +329,7 @@ def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
             f"Invalid `scatter`: an array of shape {arrays.show(wanted)} is needed for "
             f"{len(fifos)} streams.",
             ctx.place(node.args[0]),
+            help="one row of the array goes to each stream.",
         )
     source = _block(ctx, fifos[0], value, node.args[0])
     place = ctx.place(node)

@@ -35,7 +35,8 @@ def affine_expr(value: Affine, dims: Sequence[Iter], symbols: Sequence[Symbol]) 
     for number in (value.const, *(coefficient for _, coefficient in value.terms)):
         if not -(1 << 63) <= number < 1 << 63:
             raise CompileTimeError(
-                f"The number {shown(number)} in a subscript or bound does not fit index (64 bits)."
+                f"The number {shown(number)} in a subscript or bound does not fit index (64 bits).",
+                help="subscripts and bounds are at most 2**63 - 1.",
             )
     for atom, coefficient in value.terms:
         term = _atom_expr(atom, dims, symbols)

@@ -72,7 +72,11 @@ def _shift_raw(op: str, value: Expr, low: Expr, place: SourcePlace) -> Expr:
 def reverse_bits(value: Expr, place: SourcePlace) -> Expr:
     """The bits of an integer in the opposite order."""
     if not isinstance(value.dtype, (Int, UInt)):
-        raise TypeMismatchError(f"Can only reverse integers, not {value.dtype}.", place)
+        raise TypeMismatchError(
+            f"Can only reverse integers, not {value.dtype}.",
+            place,
+            help="read its bits first, as x.bitcast(int32) of a float32.",
+        )
     width = value.dtype.bits
     raw = _raw(value, place)
     total: Expr | None = None

@@ -72,7 +72,11 @@ def cast(value: Const, dtype: AlloType) -> Const:
     if isinstance(dtype, Float):
         return Const(dtype, value.place, nearest_float(given, dtype))
     if not is_integer(dtype):
-        raise TypeMismatchError(f"A number cannot become {dtype} here.", value.place)
+        raise TypeMismatchError(
+            f"A number cannot become {dtype} here.",
+            value.place,
+            help="assign a number to a field or an element of it.",
+        )
     if isinstance(given, float):
         return Const(dtype, value.place, nearest_integer(given, dtype))
     return Const(dtype, value.place, wrap(given, dtype))

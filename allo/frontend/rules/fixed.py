@@ -127,7 +127,9 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace) -> Expr:
 def _cast_constant(value: Const, dtype: AlloType) -> Const:
     if not is_fixed(value.dtype):
         if not math.isfinite(value.value):
-            raise TypeMismatchError(f"{value.value} has no value as {dtype}.", value.place)
+            raise TypeMismatchError(
+                f"{value.value} has no value as {dtype}.", value.place, help="give a finite number."
+            )
         return Const(dtype, value.place, quantised(value.value, dtype))
     exact = Fraction(int(value.value), 1 << value.dtype.fracs)
     if isinstance(dtype, Float):

@@ -66,7 +66,11 @@ def cast(value: Expr, dtype: AlloType, place: SourcePlace | None = None) -> Expr
         return value
     where = place or value.place
     if isinstance(value.dtype, Struct) or isinstance(dtype, Struct):
-        raise TypeMismatchError(f"A value of type {value.dtype} cannot become {dtype}.", where)
+        raise TypeMismatchError(
+            f"A value of type {value.dtype} cannot become {dtype}.",
+            where,
+            help="read its fields, or assign them, one by one.",
+        )
     if fixed.is_fixed(value.dtype) or fixed.is_fixed(dtype):
         return fixed.cast(value, dtype, where)
     if isinstance(value, Const):
@@ -344,7 +348,11 @@ def unary(rules: RuleSet, op: str, value: Expr, place: SourcePlace) -> Expr:
         return cast(Binary(BOOL, place, "^", bit, Const(BOOL, place, 1)), rules.logic)
     refuse_unsupported(value.dtype, value.place)
     if op == "~" and not is_integer(value.dtype):
-        raise TypeMismatchError(f"~ needs an integer, not {value.dtype}.", place)
+        raise TypeMismatchError(
+            f"~ needs an integer, not {value.dtype}.",
+            place,
+            help="cast it first: ~int32(x), or ~x.bitcast(int32) for its bits.",
+        )
     if isinstance(value, Const) and value.literal:
         number = _UNARY[op](value.value)
         if isinstance(number, float):

@@ -36,7 +36,11 @@ def link(s: ScheduleState, buffer: FoundBuffer, dst: Any, axis: int, depth: int)
     buffer = find_buffer(s.module, s.top_func_name, MockBuffer(buffer.func, buffer.name), "to")
     place = place_of(buffer.value.owner.operation)
     if not buffer.type.has_static_shape:
-        raise ScheduleError(f"to {buffer.name}: its extents are not all known.", place)
+        raise ScheduleError(
+            f"to {buffer.name}: its extents are not all known.",
+            place,
+            help="declare its shape with numbers.",
+        )
     if buffer.type.rank < len(axes):
         raise ScheduleError(
             f"to {buffer.name}: it has {buffer.type.rank} dimensions, and {len(axes)} of them must "

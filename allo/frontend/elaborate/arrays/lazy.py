@@ -230,7 +230,9 @@ def broadcast_shape(
         for x, y in zip(a, b, strict=True):
             if x != y and 1 not in (x, y):
                 raise ShapeMismatchError(
-                    f"{what}: shapes {show(result)} and {show(shape)} do not broadcast.", place
+                    f"{what}: shapes {show(result)} and {show(shape)} do not broadcast.",
+                    place,
+                    help="extents must be equal, or 1, counted from the last dimension.",
                 )
         result = tuple(y if x == 1 else x for x, y in zip(a, b, strict=True))
     return result

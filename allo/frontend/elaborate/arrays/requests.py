@@ -48,6 +48,7 @@ class Request:
         raise TypeMismatchError(
             f"allo.{self.function} needs an array for {name}, not a scalar {value.dtype}.",
             self.ctx.place(self.nodes[name]),
+            help="pass an array, or write the operator for scalars.",
         )
 
     def stored(self, name: str) -> View:

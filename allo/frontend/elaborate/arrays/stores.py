@@ -133,6 +133,7 @@ def _store_array(ctx: FunctionContext, target: View, value: ArrayValue, place: S
             f"Cannot assign an array of shape {arrays.show(value.shape)} to {target.var.name} "
             f"of shape {arrays.show(target.shape)}.",
             place,
+            help="assign to a slice of that shape, or declare the target with it.",
         )
     if any(v.var is not target.var and may_share(ctx, v.var, target.var) for v in value.leaves()):
         value = arrays.whole(fresh_copy(ctx, value, f"{target.var.name}_new", value.dtype), place)

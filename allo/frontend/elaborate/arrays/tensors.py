@@ -192,7 +192,9 @@ def _filled(number: int) -> Callable[[Request], Value]:
         dtype = as_type(given)
         if not isinstance(dtype, (Int, UInt, Float, Fixed, UFixed)):
             raise TypeMismatchError(
-                f"Unsupported dtype {shown(given)}.", ctx.place(request.nodes["dtype"])
+                f"Unsupported dtype {shown(given)}.",
+                ctx.place(request.nodes["dtype"]),
+                help="use a type of allo.ir.types, as int32 or float32.",
             )
         first = float(number) if isinstance(dtype, Float) else number << dtype.fracs
         value = Const(dtype, place, first)

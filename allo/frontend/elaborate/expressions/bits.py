@@ -44,7 +44,9 @@ def bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr, 
         low = _simplest(low)
         if isinstance(low, Const) and not 0 <= low.value < limit and not ctx.dead:
             raise ShapeMismatchError(
-                f"Index out of range: bit {low.value} of {value.dtype}.", ctx.place(item)
+                f"Index out of range: bit {low.value} of {value.dtype}.",
+                ctx.place(item),
+                help="bit 0 is the lowest.",
             )
         return low, 1
     if item.step is not None:
@@ -61,6 +63,7 @@ def bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr, 
             f"Index out of range: bits {ast.unparse(item)} of {value.dtype}; the upper bound "
             "is exclusive.",
             ctx.place(item),
+            help="x[0:8] is the lowest byte of x.",
         )
     return _simplest(arrays.as_expr(lower, ctx.place(item))), width
 

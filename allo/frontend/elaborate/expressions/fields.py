@@ -264,6 +264,7 @@ def _unpacked(ctx: FunctionContext, node: ast.expr, packed: Expr, dtype: Struct)
         raise ShapeMismatchError(
             f"An integer of {packed.dtype.bits} bits cannot become {dtype} of {dtype.bits} bits.",
             place,
+            help="cast it to the width of the Struct first.",
         )
     held, low, values = stores.compute_once(ctx, packed), 0, {}
     for key, field in dtype.fields.items():

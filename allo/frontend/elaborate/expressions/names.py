@@ -130,7 +130,9 @@ def array_literal(ctx: FunctionContext, node: ast.List | ast.Tuple) -> Value:
         array = np.array(None)
     if array.dtype == object or array.ndim == 0:
         raise ShapeMismatchError(
-            "The rows of an array literal must have equal lengths.", ctx.place(node)
+            "The rows of an array literal must have equal lengths.",
+            ctx.place(node),
+            help="give every row as many elements as the first.",
         )
     place = ctx.place(node)
     return arrays.whole(globals_.constant_array(ctx, array, "const", place), place)

@@ -168,7 +168,9 @@ def _slice(
     step = 1 if node.step is None else ctx.constant_int(node.step, "The step of a slice")
     if step <= 0:
         raise CompileTimeError(
-            f"The step of a slice must be positive, not {step}.", ctx.place(node.step or node)
+            f"The step of a slice must be positive, not {step}.",
+            ctx.place(node.step or node),
+            help="read A[n - 1 - i] in a loop to go backwards.",
         )
     lower = constant(0) if node.lower is None else _bound(ctx, node.lower, extent)
     upper = constant(extent) if node.upper is None else _bound(ctx, node.upper, extent)
@@ -183,11 +185,15 @@ def _slice(
         _check_bounds(ctx, node, lower.const, upper.const, extent, name)
     if size.const <= 0:
         raise ShapeMismatchError(
-            f"The slice {ast.unparse(node)} of {name} is empty.", ctx.place(node)
+            f"The slice {ast.unparse(node)} of {name} is empty.",
+            ctx.place(node),
+            help="the end of a slice is exclusive, and lies above its start.",
         )
     if step > size.const and step > 1:
         raise ShapeMismatchError(
-            f"Step larger than range: step {step} over {size.const} elements.", ctx.place(node)
+            f"Step larger than range: step {step} over {size.const} elements.",
+            ctx.place(node),
+            help="a slice of one element is A[i:i + 1].",
         )
     return lower, step, -(-size.const // step)
 
@@ -213,6 +219,7 @@ def _check_bounds(
             f"Index out of range: the slice {ast.unparse(node)} of {name}, "
             f"whose extent is {extent}.",
             ctx.place(node),
+            help="the end of a slice is exclusive, and at most the extent.",
         )
 
 

@@ -78,6 +78,7 @@ def declared(ctx: FunctionContext, node: ast.expr) -> Declared:
         raise CompileTimeError(
             f"The type {ast.unparse(node)} must be known at compile time, but {error.reason}.",
             error.place,
+            help="use numbers, captured constants, or parameters of the template.",
         ) from None
     return read_type(ctx, node, value)
 
@@ -123,7 +124,9 @@ def read_type(ctx: FunctionContext, node: ast.expr, value: Any) -> Declared:
     base = value.dtype if isinstance(value, ArrayAnnotation) else value
     if isinstance(base, AlloType) and base.bits > MAX_WIDTH:
         raise CompileTimeError(
-            f"A type has at most {MAX_WIDTH} bits, not {shown(base.bits)}.", place
+            f"A type has at most {MAX_WIDTH} bits, not {shown(base.bits)}.",
+            place,
+            help="use an array of narrower integers.",
         )
     if isinstance(value, AlloType):
         return Declared(value, (), place)
@@ -145,15 +148,21 @@ def _extent(ctx: FunctionContext, node: ast.expr, extent: Any) -> int | None:
     number = as_int(extent)
     if number is None:
         raise CompileTimeError(
-            f"An array extent must be an integer, not {extent!r}.", ctx.place(node)
+            f"An array extent must be an integer, not {extent!r}.",
+            ctx.place(node),
+            help="write int32[8], or a parameter of the template.",
         )
     if number <= 0:
         raise ShapeMismatchError(
-            f"An array extent must be positive, not {number}.", ctx.place(node)
+            f"An array extent must be positive, not {number}.",
+            ctx.place(node),
+            help="an array has one element at least.",
         )
     if number >= 1 << 63:
         raise ShapeMismatchError(
-            f"An array extent must be below 2**63, not {shown(number)}.", ctx.place(node)
+            f"An array extent must be below 2**63, not {shown(number)}.",
+            ctx.place(node),
+            help="make the array smaller.",
         )
     return number
 
@@ -165,7 +174,9 @@ def parse_string(ctx: FunctionContext, node: ast.Constant) -> ast.expr:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
         raise UnsupportedSyntaxError(
-            f"The annotation {text!r} is not an expression: {error.msg}.", ctx.place(node)
+            f"The annotation {text!r} is not an expression: {error.msg}.",
+            ctx.place(node),
+            help="write a type, as int32[8].",
         ) from error
     lead = len(text) - len(text.lstrip())
     one_piece = (

@@ -267,6 +267,7 @@ def _check_bound(
         f"Cannot resolve type {name} with {value!r}: the parameter must be {ast.unparse(bound)}.",
         place,
         notes=(("the parameter", ctx.place(bound)),),
+        help="instantiate the template with a value that its bound holds.",
     )
 
 
@@ -315,7 +316,9 @@ def _parameter(ctx: FunctionContext, argument: ast.arg, assigned: bool) -> None:
     said = declared(ctx, argument.annotation)
     if said.stateful or said.dtype.stateful:
         raise TypeMismatchError(
-            f"Argument {argument.arg!r} cannot be Stateful; only a local variable can.", place
+            f"Argument {argument.arg!r} cannot be Stateful; only a local variable can.",
+            place,
+            help="declare the state as a local variable: t: int32 @ Stateful = 0.",
         )
     if said.dtype.constexpr:
         raise TypeMismatchError(
@@ -392,7 +395,9 @@ def _defaults(ctx: FunctionContext, arguments: ast.arguments) -> None:
         value = ctx.constant(node, f"The default of {argument.arg}")
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise CompileTimeError(
-                f"The default of {argument.arg} must be a number, not {value!r}.", ctx.place(node)
+                f"The default of {argument.arg} must be a number, not {value!r}.",
+                ctx.place(node),
+                help="give a number, or leave the default out.",
             )
         defaults[argument.arg] = ast.copy_location(ast.Constant(value), node)
     ctx.module.defaults[ctx.info.name] = defaults

@@ -67,6 +67,7 @@ def region_body(ctx: FunctionContext) -> None:
         raise DataflowError(
             f"The region {ctx.info.origin} returns a value; results go to array arguments.",
             ctx.info.results[0].place,
+            help="add an array argument for it, and write it in a kernel.",
         )
     ports = _stream_ports(ctx, state)
     with ctx.scope():
@@ -178,7 +179,11 @@ def declare_stream(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: D
             help="streams belong to the region; kernels use them by name.",
         )
     if node.value is not None:
-        raise DataflowError(f"The stream {name} cannot be initialised.", ctx.place(node.value))
+        raise DataflowError(
+            f"The stream {name} cannot be initialised.",
+            ctx.place(node.value),
+            help="let a kernel put the first elements.",
+        )
     ctx.bind(name, _stream(ctx, name, said, ctx.place(node)))
 
 
@@ -190,12 +195,14 @@ def _stream(ctx: FunctionContext, name: str, said: Declared, place: SourcePlace)
         raise CompileTimeError(
             f"The depth of stream {name} must be a positive integer, not {dtype.depth!r}.",
             said.place,
+            help="write Stream[int32, 4] for four elements.",
         )
     if any(as_int(extent) is None for extent in (*said.shape, *dtype.shape)):
         raise CompileTimeError(
             f"The shape of stream {name} should be compile time constants: stream array shape "
             "should be a compile time constant.",
             said.place,
+            help="use numbers, or template parameters of the region.",
         )
     structs.require_flat(Declared(dtype.dtype, (), said.place))
     shape = tuple(int(extent) for extent in said.shape if extent is not None)
@@ -256,6 +263,7 @@ def _mapping(ctx: FunctionContext, node: ast.FunctionDef, decorator: ast.Call) -
             f"The mapping of {node.name} must be 1 to {MAX_MAPPING} positive integers, "
             f"not {value!r}.",
             ctx.place(said),
+            help="write mapping=[1] for one instance, mapping=[2, 4] for eight.",
         )
     return tuple(extent for extent in extents if extent is not None)
 
@@ -273,6 +281,7 @@ def _region_arguments(ctx: FunctionContext, node: ast.FunctionDef, decorator: as
         raise DataflowError(
             f"args= of {node.name} must be a list of argument names of the region.",
             ctx.place(said),
+            help="write args=[A, B].",
         )
     if said is None and node.args.args:
         older.refuse_signature(ctx, node, decorator)
@@ -291,6 +300,7 @@ def _region_array(ctx: FunctionContext, node: ast.FunctionDef, part: ast.expr) -
         raise DataflowError(
             f"args= of {node.name} must name arguments of the region, not {ast.unparse(part)}.",
             ctx.place(part),
+            help="write args=[A, B] with arguments of the region.",
         )
     found = ctx.find_own(part.id)
     if isinstance(found, Var) and found.shape:
@@ -346,6 +356,7 @@ def _instance(
         raise DataflowError(
             f"The df.kernel {node.name!r} returns a value; results go to arrays and streams.",
             info.results[0].place,
+            help="write it to an array of args=, or put it into a stream.",
         )
     if not kernel.streams and _is_nothing(function.body):
         _erase(ctx, info)

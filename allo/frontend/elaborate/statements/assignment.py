@@ -112,7 +112,9 @@ def _assign_tuple(ctx: FunctionContext, node: ast.Assign, goals: list[ast.expr])
     values = _tuple_values(ctx, node)
     if len(values) != len(goals):
         raise TypeMismatchError(
-            f"{len(goals)} targets cannot take {len(values)} values.", ctx.place(node)
+            f"{len(goals)} targets cannot take {len(values)} values.",
+            ctx.place(node),
+            help="write as many targets as values.",
         )
     place = ctx.place(node)
     held = [

@@ -78,7 +78,11 @@ def _array_or_scalar(ctx: FunctionContext, name: str) -> Var | View | None:
 
 def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Declared) -> None:
     if said.shape:
-        raise CompileTimeError("A ConstExpr is a scalar.", said.place)
+        raise CompileTimeError(
+            "A ConstExpr is a scalar.",
+            said.place,
+            help="capture a list or a NumPy array for a table of constants.",
+        )
     if node.value is None:
         raise CompileTimeError(
             f"The ConstExpr {name} must be initialised.",
@@ -90,7 +94,9 @@ def _constexpr(ctx: FunctionContext, node: ast.AnnAssign, name: str, said: Decla
         number = _constexpr_value(value, said.dtype)
     except (TypeError, ValueError, OverflowError):
         raise CompileTimeError(
-            f"The ConstExpr {name} must be a number, not {value!r}.", ctx.place(node.value)
+            f"The ConstExpr {name} must be a number, not {value!r}.",
+            ctx.place(node.value),
+            help="give a number that is known while compiling.",
         ) from None
     ctx.bind(name, ConstBinding(number, said.dtype))
 

@@ -77,6 +77,7 @@ def _targets(ctx: FunctionContext, target: ast.expr) -> list[str]:
                 f"The name {node.id!r} is already in use. "
                 "Please choose a different name for the loop iterator.",
                 ctx.place(node),
+                help="rename the iterator, or the variable.",
             )
         names.append(node.id)
     return names
@@ -204,7 +205,9 @@ def _options(ctx: FunctionContext, call: ast.Call, count: int) -> Options:
         value = ctx.constant(keyword.value, f"The keyword {keyword.arg}")
         if keyword.arg == "name":
             if value is not None and not isinstance(value, str):
-                raise CompileTimeError("name= takes a string.", ctx.place(keyword.value))
+                raise CompileTimeError(
+                    "name= takes a string.", ctx.place(keyword.value), help='write name="loop".'
+                )
             options.name = value
         elif keyword.arg in ("pipeline", "unroll"):
             entries = _per_loop(ctx, keyword, value, count)
@@ -227,6 +230,7 @@ def _per_loop(ctx: FunctionContext, keyword: ast.keyword, value: object, count: 
         raise CompileTimeError(
             f"{keyword.arg}= has {len(value)} entries for {count} loops.",
             ctx.place(keyword.value),
+            help="give one entry for each loop.",
         )
     return list(value)
 
@@ -241,6 +245,7 @@ def _number(ctx: FunctionContext, keyword: ast.keyword, entry: object, true: int
     raise CompileTimeError(
         f"{keyword.arg}= takes True or a positive integer, not {entry!r}.",
         ctx.place(keyword.value),
+        help="write unroll=True, or pipeline=1.",
     )
 
 

@@ -107,9 +107,17 @@ def repetitions(ctx: FunctionContext, node: ast.With) -> Iterator[list[ast.stmt]
     bounds = [ctx.constant(a, "A bound of meta_for") for a in call.args]
     numbers = [as_int(b) for b in bounds]
     if None in numbers:
-        raise CompileTimeError("The bounds of meta_for must be integers.", ctx.place(call))
+        raise CompileTimeError(
+            "The bounds of meta_for must be integers.",
+            ctx.place(call),
+            help="use numbers that are known while compiling.",
+        )
     if len(numbers) == 3 and numbers[2] == 0:
-        raise CompileTimeError("The step of meta_for must not be zero.", ctx.place(call.args[2]))
+        raise CompileTimeError(
+            "The step of meta_for must not be zero.",
+            ctx.place(call.args[2]),
+            help="a step of 1 is the default; a negative one counts down.",
+        )
     variable = node.items[0].optional_vars
     if variable is not None and not isinstance(variable, ast.Name):
         raise dispatch.unsupported_node(ctx, variable)

@@ -127,6 +127,7 @@ def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) 
                 f"Mismatch in function signature: {ctx.info.origin} must return "
                 f"{shown_results(ctx)}.",
                 place,
+                help="return what the annotation behind -> says, or change it.",
             )
         return []
     if not wanted:
@@ -140,6 +141,7 @@ def _checked_values(ctx: FunctionContext, node: ast.Return, place: SourcePlace) 
         raise TypeMismatchError(
             f"{ctx.info.origin} returns {len(values)} values, but its signature says {len(wanted)}.",
             place,
+            help="return as many values as the annotation behind -> says.",
         )
     for value, (dtype, shape) in zip(values, wanted, strict=True):
         _check_shape(ctx, value, dtype, shape, place)
@@ -174,18 +176,21 @@ def _check_shape(
                 f"{ctx.info.origin} returns a scalar, not an array of shape "
                 f"{arrays.show(value.shape)}.",
                 place,
+                help="return one element, or change the annotation behind ->.",
             )
         return
     if not isinstance(value, ArrayValue):
         raise ShapeMismatchError(
             f"{ctx.info.origin} returns an array of shape {arrays.show(shape)}, not a scalar.",
             place,
+            help="return an array of that shape, or change the annotation behind ->.",
         )
     if value.shape != shape:
         raise ShapeMismatchError(
             f"{ctx.info.origin} returns {show_type(dtype, shape)}, but this array has "
             f"shape {arrays.show(value.shape)}.",
             place,
+            help="return an array of that shape, or change the annotation behind ->.",
         )
 
 

@@ -186,6 +186,7 @@ def assign(ctx: FunctionContext, goal: Target, value: Value, place: SourcePlace)
             raise ShapeMismatchError(
                 f"An array of shape {arrays.show(value.shape)} cannot be stored in one element.",
                 place,
+                help="store it in a slice of that shape, or take one element of it.",
             )
         value = value.element((constant(0),) * len(value.shape))
     if isinstance(goal, Field):

@@ -69,9 +69,14 @@ def _checked_shape(buffer: FoundBuffer, shape: Sequence[int]) -> list[int]:
         raise ScheduleError(
             f"reshape {buffer.name}: the shape must be a tuple of positive integers, got {shape!r}.",
             place,
+            help="write s.reshape(s.A, (4, 8)).",
         )
     if not buffer.type.has_static_shape:
-        raise ScheduleError(f"reshape {buffer.name}: its extents are not all known.", place)
+        raise ScheduleError(
+            f"reshape {buffer.name}: its extents are not all known.",
+            place,
+            help="declare its shape with numbers.",
+        )
     have, want = prod(buffer.type.shape), prod(sizes)
     if have != want:
         raise ScheduleError(

@@ -90,7 +90,11 @@ def to(
         link(s, buffer, dst, axis, depth)
         return
     if not buffer.type.has_static_shape:
-        raise ScheduleError(f"to {buffer.name}: its extents are not all known.", place)
+        raise ScheduleError(
+            f"to {buffer.name}: its extents are not all known.",
+            place,
+            help="declare its shape with numbers.",
+        )
     elements = prod(buffer.type.shape)
     if depth != -1:
         depth = check_integer(depth, 1, f"to {buffer.name}: the depth", "or -1 for all.", place)

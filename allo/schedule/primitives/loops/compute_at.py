@@ -82,6 +82,7 @@ def _check_siblings(producer: FoundLoop, consumer: FoundLoop, what: str) -> None
         raise ScheduleError(
             f"Cannot {what}: the producer's nest does not stand before the consumer's in one block.",
             place_of(first),
+            help="bring both nests into one function and block, the producer first.",
         )
 
 
@@ -100,7 +101,11 @@ def _matching_chain(
             )
         chain.append(operations[-1])
     if not all(is_affine_loop(op) for op in (*chain, *target_chain)):
-        raise ScheduleError(f"Cannot {what}: a loop's bounds are not affine.", place_of(first))
+        raise ScheduleError(
+            f"Cannot {what}: a loop's bounds are not affine.",
+            place_of(first),
+            help="loops are moved while their bounds are sums of iterators and numbers.",
+        )
     for mine, theirs in zip(chain, target_chain, strict=True):
         a, b = spec_of(mine), spec_of(theirs)
         if (

@@ -63,6 +63,7 @@ def fuse(s: ScheduleState, *axes: Axis) -> LoopWrapper:
             raise ScheduleError(
                 f"Cannot {what}: the bounds of loop {loop.name} are not constants.",
                 place_of(loop.op),
+                help="fuse loops whose bounds are numbers.",
             )
     name = "_".join(f.name for f in found) + "_fused"
     fuse_loops(chain, name)

@@ -78,7 +78,11 @@ def _check_same_band(found: Sequence[FoundLoop]) -> None:
     first = found[0]
     for number, other in enumerate(found[1:], 1):
         if other.op in [f.op for f in found[:number]]:
-            raise ScheduleError(f"reorder: loop {other.name} is named twice.", place_of(other.op))
+            raise ScheduleError(
+                f"reorder: loop {other.name} is named twice.",
+                place_of(other.op),
+                help="name each loop once.",
+            )
         if other.band.root != first.band.root:
             raise ScheduleError(
                 f"reorder: loops {first.name} and {other.name} are of different bands "
@@ -97,6 +101,7 @@ def _chain(by_depth: Sequence[ir.Operation], what: str) -> list[ir.Operation]:
                 f"Cannot {what}: loop {string_attribute(affine[0], 'loop_name')} has bounds that "
                 "are not affine.",
                 place_of(affine[0]),
+                help="loops are exchanged while their bounds are sums of iterators and numbers.",
             )
         return chain
     outer = string_attribute(by_depth[0], "loop_name")

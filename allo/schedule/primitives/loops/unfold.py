@@ -81,6 +81,7 @@ def _chain(band: Band, positions: Sequence[int]) -> list[ir.Operation]:
                 f"unfold {band.name}: the nest has {len(chain)} perfectly nested loops, axis "
                 f"{positions[-1]} does not exist.",
                 place_of(band.root),
+                help="name axes by their positions in the nest, from 0.",
             )
         chain.append(operations[0])
     for op in chain[positions[0] : positions[-1] + 1]:
@@ -88,12 +89,15 @@ def _chain(band: Band, positions: Sequence[int]) -> list[ir.Operation]:
         bounds = spec_of(op).constant_bounds() if is_affine_loop(op) else None
         if bounds is None or spec_of(op).step != 1:
             raise ScheduleError(
-                f"unfold {band.name}: the bounds of loop {name} must be constants.", place_of(op)
+                f"unfold {band.name}: the bounds of loop {name} must be constants.",
+                place_of(op),
+                help="unfold loops whose bounds are numbers.",
             )
         if bounds[0] != 0:
             raise ScheduleError(
                 f"unfold {band.name}: Lower bound must be 0, loop {name} begins at {bounds[0]}.",
                 place_of(op),
+                help="let the loop count from 0, and add the start in its subscripts.",
             )
     return chain[: positions[-1] + 1]
 
