@@ -16,6 +16,9 @@ INSIDE = ("NotConstantError", "InternalError", "NotImplementedError", "Attribute
 def without_help(text: str) -> Iterator[int]:
     """Lines of the errors of a text that are raised without advice."""
     for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "unsupported":
+            if len(node.args) < 3 and not node.keywords:
+                yield node.lineno
         if not (isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call)):
             continue
         made = node.exc
@@ -40,4 +43,5 @@ def test_every_error_says_what_to_write() -> None:
 
 def test_an_error_without_advice_is_seen() -> None:
     text = "raise AError('x', place)\nraise BError('x', help='y')\nraise CError('x', p, 'y')\nraise D()\n"
-    assert list(without_help(text)) == [1]
+    text += "raise ctx.unsupported(node, 'x')\nraise ctx.unsupported(node, 'x', 'y')\n"
+    assert list(without_help(text)) == [1, 5]

@@ -84,7 +84,11 @@ def put_statement(ctx: FunctionContext, node: ast.Call) -> bool:
         return False
     stream, items = found
     if len(node.args) != 1 or node.keywords:
-        raise ctx.unsupported(node, "Stream can only have one argument: put(value).")
+        raise ctx.unsupported(
+            node,
+            "Stream can only have one argument: put(value).",
+            "write pipe.put(x) with one value.",
+        )
     value = _put_value(ctx, node.args[0], stream)
     assert isinstance(node.func, ast.Attribute)
     fifo = fifo_of(ctx, node.func.value, stream, items, "put")
@@ -118,7 +122,7 @@ def method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
     if last_name(node) in ENDS:
         return _tried(ctx, node, stream, items)
     if node.args or node.keywords:
-        raise ctx.unsupported(node, "get() takes no arguments.")
+        raise ctx.unsupported(node, "get() takes no arguments.", "write x: int32 = pipe.get().")
     assert isinstance(node.func, ast.Attribute)
     fifo = fifo_of(ctx, node.func.value, stream, items, "get")
     return [_get(ctx, fifo, ctx.place(node))]
@@ -246,7 +250,9 @@ def _fifos(ctx: FunctionContext, node: ast.expr, end: str, what: str) -> list[St
     found = stream_of(ctx, node)
     if found is None:
         raise ctx.unsupported(
-            node, f"Invalid `{what}`: it takes a list of streams or a slice of an array of streams."
+            node,
+            f"Invalid `{what}`: it takes a list of streams or a slice of an array of streams.",
+            "name the streams: [a, b], or pipes[0:4].",
         )
     stream, items = found
     if len(items) > len(stream.shape):
@@ -288,7 +294,11 @@ def _positions(
 def _gather(ctx: FunctionContext, node: ast.Call) -> Value:
     """One element of each FIFO, stacked on a new leading axis."""
     if len(node.args) != 1 or node.keywords:
-        raise ctx.unsupported(node, "Invalid `gather`: it takes the streams, and nothing else.")
+        raise ctx.unsupported(
+            node,
+            "Invalid `gather`: it takes the streams, and nothing else.",
+            "write allo.dataflow.gather(pipes[0:4]).",
+        )
     fifos = _fifos(ctx, node.args[0], "get", "gather")
     place = ctx.place(node)
     first = carried(fifos[0])
@@ -320,7 +330,11 @@ def _part(var: Var, position: int, place: SourcePlace) -> View:
 def _scatter(ctx: FunctionContext, node: ast.Call) -> None:
     """The leading axis of an array, one part to each FIFO."""
     if len(node.args) != 2 or node.keywords:
-        raise ctx.unsupported(node, "Invalid `scatter`: it takes an array and the streams.")
+        raise ctx.unsupported(
+            node,
+            "Invalid `scatter`: it takes an array and the streams.",
+            "write allo.dataflow.scatter(block, pipes[0:4]).",
+        )
     value = dispatch.expression(ctx, node.args[0])
     fifos = _fifos(ctx, node.args[1], "put", "scatter")
     wanted = (len(fifos), *carried(fifos[0]).shape)

@@ -47,7 +47,11 @@ def check_arguments(ctx: FunctionContext, node: ast.Call, stream: StreamBinding)
     wanted = 1 if operation == "try_put" else 0
     if len(node.args) != wanted or node.keywords:
         takes = "takes one argument, the value" if wanted else "takes no arguments"
-        raise ctx.unsupported(node, f"{operation}() {takes}.")
+        raise ctx.unsupported(
+            node,
+            f"{operation}() {takes}.",
+            "write pipe.try_put(x), and value, ok = pipe.try_get().",
+        )
     if isinstance(dtype, Stream) and dtype.shape:
         raise DataflowError(
             f"Stream {stream.name} carries blocks, and .{operation} is of streams of scalars.",

@@ -50,7 +50,9 @@ def bit_field(ctx: FunctionContext, value: Expr, item: ast.expr) -> tuple[Expr, 
             )
         return low, 1
     if item.step is not None:
-        raise ctx.unsupported(item.step, "A bit slice has no step.")
+        raise ctx.unsupported(
+            item.step, "A bit slice has no step.", "take the bits one by one in a loop."
+        )
     lower = Affine() if item.lower is None else indexing.subscript(ctx, item.lower)
     upper = constant(limit) if item.upper is None else indexing.subscript(ctx, item.upper)
     if not (

@@ -106,7 +106,11 @@ def _callee(ctx: FunctionContext, func: ast.expr) -> tuple[Any, ast.expr | None]
                 ctx.place(func),
                 help=error.help,
             ) from None
-    raise ctx.unsupported(func, f"Unsupported function call {ast.unparse(func)}.")
+    raise ctx.unsupported(
+        func,
+        f"Unsupported function call {ast.unparse(func)}.",
+        "call a function of the program by its name, or one of allo's.",
+    )
 
 
 def _method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
@@ -122,7 +126,11 @@ def _method(ctx: FunctionContext, node: ast.Call) -> list[Value] | None:
     if func.attr in attributes.METHODS:
         if node.keywords or len(node.args) > (func.attr == "bitcast"):
             takes = "one type" if func.attr == "bitcast" else "no arguments"
-            raise ctx.unsupported(node, f".{func.attr}() takes {takes}.")
+            raise ctx.unsupported(
+                node,
+                f".{func.attr}() takes {takes}.",
+                "write x.bitcast(float32), x.reverse() or A.T().",
+            )
         return [attributes.method(ctx, func, *node.args)]
     raise dispatch.type_error(
         ctx,
@@ -151,7 +159,11 @@ def _is_print(ctx: FunctionContext) -> bool:
 
 def _print(ctx: FunctionContext, node: ast.Call) -> None:
     if node.keywords:
-        raise ctx.unsupported(node.keywords[0].value, "print in a kernel takes no keywords.")
+        raise ctx.unsupported(
+            node.keywords[0].value,
+            "print in a kernel takes no keywords.",
+            "leave sep= and end= out: each print is a line.",
+        )
     texts = [""]
     shown: list[ast.expr] = []
     for position, argument in enumerate(node.args):

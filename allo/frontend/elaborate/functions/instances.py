@@ -76,7 +76,9 @@ def external_instance(ctx: FunctionContext, node: ast.Call, function: Any) -> Fu
     """The declaration of an external function."""
     declare = getattr(function, "__allo_external__", None)
     if declare is None:
-        raise ctx.unsupported(node, "This external module cannot be called from a kernel yet.")
+        raise ctx.unsupported(
+            node, "This external module cannot be called from a kernel yet.", "use allo.IPModule."
+        )
     found = ctx.module.instances.get(function)
     if found is None:
         found = declare()

@@ -37,7 +37,11 @@ def leave(ctx: FunctionContext, node: ast.Break | ast.Continue) -> None:
     flag = ctx.loop_exits[-1].get(type(node)) if ctx.loop_exits else None
     place = ctx.place(node)
     if flag is None:
-        raise ctx.unsupported(node, f"{type(node).__name__.lower()} outside a loop.")
+        raise ctx.unsupported(
+            node,
+            f"{type(node).__name__.lower()} outside a loop.",
+            "it stands in a for or a while loop.",
+        )
     ctx.emit(Store(place, flag, (), Const(ops.BOOL, place, 1)))
 
 

@@ -210,7 +210,9 @@ def function(ctx: FunctionContext, node: ast.FunctionDef) -> None:
         return
     if node.decorator_list:
         raise ctx.unsupported(
-            node.decorator_list[0], "A nested function takes no decorator outside a df.region."
+            node.decorator_list[0],
+            "A nested function takes no decorator outside a df.region.",
+            "leave it out, or let the function stand in a df.region.",
         )
     if node.name in ctx.scopes[-1] or isinstance(ctx.find_own(node.name), Var):
         raise UnknownNameError(

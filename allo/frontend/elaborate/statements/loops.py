@@ -71,7 +71,9 @@ def _targets(ctx: FunctionContext, target: ast.expr) -> list[str]:
     names = []
     for node in nodes:
         if not isinstance(node, ast.Name):
-            raise ctx.unsupported(node, "A loop iterator must be a plain name.")
+            raise ctx.unsupported(
+                node, "A loop iterator must be a plain name.", "write for i in range(8)."
+            )
         if node.id != "_" and (ctx.find_own(node.id) is not None or node.id in names):
             raise UnknownNameError(
                 f"The name {node.id!r} is already in use. "
@@ -88,9 +90,15 @@ def _targets(ctx: FunctionContext, target: ast.expr) -> list[str]:
 
 def _range(ctx: FunctionContext, call: ast.Call, names: list[str]) -> Counter:
     if not 1 <= len(call.args) <= 3:
-        raise ctx.unsupported(call, "Unsupported range: it takes one to three arguments.")
+        raise ctx.unsupported(
+            call,
+            "Unsupported range: it takes one to three arguments.",
+            "write range(8), range(1, 8) or range(0, 8, 2).",
+        )
     if len(names) != 1:
-        raise ctx.unsupported(call, "range gives one iterator, not several.")
+        raise ctx.unsupported(
+            call, "range gives one iterator, not several.", "allo.grid(4, 8) gives several."
+        )
     nodes = call.args
     lower = _bound(ctx, nodes[0], "max") if len(nodes) > 1 else (constant(0),)
     before = Before(ctx, len(ctx.block))
@@ -173,7 +181,7 @@ def _grid(ctx: FunctionContext, call: ast.Call, names: list[str]) -> list[Counte
             "name one iterator for each extent; write a loop with a lower bound as range(low, high).",
         )
     if not names:
-        raise ctx.unsupported(call, "A grid needs at least one extent.")
+        raise ctx.unsupported(call, "A grid needs at least one extent.", "write allo.grid(4, 8).")
     ranges = [argument for argument in call.args if isinstance(argument, ast.Tuple | ast.List)]
     if ranges:
         raise ctx.unsupported(

@@ -71,10 +71,14 @@ def _condition(ctx: FunctionContext, node: ast.With, name: str) -> bool:
     assert call is not None
     if name == "meta_else":
         if call.args:
-            raise ctx.unsupported(call, "meta_else() takes no condition.")
+            raise ctx.unsupported(
+                call, "meta_else() takes no condition.", "write with allo.meta_else():"
+            )
         return True
     if len(call.args) != 1:
-        raise ctx.unsupported(call, f"{name} takes one condition.")
+        raise ctx.unsupported(
+            call, f"{name} takes one condition.", "write with allo.meta_if(N > 4):"
+        )
     return bool(ctx.constant(call.args[0], f"The condition of {name}"))
 
 
@@ -97,7 +101,9 @@ def repetitions(ctx: FunctionContext, node: ast.With) -> Iterator[list[ast.stmt]
             "with is for allo.meta_if, meta_elif, meta_else and meta_for.",
         )
     if not 1 <= len(call.args) <= 3:
-        raise ctx.unsupported(call, "meta_for takes one to three arguments.")
+        raise ctx.unsupported(
+            call, "meta_for takes one to three arguments.", "write with allo.meta_for(0, N) as i:"
+        )
     if exits.body_exits(node.body):
         raise ctx.unsupported(
             node.items[0].context_expr,
@@ -126,6 +132,7 @@ def repetitions(ctx: FunctionContext, node: ast.With) -> Iterator[list[ast.stmt]
             variable,
             f"The name {variable.id!r} is already in use. "
             "Please choose a different name for the loop iterator.",
+            "rename the iterator, or the variable.",
         )
     for value in range(*[n for n in numbers if n is not None]):
         with ctx.scope():

@@ -101,7 +101,11 @@ def target(ctx: FunctionContext, node: ast.expr) -> Target:
     if isinstance(view.dtype, Struct):
         return _field(ctx, node, element, rest)
     if len(rest) > 1:
-        raise ctx.unsupported(node, "Bits of bits cannot be assigned to.")
+        raise ctx.unsupported(
+            node,
+            "Bits of bits cannot be assigned to.",
+            "take the bits into a variable, change them there, and assign them back.",
+        )
     low, width = bit_field(ctx, element.load(), rest[0])
     return Bits(element, low, width)
 
