@@ -133,20 +133,22 @@ def _targets(incomplete: str) -> list[str]:
     return [name for name in target_names() if name.startswith(incomplete)]
 
 
+What = Annotated[str, typer.Argument(help="FILE.py:NAME or MODULE:NAME, of a kernel or schedule")]
+Change = Annotated[
+    str | None, typer.Option(help="schedule or function of the file that changes one")
+]
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
 
     @app.command()
     def build(
-        what: Annotated[
-            str, typer.Argument(help="FILE.py:NAME or MODULE:NAME, of a kernel or schedule")
-        ],
+        what: What,
         target: Annotated[
             str, typer.Option(help="see `allo targets`", autocompletion=_targets)
         ] = "verilog",
-        schedule: Annotated[
-            str | None, typer.Option(help="schedule or function of the file that changes one")
-        ] = None,
+        schedule: Change = None,
         mode: Annotated[str | None, typer.Option(help="the target's step, e.g. csim")] = None,
         project: Annotated[str | None, typer.Option(help="folder for a tool's project")] = None,
         output: Annotated[Path | None, typer.Option("-o", help="write the text here")] = None,

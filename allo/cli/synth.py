@@ -10,7 +10,7 @@ import typer
 
 from allo.backend.devices import DEFAULT_DEVICE
 
-from .build import find_schedule, write_text
+from .build import Change, What, find_schedule, write_text
 
 
 def register(app: typer.Typer) -> None:
@@ -18,12 +18,8 @@ def register(app: typer.Typer) -> None:
 
     @app.command()
     def synth(
-        what: Annotated[
-            str, typer.Argument(help="FILE.py:NAME or MODULE:NAME, of a kernel or schedule")
-        ],
-        schedule: Annotated[
-            str | None, typer.Option(help="schedule or function of the file that changes one")
-        ] = None,
+        what: What,
+        schedule: Change = None,
         device: Annotated[str, typer.Option(help="device family")] = DEFAULT_DEVICE,
         clock: Annotated[float, typer.Option(help="clock in MHz to build and route for")] = 200.0,
         route: Annotated[bool, typer.Option(help="place and route, too")] = False,

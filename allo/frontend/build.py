@@ -101,7 +101,6 @@ def build_module(
         module.stateful,
         module.ext_libs,
         values,
-        typing_rules,
         fn,
         list(dict.fromkeys(module.surprises)),
     )

@@ -78,7 +78,6 @@ class KernelModule:
         stateful: symbol of each stateful global to (function symbol, variable name).
         ext_libs: external modules the kernels call.
         template_args: what ``instantiate`` gave, in order.
-        typing_rules: name of the rule set used.
         source: the Python function, or the source text.
         surprises: places whose result may surprise, of which a build warns once.
     """
@@ -90,7 +89,6 @@ class KernelModule:
     stateful: dict[str, tuple[str, str]] = field(default_factory=dict)
     ext_libs: list[Any] = field(default_factory=list)
     template_args: tuple[Any, ...] = ()
-    typing_rules: str = "default"
     source: Any = None
     surprises: list[Surprise] = field(default_factory=list)
 

@@ -72,7 +72,6 @@ class Cells(Facts):
             made of registers.
         copies: whether each reading port is a block of its own.
         block_cost: bits of registers that Yosys holds a block for.
-        reads_old: whether such a block can read the word before a write of the same cycle at another port.
         registered: the block with registers that synthesis does not put into it by itself; None where it
             does, or where the family has none.
     """
@@ -102,7 +101,6 @@ class Cells(Facts):
     level: float
     blocks: tuple[tuple[tuple[Shape, ...], int], ...]
     true_blocks: tuple[tuple[tuple[Shape, ...], int], ...]
-    reads_old: bool
     block_registers: bool = False
     registered: RegisteredBlock | None = None
     ultra: Shape = (0, 0)

@@ -43,7 +43,7 @@ CELLS = Cells(
     shift_registers=False, small=4, few=4, level=1.35,
     blocks=((((512, 36), (1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
     true_blocks=((((1024, 18), (2048, 9), (4096, 4), (8192, 2), (16384, 1)), 1),),
-    reads_old=False, registered=_MULT18X18D,
+    registered=_MULT18X18D,
 )  # fmt: skip
 SIGNALS = SignalDelays(
     clock_out=0.52, wire=0.75, far=0.7, spread=0.15, table=0.24, joined=0.2, carry=0.9,

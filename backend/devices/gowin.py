@@ -76,7 +76,7 @@ _GW2A = DeviceRecord(
         inputs=4, dsp=(18, 18), dsp_signed=False, dsp_least=4, dsp_joined=36, carry_absorbs=False,
         carry_bits=1, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True,
         merges=True, small=2, few=4, level=0.95,
-        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),), reads_old=False,
+        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES[1:], 1),),
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),
     usual_mhz=80.0,

@@ -67,7 +67,7 @@ _UP5K = DeviceRecord(
         block_registers=True, product_table=1.9, carry_absorbs=False, carry_bits=1, carry_inverts=False,
         carry_apart=True, wide_tables=False, equal_pair=1.0, shift_registers=False, controls_join=True,
         merges=True, small=2, few=4, level=0.95,
-        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),), reads_old=False,
+        blocks=((_SHAPES, 1),), true_blocks=((_SHAPES, 1),),
         table_memory=False, write_ports=1, copies=True, block_cost=64,
     ),
     netlist=Netlist(offset_comparisons=False, early_writes=False, running_bits=False),

@@ -35,7 +35,6 @@ class Access:
     """One read or write of a statement: the isl text of its subscripts, None for "any element"."""
 
     memory: str
-    arity: int
     subscripts: tuple[str, ...] | None
     writes: bool
     extents: tuple[int | None, ...]
@@ -245,8 +244,7 @@ class Model:
             subscripts = self._subscripts(bound_map(op))
         if not extents:
             subscripts = ()
-        arity = len(private) + len(extents)
-        return Access(memory, arity, subscripts, effect.writes, extents, private)
+        return Access(memory, subscripts, effect.writes, extents, private)
 
     def _subscripts(self, bound: BoundMap) -> tuple[str, ...] | None:
         try:

@@ -9,7 +9,6 @@ FLUSHING_HLS = ("vhls", "vivado_hls", "vitis_hls", "pynq", "tapa")
 XLS = ("xls", "xlscc")
 SIMULATED = ("verilog", "rtl")
 RTL = (*SIMULATED, "systemverilog")
-EVERY_TARGET = (*CPU, *HLS, *XLS, *RTL)
 
 BUILD = "build"
 """The group of what ``build`` takes whatever the target."""

@@ -24,7 +24,6 @@ from allo.dialects.types import Stream, parse_type
 PUT, GET = "put", "get"
 _DIRECTIONS = dict.fromkeys(PUTS, PUT) | dict.fromkeys(GETS, GET)
 _EVENTS = frozenset((PRINT, "allo.assert", *CHECKS))
-_OPS = frozenset((*_DIRECTIONS, "allo.stream", *_EVENTS))
 
 
 @dataclass(frozen=True, slots=True)

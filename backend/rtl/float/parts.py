@@ -44,11 +44,6 @@ class Unpacked:
         return self.top & ~self.empty
 
     @property
-    def infinite(self) -> Signal:
-        """Whether this is an infinity."""
-        return self.top & self.empty
-
-    @property
     def zero(self) -> Signal:
         """Whether this is a zero of either sign."""
         return ~self.normal if self.flush else ~self.normal & self.empty

@@ -184,14 +184,6 @@ class Stream:
     tried: bool = False
     group: int = 0
 
-    @property
-    def element_bits(self) -> int:
-        """Bits of one element of a block."""
-        count = 1
-        for extent in self.shape:
-            count *= extent
-        return self.width // count
-
 
 @dataclass(slots=True, eq=False)
 class Array:

@@ -47,7 +47,6 @@ class _Arrival:
     terms: int = 1
     gate_ns: float = 0.0
     start: Path = NO_PATH
-    passed_start: Path = NO_PATH
 
 
 class Timer:
@@ -254,9 +253,7 @@ class Timer:
             what = "memory" if id(node) in self._blocks else "register"
             return _Arrival(late=out, start=Path(out, (Step(what, out, node.place),)))
         if number in self._ports:
-            return _Arrival(
-                passed=0.0, passed_start=Path(0.0), inputs=frozenset((self._ports[number],))
-            )
+            return _Arrival(passed=0.0, inputs=frozenset((self._ports[number],)))
         found = _Arrival(delay=self._delay(number, node))
         if node.kind == "input":
             place = self._graph.instance_outputs.get(number)

@@ -31,17 +31,27 @@ def write_project(design: HardwareDesign, folder: Path, *, split: bool = False) 
     Raises:
         BuildError: when the folder exists and holds something else, or cannot be written.
     """
-    folder = folder.absolute()
-    if is_foreign(folder):
-        raise BuildError(
-            f"{folder} exists and was not written by Allo.",
-            help="choose another project= folder, or remove this one.",
-        )
+    folder = own_folder(folder, "project")
     write_folder(folder, _files(design, split), merge=False, programs=["run.sh"])
     return folder
 
 
-def is_foreign(folder: Path) -> bool:
+def own_folder(folder: Path, option: str) -> Path:
+    """The whole path of a folder that Allo may write, as ``option`` names it.
+
+    Raises:
+        BuildError: the folder exists and holds something else.
+    """
+    folder = folder.absolute()
+    if _is_foreign(folder):
+        raise BuildError(
+            f"{folder} exists and was not written by Allo.",
+            help=f"choose another {option}= folder, or remove this one.",
+        )
+    return folder
+
+
+def _is_foreign(folder: Path) -> bool:
     """Whether a folder holds something that Allo did not write."""
     try:
         return folder.is_dir() and any(folder.iterdir()) and not (folder / MARK).exists()

@@ -16,9 +16,8 @@ from ..boundary.traffic import TICKS, MemoryChannel, lines_ahead
 from .context import ContextLayout
 from .wires import Wires
 
-# Slots of a channel and of a port in the context.
+# Slots of a channel in the context, and those of a port by number.
 CHANNEL_FIELDS = ("free", "lines", "busy", "ticks", "latency", "threshold", "longest", "random")
-PORT_FIELDS = ("line", "ready", "depth")
 (FREE, LINES, BUSY, LINE_TICKS, LATENCY, THRESHOLD, LONGEST, RANDOM) = range(8)
 (READY, DEPTH, PORT_RING) = range(1, 4)
 

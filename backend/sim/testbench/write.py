@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 from allo.backend.rtl.design import HardwareDesign
-from allo.dialects.diagnostics import BuildError
 from allo.dialects.reports.project_folder import write_folder
 
-from ..boundary.project import FILES, MARK, is_foreign, verilator_for_scripts
+from ..boundary.project import FILES, MARK, own_folder, verilator_for_scripts
 from .bench import BenchWriter
 from .vectors import Vectors
 
@@ -20,12 +19,7 @@ def write_testbench(design: HardwareDesign, vectors: Vectors, folder: Path) -> P
     Raises:
         BuildError: the folder holds what Allo did not write, or cannot be written.
     """
-    folder = folder.absolute()
-    if is_foreign(folder):
-        raise BuildError(
-            f"{folder} exists and was not written by Allo.",
-            help="choose another path= folder, or remove this one.",
-        )
+    folder = own_folder(folder, "path")
     bench = BenchWriter(design, vectors).write()
     files = {
         f"{design.top}.sv": design.verilog,

@@ -160,7 +160,7 @@ def replay(s: ScheduleState, inner: ScheduleState, target: str, id: str | None =
     Raises:
         AlloError: a recorded primitive does not apply there; a note names it.
     """
-    _own_state(s, inner, find_function(s.module, target), target, id)
+    _own_state(s, find_function(s.module, target), id)
     composed = _composed_calls(inner)
     own = {n for calls in composed.values() for call in calls for n in call.candidates()}
     names = match_callees(s, inner, target, id if id is not None else target, own)
@@ -272,9 +272,7 @@ def _shown(types: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
     return f"({', '.join(inputs)}) -> ({', '.join(results)})"
 
 
-def _own_state(
-    s: ScheduleState, inner: ScheduleState, function: ir.Operation, target: str, id: str | None
-) -> None:
+def _own_state(s: ScheduleState, function: ir.Operation, id: str | None) -> None:
     """Give a composed instance state of its own."""
     suffix = id if id is not None else f"inst{_composed_before(s)}"
     globals_ = {

@@ -73,7 +73,7 @@ class Outliner:
 
     def _keeps(self, op: ir.Operation) -> bool:
         """Whether an operation keeps the value of the one before it for other functions."""
-        return op.name == STATE_WRITE and _offset(op.operands[0]) >= self._first
+        return op.name == STATE_WRITE and offset_of(op.operands[0]) >= self._first
 
     def _segment(self, ops: list[ir.Operation]) -> None:
         """A function of operations whose results others may use."""
@@ -157,7 +157,7 @@ class Outliner:
 
     def _is_kept(self, op: ir.Operation) -> bool:
         """Whether an operation reads what a function kept."""
-        return op.name == STATE_READ and _offset(op.operands[0]) >= self._first
+        return op.name == STATE_READ and offset_of(op.operands[0]) >= self._first
 
     def _slot(self, value: ir.Value) -> ir.Operation | None:
         """Keep a value in the block of state from where it is computed; the new write, if any."""
@@ -200,7 +200,8 @@ def _blocks(root: ir.Operation) -> Iterator[ir.Block]:
             yield block
 
 
-def _offset(state: ir.Value) -> int:
+def offset_of(state: ir.Value) -> int:
+    """The byte offset of a state's storage, or -1."""
     owner = state.owner
     if isinstance(owner, ir.Block) or "offset" not in owner.attributes:
         return -1

@@ -19,7 +19,7 @@ from allo.backend.rtl._circt import ir
 
 from .graph import AND, STATE_WRITE, Graph, Node, UnknownFormError
 from .nest import nest
-from .outline import Outliner
+from .outline import Outliner, offset_of
 from .reset import ResetValue, reset_values
 from .share import MOST
 from .words.parts import part_wide_words
@@ -81,7 +81,7 @@ def _cut_settle(block: ir.Block, outliner: Outliner) -> None:
 
 def _drop_outputs(block: ir.Block, outputs: dict[int, str]) -> None:
     for op in [op.operation for op in block.operations]:
-        if op.name == STATE_WRITE and _offset_of(op.operands[0]) in outputs:
+        if op.name == STATE_WRITE and offset_of(op.operands[0]) in outputs:
             op.erase()
 
 
@@ -131,17 +131,9 @@ def _make_settle(model: ir.OpView, outputs: dict[int, str]) -> dict[str, str]:
     for op in [op.operation for op in model.regions[0].blocks[0].operations]:
         if op.name == "scf.if":
             op.erase()
-        elif op.name == STATE_WRITE and (port := outputs.get(_offset_of(op.operands[0]))):
+        elif op.name == STATE_WRITE and (port := outputs.get(offset_of(op.operands[0]))):
             first = kept.setdefault(op.operands[1], port)
             aliases[port] = first
             if first != port:
                 op.erase()
     return aliases
-
-
-def _offset_of(state: ir.Value) -> int:
-    """The byte offset of a state's storage, or -1."""
-    owner = state.owner
-    if isinstance(owner, ir.Block) or "offset" not in owner.attributes:
-        return -1
-    return int(ir.IntegerAttr(owner.attributes["offset"]).value)
