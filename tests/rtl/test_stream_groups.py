@@ -133,10 +133,16 @@ def test_tasks_of_a_function_overlap_whichever_fifo_they_write_first():
     for name in ("given", "mid", "taken"):
         s.pipeline(f"{name}:i")
     s.dataflow("top")
-    module = s.build(target="verilog", simulator="jit")
-    a, o = np.arange(N, dtype=np.int32), np.zeros(N, np.int32)
-    module(a, 3 * a, o)
-    np.testing.assert_array_equal(o, 4 * a)
+    a = np.arange(N, dtype=np.int32)
+    ways: list[dict[str, Any]] = [
+        {"target": "llvm"},
+        {"target": "vhls", "mode": "csim"},
+        {"target": "verilog", "simulator": "jit"},
+    ]
+    for options in ways:
+        module, o = s.build(**options), np.zeros(N, np.int32)
+        module(a, 3 * a, o)
+        np.testing.assert_array_equal(o, 4 * a)
     assert module.cycles <= N + 12
 
 

@@ -10,6 +10,7 @@ import pytest
 import allo
 from allo.errors import BuildError
 from allo.ir.types import int16, int32, uint8
+from tests.frontend.targets import built
 
 
 def silent():
@@ -24,12 +25,23 @@ def test_a_top_without_ports_is_refused():
     with pytest.raises(BuildError) as error:
         allo.customize(silent).build(target="verilog")
     assert str(error.value) == (
-        f"{Path(__file__)}:15:5: The top function silent has neither arguments nor results, so its "
+        f"{Path(__file__)}:16:5: The top function silent has neither arguments nor results, so its "
         "hardware would do nothing that can be seen.\n"
-        "   15 | def silent():\n"
+        "   16 | def silent():\n"
         "      |     ^^^^^^\n"
         "help: pass an array in which it leaves its result."
     )
+
+
+def loud():
+    for i in range(3):
+        print("i =", i)
+
+
+@pytest.mark.parametrize("target", ["cpu", "csim", "interpret"])
+def test_a_top_without_ports_runs_where_it_is_software(target, capfd):
+    assert built(loud, target)() is None
+    assert capfd.readouterr().out == "i = 0\ni = 1\ni = 2\n"
 
 
 def test_a_top_of_scalars_alone_is_hardware():
