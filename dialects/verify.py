@@ -6,10 +6,10 @@ A broken rule is a fault of Allo, not of the user: passes and primitives are tes
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from ._mlir import ir
-from .affine.loops import walk
 from .core.locations import place_of
 from .core.signature import callee_of, function_type, symbol
 from .diagnostics import SourcePlace, VerificationError
@@ -25,6 +25,7 @@ _BULK = {"linalg.fill", "linalg.yield", "memref.copy"}
 _LOOPS = {"affine.for", "scf.for"}
 _LOADS = {"affine.load", "memref.load"}
 _STORES = {"affine.store", "memref.store"}
+_OTHERS = {"memref.alloc", "func.call", "scf.while", "affine.if", "scf.if"}
 _FUNCTION_TEXTS = ("itypes", "otypes")
 
 
@@ -78,11 +79,24 @@ def _function(
     for sentence in _function_attributes(function):
         yield sentence, place_of(function)
     name = symbol(function)
-    for operation in walk(function):
-        for sentence in _operation(operation, earlier, stage):
-            yield f"In {name}: {sentence}", place_of(operation)
+    for operation in _below(function):
+        if not _is_plain(operation.name, stage):
+            for sentence in _operation(operation, earlier, stage):
+                yield f"In {name}: {sentence}", place_of(operation)
         if places and place_of(operation) is None:
             yield f"In {name}: {operation.name} has no source place.", None
+
+
+def _below(function: ir.Operation) -> list[ir.Operation]:
+    """All operations in a function, while nobody changes it: twice as fast as a walk that allows that."""
+    found: list[ir.Operation] = []
+
+    def note(operation: ir.Operation) -> ir.WalkResult:
+        found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(note, ir.WalkOrder.PRE_ORDER)
+    return found[1:]
 
 
 def _text(operation: ir.Operation, key: str) -> str:
@@ -113,6 +127,14 @@ def _function_attributes(function: ir.Operation) -> Iterator[str]:
     for argument in kind.inputs:
         if problem := space_problem(argument):
             yield f"in {name}'s arguments, {problem}"
+
+
+@functools.cache
+def _is_plain(name: str, stage: str) -> bool:
+    """Whether an operation of this name is legal whatever its attributes."""
+    dialect = name.split(".", 1)[0]
+    ruled = {*_LOOPS, *_LOADS, *_STORES, *_BULK, *_OTHERS}
+    return dialect in _DIALECTS[stage] - {"allo"} and name not in ruled
 
 
 def _operation(operation: ir.Operation, earlier: list[str], stage: str) -> Iterator[str]:

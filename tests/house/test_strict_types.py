@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
-from tests.house.strict_types import kernels, outside_kernels
+import pytest
+
+from tests.house.strict_types import ROOT, kernels, outside_kernels, strict
 
 MODULE = """\
 from allo.ir.types import Fixed, int32
@@ -46,3 +49,20 @@ def test_messages_inside_kernels_are_dropped(tmp_path: Path) -> None:
         "mypy: error: unrecognized arguments: --strictest",
     ]
     assert list(outside_kernels(messages, tmp_path)) == messages[5:]
+
+
+def test_what_mypy_leaves_out_is_asked_what_others_are() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    before = tomllib.loads(text)["tool"]["mypy"]["overrides"]
+    after = tomllib.loads(strict(text))["tool"]["mypy"]["overrides"]
+    asked = {key: value for key, value in after[1].items() if key != "module"}
+    assert asked["disallow_untyped_defs"] and len(asked) >= 12
+    assert before[:-1] == after[:-1] and "allo.designs.*" in before[-1]["module"]
+    assert after[-1] == {"module": before[-1]["module"], **asked}
+
+
+def test_a_configuration_that_leaves_nothing_out_is_refused() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    for other in (strict(text), text + "\n[x]\nignore_errors = true\n"):
+        with pytest.raises(ValueError, match="leaves out no modules, or several times"):
+            strict(other)

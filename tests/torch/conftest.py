@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from importlib.util import find_spec
 
 # The suite as a whole runs without PyTorch; this folder then has no tests.
 collect_ignore_glob = [] if find_spec("torch") else ["test_*.py"]
+
+if find_spec("torch"):
+    from torch._export import utils
+
+    # PyTorch makes all its operators known at each decomposition, three times a model; once is enough.
+    utils._materialize_cpp_cia_ops = functools.cache(utils._materialize_cpp_cia_ops)
