@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,8 @@ from allo.ir.types import (
     int32,
     uint16,
 )
+
+from .programs import program
 
 N = 8
 Pair = Struct({"x": float16, "y": int16})
@@ -85,12 +86,8 @@ def compiled(text: str, name: str, folder: Path) -> Callable[..., Any]:
     takes = ", ".join(" *".join(part.rsplit(" ", 1)) for part in declared)
     source = folder / f"{name}.cpp"
     source.write_text(f'{text}\nextern "C" void run({takes}) {{ {name}({arguments}); }}\n')
-    built = source.with_suffix(".so")
-    include = f"-I{open_ac_headers()}"
-    command = [compiler(), "-std=c++14", "-w", "-shared", "-fPIC", include, source, "-o", built]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return ctypes.CDLL(str(built)).run
+    command = [compiler(), "-std=c++14", "-w", "-shared", "-fPIC", f"-I{open_ac_headers()}"]
+    return ctypes.CDLL(str(program(folder, command, [source.name]))).run
 
 
 def halves(seed: int) -> np.ndarray:

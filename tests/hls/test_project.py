@@ -15,6 +15,7 @@ from allo.backend.hls.csim.headers import RUNTIME, SHIMS, open_headers
 from allo.errors import BuildError, ToolFailedError, ToolMissingError
 
 from .harness import build, function, module
+from .programs import program
 
 DATA = Path(__file__).parent.parent / "data"
 CALLS = (DATA / "calls_i8.mlir").read_text()
@@ -57,13 +58,12 @@ def test_project_test_bench_runs_the_kernel(tmp_path):
     project = tmp_path / "p"
     build(GEMM, "vitis_hls", "gemm", mode="csim", project=str(project))
     includes = [f"-I{folder}" for folder in (SHIMS, RUNTIME, open_headers())]
-    command = ["g++", "-std=c++14", "-w", *includes, "tb.cpp", "kernel.cpp", "-o", "tb"]
-    subprocess.run(command, cwd=project, check=True, timeout=300)
+    bench = program(project, ["g++", "-std=c++14", "-w", *includes], ["tb.cpp", "kernel.cpp"])
     rng = np.random.default_rng(3)
     a, b = rng.random((6, 10), np.float32), rng.random((10, 16), np.float32)
     a.tofile(project / "input0.data")
     b.tofile(project / "input1.data")
-    subprocess.run(["./tb"], cwd=project, check=True, timeout=60)
+    subprocess.run([bench], cwd=project, check=True, timeout=60)
     got = np.fromfile(project / "output0.data", np.float32).reshape(6, 16)
     np.testing.assert_array_equal(got, build(GEMM, "llvm", "gemm")(a, b))
 

@@ -18,6 +18,7 @@ from allo.ir.types import float32, int8
 from allo.target import target_names
 
 from .harness import build
+from .programs import program
 
 DATA = Path(__file__).parent.parent / "data"
 GEMM = (DATA / "gemm_f32.mlir").read_text()
@@ -179,13 +180,7 @@ def compiled(project: Path) -> Path:
     """The project's own kernel and host, by g++ against the shim of TAPA's interface."""
     folders = (TAPA_SHIM, SHIMS, RUNTIME, open_headers())
     command = ["g++", "-std=c++17", "-w", "-pthread", *(f"-I{f}" for f in folders)]
-    subprocess.run(
-        [*command, "tapa_host.cpp", "kernel.cpp", "-o", "host"],
-        cwd=project,
-        check=True,
-        timeout=300,
-    )
-    return project / "host"
+    return program(project, command, ["tapa_host.cpp", "kernel.cpp"])
 
 
 def test_tapa_project_compiles_and_runs(tmp_path):

@@ -14,6 +14,7 @@ from allo.backend.hls.csim.headers import SHIMS, open_headers
 from allo.errors import UnsupportedOpError
 from allo.ir.types import Stream, int32
 from tests.dataflow.endless.programs import N, helped, sums
+from tests.hls.programs import program
 
 TASK_SHIM = Path(__file__).parents[2] / "hls" / "task_shim"
 
@@ -69,8 +70,8 @@ def test_the_text_runs_as_the_documentation_of_hls_task_says(tmp_path):
     (tmp_path / "kernel.cpp").write_text(_text(sums, "vhls") + MAIN)
     folders = (TASK_SHIM, SHIMS, open_headers())
     command = ["g++", "-std=c++17", "-w", "-pthread", *(f"-I{folder}" for folder in folders)]
-    subprocess.run([*command, "kernel.cpp", "-o", "run"], cwd=tmp_path, check=True, timeout=300)
-    ran = subprocess.run([tmp_path / "run"], check=True, timeout=60, capture_output=True, text=True)
+    run = program(tmp_path, command, ["kernel.cpp"])
+    ran = subprocess.run([run], check=True, timeout=60, capture_output=True, text=True)
     a = np.arange(8) - 3
     expected = np.cumsum(a) - np.concatenate([np.zeros(4, int), a[:-4]])
     assert [int(word) for word in ran.stdout.split()] == expected.tolist()
