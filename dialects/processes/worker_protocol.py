@@ -43,6 +43,8 @@ def serve(preload: Sequence[str], bare: Sequence[str]) -> None:
             packages.enter_context(bare_package(name))
         for name in preload:
             importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # what the imports made stays: collecting it takes 35 ms behind each answer
     while (request := _read(requests)) is not None:
         answers.write(pack(_answer(*request)))
         answers.flush()

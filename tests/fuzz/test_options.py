@@ -108,11 +108,24 @@ def test_an_option_that_is_refused_by_name_is_left_out_alone_and_counted() -> No
     assert [about.split(":")[:2] for about in verdict.declined] == [
         ["interface", " InterfaceError"]
     ]
-    assert built[-1] == {"clock_mhz": 77}
+    assert built == [program.options, {"clock_mhz": 77}]  # the option that is named goes first
     tally = Tally()
     tally.add(verdict)
     assert tally.options == {"clock_mhz": 1, "interface": 1, "stalls": 1}
     assert tally.declined.total() == 1
+
+
+def test_one_program_in_four_has_its_resources_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    estimated: list[int] = []
+    monkeypatch.setattr(
+        "allo.backend.rtl.design.HardwareDesign.estimate_resources",
+        lambda self: estimated.append(program.seed),
+    )
+    for seed in range(1, 9):
+        program = _doubling({}, "i")
+        program.seed = seed
+        assert evaluate(program, ["jit"], lambda _: None).agreed == ["jit"]
+    assert set(estimated) == {4, 8}
 
 
 def _refusing(error: AlloError, of: str) -> Any:

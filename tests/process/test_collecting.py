@@ -8,6 +8,7 @@ import threading
 import pytest
 
 import allo
+from allo.backend.rtl.circt import in_circt
 from allo.dialects.processes.collecting import without_collection
 from allo.ir.types import int32
 
@@ -68,3 +69,8 @@ def test_a_build_leaves_it_as_it_was() -> None:
     assert gc.isenabled()
     assert s.estimate().cycles
     assert gc.isenabled()
+
+
+def test_the_process_of_circt_does_not_collect_what_it_imported() -> None:
+    """Its modules and operations are many; it collects behind each answer."""
+    assert in_circt("gc:get_freeze_count") > 10_000

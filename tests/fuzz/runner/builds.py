@@ -76,15 +76,15 @@ def build(prepared: Built, target: str) -> Any:
         if not is_named(error):
             raise
         refusal = error
-    plain = _hardware(prepared, target, {})
-    return _with_fewer(prepared, target, drawn, refusal) or plain
+    return _with_fewer(prepared, target, drawn, refusal)
 
 
-def _with_fewer(
-    prepared: Built, target: str, drawn: dict[str, Any], refusal: AlloError
-) -> Any | None:
-    """The build without the one option that is refused, or None where more than one is."""
-    for name in drawn:
+def _with_fewer(prepared: Built, target: str, drawn: dict[str, Any], refusal: AlloError) -> Any:
+    """The build without the one option that is refused, or without any where more than one is.
+
+    Those that the refusal names are tried first: each try is a build.
+    """
+    for name in sorted(drawn, key=lambda name: name not in str(refusal)):
         fewer = {n: v for n, v in drawn.items() if n not in _TOGETHER.get(name, (name,))}
         try:
             module = _hardware(prepared, target, fewer)
@@ -94,8 +94,9 @@ def _with_fewer(
             continue
         _count(prepared, name, refusal)
         return module
+    plain = _hardware(prepared, target, {})
     _count(prepared, "several", refusal)
-    return None
+    return plain
 
 
 def _count(prepared: Built, name: str, refusal: AlloError) -> None:
