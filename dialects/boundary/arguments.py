@@ -308,7 +308,12 @@ def _bind_array(top: str, parameter: Parameter, value: Any) -> np.ndarray:
             "pass np.ascontiguousarray(…), and copy results back from it.",
         )
     if parameter.written and not value.flags.writeable:
-        raise _fault(top, parameter, "the kernel writes this array, but it is read-only.")
+        raise _fault(
+            top,
+            parameter,
+            "the kernel writes this array, but it is read-only.",
+            "pass a copy: array.copy() can be written.",
+        )
     dtype = parameter.dtype
     if value.dtype == natural_dtype(dtype):
         if is_native(dtype) and value.flags.aligned:

@@ -130,6 +130,27 @@ def test_arguments(kernel, given, advice, target):
     assert advice in caught.value.help and "^" in str(caught.value)
 
 
+def filled[T, N](A: T[N]):
+    A[0] = 1
+
+
+def test_texts_are_ids_and_no_values_of_a_template():
+    with pytest.raises(AlloError, match="filled has 2 template parameters") as caught:
+        allo.customize(filled, instantiate=["int32", "x"])
+    assert caught.value.help == (
+        "give one value each: instantiate=[int32, 4] or f[int32, 4](…); a text is an id."
+    )
+
+
+@pytest.mark.parametrize("target", [{}, {"target": "verilog", "simulator": "jit"}])
+def test_an_array_that_cannot_be_written(target):
+    given = np.zeros(4, np.int32)
+    given.flags.writeable = False
+    with pytest.raises(AlloError, match="writes this array, but it is read-only") as caught:
+        allo.customize(backwards).build(**target, configs={"warnings": False})(given)
+    assert caught.value.help == "pass a copy: array.copy() can be written."
+
+
 @pytest.mark.parametrize(("given", "name"), [((3,), "backend"), (("vitis_hls", 7), "mode")])
 def test_a_guard_of_what_is_no_name(given, name):
     with pytest.raises(OptionError, match=f"takes the name of a {name}, not {given[-1]}"):

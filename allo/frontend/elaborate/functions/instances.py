@@ -246,7 +246,7 @@ def _bind_template(ctx: FunctionContext, values: Sequence[Any], place: SourcePla
             f"{len(values)} {'value was' if len(values) == 1 else 'values were'} given.",
             where,
             notes=() if parameters else (differences.INSTANTIATE,),
-            help="give one value each: instantiate=[...] or f[...](...)."
+            help="give one value each: instantiate=[int32, 4] or f[int32, 4](…); a text is an id."
             if parameters
             else "leave the values out.",
         )
