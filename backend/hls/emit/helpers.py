@@ -12,6 +12,32 @@ from collections.abc import Iterable
 
 from ..vendors.tables import Vendor
 
+
+def _rounded(kind: str, suffix: str) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Quotients that are rounded down and up, and the remainder that is not negative, of subscripts."""
+    quotient = (
+        "static inline {kind} allo_{name}({kind} a, {kind} b) {{\n"
+        "  {kind} q = a / b;\n"
+        "  return (a % b != 0 && (a < 0) {signs} (b < 0)) ? q {step} 1 : q;\n"
+        "}}\n"
+    )
+    down = quotient.format(kind=kind, name=f"floordiv{suffix}", signs="!=", step="-")
+    up = quotient.format(kind=kind, name=f"ceildiv{suffix}", signs="==", step="+")
+    return {
+        f"floordiv{suffix}": ((), f"\n{down}"),
+        f"ceildiv{suffix}": ((), f"\n{up}"),
+        f"mod{suffix}": (
+            (),
+            f"""
+static inline {kind} allo_mod{suffix}({kind} a, {kind} b) {{
+  {kind} r = a % b;
+  return r < 0 ? r + b : r;
+}}
+""",
+        ),
+    }
+
+
 _TEXT: dict[str, tuple[tuple[str, ...], str]] = {
     "vector": (
         (),
@@ -95,60 +121,8 @@ struct allo_bfloat16 {
 };
 """,
     ),
-    "floordiv": (
-        (),
-        """
-static inline int allo_floordiv(int a, int b) {
-  int q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-""",
-    ),
-    "floordiv64": (
-        (),
-        """
-static inline int64_t allo_floordiv64(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
-}
-""",
-    ),
-    "ceildiv64": (
-        (),
-        """
-static inline int64_t allo_ceildiv64(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) == (b < 0)) ? q + 1 : q;
-}
-""",
-    ),
-    "mod64": (
-        (),
-        """
-static inline int64_t allo_mod64(int64_t a, int64_t b) {
-  int64_t r = a % b;
-  return r < 0 ? r + b : r;
-}
-""",
-    ),
-    "ceildiv": (
-        (),
-        """
-static inline int allo_ceildiv(int a, int b) {
-  int q = a / b;
-  return (a % b != 0 && (a < 0) == (b < 0)) ? q + 1 : q;
-}
-""",
-    ),
-    "mod": (
-        (),
-        """
-static inline int allo_mod(int a, int b) {
-  int r = a % b;
-  return r < 0 ? r + b : r;
-}
-""",
-    ),
+    **_rounded("int", ""),
+    **_rounded("int64_t", "64"),
     "divs": (
         (),
         """
