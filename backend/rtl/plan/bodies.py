@@ -28,7 +28,8 @@ from .stream_order import counts_on, first_unforeseen, waits_inside
 from .timing_model import TimingModel
 from .turns.rotation import rotate
 
-MAX_II = 4096
+NEVER = 1 << 60
+"""Cycles of what cannot be scheduled."""
 
 
 @dataclass(slots=True)
@@ -68,7 +69,7 @@ def _choose_region(choice: Choice, timing: TimingModel) -> Region:
     for option in choice.options:
         _plan_region(option, timing)
         found = region_cycles(option, lambda name: None)
-        cycles.append(found if found is not None else 1 << 60)
+        cycles.append(found if found is not None else NEVER)
     return choice.options[cycles.index(min(cycles))]
 
 
@@ -204,7 +205,7 @@ def _keep_what_gains(leaf: Leaf, timing: TimingModel, serial: int) -> None:
         _sequential(leaf.body, [], timing, leaf.exit)
 
 
-def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int = MAX_II) -> Region:
+def _plan_pipeline(leaf: Leaf, timing: TimingModel, *, most: int | None = None) -> Region:
     choices = [_choose(leaf, 0, timing, most=most)]
     floor = max(leaf.asked or 1, port_bound(leaf.body)[0])
     outers = range(max(1, len(leaf.levels)))
@@ -300,7 +301,7 @@ def _joining_helps(body: Body, ii: int) -> bool:
 
 
 def _rewinds(
-    leaf: Leaf, choices: list[_Choice], best: _Choice, timing: TimingModel, most: int
+    leaf: Leaf, choices: list[_Choice], best: _Choice, timing: TimingModel, most: int | None
 ) -> bool:
     """Let the outer levels run on while the pipeline drains, if that is asked for and faster."""
     plain = [c for c in choices if c.outer and not (c.bypass or c.gated or c.joined)]
@@ -311,7 +312,7 @@ def _rewinds(
     gap = gap_between_runs(leaf)
     trips = [level.trips or 1 for level in leaf.levels]
     runs = prod(trips[: found.outer])
-    if gap is not None and found.ii <= most:
+    if gap is not None and found.cycles < NEVER:
         cycles = (prod(trips) - 1) * found.ii + (runs - 1) * gap + leaf.body.depth
         if cycles < best.cycles:
             leaf.outer, leaf.gap, leaf.limit = found.outer, gap, found.limit
@@ -322,7 +323,7 @@ def _rewinds(
     return False
 
 
-def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int) -> _Choice:
+def _choose_again(leaf: Leaf, choice: _Choice, timing: TimingModel, most: int | None) -> _Choice:
     """Schedule a leaf as one of its choices again, after others, from its interval on."""
     return _choose(
         leaf,
@@ -362,11 +363,11 @@ def _choose(
     joined: bool = False,
     mapped: bool = False,
     start: int = 0,
-    most: int,
+    most: int | None,
 ) -> _Choice:
     """Schedule the leaf with its first ``outer`` levels left out, from the interval ``start`` on.
 
-    No interval above ``most`` is tried: where none is found, one above it is returned.
+    No interval above ``most`` is tried: where none is found, it takes more cycles than any other.
     """
     levels, body = leaf.levels[outer:], leaf.body
     if leaf.exit is not None:
@@ -390,7 +391,8 @@ def _choose(
     if leaf.exit is not None:
         body.depth = max(body.depth, settle_exit(body, leaf.exit))
     follow, runs = runs_of(levels or [_turns()]) - 1, runs_of(leaf.levels[:outer])
-    cycles = runs * (follow * ii + body.depth)
+    found = most is None or ii <= most
+    cycles = runs * (follow * ii + body.depth) if found else NEVER
     return _Choice(outer, ii, body.depth, cycles, why, bypass, gated, joined, mapped)
 
 

@@ -9,49 +9,64 @@ from .modulo import Attempt, Scheduler
 
 PART = 8
 """The next interval tried is larger by this part of the last; those between are tried when one is found."""
+CLOSE = 64
+"""Those between are left out where they are less than this part of the one found."""
 
 
 def least_interval(
-    scheduler: Scheduler, ports: dict[Hashable, int], first: int, most: int
+    scheduler: Scheduler, ports: dict[Hashable, int], first: int, most: int | None
 ) -> tuple[int, str]:
     """Schedule a body with the least interval found from ``first`` on.
 
     Args:
         ports: how many accesses each port takes in a cycle.
-        most: no interval above it is tried.
+        most: no interval above it is of use, so that nothing is searched for where this one fails. None:
+            there is always one, for iterations of an interval as long as each of them do not meet.
 
     Returns:
         The interval in cycles, above ``most`` where none was found, and why no smaller one works: empty for
         the first.
     """
-    ii, failing, why = first, first - 1, ""
-    while ii <= most:
+    ii, failing, last = first, first - 1, None
+    if most is not None and (
+        first > most or (first < most and not _try(scheduler, ports, most).ok)
+    ):
+        return max(first, most + 1), ""
+    while most is None or ii <= most:
         result = _try(scheduler, ports, ii)
         if result.ok:
             break
-        failing, why = _next_after(ii, result, scheduler)
-        ii = max(failing + 1, min(ii + ii // PART, most))
+        failing, last = _largest_failing(ii, result), result
+        larger = ii + ii // PART
+        ii = max(failing + 1, larger if most is None else min(larger, most))
+    else:
+        return ii, _why(ii, last, scheduler) if last is not None else ""
     tried = ii
-    while ii <= most and failing + 1 < ii:
+    while failing + 1 < ii - ii // CLOSE:
         tried = (failing + 1 + ii) // 2
         result = _try(scheduler, ports, tried)
         if result.ok:
             ii = tried
         else:
-            failing, why = _next_after(tried, result, scheduler)
+            failing, last = _largest_failing(tried, result), result
     if tried != ii:
         _try(scheduler, ports, ii)
-    return ii, why
+    return ii, _why(ii, last, scheduler) if last is not None else ""
 
 
-def _next_after(ii: int, result: Attempt, scheduler: Scheduler) -> tuple[int, str]:
-    """The largest interval known to fail when one has, and why the next one is needed."""
-    found, body = result.recurrence, scheduler.body
+def _largest_failing(ii: int, result: Attempt) -> int:
+    """The largest interval known to fail when one has."""
+    found = result.recurrence
+    return ii if found is None else max(ii, found.least_ii - 1)
+
+
+def _why(ii: int, failed: Attempt, scheduler: Scheduler) -> str:
+    """Why an interval is needed, by the attempt that failed with the largest one below it."""
+    found, body = failed.recurrence, scheduler.body
     if found is not None:
-        failing = max(ii, found.least_ii - 1)
-        return failing, recurrence_limit(failing + 1, found, body)
-    uses = scheduler.demand()[result.resource]
-    return ii, resource_limit(ii + 1, result.resource, body, uses)
+        return recurrence_limit(ii, found, body)
+    uses = scheduler.demand()[failed.resource]
+    return resource_limit(ii, failed.resource, body, uses)
 
 
 def _try(scheduler: Scheduler, ports: dict[Hashable, int], ii: int) -> Attempt:

@@ -18,7 +18,9 @@ from .share import Parties, rotates, shared_uses
 from .sink import Sinker
 from .timing_model import TimingModel
 
-MAX_ROUNDS = 64
+MAX_ROUNDS, FEWEST_ROUNDS = 64, 8
+ROUNDED_NODES = 40_000
+"""Nodes that all rounds of one attempt place: in a larger body than most there are fewer rounds."""
 MEETINGS = 8
 """Intervals in which an access looks for a cycle where those of other iterations are of other banks."""
 PATIENCE = 2
@@ -130,7 +132,7 @@ class Scheduler:
         """Set the times of all nodes for an initiation interval (None: no overlap)."""
         floor: dict[int, int] = {}
         carried = self._carried if ii is not None else []
-        rounds = MAX_ROUNDS if carried else 1
+        rounds = self._rounds() if carried else 1
         raised: Edge | None = None
         growth = Growth()
         for number_of_round in range(rounds):
@@ -156,6 +158,9 @@ class Scheduler:
                 if found is not None and found.exceeds(ii, waiting=growth.rounds >= STEADY):
                     return Attempt(False, recurrence=found)
         return Attempt(False, recurrence=self._recurrence(raised))
+
+    def _rounds(self) -> int:
+        return max(FEWEST_ROUNDS, min(MAX_ROUNDS, ROUNDED_NODES // max(1, len(self.body.nodes))))
 
     # --- forward pass ----------------------------------------------------------
 
@@ -257,11 +262,7 @@ class Scheduler:
             limit += (MEETINGS - 1) * ii
         while time < limit:
             slot = time % ii if ii is not None else time
-            if all(
-                taken.get((u, slot), 0) < self.capacity.get(u, 1 << 30)
-                or (u in self._shared and self._joins(node, time, u, slot))
-                for u in uses
-            ):
+            if self._has_room(node, uses, time, slot, taken):
                 for u in uses:
                     if u in self._shared:
                         self._present[u, slot].add(node, time)
@@ -272,10 +273,22 @@ class Scheduler:
             time += 1
         return None
 
-    def _joins(self, node: Node, time: int, use: Hashable, slot: int) -> bool:
-        """Whether a node finds room in a slot because accesses there exclude each other."""
-        most = self.capacity.get(use, 1 << 30)
-        return self._present[use, slot].number_with(node, time) <= most
+    def _has_room(
+        self,
+        node: Node,
+        uses: list[Hashable],
+        time: int,
+        slot: int,
+        taken: dict[tuple[Hashable, int], int],
+    ) -> bool:
+        """Whether all uses have room in a slot, or join accesses there that exclude the node."""
+        for use in uses:
+            most = self.capacity.get(use)
+            if most is None or taken.get((use, slot), 0) < most:
+                continue
+            if use not in self._shared or not self._present[use, slot].has_room(node, time, most):
+                return False
+        return True
 
     # --- explanation -----------------------------------------------------------------
 

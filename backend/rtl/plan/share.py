@@ -39,6 +39,7 @@ class Parties:
 
     def __init__(self, users: Iterable[User] = (), ii: int = 0) -> None:
         self._groups: list[list[User]] = []
+        self._starts: set[int] = set()
         self._last = -1
         self._ii = ii
         for node, time in sorted(users, key=lambda user: user[0].number):
@@ -57,12 +58,17 @@ class Parties:
             self._append(node, time)
         else:
             self._groups = self._sorted_with(node, time)._groups
+            self._starts.add(time)
 
-    def number_with(self, node: Node, time: int) -> int:
-        """How many groups there are with one access more."""
-        if node.number > self._last:
-            return len(self) + (self._group_for(node, time) is None)
-        return len(self._sorted_with(node, time))
+    def has_room(self, node: Node, time: int, most: int) -> bool:
+        """Whether there are ``most`` groups or fewer with one access more."""
+        if node.number < self._last:
+            return len(self._sorted_with(node, time)) <= most
+        if len(self) < most:
+            return True
+        if node.party < 0 and time not in self._starts and not rotates(node):
+            return False
+        return len(self) == most and self._group_for(node, time) is not None
 
     def _sorted_with(self, node: Node, time: int) -> Parties:
         users = [user for members in self._groups for user in members]
@@ -70,6 +76,7 @@ class Parties:
 
     def _append(self, node: Node, time: int) -> None:
         self._last = node.number
+        self._starts.add(time)
         group = self._group_for(node, time)
         if group is None:
             self._groups.append([(node, time)])

@@ -37,25 +37,35 @@ def behind_loads(
     """
     levels, least = leaf.levels, bound(leaf.body)
     fewest, best, tried = run_cycles(leaf), -1, False
+    found: tuple[Hoisted, Region] | None = None
+    """What the last try has left, where it is the best one."""
     for outer in range(len(levels)):
+        if found is not None:
+            found[0].undo()
+            found = None
         leaf.levels = levels[outer:]
         moved = Hoisted.of(leaf, front, busy)
         if moved is None:
             continue
         tried = True
         if bound(leaf.body) < least:
-            planned(leaf, front)
+            region = planned(leaf, front)
             cycles = runs_of(levels[:outer]) * (front.depth + run_cycles(leaf))
             if leaf.levels == levels[outer:] and cycles < fewest:
-                fewest, best = cycles, outer
+                fewest, best, found = cycles, outer, (moved, region)
+                continue
         moved.undo()
     leaf.levels = levels[max(0, best) :]
     if not tried:
         return leaf
     if best < 0:
         return planned(leaf, None)
-    Hoisted.of(leaf, front, busy)
-    region: Region = Seq([Block(front), planned(leaf, front)])
+    if found is None:
+        Hoisted.of(leaf, front, busy)
+        region = planned(leaf, front)
+    else:
+        region = found[1]
+    region = Seq([Block(front), region])
     for level in reversed(levels[:best]):
         region = Loop(level, Seq([region]), band=leaf.band)
     return region
