@@ -23,17 +23,19 @@ import allo.dataflow as df
 from allo.ir.types import Stream, UInt, float32, int8, int32
 
 from .activation import bend
-from .attention import divide, mix, score, split
-from .config import Architecture
-from .kernels_schedule import (
+from .attention import (
+    divide,
+    mix,
     schedule_divide,
     schedule_mix,
-    schedule_norm,
     schedule_score,
     schedule_split,
+    score,
+    split,
 )
+from .config import Architecture
 from .layout import Job, check_lanes, jobs_of
-from .norm import norm
+from .norm import norm, schedule_norm
 from .stage import Kernel, Stage
 from .words import send, take
 

@@ -1,10 +1,13 @@
 # ruff: noqa: B007  (loops have names for the schedule)
-"""Attention of a query against the KV cache, as kernels: scores, softmax with the mix, division."""
+"""Attention of a query against the KV cache, as kernels with their schedules: scores, mix, division."""
+
+from typing import Any
 
 import allo
 from allo.ir.types import Stream, UInt, float32, int8, int32, uint8
 
 from .constants import ROUND
+from .stage import pipelined
 
 
 def split[LAYERS, HEADS, HD, CTX, BLOCK, LANES](
@@ -121,3 +124,30 @@ def divide[LAYERS, HEADS, HD, BLOCK, GROUP, SEEN](
             packed[8 * GROUP - 8 : 8 * GROUP] = level
             if (head * HD + c) % GROUP == GROUP - 1:
                 words.put(packed)
+
+
+schedule_divide = pipelined("c")
+
+
+def _split_cache(s: Any) -> Any:
+    """Keys and values in memories of their own, an element of a head in each."""
+    for dim in (1, 5):
+        s.partition(f"{s.top_func_name}:cache", dim=dim)
+    return s
+
+
+def schedule_split(s: Any) -> Any:
+    """A value of q, k or v a cycle."""
+    return pipelined("qkv", queries=3)(_split_cache(s))
+
+
+def schedule_score(s: Any) -> Any:
+    """One key a cycle: a head's width of multipliers."""
+    s.unroll("cs")
+    return pipelined("score", queries=3)(_split_cache(s))
+
+
+def schedule_mix(s: Any) -> Any:
+    """One value a cycle: a head's width of multipliers and accumulators."""
+    s.unroll("cm")
+    return pipelined("mix", summed=2, acc=1)(_split_cache(s))

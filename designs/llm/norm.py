@@ -1,9 +1,10 @@
-"""Layer norm with the residual before it and quantisation after it, as a kernel."""
+"""Layer norm with the residual before it and quantisation after it, as a kernel, and its schedule."""
 
 import allo
 from allo.ir.types import float32, int8, int32
 
 from .constants import EPS, ROUND
+from .stage import pipelined
 
 
 def norm[D, NORMS, BLOCK, KMAX](
@@ -40,3 +41,6 @@ def norm[D, NORMS, BLOCK, KMAX](
             clamped: float32 = min(max(wide, -127.0), 127.0)
             rounded: float32 = (clamped + ROUND) - ROUND
             small[b, j] = rounded
+
+
+schedule_norm = pipelined("lt ls j", "part square", affine=1)
