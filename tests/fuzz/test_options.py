@@ -59,6 +59,16 @@ def test_values_reach_every_device_and_every_kind_of_interface(programs: list[Pr
     assert len(unused) >= 3
 
 
+def test_streams_at_buses_are_passed_in_one_call() -> None:
+    """Words that an AXI4-Stream took ahead wait for the next call, so a second one would give others."""
+    program = make_program(54_000_014, "ports")
+    assert program.options["interface"]["A0"] == "axis" and program.runs == 1
+    assert evaluate(program, ["jit"], lambda _: None).agreed == ["jit"]
+    program.runs = 2
+    verdict = evaluate(program, ["jit"], lambda _: None)
+    assert (verdict.status, verdict.target) == ("wrong", "jit")
+
+
 def test_the_text_of_a_program_does_not_depend_on_its_options(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -87,6 +87,8 @@ def draw_options(program: Program, rng: random.Random) -> dict[str, Any]:
     program.checked |= outside > 0.2 and rng.random() < 0.15
     if outside < 0.1 and not (program.checked or "check_dependences" in found):
         found |= _interface(program, rng)
+        if "interface" in found and "stream arguments" in program.features:
+            program.runs = 1  # an AXI4-Stream takes words ahead, which wait for the next call
     elif 0.1 < outside < 0.2:
         found |= _memory(program, rng)
     return found
