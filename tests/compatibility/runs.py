@@ -6,13 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.engine import engine
+
 TARGETS = ("llvm", "vhls", "verilog")
 
 
 def check_results(schedule: Any, args: list[np.ndarray], expected: np.ndarray) -> None:
     """Every element of what a program returns, on every target."""
     for target in TARGETS:
-        found = schedule.build(target=target)(*args)
+        found = schedule.build(target=target, **engine(target))(*args)
         np.testing.assert_array_equal(found, expected, err_msg=target)
 
 
@@ -20,7 +22,7 @@ def check_outputs(schedule: Any, args: list[np.ndarray], expected: np.ndarray) -
     """Every element that a program writes to its last argument, on every target."""
     for target in TARGETS:
         found = np.zeros_like(expected)
-        schedule.build(target=target)(*args, found)
+        schedule.build(target=target, **engine(target))(*args, found)
         np.testing.assert_array_equal(found, expected, err_msg=target)
 
 

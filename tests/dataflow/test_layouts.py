@@ -14,6 +14,7 @@ from allo.errors import (
 )
 from allo.ir.types import Stream, Struct, int16, int32, uint8
 from allo.memory import Layout
+from tests.engine import engine
 
 S, R = Layout.Shard, Layout.Replicate
 Pair = Struct({"x": int16, "y": int16})
@@ -149,7 +150,11 @@ PROGRAMS = {
 def test_each_process_sees_its_part(program, target):
     region, given, expected = PROGRAMS[program]
     arrays = [array.copy() for array in given]
-    run = allo.interpret(region) if target == "interpret" else df.build(region, target=target)
+    run = (
+        allo.interpret(region)
+        if target == "interpret"
+        else df.build(region, target=target, **engine(target))
+    )
     run(*arrays)
     for found, wanted in zip(arrays, expected(*given), strict=True):
         np.testing.assert_array_equal(found, wanted)

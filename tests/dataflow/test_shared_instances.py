@@ -9,6 +9,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import UnknownHandleError
 from allo.ir.types import int32
+from tests.engine import engine
 
 N, K = 18, 8
 A = np.arange(N * K, dtype=np.int32).reshape(N, K)
@@ -33,7 +34,7 @@ def functions(s: allo.customize) -> list[str]:
 def check(s: allo.customize) -> None:
     for target in ("llvm", "vhls", "verilog"):
         B = np.zeros_like(A)
-        s.build(target=target)(A, B)
+        s.build(target=target, **engine(target))(A, B)
         np.testing.assert_array_equal(B, (A + 1) * 2, err_msg=target)
 
 

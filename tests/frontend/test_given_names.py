@@ -8,6 +8,7 @@ import pytest
 import allo
 from allo.errors import AlloError
 from allo.ir.types import Int, int8, int32
+from tests.engine import engine
 
 
 def adder(name: str, amount: int):
@@ -34,7 +35,7 @@ def test_two_kernels_of_a_factory_have_their_names():
     A = np.arange(4, dtype=np.int32)
     for target in ("llvm", "vhls", "verilog"):
         B, C = np.zeros((2, 4), np.int32)
-        s.build(target=target)(A, B, C)
+        s.build(target=target, **engine(target))(A, B, C)
         np.testing.assert_array_equal([B, C], [A + 1, A + 3], err_msg=target)
     assert "void add_one(" in str(s.build(target="vhls"))
 

@@ -9,6 +9,7 @@ import allo
 from allo.errors import CompileTimeError
 from allo.ir.types import float32, int8, int16, int32
 from allo.library import gemv, nn, systolic
+from tests.engine import engine
 from tests.library.support import builds, floats, int8s
 
 
@@ -98,7 +99,7 @@ def test_two_composed_instances_have_cells_of_their_own():
     A, B = int8s(4, 6), int8s(6, 4)
     for target in ("llvm", "verilog"):
         results = [np.zeros((4, 4), np.int32) for _ in range(3)]
-        s.build(target=target)(A, B, *results)
+        s.build(target=target, **engine(target))(A, B, *results)
         for result in results:
             np.testing.assert_array_equal(result, A.astype(int) @ B.astype(int))
 

@@ -9,6 +9,7 @@ import pytest
 import allo
 from allo.ir.types import bfloat16, float16, float32, float64, int8, int16, int32
 from allo.library import nn
+from tests.engine import engine
 
 TYPES = {
     float32: np.float32,
@@ -86,7 +87,7 @@ def cube(X: float32[2, 3, 7], g: float32[7], b: float32[7]) -> float32[2, 3, 7]:
 
 @pytest.mark.parametrize("target", ["llvm", "vitis_hls", "verilog"])
 def test_any_rank_on_every_target(target: str) -> None:
-    mode = {"mode": "csim"} if target == "vitis_hls" else {}
+    mode = {"mode": "csim"} if target == "vitis_hls" else engine(target)
     x, cubes = numbers(float32, 7), numbers(float32, 2, 3, 7)
     g, b = numbers(float32, 7), numbers(float32, 7)
     found = allo.customize(row).build(target=target, **mode)(x)

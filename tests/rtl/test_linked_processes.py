@@ -11,6 +11,7 @@ import pytest
 import allo
 from allo.ir.types import Fixed, UInt, float32, index, int8, int16, int32, uint8
 from allo.schedule import Schedule
+from tests.engine import engine
 from tests.library.support import floats, int8s
 from tests.schedule.test_links import K, M, N, late_linked, linked
 
@@ -176,7 +177,7 @@ def test_a_part_of_a_function_runs_as_a_flow():
     s.to(s.links, s.unfold("row", [0]), axis=0, depth=1)
     X = np.arange(4, dtype=np.int32)
     for target in ("llvm", "verilog"):
-        assert s.build(target=target)(X) == (X * 6 + 1).sum()
+        assert s.build(target=target, **engine(target))(X) == (X * 6 + 1).sum()
     assert "chain_flow(" in s.build(target="vhls").hls_code
 
 

@@ -7,6 +7,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import BoundaryError, IllegalTransformError
 from allo.ir.types import int32
+from tests.engine import engine
 
 TARGETS = ({}, {"target": "vhls"}, {"target": "verilog", "simulator": "jit"})
 
@@ -187,7 +188,7 @@ def test_kernels_of_a_region():
     a = np.arange(8, dtype=np.int32)
     for target in ("simulator", "vhls", "verilog"):
         o, p = np.zeros(8, np.int32), np.zeros(8, np.int32)
-        df.build(region, target=target)(a, o, p)
+        df.build(region, target=target, **engine(target))(a, o, p)
         np.testing.assert_array_equal(o, a + a[::-1] * 10, target)
         np.testing.assert_array_equal(p, a * 3, target)
 

@@ -12,6 +12,7 @@ from allo.errors import AlloError
 from allo.ir.types import Int, int4, int8, int16, int32, uint8
 from allo.library.systolic import packed_int8xint8_systolic, packed_systolic, schedule_systolic
 from tests.compatibility.runs import TARGETS
+from tests.engine import engine
 
 WORDS = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
@@ -38,7 +39,7 @@ def check(s, A, B, P, bits, total, rows=8):
     expected = packed(A @ B, 0, P, total)
     args = packed(A, 0, P, rows), packed(B, 1, P, bits)
     for target in TARGETS:
-        module = s.build(target=target)
+        module = s.build(target=target, **engine(target))
         C = np.ones_like(expected)
         module(*args, C)
         np.testing.assert_array_equal(C, expected, err_msg=target)
@@ -113,7 +114,7 @@ def test_a_product_composed_into_a_design():
     rows[::2], rows[1::2] = product[::2] - product[1::2], product[1::2]
     for target in TARGETS:
         C = np.zeros((2, 4), np.int32)
-        s.build(target=target)(packed(A, 0, 2, 8), packed(B, 1, 2, 8), C)
+        s.build(target=target, **engine(target))(packed(A, 0, 2, 8), packed(B, 1, 2, 8), C)
         np.testing.assert_array_equal(C, packed(rows, 0, 2, 16), err_msg=target)
 
 

@@ -10,6 +10,7 @@ import allo.dataflow as df
 from allo.errors import DeadlockError
 from allo.ir.types import Stream, float32, index, int16, int32
 from tests.compatibility.flows.support import check_region
+from tests.engine import engine
 
 ROWS, COLUMNS, ENTRIES = 6, 8, 16
 
@@ -146,7 +147,9 @@ def test_nests_of_one_kernel_as_processes():
     s.to(s.gathered, "multiply", depth=2)
     s.dataflow("spmv")
     for target in ("llvm", "vhls", "verilog"):
-        found = s.build(target=target)(values.astype(np.float32), columns, bounds, x)
+        found = s.build(target=target, **engine(target))(
+            values.astype(np.float32), columns, bounds, x
+        )
         np.testing.assert_array_equal(found, (dense @ x).astype(np.float32), err_msg=target)
 
 
@@ -154,6 +157,6 @@ def test_bounds_that_promise_more_entries_than_there_are_end_in_a_deadlock(tmp_p
     values, columns, bounds, _ = matrix(1, LENGTHS[0])
     bounds[-1] += 1
     for target in ("simulator", "verilog"):
-        module = df.build(by_rows, target=target)
+        module = df.build(by_rows, target=target, **engine(target))
         with pytest.raises(DeadlockError, match="multiply_0"):
             module(values, columns, bounds, np.ones(COLUMNS, np.int16), np.zeros(ROWS, np.int32))

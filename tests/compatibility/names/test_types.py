@@ -12,6 +12,7 @@ import allo.dataflow as df
 import allo.ir.types as T
 from allo.errors import CompileTimeError, TypeMismatchError
 from allo.ir.types import ConstExpr, Stream, Struct, bfloat16, float16, float32, float64
+from tests.engine import engine
 
 TARGETS = {
     "cpu": lambda f, **k: allo.customize(f, **k).build(),
@@ -114,7 +115,7 @@ def passing(A: int[4], B: int[4]):
 @pytest.mark.parametrize("target", ["simulator", "vhls", "verilog"])
 def test_a_stream_of_a_type_of_python(target):
     a, b = np.arange(4, dtype=np.int32), np.zeros(4, np.int32)
-    df.build(passing, target=target)(a, b)
+    df.build(passing, target=target, **engine(target))(a, b)
     np.testing.assert_array_equal(b, 2 * a)
 
 

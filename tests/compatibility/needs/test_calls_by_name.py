@@ -9,6 +9,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import ArgumentCountError, BoundaryError, OptionError
 from allo.ir.types import Fixed, Stream, float32, int8, int32
+from tests.engine import engine
 
 
 def affine(A: int32[4], B: int32[4], s: int32 = 3, t: int32 = -4):
@@ -113,7 +114,11 @@ def scaled(a: int32[4], b: int32[4], k: int32 = 2):
 @pytest.mark.parametrize("target", ["simulator", "vitis_hls", "verilog", "oracle"])
 def test_regions_have_defaults(target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    mod = allo.interpret(scaled) if target == "oracle" else df.build(scaled, target=target)
+    mod = (
+        allo.interpret(scaled)
+        if target == "oracle"
+        else df.build(scaled, target=target, **engine(target))
+    )
     b = np.zeros(4, np.int32)
     mod(A, b)
     np.testing.assert_array_equal(b, A * 2)

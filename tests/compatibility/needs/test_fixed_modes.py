@@ -12,6 +12,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import CompileTimeError, DTypeError, TypeMismatchError
 from allo.ir.types import Fixed, Stateful, Stream, UFixed, float32, float64, int16, uint8
+from tests.engine import engine
 
 TARGETS = {
     "cpu": lambda f: allo.customize(f).build(),
@@ -196,7 +197,11 @@ def piped(a: float32[8], b: Sat[8]):
 @pytest.mark.parametrize("target", ["simulator", "vhls", "verilog", "oracle"])
 def test_streams_convert(target):
     a, b = X8.astype(np.float32), np.zeros(8)
-    mod = allo.interpret(piped) if target == "oracle" else df.build(piped, target=target)
+    mod = (
+        allo.interpret(piped)
+        if target == "oracle"
+        else df.build(piped, target=target, **engine(target))
+    )
     mod(a, b)
     np.testing.assert_array_equal(b, expected(a * np.float32(1.5), Sat, True))
 

@@ -9,6 +9,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import CompileTimeError, DataflowError, UnknownNameError
 from allo.ir.types import ConstExpr, Stream, index, int32
+from tests.engine import engine
 
 A = np.arange(8, dtype=np.int32)
 STAGES = 3
@@ -125,7 +126,11 @@ PROGRAMS = {
 def test_kernels_of_meta_blocks(program, target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     region, scalars, expected = program
-    mod = allo.interpret(region) if target == "oracle" else df.build(region, target=target)
+    mod = (
+        allo.interpret(region)
+        if target == "oracle"
+        else df.build(region, target=target, **engine(target))
+    )
     b = np.zeros(8, np.int32)
     mod(A, b, *scalars)
     np.testing.assert_array_equal(b, expected)

@@ -10,6 +10,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import CompileTimeError, DataflowError
 from allo.ir.types import Fixed, Stateful, Stream, int32
+from tests.engine import engine
 
 A = np.arange(1, 9, dtype=np.int32)
 START = np.array([10, 20, 30, 40], np.int32)
@@ -115,7 +116,11 @@ PROGRAMS = {
 def test_state_is_kept_between_calls(program, target, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     region, expected = program
-    mod = allo.interpret(region) if target == "oracle" else df.build(region, target=target)
+    mod = (
+        allo.interpret(region)
+        if target == "oracle"
+        else df.build(region, target=target, **engine(target))
+    )
     for row in expected:
         b = np.zeros(8, np.int32)
         mod(A, b)

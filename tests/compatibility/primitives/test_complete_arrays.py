@@ -11,6 +11,7 @@ from allo import Partition
 from allo.errors import PartitionError, ScheduleError
 from allo.ir.types import Stream, int32
 from tests.compatibility.runs import check_results, numbers
+from tests.engine import engine
 
 
 def callee(B: int32[4, 3], n: int32) -> int32[4, 3]:
@@ -137,5 +138,5 @@ def test_arrays_and_constants_of_a_region(form):
         A = numbers(4, 3)
         for target in ("simulator", "vhls", "verilog"):
             B = np.zeros((4, 3), np.int32)
-            s.build(target=target)(A, B)
+            s.build(target=target, **engine(target))(A, B)
             np.testing.assert_array_equal(B, A * WEIGHTS, err_msg=target)

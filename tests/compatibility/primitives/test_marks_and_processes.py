@@ -11,6 +11,7 @@ import allo
 import allo.dataflow as df
 from allo.errors import UnknownHandleError
 from allo.ir.types import Stream, int32
+from tests.engine import engine
 
 
 def shifted(A: int32[4, 8]) -> int32[4, 8]:
@@ -46,7 +47,9 @@ def test_parallel_and_a_factor_of_unroll_in_catapult():
     assert line_before(text, "i") == "#pragma hls_unroll yes"
     A = np.arange(32, dtype=np.int32).reshape(4, 8)
     for target in ("llvm", "catapult", "verilog"):
-        np.testing.assert_array_equal(s.build(target=target)(A), A + np.arange(8), err_msg=target)
+        np.testing.assert_array_equal(
+            s.build(target=target, **engine(target))(A), A + np.arange(8), err_msg=target
+        )
 
 
 def test_parallel_of_a_callee_in_catapult():
@@ -138,7 +141,7 @@ def test_instances_with_nothing_in_them(region, kept, expected):
     assert len(found) == len(kept)
     for target in ("simulator", "vhls", "verilog"):
         B = np.zeros(4, np.int32)
-        df.build(region, target=target)(A1, B)
+        df.build(region, target=target, **engine(target))(A1, B)
         np.testing.assert_array_equal(B, expected, err_msg=target)
 
 

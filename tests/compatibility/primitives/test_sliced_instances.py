@@ -11,6 +11,7 @@ from allo.dialects.core.partition import layout_of
 from allo.errors import PartitionError, ScheduleError
 from allo.ir.types import int32
 from tests.compatibility.runs import TARGETS, numbers
+from tests.engine import engine
 
 
 def add(X: int32[8], Y: int32[8]):
@@ -95,7 +96,7 @@ def test_both_operands_of_both_instances(top):
     top_in_numpy(top, *wanted)
     for target in TARGETS:
         found = [x.copy() for x in given]
-        s.build(target=target)(*found)
+        s.build(target=target, **engine(target))(*found)
         np.testing.assert_array_equal(found, wanted, err_msg=target)
 
 

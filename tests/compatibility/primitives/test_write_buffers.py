@@ -9,6 +9,7 @@ import allo
 from allo.errors import ScheduleError
 from allo.ir.types import float32, int32
 from tests.compatibility.runs import check_results, numbers
+from tests.engine import engine
 
 
 def affine(A: int32[6, 8]) -> int32[6, 8]:
@@ -111,7 +112,7 @@ def test_a_buffer_of_one_element_of_an_argument():
     A, start = numbers(4, 6).astype(np.float32), np.arange(4, dtype=np.float32)
     for target in ("llvm", "vhls", "verilog"):
         B = start.copy()
-        s.build(target=target)(A, B)
+        s.build(target=target, **engine(target))(A, B)
         np.testing.assert_array_equal(B, A.sum(1) + start)
 
 

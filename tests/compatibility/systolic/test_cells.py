@@ -11,6 +11,7 @@ from allo.ir.types import int8, int16, int32
 from allo.ir.utils import MockBuffer
 from allo.library.systolic import PE_kernel_packed_int4xint8, PE_kernel_packed_int8xint8
 from tests.compatibility.runs import TARGETS, check_outputs
+from tests.engine import engine
 
 
 def operands(bits: int, *shape: int) -> np.ndarray:
@@ -48,7 +49,7 @@ def test_two_sums_of_one_cell(bits, K):
     for target in TARGETS:
         A_out, B_out = np.zeros_like(A), np.zeros_like(words)
         C = np.zeros((2, 3), np.int32)
-        s.build(target=target)(A, words, A_out, B_out, C, 1, 2)
+        s.build(target=target, **engine(target))(A, words, A_out, B_out, C, 1, 2)
         for found, want in ((C, expected), (A_out, A), (B_out, words)):
             np.testing.assert_array_equal(found, want, err_msg=target)
 

@@ -9,6 +9,7 @@ from allo.ir.types import float32, int8, int32
 from allo.library import nn
 from allo.library.systolic import systolic
 from tests.compatibility.runs import TARGETS, check_results, numbers
+from tests.engine import engine
 
 L, D, H, F = 4, 4, 2, 8
 
@@ -58,7 +59,7 @@ def test_a_transformer_layer():
     arrays = [rng.standard_normal(shape).astype(np.float32) for shape in shapes]
     X, Wq, Wk, Wv, b, W1, W2 = (array.astype(np.float64) for array in arrays)
     mixed = attention(X @ Wq.T + b, X @ Wk.T + b, X @ Wv.T + b) + X
-    found = [s.build(target=target)(*arrays) for target in TARGETS]
+    found = [s.build(target=target, **engine(target))(*arrays) for target in TARGETS]
     for one in found:
         np.testing.assert_allclose(one, mixed @ W1 @ W2, rtol=2e-4, atol=2e-4)
 
@@ -117,7 +118,7 @@ def test_two_products_with_cells_of_other_shapes():
     B = rng.integers(-128, 128, (6, 4)).astype(np.int8)
     for target in TARGETS:
         C, E = np.zeros((4, 4), np.int32), np.ones((4, 4), np.int32)
-        difference = s.build(target=target)(A, B, C, E)
+        difference = s.build(target=target, **engine(target))(A, B, C, E)
         np.testing.assert_array_equal(C, A.astype(int) @ B.astype(int), err_msg=target)
         np.testing.assert_array_equal(E, C, err_msg=target)
         np.testing.assert_array_equal(difference, 0 * C, err_msg=target)
