@@ -9,6 +9,7 @@ import allo.backend.hls.csim.build as csim
 from allo.backend.hls.csim.exact_math import exact_math_object, expanded_functions
 from allo.backend.hls.csim.prelude import PRELUDES, XILINX, runtime_object
 from allo.backend.hls.module import HLSModule
+from allo.dialects.boundary.stream_arrays import filled_streams, with_stream_arrays
 
 from .native import Numbered, with_numbered_entries
 
@@ -18,13 +19,14 @@ _INCLUDE = re.compile(r"^\s*#include .*$", re.MULTILINE)
 def attach_csim(modules: list[HLSModule], folder: Path) -> None:
     """Compile the modules together and give each its kernel; the optimiser stays off."""
     texts, objects = [], {runtime_object()}
-    simulations = []
+    simulations, streams = [], []
     for number, module in enumerate(modules):
         code, vendor = module.csim_code(), module.vendor.for_csim
         text = _INCLUDE.sub("", f"{code.kernel}\n{csim.wrapper_text(code, vendor)}")
         text = with_numbered_entries(text, number)
         texts.append(f"namespace fuzz_{number} {{\n{text}\n}}\n")
         simulations.append(code.simulation)
+        streams.append(filled_streams(module.module, module.signature))
         for operation in expanded_functions(code.kernel, vendor.math):
             keys = [XILINX.key()]
             objects.add(exact_math_object(operation, csim._compile_object, keys))
@@ -37,7 +39,8 @@ def attach_csim(modules: list[HLSModule], folder: Path) -> None:
         for number, module in enumerate(modules):
             own = Numbered(library, number)
             csim._load_private = lambda _, own=own: own  # type: ignore[assignment, misc]
-            kernel = csim.CsimKernel(module.signature, library, simulations[number])
-            module._kernel = kernel
+            fills = streams[number]
+            signature = with_stream_arrays(module.signature, fills)
+            module._kernel = csim.CsimKernel(signature, library, simulations[number], list(fills))
     finally:
         csim._load_private = load
