@@ -138,6 +138,27 @@ def test_one_program_in_four_has_its_resources_estimated(monkeypatch: pytest.Mon
     assert set(estimated) == {4, 8}
 
 
+_REMAINDERS = """from allo.ir.types import *
+
+def kernel(A: float32[4]):
+    for i in range(4):
+        A[i] = A[i] % 3.0
+"""
+
+
+def test_remainders_of_floats_have_the_cycles_that_they_take(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(builds, "MAX_CYCLES", 200)
+    arguments = [Argument("A", "float32", 32, 0, (4,))]
+    program = Program(1, _REMAINDERS, "kernel", arguments, steps=[])
+    verdict = evaluate(program, ["jit"], lambda _: None)
+    assert (verdict.status, verdict.target) == (ERROR, "jit run")
+    assert "was not done after 200 cycles" in verdict.detail
+    program.features = ["float remainders"]
+    assert evaluate(program, ["jit"], lambda _: None).agreed == ["jit"]
+
+
 def _refusing(error: AlloError, of: str) -> Any:
     def hardware(prepared: Any, target: str, drawn: dict[str, Any]) -> Any:
         if of in drawn:

@@ -19,6 +19,8 @@ from .quiet import without_verilog
 from .verdict import Verdict, is_named, reason_of
 
 MAX_CYCLES = 200_000
+REMAINDERS = 20
+"""With remainders of floats a program may run so many times as long: one takes up to two thousand cycles."""
 _CLOCK = "No operator meets a clock of"
 MAY_BE_REFUSED = {
     "interface": "",
@@ -112,7 +114,7 @@ def _hardware(prepared: Built, target: str, drawn: dict[str, Any]) -> Any:
     general = {name: options.pop(name) for name in ("reassociate",) if name in options}
     options |= {
         "simulator": "verilator" if target == "verilator" else "jit",
-        "max_cycles": MAX_CYCLES,
+        "max_cycles": MAX_CYCLES * (REMAINDERS if "float remainders" in program.features else 1),
         "randomize": program.seed % (1 << 30),
         **_with_channels(drawn),
     }
