@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,6 @@ KNOWN = frozenset({*OPERATORS, "getitem"})
 
 _ROUNDS = 8
 """Decompositions may yield what must be decomposed again."""
-
-_DECOMPOSITIONS: dict[Any, Any] = {}
-"""PyTorch's decompositions that a model has needed; its whole table takes a fifth of a second to make."""
 
 _DEQUANTIZED = {
     f"quantized_decomposed.dequantize_per_{what}"
@@ -52,7 +50,7 @@ def export_model(model: Any, example_inputs: Sequence[Any], known: Collection[st
     _check_inputs(torch, model, example_inputs)
     with evaluating(model):
         program = _export(torch, model, tuple(example_inputs))
-        program = _decomposed(torch, program, known)
+        program = _decomposed(program, known)
     return _Reader(torch, program).read()
 
 
@@ -141,7 +139,7 @@ def _remedy(error: BaseException) -> str:
     return "call the model on the example inputs first; shapes and types have to fit its forward."
 
 
-def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
+def _decomposed(program: Any, known: Collection[str]) -> Any:
     """A program of known operators that change no tensor, as far as PyTorch decomposes the others.
 
     Each decomposition takes PyTorch half a second, however small the model.
@@ -155,7 +153,7 @@ def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
             unknown = {op for op in _called(program) if _spelled(op) not in known}
             if not unknown:
                 break
-            more = _decompositions(torch, unknown - chosen.keys())
+            more = _decompositions(unknown - chosen.keys())
             if chosen and not more:
                 break
             chosen |= more
@@ -164,13 +162,16 @@ def _decomposed(torch: Any, program: Any, known: Collection[str]) -> Any:
     return program
 
 
-def _decompositions(torch: Any, operators: set[Any]) -> dict[Any, Any]:
+def _decompositions(operators: set[Any]) -> dict[Any, Any]:
     """Those that PyTorch has for some operators."""
-    missing = operators - _DECOMPOSITIONS.keys()
-    if missing:
-        table = torch.export.default_decompositions()
-        _DECOMPOSITIONS.update({op: table[op] for op in missing if op in table})
-    return {op: _DECOMPOSITIONS[op] for op in operators if op in _DECOMPOSITIONS}
+    table = _all_decompositions()
+    return {op: table[op] for op in operators if op in table}
+
+
+@cache
+def _all_decompositions() -> Any:
+    """PyTorch's table, which takes a fifth of a second to make."""
+    return load_torch().export.default_decompositions()
 
 
 def _called(program: Any) -> set[Any]:
