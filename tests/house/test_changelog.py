@@ -31,3 +31,9 @@ def test_a_version_is_cut_by_what_a_user_sees() -> None:
         parts = re.findall(r"(?m)^### (.+)$", text)
         assert parts == [p for p in PARTS if p in parts], heading
         assert {"Added", "Changed", "Removed", "Fixed"} <= set(parts), heading
+
+
+def test_nothing_is_told_twice() -> None:
+    """A rebase that takes both sides brings a cut section back."""
+    found = [entry for _, text in sections() for entry in re.findall(r"(?m)^- .+$", text)]
+    assert sorted(found) == sorted(set(found))
