@@ -35,8 +35,8 @@ def commands(workflow: Path) -> list[str]:
 
 def test_the_change_log_has_the_version() -> None:
     headings = re.findall(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert headings[0] == "Unreleased"
-    assert headings[1] == allo.__version__
+    assert headings[0] == "[Unreleased]"
+    assert headings[1].startswith(f"[{allo.__version__}] - ")
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=workflow_name)
@@ -82,9 +82,9 @@ def test_hooks_before_a_commit_are_the_checks_of_the_tests() -> None:
         for hook in repository["hooks"]
     ]
     steps = re.findall(r"^\s*step (.*)$", (ROOT / "scripts/test").read_text(), re.MULTILINE)
-    checks = [re.sub(r"^python | --check| \.$", "", step) for step in steps]
+    checks = [re.sub(r"^python | --check| \.$| # .*$", "", step) for step in steps]
     assert sorted(checks) == sorted(entries)
-    assert len(entries) == 5
+    assert len(entries) == 4
 
 
 def test_the_glossary_is_in_order() -> None:

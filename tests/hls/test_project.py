@@ -363,6 +363,6 @@ def test_failing_compiler_shows_its_last_lines(monkeypatch, tmp_path):
     with pytest.raises(ToolFailedError) as caught:
         build(GEMM, "vhls", "gemm")(np.zeros((6, 10), np.float32), np.zeros((10, 16), np.float32))
     assert str(caught.value) == (
-        "Compiling the kernel for csim by broken-g++ failed with status 3.\nnote: sorry"
+        "Compiling the runtime of csim by broken-g++ failed with status 3.\nnote: sorry"
     )
     shutil.rmtree(tmp_path / "cache")
