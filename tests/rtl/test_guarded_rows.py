@@ -108,3 +108,32 @@ def test_csim_agrees():
     got = B.copy()
     s.build(target="vhls", mode="csim")(got, f, 3)
     np.testing.assert_array_equal(got, eliminated(by_argument, B, f, 3))
+
+
+def counted(A: int32[2], n: int32, p: int32):
+    for i in range(1, 8):
+        w: int32 = 0
+        while w < 4 and i != 6:
+            w += 1
+            A[0] += 1
+
+
+def chained(A: int32[2], n: int32, p: int32):
+    for i in range(1, 8):
+        w: int32 = 0
+        while w < n and i != p:
+            w += 1
+            A[i & 1] += A[0] + 1
+
+
+@pytest.mark.parametrize("kernel", [counted, chained])
+def test_turns_of_a_while_loop_follow_each_other(kernel: Callable[..., Any]) -> None:
+    """What counts them was said to be 0 in all of them: no turn met the one before."""
+    s = allo.customize(kernel)
+    module, cpu = s.build(target="verilog", simulator="jit"), s.build()
+    for n, p in ((0, 3), (5, 2), (7, 9)):
+        ours = np.array([3, -4], np.int32)
+        theirs = ours.copy()
+        module(ours, n, p)
+        cpu(theirs, n, p)
+        np.testing.assert_array_equal(ours, theirs)

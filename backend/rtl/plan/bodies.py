@@ -21,6 +21,7 @@ from .mapped import Mapped
 from .modulo import Scheduler, resources_of
 from .orders.dependence import add_edges
 from .orders.hoist import behind_loads, runs_of
+from .orders.slant import UNBOUNDED
 from .port_bounds import port_bound, ports_of
 from .runs.rewind import can_rewind, draining, gap_between_runs, note_on
 from .share import gate_loads, join_streams
@@ -398,4 +399,4 @@ def _choose(
 
 def _turns() -> Level:
     """What counts the turns of a while loop, though no counter does."""
-    return Level("turn", Node(0, "iv", INDEX_BITS), None)
+    return Level("turn", Node(0, "iv", INDEX_BITS, high=UNBOUNDED), None)

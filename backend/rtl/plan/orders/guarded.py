@@ -153,7 +153,8 @@ class Guarded:
                 low, high = node.low, node.high
                 if level is not None and level.trips is not None:
                     low, high = 0, level.trips - 1
-                question.rows.append(f"{low} <= {name} <= {high}")
+                if low or high:  # nothing is known of a node that says neither
+                    question.rows.append(f"{low} <= {name} <= {high}")
                 scaled = f"{node.stride} * {name}"
                 question.rows += self._rows(node.floors, "<=", scaled, when, question)
                 question.rows += self._rows(node.ceilings, ">=", scaled, when, question)
