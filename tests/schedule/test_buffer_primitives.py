@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import allo
 from allo.dialects.core.partition import Partition
 from allo.errors import PartitionError, ScheduleError, UnknownHandleError
+from allo.ir.types import int32
 from allo.schedule import MockBuffer, Schedule
 from tests.schedule.support import DATA, check_golden, count, kernel, loops, refused, text
 from tests.schedule.test_more_primitives import assert_same
@@ -60,6 +62,20 @@ def test_buffer_at_keeps_a_fill_that_is_still_seen():
     s.buffer_at(s.C, "i")
     assert "linalg.fill" in text(s)
     assert_same(s, Schedule.from_text(source))
+
+
+def accessed_first(A: int32[3, 5], B: int32[8]):
+    for i in range(4):
+        A[i // 2, 0] ^= i % 3
+        for j in range(i, 6):
+            B[j] = i
+
+
+def test_buffer_at_where_an_access_comes_first():
+    """The copy was put in front of a load that another one had replaced: a crash of the process."""
+    s = allo.customize(accessed_first)
+    s.buffer_at(s.A, "i")
+    assert_same(s, allo.customize(accessed_first))
 
 
 def test_buffer_at_of_a_tile():

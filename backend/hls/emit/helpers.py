@@ -246,7 +246,7 @@ template <typename F, int N> static inline F allo_to_float(ap_uint<N> a, bool ne
   }
   double scale = 1;
   for (int k = 0; k < shift; k++) scale *= 2;
-  F value = F(F((long long)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
+  F value = F(F((int64_t)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
   return negative ? F(-value) : value;
 }
 """,

@@ -352,7 +352,6 @@ def _rewrite(
     attributes = declared_attributes(loop.function, buffer.value)
     row = alloc(kind, name, attributes, _origin_location(buffer, location), start)
     end = ir.InsertionPoint(terminator(block))
-    start = ir.InsertionPoint(block.operations[1])
     all_stored = _all_stored(loop, uses, dims)
     for use in uses:
         index = join_maps(
@@ -363,6 +362,8 @@ def _rewrite(
         )
         redirect(use.op, row, index, name)
     if not all_stored:
+        # What stood behind the allocation may have been an access, of which another one has taken the place.
+        start = ir.InsertionPoint(block.operations[1])
         copy_nest(loop, buffer, row, name, parts, dims, "init", constant, location, start)
     copy_nest(loop, buffer, row, name, parts, dims, "back", None, location, end)
 
