@@ -85,12 +85,14 @@ struct allo_bfloat16 {
     }
     *this = round(u.f);
   }
-  allo_bfloat16(int64_t value) {
+  allo_bfloat16(long value) : allo_bfloat16((long long)value) {}
+  allo_bfloat16(unsigned long value) { *this = from(value); }
+  allo_bfloat16(long long value) {
     uint64_t magnitude = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     *this = from(magnitude);
     if (value < 0) bits |= 0x8000;
   }
-  allo_bfloat16(uint64_t value) { *this = from(value); }
+  allo_bfloat16(unsigned long long value) { *this = from(value); }
   static allo_bfloat16 from(uint64_t value) {
     int shift = 0;
     bool sticky = false;
@@ -246,7 +248,7 @@ template <typename F, int N> static inline F allo_to_float(ap_uint<N> a, bool ne
   }
   double scale = 1;
   for (int k = 0; k < shift; k++) scale *= 2;
-  F value = F(F((int64_t)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
+  F value = F(F((long long)(a.to_int64() | (sticky ? 1 : 0))) * F(scale));
   return negative ? F(-value) : value;
 }
 """,
