@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ..program import Argument, Program
+from ..program import Program
 from ..types import Ty
-from ..writer import Array, LoopVar, Scalar, Writer, annotation, argument_of
-from .parts import assign, augment, element_type, expression, integer_type, store
+from ..writer import Array, LoopVar, Scalar, Writer, annotation
+from .parts import assign, augment, element_type, expression, integer_type, store, struct_program
 
 Shape = tuple[int, ...]
 
@@ -58,17 +58,7 @@ def packet_kernel(w: Writer, seed: int) -> Program:
         if returned:
             w.line("return c")
         body = list(lines)
-    shown = [f"A0: {layout.name}[{length}]"]
-    shown += [f"{p.name}: {annotation(p.ty, p.shape)}" for p in others]
-    shown += [f"r0: {layout.name}"] if alone else []
-    head = f"def kernel({', '.join(shown)}){f' -> {layout.name}' if returned else ''}:"
-    w.functions.append("\n".join([head, *body]))
-    arguments = [
-        Argument("A0", "struct", 0, 0, (length,), layout.about()),
-        *map(argument_of, others),
-        *([Argument("r0", "struct", 0, 0, None, layout.about())] if alone else []),
-    ]
-    return Program(seed, w.module(), "kernel", arguments)
+    return struct_program(w, seed, layout, length, others, body, alone=alone, returned=returned)
 
 
 def _layout(w: Writer) -> Packet:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ..expressions import condition, element_type, expression
 from ..program import Argument, Program
 from ..statements import assign, augment, store, target
@@ -28,6 +30,47 @@ def kernel(
     returned = f" -> {result.text}" if result is not None else ""
     w.functions.append("\n".join([f"def kernel({shown}){returned}:", *(body or ["    pass"])]))
     arguments: list[Argument] = [argument_of(p) for p in params]
+    return Program(seed, w.module(), "kernel", arguments)
+
+
+class StructOf(Protocol):
+    """A Struct that a generator has drawn."""
+
+    @property
+    def name(self) -> str:
+        """What the program calls it."""
+
+    def about(self) -> tuple[tuple[str, str, object], ...]:
+        """The fields as an argument has them."""
+
+
+def struct_program(
+    w: Writer,
+    seed: int,
+    layout: StructOf,
+    length: int,
+    others: list[Array],
+    body: list[str],
+    *,
+    alone: bool,
+    returned: bool,
+) -> Program:
+    """The program of one kernel of an array of Structs ``A0`` and other arrays.
+
+    Args:
+        alone: whether one Struct by itself, ``r0``, is the last argument.
+        returned: whether a Struct is the result.
+    """
+    shown = [f"A0: {layout.name}[{length}]"]
+    shown += [f"{p.name}: {annotation(p.ty, p.shape)}" for p in others]
+    shown += [f"r0: {layout.name}"] if alone else []
+    head = f"def kernel({', '.join(shown)}){f' -> {layout.name}' if returned else ''}:"
+    w.functions.append("\n".join([head, *body]))
+    arguments = [
+        Argument("A0", "struct", 0, 0, (length,), layout.about()),
+        *map(argument_of, others),
+        *([Argument("r0", "struct", 0, 0, None, layout.about())] if alone else []),
+    ]
     return Program(seed, w.module(), "kernel", arguments)
 
 
