@@ -63,6 +63,7 @@ _LAZY = {
 }
 _SUBMODULES = (
     "backend",
+    "boards",
     "errors",
     "frontend",
     "ir",

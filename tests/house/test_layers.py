@@ -103,6 +103,7 @@ def test_imports_point_to_lower_layers(graph: grimp.ImportGraph) -> None:
         ("allo.library.nn", "allo.schedule", "users"),
         ("allo.customize", "allo.cli", "command-line"),
         ("allo", "allo.cli", "command-line"),
+        ("allo.customize", "allo.boards", "boards"),
         ("allo.frontend.emit", "dialects", "one-path"),
         ("allo.backend.cpu.jit", "torch_mlir", "mlir"),
         ("allo.frontend.emit", "pycde", "circt"),

@@ -1,0 +1,1 @@
+"""From a design and a board to a bitstream: clock, constraints, tools, timing."""

@@ -1,0 +1,28 @@
+"""1BitSquared iCEBreaker: a Lattice iCE40 UltraPlus with a serial port over USB."""
+
+from __future__ import annotations
+
+from ..record import Board, BoardMemory, Pin, bus, low
+
+BOARDS = (
+    Board(
+        name="icebreaker",
+        title="1BitSquared iCEBreaker",
+        family="ice40",
+        part="iCE40UP5K-SG48",
+        resources={"lut": 5_280, "ff": 5_280, "dsp": 8, "bram": 30, "uram": 0},
+        tool_arguments=("--up5k", "--package", "sg48"),
+        oscillator_mhz=12.0,
+        pins={
+            "clock": Pin("35"),
+            "serial_rx": Pin("6", {"pullup": "yes"}),
+            "serial_tx": Pin("9"),
+            **low({"reset": Pin("10")}),
+            **low(bus("led", "11 37")),
+            **low({"button": Pin("10")}),
+        },
+        clock_generator="pad",
+        memories=(BoardMemory("spram", 128 << 10, 16, "in the device"),),
+        programmer=("--board", "ice40_generic"),
+    ),
+)

@@ -1,0 +1,55 @@
+"""Radiona ULX3S: a Lattice ECP5 with SDRAM and a serial port over USB.
+
+The part 12F is a 25F by its fuses, and open tools give all of it.
+"""
+
+from __future__ import annotations
+
+from ..record import Board, BoardMemory, Pin, bus
+
+_IO = {"IO_TYPE": "LVCMOS33"}
+_SDRAM = {"PULLMODE": "NONE", "DRIVE": "4", "SLEWRATE": "FAST", "IO_TYPE": "LVCMOS33"}
+_PINS = {
+    "clock": Pin("G2", _IO),
+    "serial_rx": Pin("M1", _IO),
+    "serial_tx": Pin("L4", _IO),
+    "reset": Pin("R1", {"IO_TYPE": "LVCMOS33", "PULLMODE": "DOWN"}),
+    **bus("led", "B2 C2 C1 D2 D1 E2 E1 H3", IO_TYPE="LVCMOS33", DRIVE="4"),
+    **bus("button", "R1 T1 R18 V1 U1 H16", IO_TYPE="LVCMOS33", PULLMODE="DOWN"),
+    "sdram_clk": Pin("F19", _SDRAM),
+    "sdram_cke": Pin("F20", _SDRAM),
+    "sdram_cs_n": Pin("P20", _SDRAM),
+    "sdram_we_n": Pin("T20", _SDRAM),
+    "sdram_cas_n": Pin("T19", _SDRAM),
+    "sdram_ras_n": Pin("R20", _SDRAM),
+    **bus("sdram_dqm", "U19 E20", **_SDRAM),
+    **bus("sdram_ba", "P19 N20", **_SDRAM),
+    **bus("sdram_a", "M20 M19 L20 L19 K20 K19 K18 J20 J19 H20 N19 G20 G19", **_SDRAM),
+    **bus("sdram_dq", "J16 L18 M18 N18 P18 T18 T17 U20 E19 D20 D19 C20 E18 F18 J18 J17", **_SDRAM),
+}
+
+
+def _ulx3s(size: str, switch: str, lut: int, dsp: int, bram: int, *pack: str) -> Board:
+    return Board(
+        name=f"ulx3s-{size.lower()}",
+        title=f"Radiona ULX3S {size}",
+        family="ecp5",
+        part=f"LFE5U-{size}-6BG381C",
+        resources={"lut": lut, "ff": lut, "dsp": dsp, "bram": bram, "uram": 0},
+        tool_arguments=(switch, "--package", "CABGA381", "--speed", "6"),
+        pack_arguments=("--compress", *pack),
+        oscillator_mhz=25.0,
+        pins=_PINS,
+        clock_generator="pll",
+        memories=(
+            BoardMemory("sdram", 32 << 20, 16, "AS4C16M16SA-7, MT48LC16M16A2-7E or W9825G6KH-6"),
+        ),
+        programmer=("--board", "ulx3s"),
+    )
+
+
+BOARDS = (
+    _ulx3s("12F", "--12k", 24_288, 28, 56, "--idcode", "0x21111043"),
+    _ulx3s("45F", "--45k", 43_848, 72, 108),
+    _ulx3s("85F", "--85k", 83_640, 156, 208),
+)
