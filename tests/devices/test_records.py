@@ -212,7 +212,7 @@ def test_records_can_be_copied() -> None:
 
 
 def test_no_other_file_names_a_family() -> None:
-    """A package of the lock file and recorded figures are called so."""
+    """A package of the lock file and recorded figures are called so; a board names its own."""
     names = "|".join(name for name in OWN if name != "generic")
     folders = ("allo", "backend", "dialects", "designs", "benchmarks", "scripts")
     found = subprocess.run(
