@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from .._mlir import ir
-from ..affine.loops import terminator, walk
+from ..affine.loops import is_loop, terminator, walk
 from ..core.signature import callee_of, declared_type, functions_of, sign, signature_of, symbol
 from .functions import call, free_name, new_function
 from .processes import UNFOLDED, Process, is_pure
@@ -76,6 +76,8 @@ class Outliner:
         for op in ops:
             if UNFOLDED in op.attributes:
                 del op.attributes[UNFOLDED]
+            if is_loop(op) and "op_name" not in op.attributes:  # it was inside of a perfect nest
+                op.attributes["op_name"] = ir.StringAttr.get(process.name)
         made = new_function(self._free(f"{self._name}_{process.name}"), self._function)
         body = _Body(self._function, made)
         copies = {v: body.inside(v) for v in free_values(ops)}
